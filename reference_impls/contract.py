@@ -1,0 +1,301 @@
+"""The contract between the harness and an implementation: a request file in, a log and step records out.
+
+Standard library only and Python 3.6 grammar, because this file also runs on a Jetson Nano's interpreter and
+because a vendor's implementation, in any language, may replace ours by honouring the same three files:
+
+``request.json``
+    what to train, completely resolved: no default is applied on this side (see :class:`Request`).
+``log.txt``
+    one event per line in MLPerf's line format (see :class:`LogWriter`), chained by SHA-256.
+``steps.csv``
+    one row per mini-batch (see :data:`STEP_COLUMNS`), flushed before the epoch's ``epoch_stop`` is logged.
+
+Ranks other than 0 write ``log.rank<r>.txt`` and ``steps.rank<r>.csv``.
+"""
+import abc
+import hashlib
+import json
+import os
+import sys
+import time
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
+
+CONTRACT_VERSION = 1
+REQUEST_NAME = "request.json"
+TOKEN = ":::MLLOG "
+FIRST_LINK = "0" * 64
+
+
+class ContractError(Exception):
+    """The other side broke the contract; the message says what, where and what to do next."""
+
+
+class Optimizer(NamedTuple):
+    """SGD with momentum, PyTorch's convention: ``v = m v + (g + weight_decay w)``; ``w -= learning_rate v``."""
+
+    name: str
+    base_learning_rate: float
+    momentum: float
+    weight_decay: float
+    schedule: str  # a name in reference_impls.schedules
+
+
+class DataSet(NamedTuple):
+    """The prepared data set: files in ``directory``, in the data set's canonical layout."""
+
+    name: str
+    directory: str
+    classes: int
+    train_samples: int
+    eval_samples: int
+
+
+class Preprocessing(NamedTuple):
+    """Per-channel normalisation of pixels scaled to [0, 1]: ``(pixel / 255 - mean) / std``."""
+
+    mean: List[float]
+    std: List[float]
+
+
+class Request(NamedTuple):
+    """One training run, completely resolved. Times are in seconds, sizes in samples, unless the name says otherwise."""
+
+    contract_version: int
+    workload: str
+    model: str
+    framework: str
+    division: str
+    organization: str
+    platform: str  # the device profile's name
+    seed: int
+    epochs: int  # the schedule's horizon and the most epochs that are run
+    steps: Optional[int]  # stop after so many mini-batches; None: run whole epochs
+    eval_every_epochs: int
+    target_accuracy: Optional[float]  # fraction of eval samples; the run stops when it is reached
+    global_batch_size: int
+    optimizer: Optimizer
+    initial_weights: str  # a name in reference_impls.initial_weights
+    data: DataSet
+    preprocessing: Preprocessing
+    accelerator: str  # "cpu" or "cuda"
+    threads: int
+    cache_cleared: Optional[bool]  # None: the harness could not tell
+    output_directory: str
+
+
+_NESTED = {"optimizer": Optimizer, "data": DataSet, "preprocessing": Preprocessing}
+
+
+def request_to_dict(request: Request) -> Dict[str, Any]:
+    """The request as plain JSON values; the inverse of :func:`request_from_dict`."""
+    values = request._asdict()
+    return {key: dict(value._asdict()) if key in _NESTED else value for key, value in values.items()}
+
+
+def request_from_dict(values: Dict[str, Any], where: str = REQUEST_NAME) -> Request:
+    """Build a request, refusing unknown and missing keys by name."""
+    if not isinstance(values, dict):
+        raise ContractError("{}: the request must be a JSON object.".format(where))
+    if values.get("contract_version") != CONTRACT_VERSION:
+        raise ContractError(
+            "{}: contract_version is {!r}, this implementation speaks {}; use a matching version of the suite.".format(
+                where, values.get("contract_version"), CONTRACT_VERSION
+            )
+        )
+    plain = {key: _build(_NESTED[key], value, "{}: {}".format(where, key)) if key in _NESTED else value for key, value in values.items()}
+    return _build(Request, plain, where)
+
+
+def _build(kind: Any, values: Dict[str, Any], where: str) -> Any:
+    if not isinstance(values, dict):
+        raise ContractError("{}: expected an object.".format(where))
+    unknown, missing = sorted(set(values) - set(kind._fields)), sorted(set(kind._fields) - set(values))
+    if unknown or missing:
+        raise ContractError("{}: unknown keys {}, missing keys {}.".format(where, unknown, missing))
+    return kind(**values)
+
+
+def read_request(path: str) -> Request:
+    """Read ``request.json``; raises :class:`ContractError` naming the file and the key that is wrong."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return request_from_dict(json.load(stream), path)
+    except (OSError, ValueError) as error:
+        raise ContractError("{}: the request cannot be read: {}.".format(path, error))
+
+
+def monotonic_ns() -> int:
+    """CLOCK_MONOTONIC in nanoseconds: the same clock in every process of one boot, so readings and steps align."""
+    if hasattr(time, "monotonic_ns"):
+        return time.monotonic_ns()
+    return int(time.monotonic() * 1e9)
+
+
+class Batch(NamedTuple):
+    """A mini-batch on the host: images float32 (samples, ...), labels int64 (samples,)."""
+
+    images: Any
+    labels: Any
+
+
+class StepResult(NamedTuple):
+    """What one optimiser step returns once the device has finished it."""
+
+    loss: float  # mean over the mini-batch, before the update
+    communication_s: float  # gradient exchange not hidden behind compute; 0.0 on one rank
+
+
+class Implementation(abc.ABC):
+    """A model on a device, in some framework; the loop calls these and takes every time stamp itself."""
+
+    @abc.abstractmethod
+    def to_device(self, batch: Batch) -> Any:
+        """Copy a host mini-batch to the device; return when it is there. The result goes to the two calls below."""
+
+    @abc.abstractmethod
+    def step(self, device_batch: Any, learning_rate: float) -> StepResult:
+        """Forward, backward and optimiser update; return when the device has finished."""
+
+    @abc.abstractmethod
+    def count_correct(self, device_batch: Any) -> int:
+        """How many samples of an evaluation mini-batch are classified correctly (inference mode)."""
+
+
+class Pipeline(abc.ABC):
+    """Where mini-batches come from; whatever time ``next`` takes on these is fetch stall."""
+
+    @abc.abstractmethod
+    def training(self, epoch: int) -> Iterable[Batch]:
+        """The mini-batches of one epoch (1, 2, ...), in the order that the seed prescribes."""
+
+    @abc.abstractmethod
+    def evaluation(self) -> Iterable[Batch]:
+        """The evaluation set, every sample once."""
+
+
+STEP_COLUMNS = ("epoch", "step", "rank", "samples", "start_ns", "fetch_s", "h2d_s", "compute_s", "comm_s", "loss")
+
+
+class StepRecord(NamedTuple):
+    """One mini-batch as the loop saw it; ``start_ns`` is the monotonic clock when its fetch began."""
+
+    epoch: int
+    step: int  # 1, 2, ... over the whole run
+    rank: int
+    samples: int
+    start_ns: int
+    fetch_s: float
+    h2d_s: float
+    compute_s: float
+    comm_s: float
+    loss: float
+
+
+def log_name(rank: int) -> str:
+    """File name of a rank's log inside the output directory."""
+    return "log.txt" if rank == 0 else "log.rank{}.txt".format(rank)
+
+
+def steps_name(rank: int) -> str:
+    """File name of a rank's step records inside the output directory."""
+    return "steps.csv" if rank == 0 else "steps.rank{}.csv".format(rank)
+
+
+def boot_id(root: str = "/") -> Optional[str]:
+    """The kernel's id of this boot, without which monotonic times of two logs cannot be compared; None if unknown."""
+    try:
+        with open(os.path.join(root, "proc/sys/kernel/random/boot_id")) as stream:
+            return stream.read().strip()
+    except OSError:
+        return None
+
+
+def link(previous: str, line: str) -> str:
+    """The chain value of a log line: SHA-256 over the previous line's value and this line without its own."""
+    return hashlib.sha256((previous + line).encode("utf-8")).hexdigest()
+
+
+_LINK_PREFIX, _LINK_SUFFIX = ', "chain": "', '"}}'
+
+
+def chained(previous: str, line: str) -> Tuple[str, str]:
+    """Append the chain value as the metadata's last field; returns (the line to write, its chain value)."""
+    value = link(previous, line)
+    return line[: -len("}}")] + _LINK_PREFIX + value + _LINK_SUFFIX, value
+
+
+def unchained(line: str) -> Tuple[str, Optional[str]]:
+    """Take a written line apart again: (the line without its chain value, the value or None)."""
+    cut = len(line) - len(_LINK_SUFFIX) - len(FIRST_LINK)
+    if not (line.endswith(_LINK_SUFFIX) and line[:cut].endswith(_LINK_PREFIX)):
+        return line, None
+    return line[: cut - len(_LINK_PREFIX)] + "}}", line[cut : -len(_LINK_SUFFIX)]
+
+
+class LogWriter:
+    """Appends events to a rank's log, each flushed, so that a killed run keeps every finished line.
+
+    The line is MLPerf's: ``:::MLLOG {"namespace","time_ms","event_type","key","value","metadata"}``. ``metadata`` adds
+    ``mono_ns``, ``rank``, ``boot`` and, last, ``chain`` (:func:`link`).
+    """
+
+    def __init__(self, path: str, rank: int = 0, root: str = "/") -> None:
+        self._stream = open(path, "x", encoding="utf-8")
+        self._rank, self._boot, self._chain = rank, boot_id(root), FIRST_LINK
+
+    @property
+    def chain(self) -> str:
+        """The last line's chain value: what ranks exchange at every epoch."""
+        return self._chain
+
+    def point(self, key: str, value: Any = None, **metadata: Any) -> None:
+        """Log a fact at this moment."""
+        self._write("POINT_IN_TIME", key, value, metadata)
+
+    def start(self, key: str, **metadata: Any) -> None:
+        """Log the beginning of an interval; ``mono_ns=`` gives the time when it was taken earlier."""
+        self._write("INTERVAL_START", key, None, metadata)
+
+    def stop(self, key: str, **metadata: Any) -> None:
+        """Log the end of an interval; ``mono_ns=`` gives the time when it was taken earlier."""
+        self._write("INTERVAL_END", key, None, metadata)
+
+    def close(self) -> None:
+        """Flush to the storage medium and close."""
+        os.fsync(self._stream.fileno())
+        self._stream.close()
+
+    def _write(self, event_type: str, key: str, value: Any, metadata: Dict[str, Any]) -> None:
+        now = monotonic_ns()
+        taken = int(metadata.pop("mono_ns", now))
+        time_ms = int(time.time() * 1000) - (now - taken) // 1000000
+        full = dict(metadata, mono_ns=taken, rank=self._rank, boot=self._boot)
+        event = [("namespace", "edge"), ("time_ms", time_ms), ("event_type", event_type), ("key", key), ("value", value), ("metadata", full)]
+        line, self._chain = chained(self._chain, TOKEN + json.dumps(dict(event)))
+        self._stream.write(line + "\n")
+        self._stream.flush()
+
+
+class StepWriter:
+    """Appends step records to a rank's CSV, one flush per epoch: never inside the measured region."""
+
+    def __init__(self, path: str) -> None:
+        self._stream = open(path, "x", encoding="utf-8")
+        self._stream.write(",".join(STEP_COLUMNS) + "\n")
+        self._stream.flush()
+
+    def write(self, records: List[StepRecord]) -> None:
+        """Append the records and hand them to the storage medium; floats are written so that they read back exactly."""
+        self._stream.writelines(",".join(map(repr, record)) + "\n" for record in records)
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+
+def fail(message: str) -> None:
+    """End an implementation with one sentence on standard error and exit code 2 (it could not do what was asked)."""
+    sys.stderr.write("error: {}\n".format(message))
+    sys.exit(2)

@@ -1,0 +1,42 @@
+"""Initial weights made by NumPy from the seed, so that every framework starts from the same numbers.
+
+``numpy.random.RandomState`` is used on purpose: its stream is frozen for all NumPy versions (NEP 19), and the frameworks
+need different ones. Each parameter draws from a stream of its own, seeded with the run's seed and the parameter's name, so
+neither the order of parameters nor an added one changes the others.
+"""
+import zlib
+from typing import Callable, Dict, Mapping, Tuple
+
+import numpy as np
+
+Shape = Tuple[int, ...]
+Shapes = Mapping[str, Shape]
+
+
+def make(distribution: str, shapes: Shapes, seed: int) -> Dict[str, np.ndarray]:
+    """Float32 arrays by canonical name.
+
+    ``shapes`` gives each parameter's canonical name and shape: ``<layer>.weight`` (out, in[, height, width]) and
+    ``<layer>.bias`` (out,), the layout of PyTorch. Raises KeyError for a distribution that is not in DISTRIBUTIONS.
+    """
+    draw = DISTRIBUTIONS[distribution]
+    return {name: draw(_stream(seed, name), name, shapes).astype(np.float32) for name in shapes}
+
+
+def _stream(seed: int, name: str) -> np.random.RandomState:
+    return np.random.RandomState([seed, zlib.crc32(name.encode("ascii"))])
+
+
+def _fan_in(name: str, shapes: Shapes) -> int:
+    """Inputs of one output unit: the layer's weight tells, for the bias too."""
+    weight = shapes[name.rsplit(".", 1)[0] + ".weight"]
+    return int(np.prod(weight[1:]))
+
+
+def uniform_fan_in(stream: np.random.RandomState, name: str, shapes: Shapes) -> np.ndarray:
+    """U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and biases (LeCun et al., Efficient BackProp, 1998; PyTorch's default)."""
+    bound = 1.0 / np.sqrt(_fan_in(name, shapes))
+    return stream.uniform(-bound, bound, size=shapes[name])
+
+
+DISTRIBUTIONS = {"uniform_fan_in": uniform_fan_in}  # type: Dict[str, Callable[[np.random.RandomState, str, Shapes], np.ndarray]]
