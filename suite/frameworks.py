@@ -1,0 +1,59 @@
+"""Frameworks: every folder of ``reference_impls`` with a ``framework.toml``."""
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.catalogue import unknown_name
+from suite.errors import SuiteError
+from suite.paths import repository_root
+from suite.toml_reader import read_toml
+
+
+@dataclass(frozen=True)
+class Install:
+    """How pip sets the framework up: what goes first, and with which options the requirements follow."""
+
+    first: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A framework's implementation: the module to start, and what its environment needs."""
+
+    name: str
+    title: str
+    module: str
+    import_name: str
+    python: str
+    needs_environment: bool
+    install: Install = Install()
+
+
+def folder(root: Path | None = None) -> Path:
+    """Where the implementations are."""
+    return (root or repository_root()) / "reference_impls"
+
+
+def requirements_file(framework: Framework, root: Path | None = None) -> Path:
+    """What pip installs into the framework's environment."""
+    return folder(root) / framework.name / "requirements.txt"
+
+
+def load_framework(name: str, root: Path | None = None) -> Framework:
+    """The framework of this name; raises SuiteError naming the nearest one when there is none."""
+    known = {framework.name: framework for framework in load_frameworks(root)}
+    if name not in known:
+        raise SuiteError(unknown_name("framework", name, sorted(known), "`suite list frameworks`"))
+    return known[name]
+
+
+def load_frameworks(root: Path | None = None) -> tuple[Framework, ...]:
+    """Every framework, by name."""
+    return tuple(_load(path) for path in sorted(folder(root).glob("*/framework.toml")))
+
+
+def _load(path: Path) -> Framework:
+    framework = read_toml(path, Framework)
+    if framework.name != path.parent.name:
+        raise SuiteError(f"{path}: the name is {framework.name!r} but the folder is called {path.parent.name!r}; make them equal.")
+    return framework

@@ -1,0 +1,87 @@
+"""Workloads: model, data set and target, defined once in ``rules/workloads/*.toml``."""
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.catalogue import load_all, load_one
+from suite.paths import repository_root
+
+
+@dataclass(frozen=True)
+class OptimizerDefinition:
+    """SGD as every implementation takes it; ``schedule`` is a name in reference_impls.schedules."""
+
+    name: str
+    base_learning_rate: float
+    momentum: float
+    weight_decay: float
+    schedule: str
+
+
+@dataclass(frozen=True)
+class PreprocessingDefinition:
+    """Normalisation of pixels scaled to [0, 1], per channel."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class OtherData:
+    """A data set that the workload may be run on in the open division, with the target that holds there."""
+
+    data: str
+    target_accuracy: float
+    epochs: int
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """What a closed submission may tune: each range is (lowest, highest), both allowed."""
+
+    batch_size: tuple[int, ...]
+    base_learning_rate: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a device must have for the workload at its default batch size."""
+
+    memory_size_bytes: int
+    disk_size_bytes: int
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One workload; ``forward_macs`` are multiply-adds of the forward pass of one sample, training costs about three times that."""
+
+    name: str
+    title: str
+    model: str
+    parameters: int
+    forward_macs: int
+    data: str
+    initial_weights: str
+    epochs: int
+    eval_every_epochs: int
+    target_accuracy: float
+    batch_size: int
+    optimizer: OptimizerDefinition
+    preprocessing: PreprocessingDefinition
+    tunable: Tunable
+    needs: Needs
+    other_data: tuple[OtherData, ...] = ()
+
+
+def folder(root: Path | None = None) -> Path:
+    """Where the workloads are defined."""
+    return (root or repository_root()) / "rules" / "workloads"
+
+
+def load_workload(name: str, root: Path | None = None) -> Workload:
+    """The workload of this name; raises SuiteError naming the nearest one when there is none."""
+    return load_one(folder(root), Workload, "workload", name)
+
+
+def load_workloads(root: Path | None = None) -> tuple[Workload, ...]:
+    """Every workload, by name."""
+    return load_all(folder(root), Workload)
