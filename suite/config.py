@@ -49,6 +49,7 @@ class RunOptions:
 class RunRequest:
     """A resolved run: the definitions it stands on, and ``training``, all that the implementation is told."""
 
+    run_id: str
     workload: Workload
     device: Device
     device_evidence: str
@@ -82,7 +83,7 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
     raise SuiteError(f"--data {data!r} is neither a data set of the workload {workload.name!r} ({known}) nor a folder that exists.")
 
 
-def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: Path, cache_cleared: bool | None) -> RunRequest:
+def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: Path, run_id: str, cache_cleared: bool | None) -> RunRequest:
     """Resolve what was asked into what is run.
 
     ``data_set`` is the prepared data set for ``choose_data(...)``. Raises SuiteError for an unknown workload, framework or
@@ -122,7 +123,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         cache_cleared=cache_cleared,
         output_directory=str(output_directory),
     )
-    return RunRequest(workload, device.device, device.evidence, framework, training)
+    return RunRequest(run_id, workload, device.device, device.evidence, framework, training)
 
 
 def _accelerator(asked: Accelerator, device: Device) -> str:

@@ -93,6 +93,12 @@ def read_log(path: Path) -> Log:
     return Log(path, tuple(events), tuple(problems))
 
 
+def parse_line(number: int, text: str) -> Event | None:
+    """The event on a line of the log, None when there is none or it cannot be read."""
+    start = text.find(TOKEN)
+    return _parse(number, text[start:])[0] if start >= 0 else None
+
+
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     with path.open("rb") as stream:
         number = 0

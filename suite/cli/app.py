@@ -1,0 +1,75 @@
+"""The `suite` command: mounts one module per command and turns every failure into one sentence and an exit code.
+
+0 done, 1 judged not compliant, 2 could not.
+"""
+import sys
+import time
+import traceback
+from typing import Any
+
+import typer
+import typer.core
+
+from suite import __version__
+from suite.cli import check, data, doctor, environment, listing, report, run
+from suite.errors import SuiteError
+from suite.paths import home
+
+COULD_NOT = 2
+
+
+class InterruptibleGroup(typer.core.TyperGroup):
+    """Ctrl-C ends a command with one sentence, like every other failure."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was typed."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SuiteError("Interrupted.") from None
+
+
+app = typer.Typer(
+    cls=InterruptibleGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Benchmark DNN training on edge devices."
+)
+app.command()(run.run)
+app.command()(check.check)
+app.command()(check.explain)
+app.command()(report.report)
+app.command()(doctor.doctor)
+app.add_typer(listing.app, name="list")
+app.add_typer(environment.app, name="env")
+app.add_typer(data.app, name="data")
+
+
+@app.callback(invoke_without_command=True)
+def version(show: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    """Print the version when asked."""
+    if show:
+        print(__version__)
+        raise typer.Exit()
+
+
+def main() -> None:
+    """Entry point of the `suite` command."""
+    try:
+        app()
+    except SuiteError as error:
+        _end(str(error))
+    except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the traceback goes to a file
+        _end(f"Something unforeseen happened ({type(error).__name__}: {error}). {_keep_traceback()}")
+
+
+def _end(sentence: str) -> None:
+    print(f"error: {sentence}", file=sys.stderr)
+    sys.exit(COULD_NOT)
+
+
+def _keep_traceback() -> str:
+    path = home() / "logs" / time.strftime("traceback-%Y%m%dT%H%M%S.txt")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{' '.join(sys.argv)}\n{traceback.format_exc()}", encoding="utf-8")
+    except OSError as error:
+        return f"The traceback could not be kept in {path}: {error.strerror}."
+    return f"The traceback is in {path}; please report it with that file."

@@ -1,0 +1,134 @@
+"""`suite run`: one run, or every closed workload of a device, from command to bundle."""
+import json as json_format
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from suite.config import Accelerator, Division
+from suite.errors import SuiteError
+
+if TYPE_CHECKING:
+    from suite.config import RunOptions, RunRequest
+    from suite.run import RunResult
+
+NOT_COMPLIANT = 1
+
+
+def run(
+    division: Annotated[Division, typer.Option(help="closed: as the rulebook says; open: anything, quality reported.")],
+    device: Annotated[str, typer.Option(help="A device profile, or auto (`suite list devices`).")] = "auto",
+    workload: Annotated[str | None, typer.Option(help="A workload; without it, every closed workload of the device.")] = None,
+    framework: Annotated[str, typer.Option(help="`suite list frameworks` shows them.")] = "pytorch",
+    data: Annotated[str | None, typer.Option(help="A data set's name, or the folder that holds the workload's own.")] = None,
+    seed: Annotated[int, typer.Option(help="Initial weights and order of samples come from it.")] = 1,
+    epochs: Annotated[int | None, typer.Option(help="The most epochs, and the horizon of the learning-rate schedule.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Stop after so many mini-batches.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Samples per mini-batch.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="The schedule's base.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads of the framework (default: every usable core).")] = None,
+    accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO,
+    org: Annotated[str, typer.Option(help="Whose run it is.")] = "none",
+    output: Annotated[Path | None, typer.Option(help="The run directory (default: runs/<run id>).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = False,
+    allow_invalid: Annotated[bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved request and stop.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Train as the rulebook says and keep everything that was measured."""
+    from suite.config import RunOptions
+    from suite.devices import resolve_device
+
+    profile = resolve_device(device).device
+    names = (workload,) if workload is not None else profile.closed_workloads
+    options = [
+        RunOptions(division, device, name, framework, data, seed, epochs, steps, batch_size, learning_rate, threads, accelerator, org) for name in names
+    ]
+    requests = [_resolve(each, output if len(names) == 1 else output and output / each.workload) for each in options]
+    allowed = _judge(requests, allow_invalid, json)
+    if dry_run:
+        print(json_format.dumps([_request_json(request) for request in requests], indent=1))
+        return
+    for request, findings in zip(requests, allowed, strict=True):
+        _run_one(request, findings, force, json)
+
+
+def _resolve(options: "RunOptions", output: Path | None) -> "RunRequest":
+    """Options to a request; the data set must be there."""
+    from reference_impls.contract import DataSet
+    from suite.config import choose_data, resolve
+    from suite.datasets.locate import find
+    from suite.run import new_run_id
+    from suite.workloads import load_workload
+
+    choice = choose_data(load_workload(options.workload), options.data)
+    prepared = find(choice.name, choice.directory)
+    data_set = DataSet(
+        choice.name, str(prepared.directory), prepared.definition.classes, prepared.definition.train_samples, prepared.definition.eval_samples
+    )
+    run_id = new_run_id(options.workload, options.framework, time.time())
+    return resolve(options, data_set, (output or Path("runs") / run_id).absolute(), run_id, cache_cleared=None)
+
+
+def _judge(requests: "list[RunRequest]", allow_invalid: bool, json: bool) -> list[tuple[str, ...]]:
+    """The rules judge the requests before a second is spent; returns the ids of the findings that were waved through."""
+    from suite.cli.findings import show_findings
+    from suite.compliance.checker import check_request
+    from suite.compliance.finding import Severity
+
+    allowed = []
+    for request in requests:
+        findings = check_request(request)
+        broken = tuple(finding.rule for finding in findings if finding.severity is Severity.INVALID)
+        if broken and not allow_invalid:
+            show_findings(findings, json)
+            print(f"This run could never comply with the {request.training.division} division; --allow-invalid runs it all the same.", file=sys.stderr)
+            raise typer.Exit(NOT_COMPLIANT)
+        allowed.append(broken)
+    return allowed
+
+
+def _run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool, json: bool) -> None:
+    from suite.cli.watching import watcher
+    from suite.environments import find
+    from suite.measure.recorder import Recorder
+    from suite.measure.registry import open_meters
+    from suite.preflight import preflight
+    from suite.run import make_output, run
+
+    path = Path(request.training.output_directory)
+    environment = find(request.framework)
+    preflight(request)
+    make_output(path, force)
+    try:
+        with watcher(request) as progress:
+            result = run(request, environment, tuple(sys.argv), allowed, Recorder(open_meters(), path), progress)
+    except KeyboardInterrupt:
+        again = " ".join(["suite", *sys.argv[1:]])
+        raise SuiteError(f"Interrupted; every finished epoch is kept in {path}. To run again: {again}") from None
+    if result.status != "finished":
+        raise SuiteError(f"The run did not finish: {result.message}. What it wrote is in {path} (see output.txt); every finished epoch is kept.")
+    _show_result(result, json)
+
+
+def _show_result(result: "RunResult", json: bool) -> None:
+    from suite.bundle import SUMMARY, Bundle
+
+    summary = Bundle(result.path).json(SUMMARY)
+    if json:
+        print(json_format.dumps({"path": str(result.path), "status": result.status, **summary}, indent=1))
+        return
+    for name in ("best_accuracy", "time_to_target_s", "time_to_epoch_s", "first_epoch_s", "fetch_stall_s", "compute_s", "overhead_s", "energy_j"):
+        figure = summary["figures"][name]
+        spread = f" ± {figure['spread']:.4g}" if figure["spread"] is not None else ""
+        value = f"{figure['value']:.4g}{spread} {figure['unit']}" if figure["value"] is not None else f"unknown: {figure['reason']}"
+        print(f"{name:18} {value}")
+    print(f"\nThe run is in {result.path}\nJudge it:  suite check {result.path}\nDraw it:   suite report {result.path} --output site")
+
+
+def _request_json(request: "RunRequest") -> dict[str, object]:
+    from reference_impls.contract import request_to_dict
+
+    return {"run_id": request.run_id, "device_evidence": request.device_evidence, "request": request_to_dict(request.training)}

@@ -1,0 +1,176 @@
+"""One run, from a resolved request to a closed bundle."""
+import errno
+import os
+import secrets
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from reference_impls import contract
+from suite import __version__, bundle, launch, system
+from suite.bundle import Bundle, RunRecord, write_json
+from suite.config import RunRequest
+from suite.environments import Environment
+from suite.errors import SuiteError
+from suite.log import Event
+from suite.measure.meter import Subject
+from suite.measure.recorder import MeterRecord, Recorder
+from suite.progress import LogFollower
+
+POLL_S = 0.2
+RECORDED_LIBRARIES = 200
+
+
+class Watcher(Protocol):
+    """Who is told of a run's progress; called between polls, never by the implementation."""
+
+    def event(self, event: Event) -> None:
+        """A line of the implementation's log."""
+
+    def tick(self) -> None:
+        """Nothing new; time passes."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A closed bundle: where it is and how the run ended; ``status`` as in run.json."""
+
+    path: Path
+    status: str
+    message: str | None
+
+
+def new_run_id(workload: str, framework: str, clock_s: float) -> str:
+    """A name for a run that sorts by time and does not repeat."""
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(clock_s))
+    return f"{workload}-{framework}-{stamp}-{secrets.token_hex(3)}"
+
+
+def run(
+    request: RunRequest, environment: Environment, command: tuple[str, ...], allowed: tuple[str, ...], recorder: Recorder, watcher: Watcher
+) -> RunResult:
+    """Run the implementation into ``request.training.output_directory`` and close the bundle there.
+
+    The directory must exist and be empty. ``command`` is what the person typed, ``allowed`` are the findings that were waved through.
+    An implementation that fails or an interruption leaves an unsealed bundle that reads back with every finished epoch.
+    Raises SuiteError when the bundle itself cannot be written; KeyboardInterrupt goes through once the bundle is at rest.
+    """
+    path = Path(request.training.output_directory)
+    record = _open_bundle(request, command, allowed, path)
+    with _disk_errors(path):
+        process = launch.start(request, environment, path / bundle.OUTPUT)
+        try:
+            recorder.start(Subject(process.pid, Path(request.training.data.directory)))
+            _follow(process, path, watcher)
+        except KeyboardInterrupt:
+            launch.end(process)
+            _rest(path, record, recorder.stop(), "interrupted", None, "interrupted by the person at the keyboard")
+            raise
+        ending = launch.ending(process, path / bundle.OUTPUT)
+        meters = recorder.stop()
+        if ending.exit_code != 0:
+            message = f"the implementation ended with {_how(ending.exit_code)}: {ending.last_line}"
+            return _rest(path, record, meters, "failed", ending.exit_code, message)
+        return _close(request, environment, path, record, meters)
+
+
+def make_output(path: Path, force: bool) -> None:
+    """Make the run's directory; an existing one that holds anything is an error unless ``force``, which empties a bundle."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if not force:
+            raise SuiteError(f"{path} exists and is not empty; choose another --output, or type --force to replace it.")
+        if not (path / bundle.RUN).is_file():
+            raise SuiteError(f"{path} is no run directory (it has no {bundle.RUN}), so --force will not empty it; choose another --output.")
+        shutil.rmtree(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SuiteError(f"The run directory {path} cannot be made: {error.strerror}; choose another --output.") from error
+
+
+def _open_bundle(request: RunRequest, command: tuple[str, ...], allowed: tuple[str, ...], path: Path) -> RunRecord:
+    now_s = time.time()
+    record = RunRecord(
+        schema=bundle.SCHEMA,
+        run_id=request.run_id,
+        suite_version=__version__,
+        command=command,
+        started_time_ms=int(now_s * 1000),
+        status="running",
+        exit_code=None,
+        message=None,
+        device_evidence=request.device_evidence,
+        request=contract.request_to_dict(request.training),
+        findings_allowed=allowed,
+    )
+    with _disk_errors(path):
+        write_json(path / bundle.RUN, record)
+        write_json(path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
+    return record
+
+
+def _follow(process: "subprocess.Popen[bytes]", path: Path, watcher: Watcher) -> None:
+    """Pass the log's events on until the implementation has ended."""
+    follower = LogFollower(path / contract.log_name(0))
+    ended = False
+    while not ended:
+        ended = process.poll() is not None
+        for event in follower.new_events():
+            watcher.event(event)
+        if not ended:
+            watcher.tick()
+            time.sleep(POLL_S)
+
+
+def _close(request: RunRequest, environment: Environment, path: Path, record: RunRecord, meters: tuple[MeterRecord, ...]) -> RunResult:
+    """Derive the figures, write what is left, seal."""
+    from suite.summary import derive
+
+    logged = Bundle(path).log()
+    version = logged.value("framework_version")
+    description = system.describe(
+        request.device.name,
+        request.framework.name,
+        version if isinstance(version, str) else None,
+        dict(list(environment.packages.items())[:RECORDED_LIBRARIES]),
+    )
+    write_json(path / bundle.SYSTEM, description)
+    bundle.convert_tables(path)
+    write_json(path / bundle.SUMMARY, derive(Bundle(path)).to_dict())
+    (path / contract.REQUEST_NAME).unlink()
+    result = _rest(path, record, meters, "finished", 0, None)
+    bundle.seal(path)
+    return result
+
+
+def _rest(path: Path, record: RunRecord, meters: tuple[MeterRecord, ...], status: str, exit_code: int | None, message: str | None) -> RunResult:
+    final = replace(record, status=status, exit_code=exit_code, message=message, meters=tuple(_plain(meter) for meter in meters))
+    write_json(path / bundle.RUN, final)
+    return RunResult(path, status, message)
+
+
+def _plain(meter: MeterRecord) -> Mapping[str, Any]:
+    return asdict(meter)
+
+
+def _how(exit_code: int) -> str:
+    return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+
+
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    """Say in one sentence what a failing write means for the bundle."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            free = shutil.disk_usage(path).free
+            what = f"The disk that holds {path} is full ({free} bytes free); what was written so far is kept. Free some space and run again."
+        else:
+            what = f"The run directory {path} cannot be written: {error.strerror or error} ({os.fspath(error.filename) if error.filename else 'no file named'})."
+        raise SuiteError(what) from error
