@@ -1,0 +1,37 @@
+# Two commands need nothing before them but git, make and Python 3.10 or later: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+SUITE := $(VENV)/bin/suite
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint clean
+
+help:
+	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, draw a leaderboard page"
+	@echo "make test    run every test in the environments that tox makes"
+	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
+	@echo "make clean   remove what setup and demo made here (framework environments stay in ~/.cache/edge-training-suite)"
+
+setup: $(SUITE)
+
+$(SUITE): pyproject.toml tools/bootstrap.sh
+	@PYTHON="$(PYTHON)" sh tools/bootstrap.sh "$(VENV)"
+	@touch $(SUITE)
+
+demo: setup
+	@$(SUITE) env create pytorch
+	@$(SUITE) data prepare digits
+	@$(SUITE) run --division open --device auto --workload lenet --framework pytorch --data digits --output build/demo/run --force
+	@$(SUITE) check build/demo/run
+	@$(SUITE) report build/demo/run --output build/demo/site --force
+
+test: setup
+	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
+	@$(VENV)/bin/tox run
+
+lint: setup
+	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
+	@$(VENV)/bin/tox run -e lint,types
+
+clean:
+	rm -rf $(VENV) .tox build runs site *.egg-info
