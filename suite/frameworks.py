@@ -24,8 +24,8 @@ class Framework:
     title: str
     module: str
     import_name: str
-    python: str
     needs_environment: bool
+    highest_python: str | None = None
     install: Install = Install()
 
 

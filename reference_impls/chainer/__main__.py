@@ -1,0 +1,6 @@
+"""``python -m reference_impls.chainer --request REQUEST.json``."""
+from reference_impls.main import main
+from reference_impls.chainer.implementation import build
+
+if __name__ == "__main__":
+    main(build)

@@ -1,0 +1,100 @@
+"""Chainer's side of the contract: a chain, an optimizer set up on it, a count of what is right."""
+from typing import Any, Tuple
+
+import chainer
+import chainer.functions as F
+import numpy as np
+
+from reference_impls import initial_weights
+from reference_impls.chainer.models import MODELS
+from reference_impls.contract import Batch, ContractError, Implementation, Request, StepResult
+from reference_impls.data.pipelines import open_pipeline
+from reference_impls.loop import Built
+
+DeviceBatch = Tuple[Any, Any]
+
+
+def build(request: Request) -> Built:
+    """The requested model on the requested device, with the seed's weights. Threads are OpenMP's and BLAS's: the harness sets them."""
+    if request.accelerator == "cuda" and not chainer.backends.cuda.available:
+        raise ContractError("a CUDA device was requested and Chainer finds none; use `--accelerator cpu` or install CuPy.")
+    model = MODELS[request.model]()
+    load_weights(model, request.initial_weights, request.seed)
+    device = chainer.get_device("@cupy:0" if request.accelerator == "cuda" else "@numpy")
+    model.to_device(device)
+    facts = {"parameters": model.count_params(), "framework_version": chainer.__version__, "framework_threads": request.threads}
+    return Built(ChainerImplementation(model, device, request), open_pipeline(request), facts)
+
+
+def load_weights(model: chainer.Chain, distribution: str, seed: int) -> None:
+    """Overwrite the model's parameters with the seed's; Chainer's layout is the canonical one, its names differ."""
+    named = {canonical_name(path): parameter for path, parameter in model.namedparams()}
+    shapes = {name: parameter.shape for name, parameter in named.items()}
+    for name, value in initial_weights.make(distribution, shapes, seed).items():
+        named[name].array[...] = value
+
+
+def canonical_name(path: str) -> str:
+    """``/conv1/W`` to ``conv1.weight``, ``/conv1/b`` to ``conv1.bias``."""
+    link, kind = path.strip("/").rsplit("/", 1)
+    return "{}.{}".format(link.replace("/", "."), {"W": "weight", "b": "bias"}[kind])
+
+
+class SuiteMomentumRule(chainer.optimizers.momentum_sgd.MomentumSGDRule):
+    """The suite's momentum: ``v = m v + g``, ``w -= learning_rate v``.
+
+    Chainer keeps ``learning_rate * v`` instead, which is another method as soon as the learning rate changes.
+    """
+
+    def update_core(self, param: chainer.Parameter) -> None:
+        """One parameter's update, on NumPy or CuPy arrays."""
+        velocity = self.state["v"]
+        velocity *= self.hyperparam.momentum
+        velocity += param.grad
+        param.array -= self.hyperparam.lr * velocity
+
+
+class MomentumSGD(chainer.optimizers.MomentumSGD):
+    """chainer.optimizers.MomentumSGD with the suite's momentum."""
+
+    def create_update_rule(self) -> SuiteMomentumRule:
+        """The rule of each parameter."""
+        return SuiteMomentumRule(self.hyperparam)
+
+
+class ChainerImplementation(Implementation):
+    """Define-by-run float32 training."""
+
+    def __init__(self, model: chainer.Chain, device: Any, request: Request) -> None:
+        settings = request.optimizer
+        self._model, self._device = model, device
+        self._optimizer = MomentumSGD(lr=settings.base_learning_rate, momentum=settings.momentum).setup(model)
+        if settings.weight_decay:
+            self._optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(settings.weight_decay))
+
+    def to_device(self, batch: Batch) -> DeviceBatch:
+        """Arrays on the device; Chainer takes labels as int32."""
+        device_batch = self._device.send(batch.images), self._device.send(batch.labels.astype(np.int32))
+        self._synchronize()
+        return device_batch
+
+    def step(self, device_batch: DeviceBatch, learning_rate: float) -> StepResult:
+        """Forward, backward and update."""
+        images, labels = device_batch
+        self._optimizer.lr = learning_rate
+        loss = F.softmax_cross_entropy(self._model(images), labels)
+        self._model.cleargrads()
+        loss.backward()
+        self._optimizer.update()
+        self._synchronize()
+        return StepResult(float(loss.array), 0.0)
+
+    def count_correct(self, device_batch: DeviceBatch) -> int:
+        """Correctly classified samples."""
+        images, labels = device_batch
+        with chainer.using_config("train", False), chainer.no_backprop_mode():
+            return int((self._model(images).array.argmax(axis=1) == labels).sum())
+
+    def _synchronize(self) -> None:
+        if self._device.xp is not np:
+            chainer.backends.cuda.Stream.null.synchronize()

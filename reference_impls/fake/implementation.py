@@ -1,0 +1,131 @@
+"""Softmax regression in pure Python on 28x28 IDX files, through the suite's own loop and contract.
+
+It is no LeNet: whatever model is requested, it trains 7x7 pooled pixels times 10 weights and says so in its log, so it can enter
+the open division only. It learns from real data, needs nothing but Python 3.6, and runs a whole epoch of the digits in about
+a second: everything of the harness can be tried with it. A vendor's implementation may begin as a copy of this folder.
+"""
+import math
+import os
+import platform
+import random
+from typing import Any, Iterator, List, NamedTuple, Sequence, Tuple
+
+from reference_impls.contract import Batch, ContractError, Implementation, Pipeline, Request, StepResult
+from reference_impls.data.idx import read_header
+from reference_impls.loop import Built
+
+SIDE, POOL = 28, 4
+FEATURES = (SIDE // POOL) ** 2
+TRAIN, EVAL = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"), ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+EVAL_BATCH = 250
+
+
+def build(request: Request) -> Built:
+    """A regression for the request's classes, whatever model it names; the log's ``model_trained`` says what it really is."""
+    if request.accelerator != "cpu":
+        raise ContractError("the fake framework has no accelerator; use `--accelerator cpu`.")
+    facts = {
+        "model_trained": "softmax_regression",
+        "parameters": request.data.classes * (FEATURES + 1),
+        "framework_version": platform.python_version(),
+        "framework_threads": 1,
+    }
+    return Built(SoftmaxRegression(request), PooledDigits(request), facts)
+
+
+class Samples(NamedTuple):
+    """A split in memory: per sample FEATURES floats in [0, 1], and its class."""
+
+    features: List[List[float]]
+    labels: bytes
+
+
+class PooledDigits(Pipeline):
+    """Mini-batches of pooled pixels; the order comes from the seed and the epoch (Python's own generator, not NumPy's)."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+
+    def training(self, epoch: int) -> Iterator[Batch]:
+        """The epoch's mini-batches."""
+        samples = read_split(self._request.data.directory, TRAIN)
+        order = list(range(len(samples.labels)))
+        random.Random(self._request.seed * 1000003 + epoch).shuffle(order)
+        return _batches(samples, order, self._request.global_batch_size)
+
+    def evaluation(self) -> Iterator[Batch]:
+        """The test set, in file order."""
+        samples = read_split(self._request.data.directory, EVAL)
+        return _batches(samples, range(len(samples.labels)), EVAL_BATCH)
+
+
+def read_split(directory: str, names: Tuple[str, str]) -> Samples:
+    """Read images and labels and pool each image to 7x7; raises ContractError for files that are missing or cut off."""
+    images_path, labels_path = (os.path.join(directory, name) for name in names)
+    images, labels = read_header(images_path), read_header(labels_path)
+    if images.shape[1:] != (SIDE, SIDE) or images.shape[0] != labels.shape[0]:
+        raise ContractError("{}: expected {} images of 28x28, found shape {}.".format(images_path, labels.shape[0], images.shape))
+    with open(images_path, "rb") as stream:
+        stream.seek(images.offset_bytes)
+        features = [_pool(stream.read(SIDE * SIDE)) for _ in range(images.shape[0])]
+    with open(labels_path, "rb") as stream:
+        stream.seek(labels.offset_bytes)
+        return Samples(features, stream.read())
+
+
+def _pool(pixels: bytes) -> List[float]:
+    """Mean of every 4x4 block, scaled to [0, 1]."""
+    scale = 1.0 / (255 * POOL * POOL)
+    pooled = []
+    for top in range(0, SIDE, POOL):
+        for left in range(0, SIDE, POOL):
+            pooled.append(scale * sum(sum(pixels[(top + y) * SIDE + left : (top + y) * SIDE + left + POOL]) for y in range(POOL)))
+    return pooled
+
+
+def _batches(samples: Samples, order: Sequence[int], size: int) -> Iterator[Batch]:
+    for start in range(0, len(order), size):
+        chosen = order[start : start + size]
+        yield Batch([samples.features[index] for index in chosen], [samples.labels[index] for index in chosen])
+
+
+class SoftmaxRegression(Implementation):
+    """Multinomial logistic regression by mini-batch SGD with momentum."""
+
+    def __init__(self, request: Request) -> None:
+        stream = random.Random(request.seed)
+        bound = 1.0 / math.sqrt(FEATURES)
+        self._momentum = request.optimizer.momentum
+        self._weights = [[stream.uniform(-bound, bound) for _ in range(FEATURES + 1)] for _ in range(request.data.classes)]
+        self._velocity = [[0.0] * (FEATURES + 1) for _ in range(request.data.classes)]
+
+    def to_device(self, batch: Batch) -> Any:
+        """The host is the device."""
+        return batch
+
+    def step(self, device_batch: Any, learning_rate: float) -> StepResult:
+        """Mean cross-entropy of the mini-batch, then one update."""
+        gradient = [[0.0] * (FEATURES + 1) for _ in self._weights]
+        loss = 0.0
+        for features, label in zip(device_batch.images, device_batch.labels):
+            probabilities = self._probabilities(features)
+            loss -= math.log(max(probabilities[label], 1e-12))
+            for index, row in enumerate(gradient):
+                error = (probabilities[index] - (index == label)) / len(device_batch.labels)
+                row[:] = [g + error * x for g, x in zip(row, features)] + [row[-1] + error]
+        for weights, velocity, row in zip(self._weights, self._velocity, gradient):
+            velocity[:] = [self._momentum * v + g for v, g in zip(velocity, row)]
+            weights[:] = [w - learning_rate * v for w, v in zip(weights, velocity)]
+        return StepResult(loss / len(device_batch.labels), 0.0)
+
+    def count_correct(self, device_batch: Any) -> int:
+        """Correctly classified samples."""
+        guesses = (max(enumerate(self._probabilities(features)), key=lambda pair: pair[1])[0] for features in device_batch.images)
+        return sum(guess == label for guess, label in zip(guesses, device_batch.labels))
+
+    def _probabilities(self, features: List[float]) -> List[float]:
+        scores = [sum(w * x for w, x in zip(weights, features)) + weights[-1] for weights in self._weights]
+        top = max(scores)
+        powers = [math.exp(score - top) for score in scores]
+        total = sum(powers)
+        return [power / total for power in powers]

@@ -1,0 +1,1 @@
+"""Reference implementations in TensorFlow (Keras 3)."""

@@ -1,0 +1,109 @@
+"""TensorFlow's side of the contract: a Keras model, a compiled train step, a count of what is right."""
+from typing import Any, Dict, Tuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from reference_impls import initial_weights
+from reference_impls.contract import Batch, ContractError, Implementation, Request, StepResult
+from reference_impls.data.pipelines import open_pipeline
+from reference_impls.loop import Built
+from reference_impls.tensorflow.models import MODELS
+
+DeviceBatch = Tuple[tf.Tensor, tf.Tensor]
+
+
+def build(request: Request) -> Built:
+    """The requested model on the requested device, with the seed's weights."""
+    tf.config.threading.set_intra_op_parallelism_threads(request.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    if request.accelerator == "cuda" and not tf.config.list_physical_devices("GPU"):
+        raise ContractError("a CUDA device was requested and TensorFlow finds none; use `--accelerator cpu` or a CUDA build of TensorFlow.")
+    with tf.device("/GPU:0" if request.accelerator == "cuda" else "/CPU:0"):
+        model = MODELS[request.model]()
+        load_weights(model, request.initial_weights, request.seed)
+        implementation = TensorFlowImplementation(model, request)
+    facts = {"parameters": model.count_params(), "framework_version": tf.__version__, "framework_threads": request.threads}
+    return Built(implementation, open_pipeline(request, channels_last=True), facts)
+
+
+def load_weights(model: keras.Model, distribution: str, seed: int) -> None:
+    """Overwrite the model's parameters with the seed's, from the canonical layout to Keras's."""
+    named = {}  # type: Dict[str, Any]
+    for layer in model.layers:
+        if layer.weights:
+            named[layer.name + ".weight"], named[layer.name + ".bias"] = layer.kernel, layer.bias
+    shapes = {name: canonical(np.zeros(variable.shape)).shape for name, variable in named.items()}
+    for name, value in initial_weights.make(distribution, shapes, seed).items():
+        named[name].assign(from_canonical(value))
+
+
+def canonical(value: np.ndarray) -> np.ndarray:
+    """Keras's layout to the canonical one: (height, width, in, out) to (out, in, height, width), (in, out) to (out, in)."""
+    return value.transpose(3, 2, 0, 1) if value.ndim == 4 else value.transpose()
+
+
+def from_canonical(value: np.ndarray) -> np.ndarray:
+    """The inverse of :func:`canonical`."""
+    return value.transpose(2, 3, 1, 0) if value.ndim == 4 else value.transpose()
+
+
+class SGD(keras.optimizers.SGD):
+    """SGD with the suite's momentum: ``v = m v + g``, ``w -= learning_rate v``.
+
+    Keras keeps ``learning_rate * v`` instead, which is another method as soon as the learning rate changes.
+    """
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        """One variable's update."""
+        velocity = self.momentums[self._get_variable_index(variable)]
+        self.assign(velocity, self.momentum * velocity + gradient)
+        self.assign_sub(variable, learning_rate * velocity)
+
+
+class TensorFlowImplementation(Implementation):
+    """Float32 training in one compiled graph for any mini-batch size."""
+
+    def __init__(self, model: keras.Model, request: Request) -> None:
+        settings = request.optimizer
+        self._model, self._weight_decay = model, settings.weight_decay
+        self._device = "/GPU:0" if request.accelerator == "cuda" else "/CPU:0"
+        self._loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        self._optimizer = SGD(learning_rate=settings.base_learning_rate, momentum=settings.momentum)
+        self._optimizer.build(model.trainable_variables)
+        images = tf.TensorSpec((None, *model.input_shape[1:]), tf.float32)
+        labels = tf.TensorSpec((None,), tf.int64)
+        self._train = tf.function(self._train_step, input_signature=[images, labels, tf.TensorSpec((), tf.float32)])
+        self._correct = tf.function(self._count_correct, input_signature=[images, labels])
+
+    def to_device(self, batch: Batch) -> DeviceBatch:
+        """Tensors on the device."""
+        with tf.device(self._device):
+            return tf.convert_to_tensor(batch.images), tf.convert_to_tensor(batch.labels)
+
+    def step(self, device_batch: DeviceBatch, learning_rate: float) -> StepResult:
+        """Forward, backward and update; reading the loss waits for the device."""
+        loss = self._train(*device_batch, tf.constant(learning_rate, tf.float32))
+        return StepResult(float(loss), 0.0)
+
+    def count_correct(self, device_batch: DeviceBatch) -> int:
+        """Correctly classified samples."""
+        return int(self._correct(*device_batch))
+
+    def _train_step(self, images: tf.Tensor, labels: tf.Tensor, learning_rate: tf.Tensor) -> tf.Tensor:
+        variables = self._model.trainable_variables
+        with tf.GradientTape() as tape:
+            loss = self._loss(labels, self._model(images, training=True))
+        gradients = tape.gradient(loss, variables)
+        if self._weight_decay:
+            gradients = [gradient + self._weight_decay * variable for gradient, variable in zip(gradients, variables)]
+        self._optimizer.learning_rate = learning_rate
+        self._optimizer.apply_gradients(zip(gradients, variables))
+        # The loss must not be read before the update is done, or the clock stops too early.
+        with tf.control_dependencies([self._optimizer.iterations.value]):
+            return tf.identity(loss)
+
+    def _count_correct(self, images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+        predicted = tf.argmax(self._model(images, training=False), axis=1)
+        return tf.reduce_sum(tf.cast(predicted == labels, tf.int32))
