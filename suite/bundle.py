@@ -2,7 +2,6 @@
 
 Reading takes a bundle as hostile input: sizes are bounded, no link is followed, nothing is evaluated.
 """
-import hashlib
 import json
 import os
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reference_impls import contract
+from suite.digest import sha256
 from suite.errors import SuiteError
 from suite.log import Log, read_log
 
@@ -173,12 +173,3 @@ def seal(path: Path) -> None:
     temporary = path / f".{MANIFEST}"
     temporary.write_text("".join(lines), encoding="utf-8")
     temporary.replace(path / MANIFEST)
-
-
-def sha256(path: Path) -> str:
-    """SHA-256 of a file's content, hexadecimal."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while chunk := stream.read(2**20):
-            digest.update(chunk)
-    return digest.hexdigest()

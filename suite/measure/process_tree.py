@@ -1,44 +1,57 @@
-"""An implementation's processes: its root and everything started from there (data-loader workers, MPI ranks of this machine)."""
+"""An implementation's processes on this machine: its root and all that was started from there (data-loader workers, MPI ranks)."""
 import os
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
-
-from suite.measure.procfs import kilobyte_fields
 
 CLOCK_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True)
-class TreeUsage:
-    """What a process tree holds and has used.
-
-    ``cpu_s`` includes ended children that were waited for. ``rss_bytes`` adds up the processes' resident sets and so counts
-    a page that forked workers share once per process; the kernel's proportional figure is exact but walks every page table
-    with the memory map locked (6 ms for 0.5 GB), which a training process would feel.
-    """
-
-    processes: int
-    cpu_s: float
-    rss_bytes: int
-
-
-def tree(root: Path, pid: int) -> list[int]:
-    """The process and its descendants, those that are alive; empty when the process has ended."""
+def process_tree(root: Path, pid: int) -> list[int]:
+    """The process and its descendants that are there now; empty once the process is gone."""
     proc = root / "proc"
-    if not (proc / str(pid) / "stat").exists():
+    if not (proc / str(pid)).exists():
         return []
-    children = _children_by_listing if (proc / str(pid) / "task" / str(pid) / "children").exists() else _children_by_parent
+    children_of = _children_of(proc, pid)
     found, waiting = [], [pid]
     while waiting:
         found.append(waiting.pop())
-        waiting.extend(children(proc, found[-1]))
+        waiting.extend(children_of(found[-1]))
     return found
 
 
 def cpu_s(root: Path, pids: list[int]) -> float:
-    """CPU time of the processes and of their ended children, in seconds; a process that just ended counts nothing."""
-    ticks = 0
-    for pid in pids:
-        fields = _stat(root / "proc", pid)
-        ticks += sum(map(int, fields[11:15])) if fields else 0  # utime, stime, cutime, cstime
-    return ticks / CLOCK_TICKS_PER_S
+    """CPU time that the processes and their ended, waited-for children have used; one that has just gone adds nothing."""
+    fields = [_stat_fields(root / "proc" / str(pid)) for pid in pids]
+    return sum(int(ticks) for each in fields for ticks in each[11:15]) / CLOCK_TICKS_PER_S  # utime, stime, cutime, cstime
+
+
+def _children_of(proc: Path, pid: int) -> Callable[[int], list[int]]:
+    """How to find a process's children: from the kernel's list, or where it keeps none, from every process's parent."""
+    if (proc / str(pid) / "task" / str(pid) / "children").exists():
+        return lambda parent: _listed_children(proc / str(parent))
+    by_parent = defaultdict(list)
+    for process in proc.glob("[0-9]*"):
+        fields = _stat_fields(process)
+        if fields:
+            by_parent[int(fields[1])].append(int(process.name))
+    return lambda parent: by_parent[parent]
+
+
+def _listed_children(process: Path) -> list[int]:
+    """Every thread has its own list (CONFIG_PROC_CHILDREN)."""
+    found = []
+    try:
+        for thread in os.listdir(process / "task"):  # noqa: PTH208 - names only: this is read for every thread, every second
+            found += [int(child) for child in (process / "task" / thread / "children").read_bytes().split()]
+    except OSError:
+        pass  # a thread or process that has just ended
+    return found
+
+
+def _stat_fields(process: Path) -> list[str]:
+    """The fields of ``stat`` after the command's name, which may hold spaces and brackets: state, parent, ...; empty once gone."""
+    try:
+        return (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []

@@ -1,0 +1,93 @@
+"""`suite doctor`: what this machine can measure and run, and how to get each missing thing."""
+import json as json_format
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import typer
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One thing, whether it is there, what was found and what to do."""
+
+    what: str
+    there: bool
+    found: str
+    remedy: str = ""
+
+
+def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Say what this machine can measure and what not, and how to get each missing thing."""
+    diagnoses = [*_machine(), *_meters(), *_environments(), *_data_sets()]
+    if json:
+        print(json_format.dumps([asdict(diagnosis) for diagnosis in diagnoses], indent=1))
+    elif sys.stdout.isatty():
+        _show(diagnoses)
+    else:
+        for diagnosis in diagnoses:
+            print(f"{'yes' if diagnosis.there else 'no '}\t{diagnosis.what}\t{diagnosis.found}\t{diagnosis.remedy}")
+
+
+def _show(diagnoses: list[Diagnosis]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("what", "there", "found", "what to do")
+    for diagnosis in diagnoses:
+        there = "[green]yes[/]" if diagnosis.there else "[yellow]no[/]"
+        table.add_row(escape(diagnosis.what), there, escape(diagnosis.found), escape(diagnosis.remedy))
+    Console().print(table)
+
+
+def _machine() -> Iterator[Diagnosis]:
+    import platform
+    import shutil
+
+    import psutil
+
+    from suite.devices import identify
+    from suite.paths import home
+
+    identity = identify()
+    yield Diagnosis("device profile", True, f"{identity.device.name} ({identity.evidence})")
+    yield Diagnosis("Python", True, platform.python_version())
+    yield Diagnosis("memory", True, f"{psutil.virtual_memory().available / 2**30:.1f} GiB available")
+    place = next(path for path in (home(), *home().parents) if path.exists())
+    yield Diagnosis("disk", True, f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free below {place}")
+
+
+def _meters() -> Iterator[Diagnosis]:
+    from suite.measure.registry import open_meters
+
+    for meter in open_meters():
+        availability = meter.availability()
+        yield Diagnosis(f"meter: {meter.name}", availability.available, availability.reason or meter.description, availability.remedy)
+    yield Diagnosis("meter: power", False, "this version of the suite reads no power sensor yet; energy is reported as unknown", "")
+
+
+def _environments() -> Iterator[Diagnosis]:
+    from suite.environments import find
+    from suite.errors import SuiteError
+    from suite.frameworks import load_frameworks
+
+    for framework in load_frameworks():
+        try:
+            yield Diagnosis(f"environment: {framework.name}", True, str(find(framework).interpreter))
+        except SuiteError as error:
+            yield Diagnosis(f"environment: {framework.name}", False, str(error).partition(";")[0], f"suite env create {framework.name}")
+
+
+def _data_sets() -> Iterator[Diagnosis]:
+    from suite.datasets.definition import load_data_sets
+    from suite.datasets.locate import find
+    from suite.errors import SuiteError
+
+    for definition in load_data_sets():
+        try:
+            yield Diagnosis(f"data: {definition.name}", True, str(find(definition.name, verify=False).directory))
+        except SuiteError as error:
+            how = " --download (or --from DIR)" if definition.mirrors else ""
+            yield Diagnosis(f"data: {definition.name}", False, str(error).partition(";")[0], f"suite data prepare {definition.name}{how}")

@@ -1,0 +1,72 @@
+"""Downloads a file from the first mirror that has it, going on where an earlier attempt stopped."""
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO
+
+from suite.errors import SuiteError
+
+Progress = Callable[[str, int, int | None], None]  # address, bytes so far, bytes in all or None
+Acceptable = Callable[[Path], str | None]  # why the file is not the right one, None when it is
+TIMEOUT_S = 30.0
+PARTIAL = 206
+
+
+def download(target: Path, addresses: Sequence[str], acceptable: Acceptable, progress: Progress) -> None:
+    """Fetch ``target``; what has arrived stays in ``<target>.part`` when the connection or the person breaks off.
+
+    Raises SuiteError naming every mirror tried and what each answered.
+    """
+    if target.exists() and acceptable(target) is None:
+        return
+    part = target.with_name(f"{target.name}.part")
+    answers = []
+    for address in addresses:
+        try:
+            _fetch(address, part, progress)
+        except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
+            answers.append(f"{address}: {getattr(error, 'reason', None) or error}")
+            continue
+        problem = acceptable(_as(part, target))
+        if problem is None:
+            return
+        target.unlink()
+        answers.append(f"{address}: {problem}")
+    raise SuiteError(
+        f"{target.name} could not be downloaded ({'; '.join(answers)}). Run the same command again to go on where it stopped, "
+        "or fetch the files elsewhere and use --from DIR."
+    )
+
+
+def _as(part: Path, target: Path) -> Path:
+    part.replace(target)
+    return target
+
+
+def _fetch(address: str, part: Path, progress: Progress) -> None:
+    """Append what is missing; a server that ignores the range sends the whole file, which replaces the part."""
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})
+    try:
+        answer = urllib.request.urlopen(request, timeout=TIMEOUT_S)
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and have:  # the part is already whole, or longer than the file: acceptable() tells
+            return
+        raise
+    with answer:
+        resumed = answer.status == PARTIAL
+        length = answer.headers.get("Content-Length")
+        total = int(length) + (have if resumed else 0) if length else None
+        with part.open("ab" if resumed else "wb") as stream:
+            _copy(answer, stream, have if resumed else 0, lambda done: progress(address, done, total))
+    if total is not None and part.stat().st_size < total:
+        raise ConnectionError(f"the connection broke off after {part.stat().st_size} of {total} bytes")
+
+
+def _copy(answer: IO[bytes], stream: IO[bytes], done: int, progress: Callable[[int], None]) -> None:
+    while chunk := answer.read(2**16):
+        stream.write(chunk)
+        done += len(chunk)
+        progress(done)

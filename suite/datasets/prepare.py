@@ -1,0 +1,129 @@
+"""Puts a data set in its place: verified file by file in a temporary folder, then moved, so that half a data set is never found."""
+import errno
+import gzip
+import shutil
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from suite.datasets import digits
+from suite.datasets.definition import DataSetDefinition, load_data_set
+from suite.datasets.download import Progress, download
+from suite.datasets.locate import PreparedDataSet, find, place, problem_with
+from suite.errors import SuiteError
+
+MAKERS: dict[str, Callable[[Path], None]] = {"digits": digits.write}
+
+
+def make(name: str, home: Path | None = None) -> PreparedDataSet:
+    """Prepare a data set that is made on this machine from what is installed."""
+    definition = load_data_set(name)
+    if name not in MAKERS:
+        raise SuiteError(f"The data set {name!r} must come from somewhere: add --from DIR or --download.")
+    with _new_folder(name, home) as folder:
+        MAKERS[name](folder)
+        _verify(definition, folder)
+    return find(name, home=home, verify=False)
+
+
+def from_directory(name: str, source: Path, home: Path | None = None) -> PreparedDataSet:
+    """Prepare a data set from files in ``source`` or one folder below it, plain or as ``<name>.gz``."""
+    definition = load_data_set(name)
+    if not source.is_dir():
+        raise SuiteError(f"{source} is not a folder; give the folder that holds {definition.files[0].name} or {definition.files[0].name}.gz.")
+    with _new_folder(name, home) as folder:
+        for file in definition.files:
+            _unpack(_find_source(source, file.name), folder / file.name, file.size_bytes)
+        _verify(definition, folder, source)
+    return find(name, home=home, verify=False)
+
+
+def from_network(name: str, progress: Progress, home: Path | None = None) -> PreparedDataSet:
+    """Download a data set from its mirrors and prepare it; a broken-off download is taken up where it stopped."""
+    definition = load_data_set(name)
+    if not definition.mirrors:
+        raise SuiteError(f"The data set {name!r} is not downloaded but made here: `suite data prepare {name}`.")
+    incoming = place(name, home).with_name(f"{name}.download")
+    with _disk_errors(incoming):
+        incoming.mkdir(parents=True, exist_ok=True)
+    for file in definition.files:
+        target = incoming / f"{file.name}.gz"
+
+        def acceptable(path: Path, file_name: str = file.name) -> str | None:
+            return _problem_of_gzip(definition, path, file_name)
+
+        with _disk_errors(incoming):
+            download(target, [mirror + target.name for mirror in definition.mirrors], acceptable, progress)
+    prepared = from_directory(name, incoming, home)
+    shutil.rmtree(incoming)
+    return prepared
+
+
+def _problem_of_gzip(definition: DataSetDefinition, path: Path, name: str) -> str | None:
+    file = next(file for file in definition.files if file.name == name)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        plain = Path(folder) / name
+        try:
+            _unpack(path, plain, file.size_bytes)
+        except SuiteError as error:
+            return str(error)
+        return problem_with(plain, file)
+
+
+def _find_source(source: Path, name: str) -> Path:
+    for folder in (source, *sorted(path for path in source.iterdir() if path.is_dir())):
+        for candidate in (folder / name, folder / f"{name}.gz"):
+            if candidate.is_file():
+                return candidate
+    raise SuiteError(f"{source} holds neither {name} nor {name}.gz (nor does a folder in it); give the folder that holds the data set's files.")
+
+
+def _unpack(source: Path, target: Path, size_bytes: int) -> None:
+    """Copy, decompressing gzip; reads one byte more than expected at most, so that a bomb does not fill the disk."""
+    try:
+        with gzip.open(source) if source.suffix == ".gz" else source.open("rb") as incoming, target.open("wb") as outgoing:
+            left = size_bytes + 1
+            while left and (chunk := incoming.read(min(left, 2**20))):
+                outgoing.write(chunk)
+                left -= len(chunk)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise SuiteError(f"{source} is not a whole gzip file ({error}); expected {size_bytes} bytes of content. Get it again.") from error
+    except PermissionError as error:
+        raise SuiteError(f"{error.filename} cannot be read or written: {error.strerror}.") from error
+
+
+def _verify(definition: DataSetDefinition, folder: Path, source: Path | None = None) -> None:
+    for file in definition.files:
+        problem = problem_with(folder / file.name, file)
+        if problem is not None:
+            told = problem.replace(str(folder / file.name), str((source or folder) / file.name))
+            raise SuiteError(f"{told} (decompressed content); this is not {definition.title}, or it is damaged: get the file again.")
+
+
+@contextmanager
+def _new_folder(name: str, home: Path | None) -> Iterator[Path]:
+    """A folder beside the data set's place that takes it over once the block has ended well, and is removed otherwise."""
+    target = place(name, home)
+    with _disk_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{name}."))
+        try:
+            yield folder
+            shutil.rmtree(target, ignore_errors=True)
+            folder.chmod(0o755)
+            folder.rename(target)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _disk_errors(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise SuiteError(f"The data set cannot be written to {target}: {error.strerror}.") from error
+        free = shutil.disk_usage(next(parent for parent in target.parents if parent.exists())).free
+        raise SuiteError(f"The disk is full: {target} could not be written ({free // 2**20} MiB free). Free some space and try again.") from error
