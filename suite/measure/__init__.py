@@ -1,1 +1,1 @@
-"""Meters and the recorder that runs them beside a run, never inside the training process."""
+"""Meters, and the recorder that runs them in the harness process while an implementation trains."""

@@ -1,4 +1,5 @@
 """Which block device holds a folder, found through the mount table."""
+
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +29,10 @@ def disk_of(mount: Mount, root: Path = Path("/")) -> Path | None:
 
     btrfs mounts carry a number of their own, so the name of what is mounted is tried next.
     """
-    by_name = (root / "sys/class/block").glob(Path(mount.source).name) if mount.source.startswith("/dev/") else ()
-    for entry in (root / "sys/dev/block" / mount.number, *by_name):
+    entries = [root / "sys/dev/block" / mount.number]
+    if mount.source.startswith("/dev/"):
+        entries.append(root / "sys/class/block" / Path(mount.source).name)
+    for entry in entries:
         if entry.exists():
             device = entry.resolve()
             return device.parent if (device / "partition").exists() else device

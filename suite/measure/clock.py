@@ -1,4 +1,5 @@
 """Time as the recorder sees it: the kernel's clocks, or a scripted clock in a test."""
+
 import threading
 import time
 from typing import Protocol

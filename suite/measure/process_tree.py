@@ -1,4 +1,5 @@
 """An implementation's processes on this machine: its root and all that was started from there (data-loader workers, MPI ranks)."""
+
 import os
 from collections import defaultdict
 from collections.abc import Callable

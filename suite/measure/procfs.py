@@ -1,4 +1,5 @@
 """Reads small files of /proc and /sys, which may be missing on one board and unreadable on another."""
+
 import re
 from collections.abc import Iterable
 from pathlib import Path

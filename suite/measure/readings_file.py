@@ -1,4 +1,5 @@
 """``readings.csv``: appended to as a run goes, so that a killed run keeps what was read."""
+
 import csv
 import io
 import os

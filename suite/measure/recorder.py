@@ -1,161 +1,150 @@
-"""Runs meters beside a run and writes what they read, as it goes. Nothing that a meter does can stop the run."""
+"""Runs the meters of one run: one thread of the harness process, each meter on its own period.
+
+Nothing a meter does can stop a run: what fails, blocks or cannot be written is recorded, and the training goes on.
+"""
 import threading
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 
-from reference_impls.contract import monotonic_ns
-from suite.bundle import READINGS_RAW
-from suite.measure.meter import Meter, Reading, Subject
+from suite.measure.clock import Clock, SystemClock
+from suite.measure.meter import Meter, Reading, Subject, WithHelper, is_number
+from suite.measure.readings_file import ReadingsFile
+from suite.measure.schedule import NANO, Schedule
+from suite.measure.track import MeterRecord, Track
 
-COLUMNS = "t_ns,source,channel,value,unit\n"
-MOST_FAILURES = 3
+__all__ = ["MeterRecord", "Recorder"]
+
+FILE_NAME = "readings.csv"
+OWN_NAME = "recorder"
+FAILURES_IN_A_ROW = 3
 FLUSH_S = 1.0
-STOP_S = 10.0
-
-
-@dataclass(frozen=True)
-class MeterRecord:
-    """What became of a meter: ``reason`` says why nothing was read, ``cost_s`` is the CPU time that its reading took."""
-
-    name: str
-    period_s: float
-    available: bool
-    reason: str | None
-    readings: int
-    failures: int
-    last_error: str | None
-    cost_s: float
-    achieved_period_s: float | None
-    longest_gap_s: float | None
-
-
-@dataclass
-class _Running:
-    """A meter at work: when it is due next, and what it has done so far."""
-
-    meter: Meter
-    due_s: float
-    moments_s: list[float] = field(default_factory=list)
-    readings: int = 0
-    failures: int = 0
-    in_a_row: int = 0
-    cost_s: float = 0.0
-    last_error: str | None = None
-    reason: str | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Still read."""
-        return self.reason is None
-
-    def record(self) -> MeterRecord:
-        """The final account."""
-        gaps = [after - before for before, after in zip(self.moments_s, self.moments_s[1:], strict=False)]
-        return MeterRecord(
-            self.meter.name,
-            self.meter.period_s,
-            self.readings > 0,
-            self.reason,
-            self.readings,
-            self.failures,
-            self.last_error,
-            self.cost_s,
-            median(gaps) if gaps else None,
-            max(gaps) if gaps else None,
-        )
+PATIENCE_S = 5.0
 
 
 class Recorder:
-    """One thread that reads every meter on its own period and appends to ``readings.csv`` in the run directory."""
+    """Reads meters from :meth:`start` to :meth:`stop` and appends what they read to ``readings.csv`` in ``directory``.
 
-    def __init__(self, meters: Sequence[Meter], directory: Path) -> None:
-        self._running = [_Running(meter, 0.0) for meter in meters]
-        self._path = directory / READINGS_RAW
-        self._stop = threading.Event()
+    A meter is opened, read and closed by the recorder's thread only. One that raises three times in a row is closed. One
+    that blocks delays the others; the gaps show in every record. ``patience_s`` is how long :meth:`stop` waits for it.
+    """
+
+    def __init__(self, meters: Sequence[Meter], directory: Path, clock: Clock | None = None, patience_s: float = PATIENCE_S) -> None:
+        self._clock = clock or SystemClock()
+        self._patience_s = patience_s
+        self._directory = directory
+        self._tracks = {meter.name: Track(meter) for meter in meters}
+        self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._write_error: str | None = None
+        self._file: ReadingsFile | None = None
+        self._file_lock = threading.Lock()
+        self._busy_with: str | None = None
+        self._own_error: str | None = None
+        self._cost_s = 0.0
 
     def start(self, subject: Subject) -> None:
-        """Open the meters and begin to read."""
-        for running in self._running:
-            self._open(running, subject)
-        self._thread = threading.Thread(target=self._record, name="recorder", daemon=True)
+        """Begin to read; returns at once."""
+        self._file = ReadingsFile(self._directory / FILE_NAME)
+        self._thread = threading.Thread(target=self._run, args=(subject,), name=OWN_NAME, daemon=True)
         self._thread.start()
 
     def stop(self) -> tuple[MeterRecord, ...]:
-        """End the reading and account for every meter; a meter that hangs is left behind."""
-        self._stop.set()
+        """Read once more, close everything, and say what became of each meter, then of the recorder itself.
+
+        Nothing is written afterwards, not even by a meter that is stuck.
+        """
+        self._stopping.set()
         if self._thread is not None:
-            self._thread.join(STOP_S)
-        return tuple(running.record() for running in self._running)
+            self._thread.join(self._patience_s)
+            if self._thread.is_alive() and self._busy_with in self._tracks:
+                self._tracks[self._busy_with].failed(f"did not come back within {self._patience_s:g} s when the run had ended; it was left behind")
+        with self._file_lock:
+            file, self._file = self._file, None
+        if file is not None:
+            file.close()
+        stopped_ns = self._clock.now_ns()
+        return (*(track.record(stopped_ns) for track in self._tracks.values()), self._own_record(file))
 
-    def _open(self, running: _Running, subject: Subject) -> None:
+    def _own_record(self, file: ReadingsFile | None) -> MeterRecord:
+        error = self._own_error or (file.failure if file is not None else None)
+        written = file.written if file is not None else 0
+        return MeterRecord(OWN_NAME, FLUSH_S, True, "", readings=written, failures=int(error is not None), last_error=error, cost_s=self._cost_s)
+
+    def _run(self, subject: Subject) -> None:
         try:
-            availability = running.meter.availability()
-            if availability.available:
-                running.meter.open(subject)
+            for track in self._tracks.values():
+                self._open(track, subject)
+            self._read_until_stopped()
+            for track in self._opened():
+                self._read(track)
+            for track in self._opened():
+                self._close(track)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on and the record says so
+            self._own_error = f"{type(error).__name__}: {error}"
+        self._cost_s = self._clock.thread_cpu_s()
+
+    def _read_until_stopped(self) -> None:
+        clock = self._clock
+        periods_s = {track.meter.name: track.meter.period_s for track in self._opened()}
+        schedule = Schedule({**periods_s, OWN_NAME: FLUSH_S}, clock.now_ns())
+        while True:
+            name, due_ns = schedule.next()
+            if clock.wait(self._stopping, max(0, due_ns - clock.now_ns()) / NANO):
+                return
+            if name == OWN_NAME:
+                self._flush()
             else:
-                running.reason = availability.reason
-        except Exception as error:  # noqa: BLE001 - a meter must never stop a run
-            running.reason = f"could not be opened: {type(error).__name__}: {error}"
+                self._read(self._tracks[name])
+            if name == OWN_NAME or self._tracks[name].is_open:
+                schedule.taken(name, clock.now_ns())
+            else:
+                schedule.drop(name)
 
-    def _record(self) -> None:
+    def _opened(self) -> list[Track]:
+        return [track for track in self._tracks.values() if track.is_open]
+
+    def _open(self, track: Track, subject: Subject) -> None:
+        began_ns = self._clock.now_ns()
+        with self._guard(track):
+            track.availability = track.meter.availability()
+            if track.availability.available:
+                track.meter.open(subject)
+                track.is_open, track.opened_ns = True, began_ns
+
+    def _read(self, track: Track) -> None:
+        with self._guard(track):
+            readings = [reading for reading in track.meter.read() if is_number(reading.value)]
+            self._keep(readings)
+            track.took(readings)
+        if track.failures_in_a_row >= FAILURES_IN_A_ROW:
+            self._close(track)
+
+    def _close(self, track: Track) -> None:
+        track.is_open = False
+        with self._guard(track):
+            track.meter.close()
+            if isinstance(track.meter, WithHelper):
+                track.cost_s += track.meter.helper_cost_s()
+
+    @contextmanager
+    def _guard(self, track: Track) -> Iterator[None]:
+        """Whatever a meter does in here is counted: its CPU time, and what it raises."""
+        began_s = self._clock.thread_cpu_s()
+        self._busy_with = track.meter.name
         try:
-            with self._path.open("w", encoding="utf-8") as stream:
-                stream.write(COLUMNS)
-                flushed_s = time.monotonic()
-                while not self._stop.wait(self._wait_s()):
-                    for reading in self._due(time.monotonic()):
-                        stream.write(f"{reading.t_ns},{reading.source},{reading.channel},{float(reading.value)!r},{reading.unit}\n")
-                    if time.monotonic() - flushed_s >= FLUSH_S:
-                        stream.flush()
-                        flushed_s = time.monotonic()
-        except OSError as error:  # a full disk, say: the run goes on without readings
-            self._give_up(f"readings could not be written: {error.strerror}")
-        for running in self._running:
-            self._close(running)
-
-    def _wait_s(self) -> float:
-        due_s = [running.due_s for running in self._running if running.is_open]
-        return max(0.0, min(due_s) - time.monotonic()) if due_s else 3600.0
-
-    def _due(self, now_s: float) -> list[Reading]:
-        read: list[Reading] = []
-        for running in self._running:
-            if running.is_open and running.due_s <= now_s:
-                read += self._read(running)
-                # The next point of the meter's own grid: a late reading shifts no later one and none is caught up with.
-                periods = max(1, int((time.monotonic() - running.due_s) // running.meter.period_s) + 1)
-                running.due_s = running.due_s + periods * running.meter.period_s if running.due_s else now_s + running.meter.period_s
-        return read
-
-    def _read(self, running: _Running) -> list[Reading]:
-        began_s = time.thread_time()
-        try:
-            readings = [reading for reading in running.meter.read(monotonic_ns()) if reading.value == reading.value]
-            running.in_a_row = 0
-            running.readings += len(readings)
-            running.moments_s.append(time.monotonic())
-            return readings
-        except Exception as error:  # noqa: BLE001 - a meter must never stop a run
-            running.failures, running.in_a_row = running.failures + 1, running.in_a_row + 1
-            running.last_error = f"{type(error).__name__}: {error}"
-            if running.in_a_row >= MOST_FAILURES:
-                running.reason = f"closed after {MOST_FAILURES} failures in a row: {running.last_error}"
-                self._close(running)
-            return []
+            yield
+        except Exception as error:  # noqa: BLE001 - a meter may fail in any way, and none may end the run
+            track.failed(f"{type(error).__name__}: {error}")
         finally:
-            running.cost_s += time.thread_time() - began_s
+            self._busy_with = None
+            track.cost_s += self._clock.thread_cpu_s() - began_s
 
-    def _give_up(self, reason: str) -> None:
-        for running in self._running:
-            running.reason = running.reason or reason
+    def _keep(self, readings: Sequence[Reading]) -> None:
+        with self._file_lock:
+            if self._file is not None:
+                self._file.add(readings)
 
-    def _close(self, running: _Running) -> None:
-        try:
-            running.meter.close()
-        except Exception as error:  # noqa: BLE001 - a meter must never stop a run
-            running.last_error = f"closing: {type(error).__name__}: {error}"
+    def _flush(self) -> None:
+        with self._file_lock:
+            if self._file is not None:
+                self._file.flush()

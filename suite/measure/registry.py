@@ -1,11 +1,12 @@
-"""Every meter there is, in the order in which they are listed. A new meter is one file and one line here."""
+"""Every meter there is, in the order in which they are listed. A new meter is one file in ``sources`` and one line here."""
+
 from pathlib import Path
 
-from suite.measure.cpu import CpuMeter
-from suite.measure.disk import DiskMeter
-from suite.measure.memory import MemoryMeter
 from suite.measure.meter import Meter
-from suite.measure.temperature import TemperatureMeter
+from suite.measure.sources.cpu import CpuMeter
+from suite.measure.sources.disk import DiskMeter
+from suite.measure.sources.memory import MemoryMeter
+from suite.measure.sources.temperature import TemperatureMeter
 
 METERS = (CpuMeter, MemoryMeter, DiskMeter, TemperatureMeter)
 

@@ -1,4 +1,5 @@
 """When each of several meters is next due."""
+
 from collections.abc import Mapping
 
 NANO = 1_000_000_000

@@ -1,8 +1,10 @@
 """What becomes of one meter during a run: counted as it goes, recorded at the end."""
+
 import statistics
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from suite.measure.meter import Availability, Meter, Reading
 from suite.measure.schedule import NANO
@@ -64,8 +66,8 @@ class Track:
         longest_gap_s = None
         if self.opened_ns is not None:
             moments_ns = [self.opened_ns, *self.times_ns, stopped_ns]
-            longest_gap_s = max(after - before for before, after in zip(moments_ns, moments_ns[1:], strict=False)) / NANO
-        gaps_ns = [after - before for before, after in zip(self.times_ns, self.times_ns[1:], strict=False)]
+            longest_gap_s = max(after - before for before, after in pairwise(moments_ns)) / NANO
+        gaps_ns = [after - before for before, after in pairwise(self.times_ns)]
         return MeterRecord(
             name=self.meter.name,
             period_s=self.meter.period_s,

@@ -1,4 +1,5 @@
 """CPU: how busy each core is, how fast it runs, and how much of it the implementation has used."""
+
 import time
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """Disk: what the device that holds the data has read and written."""
+
 import time
 from pathlib import Path
 
@@ -6,9 +7,13 @@ from suite.errors import SuiteError
 from suite.measure.block_device import disk_of, mount_of
 from suite.measure.meter import AVAILABLE, Availability, Reading, Subject
 
-SECTOR_SIZE_BYTES = 512  # of the kernel's counters, whatever the device's own
-CHANNELS = (("read_operations", 0, 1.0, "operations"), ("read_bytes", 2, SECTOR_SIZE_BYTES, "B"))
-CHANNELS += (("write_operations", 4, 1.0, "operations"), ("write_bytes", 6, SECTOR_SIZE_BYTES, "B"), ("busy", 9, 1e-3, "s"))
+CHANNELS = (  # channel, field of the kernel's counters, scale, unit
+    ("read_operations", 0, 1.0, "operations"),
+    ("read_bytes", 2, 512.0, "B"),  # a sector is 512 bytes here, whatever the device's own is
+    ("write_operations", 4, 1.0, "operations"),
+    ("write_bytes", 6, 512.0, "B"),
+    ("busy", 9, 1e-3, "s"),
+)
 
 
 class DiskMeter:
@@ -38,7 +43,7 @@ class DiskMeter:
         disk = disk_of(mount, self._root) if mount else None
         if disk is None:
             what = f"{mount.file_system} ({mount.source})" if mount else "an unknown file system"
-            raise SuiteError(f"{folder} lies on {what}, which no block device of this machine holds; put the data on a local disk to have it measured.")
+            raise SuiteError(f"{folder} lies on {what}, which is on no disk of this machine; put the data on a local disk to have it measured.")
         self._counters = disk / "stat"
 
     def read(self) -> list[Reading]:

@@ -1,4 +1,5 @@
 """Memory: what the machine has left, and what the implementation holds."""
+
 import os
 import re
 import time

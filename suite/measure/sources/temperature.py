@@ -1,4 +1,5 @@
 """Temperature: the kernel's thermal zones, and the sensors of chips that have none."""
+
 import time
 from collections import Counter
 from pathlib import Path
@@ -27,7 +28,11 @@ class TemperatureMeter:
         """Boards have thermal zones, virtual machines usually nothing."""
         if self._find():
             return AVAILABLE
-        return Availability(False, "neither /sys/class/thermal nor /sys/class/hwmon has a temperature", "virtual machines show none: run on the machine itself")
+        return Availability(
+            False,
+            "neither /sys/class/thermal nor /sys/class/hwmon shows a temperature",
+            "a virtual machine has none: run on the machine itself; on a PC, load the chip's driver with `sensors-detect` (lm-sensors)",
+        )
 
     def open(self, subject: Subject) -> None:
         """Find the sensors."""
