@@ -1,4 +1,5 @@
 """What a meter is: something that can be opened on a run, read now and then, and closed."""
+
 import math
 from dataclasses import dataclass
 from pathlib import Path

@@ -2,11 +2,13 @@
 
 Nothing a meter does can stop a run: what fails, blocks or cannot be written is recorded, and the training goes on.
 """
+
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from suite.bundle import READINGS_RAW
 from suite.measure.clock import Clock, SystemClock
 from suite.measure.meter import Meter, Reading, Subject, WithHelper, is_number
 from suite.measure.readings_file import ReadingsFile
@@ -15,7 +17,6 @@ from suite.measure.track import MeterRecord, Track
 
 __all__ = ["MeterRecord", "Recorder"]
 
-FILE_NAME = "readings.csv"
 OWN_NAME = "recorder"
 FAILURES_IN_A_ROW = 3
 FLUSH_S = 1.0
@@ -44,7 +45,7 @@ class Recorder:
 
     def start(self, subject: Subject) -> None:
         """Begin to read; returns at once."""
-        self._file = ReadingsFile(self._directory / FILE_NAME)
+        self._file = ReadingsFile(self._directory / READINGS_RAW)
         self._thread = threading.Thread(target=self._run, args=(subject,), name=OWN_NAME, daemon=True)
         self._thread.start()
 
