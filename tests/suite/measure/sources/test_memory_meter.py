@@ -1,0 +1,74 @@
+import mmap
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+
+from suite.measure.meter import Reading, Subject
+from suite.measure.sources.memory import PAGE_SIZE_BYTES, MemoryMeter
+
+MEMINFO = """\
+MemTotal:        4059000 kB
+MemFree:          100000 kB
+MemAvailable:    3000000 kB
+SwapTotal:       2000000 kB
+SwapFree:        1500000 kB
+"""
+
+
+def values(readings: list[Reading]) -> dict[str, float]:
+    """Values by channel."""
+    return {reading.channel: reading.value for reading in readings}
+
+
+def opened(root: Path, pid: int = 100) -> MemoryMeter:
+    """The meter on a process."""
+    meter = MemoryMeter(root)
+    meter.open(Subject(pid, Path("/data")))
+    return meter
+
+
+def test_sizes_are_in_bytes(tree) -> None:
+    root = tree({"proc/meminfo": MEMINFO})
+    assert values(opened(root).read()) == {"available": 3_072_000_000, "used": 1_084_416_000, "swap_used": 512_000_000}
+
+
+def test_the_tree_holds_what_its_processes_hold_and_a_zombie_holds_nothing(tree) -> None:
+    processes = {
+        "proc/100/stat": "100 (python) S 1",
+        "proc/101/stat": "101 (worker) S 100",
+        "proc/102/stat": "102 (done) Z 100",
+        "proc/100/statm": "9000 1000 10 1 0 0 0",
+        "proc/101/statm": "9000 500 10 1 0 0 0",
+        "proc/102/statm": "0 0 0 0 0 0 0",
+        "proc/100/status": "Name:\tpython\nVmHWM:\t    8000 kB\nVmRSS:\t    4000 kB\n",
+    }
+    found = values(opened(tree({"proc/meminfo": MEMINFO, **processes})).read())
+    assert found["process_tree_rss"] == 1500 * PAGE_SIZE_BYTES
+    assert found["process_tree_size"] == 2
+    assert found["root_process_peak_rss"] == 8_192_000
+
+
+def test_a_kernel_too_old_to_say_what_is_available_is_told_apart(tree) -> None:
+    availability = MemoryMeter(tree({"proc/meminfo": "MemTotal: 4059000 kB\nMemFree: 100000 kB\n"})).availability()
+    assert not availability.available
+    assert "MemAvailable" in availability.reason
+
+
+def test_this_machine_agrees_with_psutil() -> None:
+    found = values(opened(Path("/"), os.getpid()).read())
+    assert found["available"] == pytest.approx(psutil.virtual_memory().available, rel=0.02)
+    assert found["process_tree_rss"] == pytest.approx(psutil.Process().memory_info().rss, rel=0.02)
+
+
+def test_a_peak_between_two_readings_is_not_missed() -> None:
+    meter = opened(Path("/"), os.getpid())
+    before = values(meter.read())
+    size = 64 * 2**20
+    with mmap.mmap(-1, size) as block:
+        for page in range(0, size, PAGE_SIZE_BYTES):
+            block[page] = 1
+    after = values(meter.read())
+    assert after["process_tree_rss"] - before["process_tree_rss"] < size / 2
+    assert after["root_process_peak_rss"] >= before["process_tree_rss"] + 0.9 * size
