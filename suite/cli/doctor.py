@@ -1,11 +1,15 @@
 """`suite doctor`: what this machine can measure and run, and how to get each missing thing."""
+
 import json as json_format
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from suite.measure.meter import Meter
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,21 @@ def _machine() -> Iterator[Diagnosis]:
     yield Diagnosis("disk", True, f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free below {place}")
 
 
+def diagnose_meters(meters: "Iterable[Meter]") -> Iterator[Diagnosis]:
+    """One line per source of readings; a source that fails while it is asked is not there, and says how it failed."""
+    for meter in meters:
+        try:
+            availability = meter.availability()
+        except Exception as error:  # noqa: BLE001 - one broken driver must not hide the other sources
+            yield Diagnosis(f"meter: {meter.name}", False, f"asking for it failed: {type(error).__name__}: {error}", "please report this")
+        else:
+            yield Diagnosis(f"meter: {meter.name}", availability.available, availability.reason or meter.description, availability.remedy)
+
+
 def _meters() -> Iterator[Diagnosis]:
     from suite.measure.registry import open_meters
 
-    for meter in open_meters():
-        availability = meter.availability()
-        yield Diagnosis(f"meter: {meter.name}", availability.available, availability.reason or meter.description, availability.remedy)
+    yield from diagnose_meters(open_meters())
     yield Diagnosis("meter: power", False, "this version of the suite reads no power sensor yet; energy is reported as unknown", "")
 
 
