@@ -1,0 +1,22 @@
+"""Shows findings."""
+import json as json_format
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from suite.compliance.finding import Finding
+
+
+def as_json(findings: Iterable[Finding]) -> list[dict[str, object]]:
+    """Findings as plain values."""
+    return [dict(asdict(finding), severity=finding.severity.value) for finding in findings]
+
+
+def show_findings(findings: Iterable[Finding], json: bool) -> None:
+    """Print each finding: what was expected, what was found, what to do."""
+    if json:
+        print(json_format.dumps({"findings": as_json(findings)}, indent=1))
+        return
+    for finding in findings:
+        where = finding.file + (f":{finding.line}" if finding.line is not None else "")
+        print(f"{finding.severity.value}: {finding.rule} ({where})")
+        print(f"  expected  {finding.expected}\n  observed  {finding.observed}\n  fix       {finding.fix}")

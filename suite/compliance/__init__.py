@@ -1,0 +1,1 @@
+"""The rules as code, and the checker that applies them to requests and bundles."""

@@ -1,0 +1,113 @@
+"""Applies the rules to a request before a run, and to a bundle after it."""
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from reference_impls.contract import ContractError, Request, request_from_dict
+from suite.bundle import RUN, Bundle, BundleError, RunRecord
+from suite.compliance.finding import Finding, Severity
+from suite.compliance.registry import RULES, RUN_COMPLETE, UNREADABLE
+from suite.compliance.rule import BundleCase, Complaint, RequestCase, Rule
+from suite.config import Division, RunRequest
+from suite.errors import SuiteError
+from suite.workloads import load_workload
+
+REQUEST_FILE = "the request"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the rules say of one bundle. It complies when no finding is invalid; ``division`` is the one it was judged in."""
+
+    path: Path
+    division: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def complies(self) -> bool:
+        """No finding makes it invalid."""
+        return all(finding.severity is not Severity.INVALID for finding in self.findings)
+
+
+def check_request(request: RunRequest) -> tuple[Finding, ...]:
+    """Judge a request before a second is spent, by the rules that judge it in the bundle later."""
+    return _judge_request(RequestCase(request.training, request.workload, REQUEST_FILE))
+
+
+def check_bundle(path: Path) -> Verdict:
+    """Judge one bundle; raises SuiteError when there is none at ``path`` or its run.json says nothing that can be judged."""
+    bundle = Bundle(path)
+    run = bundle.run()
+    try:
+        request = _typed(request_from_dict(dict(run.request), f"{path / RUN}: request"))
+    except (ContractError, TypeError, AttributeError) as error:
+        raise SuiteError(f"{path / RUN}: the request cannot be judged: {str(error)[:300]}") from error
+    if run.status != "finished" or not bundle.is_sealed:
+        return Verdict(path, request.division, (_unfinished(bundle, run),))
+    case = BundleCase(bundle, run, request, load_workload(request.workload))
+    findings = [*_judge_request(RequestCase(request, case.workload, RUN)), *_judge_bundle(case)]
+    return Verdict(path, request.division, tuple(findings))
+
+
+def find_bundles(path: Path) -> tuple[Path, ...]:
+    """The bundle at ``path``, or every bundle below it, links not followed; raises SuiteError when there is none."""
+    if (path / RUN).is_file():
+        return (path,)
+    if not path.exists():
+        raise SuiteError(f"{path} does not exist; give the path of a run directory.")
+    found = tuple(sorted(file.parent for file in path.rglob(RUN) if file.is_file() and not file.is_symlink())) if path.is_dir() else ()
+    if not found:
+        raise SuiteError(f"{path} is no run directory and holds none (there is no {RUN}); give the path that `suite run` printed.")
+    return found
+
+
+def _typed(request: Request) -> Request:
+    """Refuse values of the wrong kind before rules calculate with them."""
+    whole = (request.seed, request.epochs, request.eval_every_epochs, request.global_batch_size, request.data.train_samples, request.data.eval_samples)
+    if not all(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 for value in whole) or 0 in whole[1:]:
+        raise TypeError("seed, epochs, sizes and intervals must be whole numbers above zero")
+    numbers = (request.optimizer.base_learning_rate, request.optimizer.momentum, request.optimizer.weight_decay)
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in numbers):
+        raise TypeError("the optimizer's settings must be numbers")
+    if not all(isinstance(value, str) for value in (request.workload, request.model, request.framework, request.platform, request.data.name)):
+        raise TypeError("names must be strings")
+    if not all(isinstance(value, list) for value in (request.preprocessing.mean, request.preprocessing.std)):
+        raise TypeError("mean and std must be lists")
+    if request.target_accuracy is not None and not isinstance(request.target_accuracy, int | float):
+        raise TypeError("target_accuracy must be a number")
+    if request.division not in [division.value for division in Division]:
+        raise TypeError(f"there is no division {str(request.division)[:50]!r}")
+    return request
+
+
+def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
+    try:
+        epochs = len(bundle.log().finished_epochs())
+    except BundleError:
+        epochs = 0
+    observed = f"status {run.status!r}" + (f": {run.message}" if run.message else "") + f"; {epochs} epochs were finished and can be read"
+    return Finding(RUN_COMPLETE, Severity.INVALID, RUN, None, "a finished, sealed run", observed, "run again; this bundle cannot be judged further")
+
+
+def _judge_request(case: RequestCase) -> tuple[Finding, ...]:
+    rules = [rule for rule in RULES if rule.judges_request is not None and case.division in rule.divisions]
+    return tuple(_finding(rule, complaint) for rule in rules for complaint in rule.judges_request(case))  # type: ignore[misc]
+
+
+def _judge_bundle(case: BundleCase) -> Iterable[Finding]:
+    """Every rule gets its say; a file that cannot be read is one finding, however many rules wanted it."""
+    unreadable: dict[str, Finding] = {}
+    for rule in RULES:
+        if rule.judges_bundle is None or Division(case.request.division) not in rule.divisions:
+            continue
+        try:
+            for complaint in rule.judges_bundle(case):
+                yield _finding(rule, complaint)
+        except BundleError as error:
+            name = error.path.name
+            unreadable[name] = Finding(UNREADABLE, Severity.INVALID, name, None, "a readable file", error.what, "copy the whole run directory again")
+    yield from unreadable.values()
+
+
+def _finding(rule: Rule, complaint: Complaint) -> Finding:
+    return Finding(rule.id, rule.severity, complaint.file, complaint.line, complaint.expected, complaint.observed, complaint.fix)

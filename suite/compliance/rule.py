@@ -1,0 +1,108 @@
+"""A rule: one object that holds its text, its check and the fixtures that prove the check."""
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from reference_impls.contract import Request
+from suite.bundle import Bundle, RunRecord
+from suite.compliance.editing import EditableBundle
+from suite.compliance.finding import Severity
+from suite.config import Division
+from suite.log import Log
+from suite.workloads import Workload
+
+if TYPE_CHECKING:
+    import pandas
+
+BOTH = (Division.CLOSED, Division.OPEN)
+CLOSED = (Division.CLOSED,)
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What a check found wrong; the rule's id and severity are added by the checker."""
+
+    file: str
+    expected: str
+    observed: str
+    fix: str
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class RequestCase:
+    """A request to be judged, before a run or as a bundle's run.json recorded it; ``workload`` is the rulebook's."""
+
+    request: Request
+    workload: Workload
+    file: str
+
+    @property
+    def division(self) -> Division:
+        """Which division it asks for."""
+        return Division(self.request.division)
+
+
+@dataclass(frozen=True)
+class BundleCase:
+    """A bundle to be judged; what several rules read is read once."""
+
+    bundle: Bundle
+    run: RunRecord
+    request: Request
+    workload: Workload
+
+    @cached_property
+    def log(self) -> Log:
+        """Rank 0's log."""
+        return self.bundle.log()
+
+    @cached_property
+    def steps(self) -> "pandas.DataFrame":
+        """The step records."""
+        return self.bundle.steps()
+
+    @cached_property
+    def system(self) -> Mapping[str, Any]:
+        """system.json."""
+        return self.bundle.json("system.json")
+
+    @cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """summary.json."""
+        return self.bundle.json("summary.json")
+
+
+RequestCheck = Callable[[RequestCase], Iterable[Complaint]]
+BundleCheck = Callable[[BundleCase], Iterable[Complaint]]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A change of a good bundle that a rule must find: the rejecting fixture. The good bundle itself is the accepting one.
+
+    ``change`` edits the bundle's files in place. With ``forged``, chain and manifest are made to fit again afterwards, as somebody
+    who knows the format would do; without, the change is left to be found by what it broke.
+    """
+
+    name: str
+    change: Callable[[EditableBundle], None]
+    forged: bool = True
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its text, its check, and the faults that prove the check.
+
+    ``judges_request`` rules judge a request before a run and the request that a bundle records, ``judges_bundle`` rules the rest.
+    """
+
+    id: str
+    sentence: str
+    rationale: str
+    faults: tuple[Fault, ...]
+    judges_request: RequestCheck | None = None
+    judges_bundle: BundleCheck | None = None
+    divisions: tuple[Division, ...] = BOTH
+    severity: Severity = Severity.INVALID

@@ -1,0 +1,195 @@
+"""The course of a run as log and step records tell it: events, clocks, epochs, steps."""
+from collections.abc import Iterator
+from itertools import pairwise
+
+from suite.bundle import STEPS
+from suite.compliance.editing import EditableBundle
+from suite.compliance.finding import Severity
+from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
+from suite.log import Event
+
+ONCE_IN_ORDER = ("init_start", "init_stop", "run_start", "run_stop")
+PER_EPOCH = ("epoch_start", "epoch_stop")
+RUN_AGAIN = "this is no log that the training loop writes: run again"
+WALL_CLOCK_STEP_S = 2.0
+NANO = 1e-9
+ROUNDING_S = 1e-6
+
+
+def _events(case: BundleCase) -> Iterator[Complaint]:
+    found: list[Event] = []
+    for key in ONCE_IN_ORDER:
+        events = case.log.all(key)
+        if len(events) != 1:
+            yield Complaint("log.txt", f"one {key}", f"{len(events)}", RUN_AGAIN, events[1].line if len(events) > 1 else None)
+        found += events[:1]
+    for before, after in pairwise(found):
+        if before.line >= after.line:
+            yield Complaint("log.txt", f"{before.key} before {after.key}", "the other way round", RUN_AGAIN, after.line)
+
+
+def _epochs(case: BundleCase) -> Iterator[Complaint]:
+    """epoch_start 1, epoch_stop 1, [evaluation], epoch_start 2, … between run_start and run_stop, evaluated at every interval."""
+    events = [event for event in case.log.events if event.key in PER_EPOCH]
+    for index, event in enumerate(events):
+        key, epoch = PER_EPOCH[index % 2], index // 2 + 1
+        if event.key != key or event.epoch != epoch:
+            yield Complaint("log.txt", f"{key} of epoch {epoch}", f"{event.key} of epoch {event.epoch}", RUN_AGAIN, event.line)
+            return
+    if not events or len(events) % 2:
+        yield Complaint("log.txt", "at least one epoch, every one finished", f"{len(events)} epoch events", RUN_AGAIN)
+        return
+    last, interval = len(events) // 2, case.request.eval_every_epochs
+    expected = [epoch for epoch in range(1, last + 1) if epoch % interval == 0 or epoch == last]
+    evaluated = [event.epoch for event in case.log.all("eval_accuracy")]
+    if evaluated != expected:
+        yield Complaint("log.txt", f"evaluations after epochs {expected}", f"{evaluated}", RUN_AGAIN)
+    if last > case.request.epochs:
+        yield Complaint("log.txt", f"at most {case.request.epochs} epochs", f"{last}", RUN_AGAIN, events[-1].line)
+
+
+def _monotonic(case: BundleCase) -> Iterator[Complaint]:
+    """Within one boot the monotonic clock never goes back; all of a run is one boot."""
+    previous: Event | None = None
+    for event in case.log.events:
+        if event.mono_ns is None:
+            yield Complaint("log.txt", "metadata.mono_ns on every event", f"none on {event.key}", RUN_AGAIN, event.line)
+            return
+        if previous is not None and previous.mono_ns is not None and event.mono_ns < previous.mono_ns:
+            yield Complaint("log.txt", f"a time not before line {previous.line}", f"{event.key} is {previous.mono_ns - event.mono_ns} ns earlier", RUN_AGAIN, event.line)
+            return
+        previous = event
+    if len({event.metadata.get("boot") for event in case.log.events}) > 1:
+        yield Complaint("log.txt", "one boot of the machine", "several boot ids", RUN_AGAIN)
+
+
+def _wall_clock(case: BundleCase) -> Iterator[Complaint]:
+    for before, after in pairwise(case.log.events):
+        if before.mono_ns is None or after.mono_ns is None:
+            continue
+        step_s = (after.time_ms - before.time_ms) / 1000 - (after.mono_ns - before.mono_ns) * NANO
+        if abs(step_s) > WALL_CLOCK_STEP_S:
+            what = f"the wall clock stepped by {step_s:.1f} s before {after.key}"
+            yield Complaint("log.txt", "wall clock and monotonic clock in step", what, "let the clock settle (NTP) before a run", after.line)
+
+
+def _step_counts(case: BundleCase) -> Iterator[Complaint]:
+    samples, batch = case.request.data.train_samples, case.request.global_batch_size
+    steps = case.steps[case.steps["rank"] == 0]
+    if list(steps["step"]) != list(range(1, len(steps) + 1)):
+        yield Complaint(STEPS, f"steps 1 to {len(steps)}, each once and in order", "others", RUN_AGAIN)
+    finished = case.log.finished_epochs()
+    if sorted(set(steps["epoch"])) != sorted(finished):
+        yield Complaint(STEPS, f"steps of the epochs {list(finished)}", f"of {sorted(set(steps['epoch']))}", RUN_AGAIN)
+    limit = case.request.steps
+    for epoch, rows in steps.groupby("epoch"):
+        cut = limit is not None and int(rows["step"].max()) == limit
+        expected = -(-samples // batch)
+        if not cut and (len(rows) != expected or int(rows["samples"].sum()) != samples):
+            yield Complaint(STEPS, f"{expected} steps and {samples} samples in epoch {epoch}", f"{len(rows)} and {int(rows['samples'].sum())}", RUN_AGAIN)
+
+
+def _step_times(case: BundleCase) -> Iterator[Complaint]:
+    """Parts are not negative, steps follow one another, and each lies within its epoch."""
+    steps = case.steps[case.steps["rank"] == 0]
+    parts = steps[["fetch_s", "h2d_s", "compute_s", "comm_s"]]
+    bad = ~(parts >= -ROUNDING_S).all(axis=1)
+    if bad.any():
+        yield Complaint(STEPS, "durations of 0 or more", f"step {int(steps['step'][bad].iloc[0])} has a negative or missing one", RUN_AGAIN)
+        return
+    ends_s = steps["start_ns"] * NANO + parts.sum(axis=1)
+    early = steps["start_ns"].iloc[1:].to_numpy() * NANO < ends_s.iloc[:-1].to_numpy() - ROUNDING_S
+    if early.any():
+        yield Complaint(STEPS, "each step after the one before", f"step {int(steps['step'].iloc[1:][early].iloc[0])} begins before that has ended", RUN_AGAIN)
+    for start, stop in zip(case.log.all("epoch_start"), case.log.all("epoch_stop"), strict=False):
+        inside = steps["epoch"] == start.epoch
+        if not inside.any() or start.mono_ns is None or stop.mono_ns is None:
+            continue
+        if steps["start_ns"][inside].min() < start.mono_ns or ends_s[inside].max() > stop.mono_ns * NANO + ROUNDING_S:
+            yield Complaint(STEPS, f"every step of epoch {start.epoch} between its epoch_start and epoch_stop", "steps outside", RUN_AGAIN, None)
+
+
+def _no_init(bundle: EditableBundle) -> None:
+    bundle.remove("init_stop")
+
+
+def _two_starts(bundle: EditableBundle) -> None:
+    bundle.events.insert(0, dict(bundle.event("run_start"), metadata=dict(bundle.events[0]["metadata"])))
+
+
+def _lost_epoch(bundle: EditableBundle) -> None:
+    for key in ("epoch_start", "epoch_stop", "eval_start", "eval_accuracy", "eval_stop"):
+        bundle.remove(key, 1)
+
+
+def _lost_evaluation(bundle: EditableBundle) -> None:
+    bundle.remove("eval_accuracy", 0)
+
+
+def _early_stop(bundle: EditableBundle) -> None:
+    bundle.event("run_stop")["metadata"]["mono_ns"] = bundle.event("run_start")["metadata"]["mono_ns"] + 10**9
+    bundle.event("run_stop")["time_ms"] = bundle.event("run_start")["time_ms"] + 1000
+
+
+def _clock_step(bundle: EditableBundle) -> None:
+    for event in bundle.events[bundle.events.index(bundle.event("run_start")) :]:
+        event["time_ms"] += 3_600_000
+
+
+def _lost_step(bundle: EditableBundle) -> None:
+    bundle.steps = bundle.steps.drop(index=5).reset_index(drop=True)
+
+
+def _negative_part(bundle: EditableBundle) -> None:
+    bundle.steps.loc[3, "fetch_s"] = -0.5
+
+
+def _longer_step(bundle: EditableBundle) -> None:
+    bundle.steps.loc[len(bundle.steps) - 1, "compute_s"] += 3600.0
+
+
+RULES = (
+    Rule(
+        id="log-events",
+        sentence="The log has init_start, init_stop, run_start and run_stop once each and in this order.",
+        rationale="They bound what is timed.",
+        judges_bundle=_events,
+        faults=(Fault("no init_stop", _no_init), Fault("two run_starts", _two_starts)),
+    ),
+    Rule(
+        id="epochs-in-order",
+        sentence="Epochs 1, 2, … are each started, finished and evaluated as often as the workload says, none missing.",
+        rationale="A missing epoch is missing time.",
+        judges_bundle=_epochs,
+        faults=(Fault("an epoch taken out", _lost_epoch), Fault("an evaluation taken out", _lost_evaluation)),
+    ),
+    Rule(
+        id="log-clock",
+        sentence="The monotonic clock never goes back from one event to the next, within one boot.",
+        rationale="Every duration stands on it.",
+        judges_bundle=_monotonic,
+        faults=(Fault("run_stop one second after run_start", _early_stop),),
+    ),
+    Rule(
+        id="wall-clock",
+        sentence="The wall clock keeps step with the monotonic clock to two seconds.",
+        rationale="Edge boards have no battery clock and are set during a run; durations do not suffer, outside records cannot be aligned.",
+        severity=Severity.WARNING,
+        judges_bundle=_wall_clock,
+        faults=(Fault("an hour's step", _clock_step),),
+    ),
+    Rule(
+        id="steps-complete",
+        sentence="The step table has every mini-batch of every finished epoch once, in order, and every sample once an epoch.",
+        rationale="An epoch is all samples.",
+        judges_bundle=_step_counts,
+        faults=(Fault("a step taken out", _lost_step),),
+    ),
+    Rule(
+        id="steps-in-time",
+        sentence="The parts of a step are not negative, steps follow one another, and each lies between its epoch's start and stop.",
+        rationale="Log and step records are two witnesses of the same time.",
+        judges_bundle=_step_times,
+        faults=(Fault("a negative fetch", _negative_part), Fault("an hour in one step", _longer_step)),
+    ),
+)

@@ -1,0 +1,198 @@
+"""Whether a bundle's files are the ones that the run wrote."""
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from suite.bundle import MANIFEST, RUN, SUMMARY, SYSTEM
+from suite.compliance.editing import EditableBundle
+from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
+from suite.digest import sha256
+
+TOLERANCE = 1e-9
+COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
+
+
+def _manifest(case: BundleCase) -> Iterator[Complaint]:
+    path = case.bundle.path
+    listed = {}
+    for number, line in enumerate(case.bundle.file(MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        digest, separator, name = line.partition("  ")
+        if not separator or len(digest) != 64:
+            yield Complaint(MANIFEST, "lines of a SHA-256, two blanks and a file name", line[:80], COPY_AGAIN, number)
+        else:
+            listed[name] = (number, digest)
+    there = {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if (file.is_file() or file.is_symlink()) and file.name != MANIFEST}
+    for name, file in there.items():
+        if file.is_symlink():
+            yield Complaint(name, "a plain file", "a link", COPY_AGAIN)
+        elif name not in listed:
+            yield Complaint(name, "only files that the manifest lists", "a file that it does not list", f"remove it, or {COPY_AGAIN}")
+        elif sha256(file) != listed[name][1]:
+            yield Complaint(name, "the content that the manifest seals", "changed content", COPY_AGAIN)
+    for name, (number, _) in listed.items():
+        if name not in there:
+            yield Complaint(MANIFEST, f"the file {name[:200]}", "no such file", COPY_AGAIN, number)
+
+
+def _readable(case: BundleCase) -> Iterator[Complaint]:
+    for problem in case.log.problems:
+        if not problem.chain:
+            yield Complaint("log.txt", "MLPerf log lines", problem.what, COPY_AGAIN, problem.line)
+
+
+def _chain(case: BundleCase) -> Iterator[Complaint]:
+    for problem in case.log.problems:
+        if problem.chain:
+            yield Complaint("log.txt", "an unbroken chain of SHA-256 values", problem.what, COPY_AGAIN, problem.line)
+
+
+def _summary(case: BundleCase) -> Iterator[Complaint]:
+    """Compute every figure again and hold it against what is written."""
+    from suite.summary import derive
+
+    computed = derive(case.bundle).to_dict()
+    for name, difference in _differences(computed, case.summary, ""):
+        yield Complaint(SUMMARY, f"{name} as computed from the raw records: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
+
+
+def _differences(computed: Any, written: Any, where: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    if isinstance(computed, Mapping) and isinstance(written, Mapping):
+        for key in sorted({*computed, *written}, key=str):
+            yield from _differences(computed.get(key), written.get(key), f"{where}.{key}" if where else str(key))
+    elif isinstance(computed, list | tuple) and isinstance(written, list) and len(computed) == len(written):
+        for index, (one, other) in enumerate(zip(computed, written, strict=True)):
+            yield from _differences(one, other, f"{where}[{index}]")
+    elif not _same(computed, written):
+        yield where, (computed, written)
+
+
+def _same(computed: Any, written: Any) -> bool:
+    numbers = [value for value in (computed, written) if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) == 2:
+        try:
+            return math.isclose(computed, written, rel_tol=TOLERANCE, abs_tol=1e-12)
+        except OverflowError:
+            return False
+    return type(computed) is type(written) and bool(computed == written)
+
+
+def _system(case: BundleCase) -> Iterator[Complaint]:
+    expected = {"device": case.request.platform, "framework": case.request.framework, "framework_version": case.log.value("framework_version")}
+    for name, value in expected.items():
+        if case.system.get(name) != value:
+            yield Complaint(SYSTEM, f"{name} = {value!r}, as the run has it", repr(case.system.get(name))[:200], COPY_AGAIN)
+
+
+def _log_is_the_request(case: BundleCase) -> Iterator[Complaint]:
+    """What the implementation logged is what the harness asked for."""
+    request, optimizer = case.request, case.request.optimizer
+    expected = {
+        "submission_benchmark": request.workload,
+        "submission_division": request.division,
+        "submission_platform": request.platform,
+        "framework": request.framework,
+        "model": request.model,
+        "data_set": request.data.name,
+        "seed": request.seed,
+        "global_batch_size": request.global_batch_size,
+        "opt_name": optimizer.name,
+        "opt_base_learning_rate": optimizer.base_learning_rate,
+        "opt_momentum": optimizer.momentum,
+        "opt_weight_decay": optimizer.weight_decay,
+        "opt_learning_rate_schedule": optimizer.schedule,
+        "initial_weights": request.initial_weights,
+        "max_epochs": request.epochs,
+        "target_accuracy": request.target_accuracy,
+        "train_samples": request.data.train_samples,
+        "eval_samples": request.data.eval_samples,
+    }
+    for key, value in expected.items():
+        event = case.log.first(key)
+        if event is None or event.value != value:
+            observed = "no such event" if event is None else repr(event.value)[:200]
+            line = None if event is None else event.line
+            yield Complaint("log.txt", f"{key} = {value!r}, as {RUN} requests", observed, COPY_AGAIN, line)
+
+
+def _edit_output(bundle: EditableBundle) -> None:
+    (bundle.path / "output.txt").write_text("nothing to see here\n")
+
+
+def _add_file(bundle: EditableBundle) -> None:
+    (bundle.path / "notes.txt").write_text("more\n")
+
+
+def _lose_file(bundle: EditableBundle) -> None:
+    (bundle.path / "output.txt").unlink()
+
+
+def _edit_line(bundle: EditableBundle) -> None:
+    log = bundle.path / "log.txt"
+    log.write_text(log.read_text().replace('"key": "seed", "value": ', '"key": "seed", "value": 4'))
+
+
+def _cut_line(bundle: EditableBundle) -> None:
+    log = bundle.path / "log.txt"
+    log.write_text(log.read_text()[:-100] + "\n")
+
+
+def _better_figure(bundle: EditableBundle) -> None:
+    bundle.summary["figures"]["time_to_epoch_s"]["value"] *= 0.9
+
+
+def _other_device(bundle: EditableBundle) -> None:
+    bundle.system["device"] = "orin"
+
+
+def _other_seed(bundle: EditableBundle) -> None:
+    bundle.event("seed")["value"] += 1
+
+
+RULES = (
+    Rule(
+        id="manifest",
+        sentence="The manifest lists every file of the bundle with its SHA-256, and nothing else.",
+        rationale="A bundle is evidence: a changed, lost or added file must show.",
+        judges_bundle=_manifest,
+        faults=(
+            Fault("changed output", _edit_output, forged=False),
+            Fault("an added file", _add_file, forged=False),
+            Fault("a lost file", _lose_file, forged=False),
+        ),
+    ),
+    Rule(
+        id="log-readable",
+        sentence="Every log line with the MLPerf token is one valid event.",
+        rationale="A line that cannot be read may hide what it said.",
+        judges_bundle=_readable,
+        faults=(Fault("a line cut off", _cut_line, forged=False),),
+    ),
+    Rule(
+        id="log-chain",
+        sentence="Every log line carries the SHA-256 over the line before it and itself.",
+        rationale="A line that was changed, dropped or moved after it was written shows.",
+        judges_bundle=_chain,
+        faults=(Fault("an edited line", _edit_line, forged=False),),
+    ),
+    Rule(
+        id="summary-recomputes",
+        sentence="Every derived figure equals what the raw records give, to 1e-9 relative.",
+        rationale="A reader who distrusts a number can follow it down to the raw records.",
+        judges_bundle=_summary,
+        faults=(Fault("a better figure", _better_figure),),
+    ),
+    Rule(
+        id="system-agrees",
+        sentence="The system description names the device, the framework and the framework's version that the run used.",
+        rationale="A row is only worth something with the right machine beside it.",
+        judges_bundle=_system,
+        faults=(Fault("another device", _other_device),),
+    ),
+    Rule(
+        id="log-agrees-with-request",
+        sentence="The log states the workload, division, data, seed, sizes and hyperparameters that were requested.",
+        rationale="What was asked for and what was done must be the same run.",
+        judges_bundle=_log_is_the_request,
+        faults=(Fault("another seed", _other_seed),),
+    ),
+)

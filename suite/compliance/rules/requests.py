@@ -1,0 +1,126 @@
+"""What a run may ask for. These rules judge a request before a second is spent, and again as the bundle recorded it."""
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from suite.compliance.editing import EditableBundle
+from suite.compliance.rule import CLOSED, Complaint, Fault, RequestCase, Rule
+
+OPEN_INSTEAD = "or run it in the open division"
+
+
+def _data(case: RequestCase) -> Iterator[Complaint]:
+    expected, found = case.workload.data, case.request.data.name
+    if found != expected:
+        yield Complaint(case.file, f"the data set {expected!r}", f"{found!r}", f"use --data {expected} {OPEN_INSTEAD}")
+
+
+def _model(case: RequestCase) -> Iterator[Complaint]:
+    if case.request.model != case.workload.model:
+        yield Complaint(case.file, f"the model {case.workload.model!r}", f"{case.request.model!r}", f"train the workload's model {OPEN_INSTEAD}")
+
+
+def _length(case: RequestCase) -> Iterator[Complaint]:
+    """Epochs set the schedule's horizon; a step limit would end a run before its target."""
+    workload, request = case.workload, case.request
+    yield from _equal(case, "epochs", workload.epochs, request.epochs, "leave --epochs out")
+    yield from _equal(case, "steps", None, request.steps, "leave --steps out")
+    yield from _equal(case, "eval_every_epochs", workload.eval_every_epochs, request.eval_every_epochs, "evaluate as the workload says")
+    yield from _equal(case, "target_accuracy", workload.target_accuracy, request.target_accuracy, "train to the workload's target")
+
+
+def _fixed_hyperparameters(case: RequestCase) -> Iterator[Complaint]:
+    defined, found = case.workload.optimizer, case.request.optimizer
+    for name in ("name", "momentum", "weight_decay", "schedule"):
+        yield from _equal(case, f"optimizer.{name}", getattr(defined, name), getattr(found, name), "use the workload's optimizer")
+    yield from _equal(case, "initial_weights", case.workload.initial_weights, case.request.initial_weights, "draw the weights as the workload says")
+    wanted = {key: list(value) for key, value in asdict(case.workload.preprocessing).items()}
+    asked = {"mean": list(case.request.preprocessing.mean), "std": list(case.request.preprocessing.std)}
+    yield from _equal(case, "preprocessing", wanted, asked, "normalise as the workload says")
+
+
+def _tuned_in_range(case: RequestCase) -> Iterator[Complaint]:
+    values = {"batch_size": case.request.global_batch_size, "base_learning_rate": case.request.optimizer.base_learning_rate}
+    for name, value in values.items():
+        lowest, highest = getattr(case.workload.tunable, name)
+        if not lowest <= value <= highest:
+            flag = {"batch_size": "--batch-size", "base_learning_rate": "--learning-rate"}[name]
+            yield Complaint(case.file, f"{name} from {lowest} to {highest}", f"{value}", f"choose {flag} within the range {OPEN_INSTEAD}")
+
+
+def _equal(case: RequestCase, name: str, expected: Any, found: Any, fix: str) -> Iterator[Complaint]:
+    if found != expected:
+        yield Complaint(case.file, f"{name} = {expected}", f"{found}", f"{fix} {OPEN_INSTEAD}")
+
+
+def _other_data(bundle: EditableBundle) -> None:
+    bundle.request["data"]["name"] = "digits"
+    bundle.event("data_set")["value"] = "digits"
+
+
+def _other_model(bundle: EditableBundle) -> None:
+    bundle.request["model"] = bundle.event("model")["value"] = "lenet4"
+
+
+def _longer(bundle: EditableBundle) -> None:
+    bundle.request["epochs"] = bundle.event("max_epochs")["value"] = 50
+
+
+def _easier(bundle: EditableBundle) -> None:
+    bundle.request["target_accuracy"] = bundle.event("target_accuracy")["value"] = 0.5
+
+
+def _other_momentum(bundle: EditableBundle) -> None:
+    bundle.request["optimizer"]["momentum"] = bundle.event("opt_momentum")["value"] = -5.0
+
+
+def _other_preprocessing(bundle: EditableBundle) -> None:
+    bundle.request["preprocessing"]["mean"] = [0.0]
+
+
+def _learning_rate_out_of_range(bundle: EditableBundle) -> None:
+    bundle.request["optimizer"]["base_learning_rate"] = bundle.event("opt_base_learning_rate")["value"] = 0.5
+
+
+RULES = (
+    Rule(
+        id="closed-data",
+        sentence="A closed run trains on the workload's own data set.",
+        rationale="Results on other data cannot be compared; synthetic data teach nothing about reaching a target.",
+        divisions=CLOSED,
+        judges_request=_data,
+        faults=(Fault("digits instead of MNIST", _other_data),),
+    ),
+    Rule(
+        id="closed-model",
+        sentence="A closed run trains the workload's model.",
+        rationale="The closed division compares devices, not models.",
+        divisions=CLOSED,
+        judges_request=_model,
+        faults=(Fault("another model", _other_model),),
+    ),
+    Rule(
+        id="closed-length",
+        sentence="A closed run has the workload's epochs, evaluation interval and target, and no step limit.",
+        rationale="The epochs set the learning-rate schedule; a changed target or interval changes what time to target means.",
+        divisions=CLOSED,
+        judges_request=_length,
+        faults=(Fault("fifty epochs", _longer), Fault("an easier target", _easier)),
+    ),
+    Rule(
+        id="closed-hyperparameters",
+        sentence="A closed run has the workload's optimizer, momentum, weight decay, schedule, initial weights and preprocessing.",
+        rationale="Only what the workload lists as tunable may be tuned, or two devices would be running different mathematics.",
+        divisions=CLOSED,
+        judges_request=_fixed_hyperparameters,
+        faults=(Fault("momentum -5", _other_momentum), Fault("no normalisation", _other_preprocessing)),
+    ),
+    Rule(
+        id="closed-tuning-range",
+        sentence="A closed run tunes batch size and learning rate within the workload's ranges only.",
+        rationale="Devices differ in the batch size they can hold; the ranges leave room for that and keep convergence comparable.",
+        divisions=CLOSED,
+        judges_request=_tuned_in_range,
+        faults=(Fault("a learning rate of 0.5", _learning_rate_out_of_range),),
+    ),
+)
