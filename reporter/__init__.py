@@ -1,0 +1,4 @@
+"""Bundles to tidy tables, figures and a static site."""
+from reporter.load import Frames, load
+
+__all__ = ["Frames", "load"]
