@@ -12,6 +12,7 @@ because a vendor's implementation, in any language, may replace ours by honourin
 
 Ranks other than 0 write ``log.rank<r>.txt`` and ``steps.rank<r>.csv``.
 """
+
 import abc
 import hashlib
 import json
@@ -103,7 +104,8 @@ def request_from_dict(values: Dict[str, Any], where: str = REQUEST_NAME) -> Requ
             )
         )
     plain = {key: _build(_NESTED[key], value, "{}: {}".format(where, key)) if key in _NESTED else value for key, value in values.items()}
-    return _build(Request, plain, where)
+    request = _build(Request, plain, where)  # type: Request
+    return request
 
 
 def _build(kind: Any, values: Dict[str, Any], where: str) -> Any:
@@ -121,7 +123,7 @@ def read_request(path: str) -> Request:
         with open(path, encoding="utf-8") as stream:
             return request_from_dict(json.load(stream), path)
     except (OSError, ValueError) as error:
-        raise ContractError("{}: the request cannot be read: {}.".format(path, error))
+        raise ContractError("{}: the request cannot be read: {}.".format(path, error)) from error
 
 
 def monotonic_ns() -> int:

@@ -4,8 +4,9 @@
 need different ones. Each parameter draws from a stream of its own, seeded with the run's seed and the parameter's name, so
 neither the order of parameters nor an added one changes the others.
 """
+
 import zlib
-from typing import Callable, Dict, Mapping, Tuple
+from typing import Dict, Mapping, Tuple
 
 import numpy as np
 

@@ -3,6 +3,7 @@
 Every duration of the suite is taken here, on the monotonic clock, after the device has finished (the protocol promises
 it). Nothing is written between an epoch's first fetch and its last step.
 """
+
 import math
 import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple

@@ -2,6 +2,7 @@
 
 Standard library only. Exit codes: 0 trained to the end (target reached or not), 2 could not.
 """
+
 import argparse
 from typing import Callable
 

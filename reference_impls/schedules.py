@@ -1,5 +1,6 @@
 """Learning-rate schedules by name, framework-neutral: the loop asks, the implementation is told. Standard library only."""
-from typing import Callable, Dict
+
+from typing import Callable
 
 Schedule = Callable[[float, int, int], float]
 

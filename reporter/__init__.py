@@ -1,4 +1,5 @@
 """Bundles to tidy tables, figures and a static site."""
+
 from reporter.load import Frames, load
 
 __all__ = ["Frames", "load"]

@@ -1,4 +1,5 @@
 """Reads bundles into tidy pandas frames."""
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +55,7 @@ def load(paths: Iterable[Path]) -> Frames:
     """
     found: dict[str, _Rows] = {}
     broken = []
-    for path in (bundle for path in paths for bundle in find_bundles(path)):
+    for path in (bundle for place in paths for bundle in find_bundles(place)):
         try:
             rows = _read(path)
             if rows.run["run_id"] in found:

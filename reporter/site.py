@@ -1,4 +1,5 @@
 """Writes the static site: a leaderboard, and a page of evidence per run. The same bundles give the same bytes."""
+
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -7,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import markupsafe
 
+from reference_impls.contract import TOKEN
 from reporter.figures import FIGURES
 from reporter.load import Frames, load
 from suite.bundle import MANIFEST, Bundle
 from suite.errors import SuiteError
-from suite.log import TOKEN
 
 MARK = ".edge-training-site"
 COPIED = ("run.json", "system.json", "summary.json", "log.txt", "steps.parquet", "readings.parquet", "output.txt", MANIFEST)
@@ -77,7 +79,9 @@ def _write(frames: Frames, folder: Path) -> None:
     for file in sorted((HERE / "static").iterdir()):
         shutil.copyfile(file, folder / file.name)
     board = templates.get_template("leaderboard.html")
-    (folder / "index.html").write_text(board.render(boards=_boards(frames), broken=frames.broken.to_dict("records"), columns=COLUMNS), encoding="utf-8")
+    (folder / "index.html").write_text(
+        board.render(boards=_boards(frames), broken=frames.broken.to_dict("records"), columns=COLUMNS), encoding="utf-8"
+    )
     evidence = templates.get_template("run.html")
     for row in frames.runs.to_dict("records"):
         place = folder / "runs" / row["run_id"]
@@ -101,8 +105,10 @@ def _boards(frames: Frames) -> list[dict[str, Any]]:
                 "division": division,
                 "data": data,
                 "own_data": bool(runs["own_data"].all()),
-                "sections": [section for section in (_section("accepted", rows, True), _section("refused by the checker", rows, False)) if section["rows"]],
-                "figures": [{"name": name, "svg": jinja2.utils.markupsafe.Markup(draw(part))} for name, draw in FIGURES.items()],
+                "sections": [
+                    section for section in (_section("accepted", rows, True), _section("refused by the checker", rows, False)) if section["rows"]
+                ],
+                "figures": [{"name": name, "svg": markupsafe.Markup(draw(part))} for name, draw in FIGURES.items()],
             }
         )
     return boards

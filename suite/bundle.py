@@ -2,6 +2,7 @@
 
 Reading takes a bundle as hostile input: sizes are bounded, no link is followed, nothing is evaluated.
 """
+
 import json
 import os
 import tempfile

@@ -1,4 +1,5 @@
 """Folders of TOML files, one definition each, the file named after the definition."""
+
 import difflib
 from pathlib import Path
 from typing import Protocol, TypeVar

@@ -1,4 +1,5 @@
 """A run's request: what a person asked for, resolved once against workload, device and framework, then never changed."""
+
 import enum
 import os
 from dataclasses import dataclass
@@ -128,8 +129,8 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
 
 def _accelerator(asked: Accelerator, device: Device) -> str:
     if asked is Accelerator.AUTO:
-        return (Accelerator.CPU if device.gpu is None else Accelerator.CUDA).value
-    return asked.value
+        asked = Accelerator.CPU if device.gpu is None else Accelerator.CUDA
+    return str(asked.value)
 
 
 def _refuse_impossible(options: RunOptions) -> None:

@@ -1,4 +1,5 @@
 """Device profiles, ``rules/devices/*.toml``, and which of them this machine is."""
+
 from dataclasses import dataclass
 from pathlib import Path
 

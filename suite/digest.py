@@ -1,4 +1,5 @@
 """SHA-256 of files."""
+
 import hashlib
 from pathlib import Path
 

@@ -3,6 +3,7 @@
 An environment lies under the suite's home, named after the framework and a digest of its requirements: checkouts that
 ask for the same packages share it, and changed requirements make a new one.
 """
+
 import hashlib
 import json
 import platform

@@ -1,4 +1,5 @@
 """A figure: a number that says its unit, where it comes from, how often it was taken, how much it covers and how it spreads."""
+
 import math
 import statistics
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
 """Frameworks: every folder of ``reference_impls`` with a ``framework.toml``."""
+
 from dataclasses import dataclass
 from pathlib import Path
 

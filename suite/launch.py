@@ -1,4 +1,5 @@
 """Starts an implementation in its framework's environment and ends it, whatever happens: no orphan is left."""
+
 import ctypes
 import os
 import signal

@@ -1,4 +1,5 @@
 """Reads an implementation's log: MLPerf lines, with our hash chain and monotonic clock. Every problem has its true line number."""
+
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
 """Where things are: the checkout that holds rules and implementations, and the place for environments and data."""
+
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,5 @@
 """What must be there before a run is started: memory and disk."""
+
 import shutil
 from pathlib import Path
 

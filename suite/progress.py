@@ -1,4 +1,5 @@
 """How far a run is, read from the log while the implementation writes it: nothing is asked of the measured process."""
+
 from dataclasses import dataclass
 from pathlib import Path
 

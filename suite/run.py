@@ -1,6 +1,6 @@
 """One run, from a resolved request to a closed bundle."""
+
 import errno
-import os
 import secrets
 import shutil
 import subprocess
@@ -172,5 +172,6 @@ def _disk_errors(path: Path) -> Iterator[None]:
             free = shutil.disk_usage(path).free
             what = f"The disk that holds {path} is full ({free} bytes free); what was written so far is kept. Free some space and run again."
         else:
-            what = f"The run directory {path} cannot be written: {error.strerror or error} ({os.fspath(error.filename) if error.filename else 'no file named'})."
+            named = f" ({error.filename})" if error.filename else ""
+            what = f"The run directory {path} cannot be written: {error.strerror or error}{named}."
         raise SuiteError(what) from error

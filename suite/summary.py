@@ -2,6 +2,7 @@
 
 The definitions are those of docs/architecture.md, "Figures"; the stalls follow Prashanthi et al. (POMACS 2022), section 4.5.
 """
+
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,4 +1,5 @@
 """``system.json``: the machine and its software as they were found before the run. What cannot be established is None."""
+
 import os
 import platform
 import re

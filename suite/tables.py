@@ -1,4 +1,5 @@
 """Step records and readings as tables: plain files while a run goes on, Parquet once it has ended."""
+
 import warnings
 from collections.abc import Iterable
 from pathlib import Path

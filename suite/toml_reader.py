@@ -1,4 +1,5 @@
 """Reads a TOML file into a frozen dataclass and refuses what does not fit, naming file, key and the nearest valid key."""
+
 import dataclasses
 import difflib
 import enum

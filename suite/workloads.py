@@ -1,4 +1,5 @@
 """Workloads: model, data set and target, defined once in ``rules/workloads/*.toml``."""
+
 from dataclasses import dataclass
 from pathlib import Path
 

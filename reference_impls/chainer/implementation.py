@@ -1,4 +1,5 @@
 """Chainer's side of the contract: a chain, an optimizer set up on it, a count of what is right."""
+
 from typing import Any, Tuple
 
 import chainer

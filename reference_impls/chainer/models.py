@@ -1,4 +1,5 @@
 """The models in Chainer, one class each, and MODELS, which finds them by their workload's name for them."""
+
 import chainer
 import chainer.functions as F
 import chainer.links as L

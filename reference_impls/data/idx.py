@@ -1,4 +1,5 @@
 """IDX files (MNIST's format) without NumPy. Standard library only."""
+
 import os
 import struct
 from typing import NamedTuple, Tuple
@@ -28,7 +29,7 @@ def read_header(path: str) -> IdxHeader:
                 raise ContractError("{}: not an IDX file of unsigned bytes (it begins with {}).".format(path, magic.hex() or "nothing"))
             raw = stream.read(4 * magic[3])
     except OSError as error:
-        raise ContractError("{}: {}; prepare the data set with `suite data prepare`.".format(path, error.strerror))
+        raise ContractError("{}: {}; prepare the data set with `suite data prepare`.".format(path, error.strerror)) from error
     if len(raw) < 4 * magic[3]:
         raise ContractError("{}: the IDX header is cut off at {} bytes.".format(path, 4 + len(raw)))
     shape = struct.unpack(">{}I".format(magic[3]), raw)
@@ -37,5 +38,7 @@ def read_header(path: str) -> IdxHeader:
         count *= length
     offset = 4 + len(raw)
     if size != offset + count:
-        raise ContractError("{}: expected {} bytes, found {}; prepare the data set again with `suite data prepare`.".format(path, offset + count, size))
+        raise ContractError(
+            "{}: expected {} bytes, found {}; prepare the data set again with `suite data prepare`.".format(path, offset + count, size)
+        )
     return IdxHeader(tuple(shape), offset)

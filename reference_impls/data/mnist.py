@@ -1,4 +1,5 @@
 """MNIST and data sets of its shape (digits): four IDX files, memory-mapped, normalised a whole mini-batch at a time."""
+
 import os
 from typing import Iterator
 

@@ -1,4 +1,5 @@
 """The order of samples, made by NumPy from the seed, so that every framework sees the same mini-batches."""
+
 import numpy as np
 
 

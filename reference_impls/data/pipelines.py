@@ -1,5 +1,4 @@
 """Which reader serves which data set."""
-from typing import Callable, Dict
 
 from reference_impls.contract import ContractError, Pipeline, Request
 from reference_impls.data.mnist import MnistPipeline

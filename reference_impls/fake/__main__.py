@@ -1,4 +1,5 @@
 """``python -m reference_impls.fake --request REQUEST.json``."""
+
 from reference_impls.fake.implementation import build
 from reference_impls.main import main
 

@@ -4,6 +4,7 @@ It is no LeNet: whatever model is requested, it trains 7x7 pooled pixels times 1
 the open division only. It learns from real data, needs nothing but Python 3.6, and runs a whole epoch of the digits in about
 a second: everything of the harness can be tried with it. A vendor's implementation may begin as a copy of this folder.
 """
+
 import math
 import os
 import platform

@@ -1,4 +1,5 @@
 """PyTorch's side of the contract: build a model, take a step, count what is right."""
+
 from typing import Any, Tuple
 
 import torch

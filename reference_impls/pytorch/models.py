@@ -1,4 +1,5 @@
 """The models in PyTorch, one class or function each, and MODELS, which finds them by their workload's name for them."""
+
 import torch
 from torch import nn
 

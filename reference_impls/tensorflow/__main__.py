@@ -1,4 +1,5 @@
 """``python -m reference_impls.tensorflow --request REQUEST.json``."""
+
 from reference_impls.main import main
 from reference_impls.tensorflow.implementation import build
 

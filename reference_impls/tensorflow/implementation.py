@@ -1,5 +1,6 @@
 """TensorFlow's side of the contract: a Keras model, a compiled train step, a count of what is right."""
-from typing import Any, Dict, Tuple
+
+from typing import Any, Tuple
 
 import keras
 import numpy as np

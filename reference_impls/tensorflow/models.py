@@ -2,6 +2,7 @@
 
 Layers carry the canonical names of initial_weights: the layer ``conv1`` holds ``conv1.weight`` and ``conv1.bias``.
 """
+
 import keras
 from keras import layers
 

@@ -1,4 +1,5 @@
 """Figures, one file each: a tidy frame in, one deterministic SVG out. A new figure is one file and one line here."""
+
 from collections.abc import Callable
 
 from reporter.figures import stacked_epoch

@@ -1,4 +1,5 @@
 """Axis ticks."""
+
 import math
 
 

@@ -1,4 +1,7 @@
 """Where an epoch's time goes: fetch stall, copy, compute, communication, overhead, one bar per run (the form of Prashanthi et al., Figure 2a)."""
+
+from collections.abc import Mapping
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from reporter.figures.scale import ticks
@@ -18,7 +21,7 @@ LABEL_LETTERS = 34
 def draw(frames: Frames) -> str:
     """Mean over epochs 2..k of each part, stacked, in seconds; runs without such epochs are left out and named below the bars."""
     wide = frames.figures.pivot(index="run_id", columns="figure", values="value")
-    names = {row.run_id: f"{row.framework} on {row.device}, seed {row.seed}" for row in frames.runs.itertuples()}
+    names = {str(run["run_id"]): _name(run) for run in frames.runs.to_dict("records")}
     complete = [run_id for run_id in names if wide.loc[run_id, [part for part, _ in PARTS]].notna().all()]
     if not complete:
         return '<p class="empty">No run has finished two epochs, so there is no epoch time to split.</p>'
@@ -32,12 +35,17 @@ def draw(frames: Frames) -> str:
         body.append(_bar(run_id, names[run_id], values, totals[run_id], TOP + index * (BAR + GAP) + GAP, scale))
     missing = [names[run_id] for run_id in names if run_id not in totals]
     note = f'<p class="note">Fewer than two epochs, so not drawn: {escape("; ".join(missing))}.</p>' if missing else ""
-    axis = f'<text x="{LABEL + (WIDTH - LABEL - RIGHT) / 2:.1f}" y="{height - 6}" class="axis" text-anchor="middle">seconds per epoch, mean of epochs 2 to last</text>'
+    middle = LABEL + (WIDTH - LABEL - RIGHT) / 2
+    axis = f'<text x="{middle:.1f}" y="{height - 6}" class="axis" text-anchor="middle">seconds per epoch, mean of epochs 2 to last</text>'
     described = "One bar per run. The table below the chart and each run's page hold the same numbers."
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="graphics-document" aria-labelledby="stacked-title stacked-text">'
         f'<title id="stacked-title">Where an epoch&#39;s time goes</title><desc id="stacked-text">{described}</desc>{"".join(body)}{axis}</svg>{note}'
     )
+
+
+def _name(run: Mapping[Any, Any]) -> str:
+    return f"{run['framework']} on {run['device']}, seed {run['seed']}"
 
 
 def _legend() -> str:

@@ -2,6 +2,7 @@
 
 0 done, 1 judged not compliant, 2 could not.
 """
+
 import sys
 import time
 import traceback

@@ -1,4 +1,5 @@
 """`suite check PATH…` and `suite explain RULE`."""
+
 import json as json_format
 from pathlib import Path
 from typing import Annotated

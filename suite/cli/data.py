@@ -1,4 +1,5 @@
 """`suite data prepare NAME`."""
+
 import json as json_format
 import sys
 import time

@@ -1,7 +1,9 @@
 """`suite env create FRAMEWORK`."""
+
 import json as json_format
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -15,11 +17,11 @@ def _group() -> None:
 
 @app.command()
 def create(
-    framework: str = typer.Argument(help="pytorch, tensorflow, chainer, … (`suite list frameworks`)"),
-    python: Path | None = typer.Option(None, help="Build the environment on this interpreter instead of the harness's own."),
-    interpreter: Path | None = typer.Option(None, help="Install nothing: use this interpreter, which has the framework already."),
-    force: bool = typer.Option(False, help="Make it again although it is there."),
-    json: bool = typer.Option(False, "--json", help="Print JSON."),
+    framework: Annotated[str, typer.Argument(help="pytorch, tensorflow, chainer, … (`suite list frameworks`)")],
+    python: Annotated[Path | None, typer.Option(help="Build the environment on this interpreter instead of the harness's own.")] = None,
+    interpreter: Annotated[Path | None, typer.Option(help="Install nothing: use this interpreter, which has the framework already.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Make it again although it is there.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Create the environment that runs a framework's implementations."""
     from suite import environments

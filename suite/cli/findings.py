@@ -1,4 +1,5 @@
 """Shows findings."""
+
 import json as json_format
 from collections.abc import Iterable
 from dataclasses import asdict

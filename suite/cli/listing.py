@@ -1,4 +1,5 @@
 """`suite list workloads|devices|frameworks|rules`."""
+
 import json as json_format
 import sys
 from collections.abc import Sequence

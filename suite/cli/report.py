@@ -1,4 +1,5 @@
 """`suite report PATH… --output site/`."""
+
 import json as json_format
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,5 @@
 """`suite run`: one run, or every closed workload of a device, from command to bundle."""
+
 import json as json_format
 import sys
 import time
@@ -44,7 +45,8 @@ def run(
     profile = resolve_device(device).device
     names = (workload,) if workload is not None else profile.closed_workloads
     options = [
-        RunOptions(division, device, name, framework, data, seed, epochs, steps, batch_size, learning_rate, threads, accelerator, org) for name in names
+        RunOptions(division, device, name, framework, data, seed, epochs, steps, batch_size, learning_rate, threads, accelerator, org)
+        for name in names
     ]
     requests = [_resolve(each, output if len(names) == 1 else output and output / each.workload) for each in options]
     allowed = _judge(requests, allow_invalid, json)
@@ -84,7 +86,9 @@ def _judge(requests: "list[RunRequest]", allow_invalid: bool, json: bool) -> lis
         broken = tuple(finding.rule for finding in findings if finding.severity is Severity.INVALID)
         if broken and not allow_invalid:
             show_findings(findings, json)
-            print(f"This run could never comply with the {request.training.division} division; --allow-invalid runs it all the same.", file=sys.stderr)
+            print(
+                f"This run could never comply with the {request.training.division} division; --allow-invalid runs it all the same.", file=sys.stderr
+            )
             raise typer.Exit(NOT_COMPLIANT)
         allowed.append(broken)
     return allowed

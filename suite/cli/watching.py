@@ -1,4 +1,5 @@
 """What a person sees while a run goes on: on standard error, on a terminal a line that moves, elsewhere a line an epoch."""
+
 import sys
 import time
 from collections.abc import Iterator
@@ -59,7 +60,10 @@ class LineWatcher:
 @contextmanager
 def watcher(request: RunRequest) -> Iterator[Watcher]:
     """A watcher for this run, fitted to what standard error is."""
-    print(f"{request.workload.title} in {request.framework.title}, {request.training.division} division, data: {request.training.data.name}", file=sys.stderr)
+    print(
+        f"{request.workload.title} in {request.framework.title}, {request.training.division} division, data: {request.training.data.name}",
+        file=sys.stderr,
+    )
     lines = LineWatcher(request, moving=sys.stderr.isatty())
     try:
         yield lines

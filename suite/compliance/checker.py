@@ -1,4 +1,5 @@
 """Applies the rules to a request before a run, and to a bundle after it."""
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +64,14 @@ def find_bundles(path: Path) -> tuple[Path, ...]:
 
 def _typed(request: Request) -> Request:
     """Refuse values of the wrong kind before rules calculate with them."""
-    whole = (request.seed, request.epochs, request.eval_every_epochs, request.global_batch_size, request.data.train_samples, request.data.eval_samples)
+    whole = (
+        request.seed,
+        request.epochs,
+        request.eval_every_epochs,
+        request.global_batch_size,
+        request.data.train_samples,
+        request.data.eval_samples,
+    )
     if not all(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 for value in whole) or 0 in whole[1:]:
         raise TypeError("seed, epochs, sizes and intervals must be whole numbers above zero")
     numbers = (request.optimizer.base_learning_rate, request.optimizer.momentum, request.optimizer.weight_decay)

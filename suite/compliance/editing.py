@@ -1,4 +1,5 @@
 """Edits a copy of a bundle, honestly or like a forger: how the rules' rejecting fixtures are made."""
+
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

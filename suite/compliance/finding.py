@@ -1,4 +1,5 @@
 """A finding: a rule's complaint, with what a person needs to mend it."""
+
 import enum
 from dataclasses import dataclass
 

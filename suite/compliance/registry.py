@@ -1,4 +1,5 @@
 """Every rule, in the order in which a bundle is judged. A new rule is one object in a module of ``rules``."""
+
 import difflib
 
 from suite.compliance.rule import Rule

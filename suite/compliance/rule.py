@@ -1,4 +1,5 @@
 """A rule: one object that holds its text, its check and the fixtures that prove the check."""
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,5 @@
 """Data sets as data: ``rules/datasets/*.toml``."""
+
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """The embedded data set: scikit-learn's bundled handwritten digits, written in MNIST's layout."""
+
 from pathlib import Path
 
 import numpy as np

@@ -1,4 +1,5 @@
 """Downloads a file from the first mirror that has it, going on where an earlier attempt stopped."""
+
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence

@@ -1,4 +1,5 @@
 """Where a prepared data set lies, and whether it is what its definition says."""
+
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """Puts a data set in its place: verified file by file in a temporary folder, then moved, so that half a data set is never found."""
+
 import errno
 import gzip
 import shutil

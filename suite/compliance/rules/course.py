@@ -1,4 +1,5 @@
 """The course of a run as log and step records tell it: events, clocks, epochs, steps."""
+
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -56,7 +57,13 @@ def _monotonic(case: BundleCase) -> Iterator[Complaint]:
             yield Complaint("log.txt", "metadata.mono_ns on every event", f"none on {event.key}", RUN_AGAIN, event.line)
             return
         if previous is not None and previous.mono_ns is not None and event.mono_ns < previous.mono_ns:
-            yield Complaint("log.txt", f"a time not before line {previous.line}", f"{event.key} is {previous.mono_ns - event.mono_ns} ns earlier", RUN_AGAIN, event.line)
+            yield Complaint(
+                "log.txt",
+                f"a time not before line {previous.line}",
+                f"{event.key} is {previous.mono_ns - event.mono_ns} ns earlier",
+                RUN_AGAIN,
+                event.line,
+            )
             return
         previous = event
     if len({event.metadata.get("boot") for event in case.log.events}) > 1:
@@ -86,7 +93,9 @@ def _step_counts(case: BundleCase) -> Iterator[Complaint]:
         cut = limit is not None and int(rows["step"].max()) == limit
         expected = -(-samples // batch)
         if not cut and (len(rows) != expected or int(rows["samples"].sum()) != samples):
-            yield Complaint(STEPS, f"{expected} steps and {samples} samples in epoch {epoch}", f"{len(rows)} and {int(rows['samples'].sum())}", RUN_AGAIN)
+            yield Complaint(
+                STEPS, f"{expected} steps and {samples} samples in epoch {epoch}", f"{len(rows)} and {int(rows['samples'].sum())}", RUN_AGAIN
+            )
 
 
 def _step_times(case: BundleCase) -> Iterator[Complaint]:
@@ -100,7 +109,9 @@ def _step_times(case: BundleCase) -> Iterator[Complaint]:
     ends_s = steps["start_ns"] * NANO + parts.sum(axis=1)
     early = steps["start_ns"].iloc[1:].to_numpy() * NANO < ends_s.iloc[:-1].to_numpy() - ROUNDING_S
     if early.any():
-        yield Complaint(STEPS, "each step after the one before", f"step {int(steps['step'].iloc[1:][early].iloc[0])} begins before that has ended", RUN_AGAIN)
+        yield Complaint(
+            STEPS, "each step after the one before", f"step {int(steps['step'].iloc[1:][early].iloc[0])} begins before that has ended", RUN_AGAIN
+        )
     for start, stop in zip(case.log.all("epoch_start"), case.log.all("epoch_stop"), strict=False):
         inside = steps["epoch"] == start.epoch
         if not inside.any() or start.mono_ns is None or stop.mono_ns is None:

@@ -1,4 +1,5 @@
 """Whether a bundle's files are the ones that the run wrote."""
+
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,7 +22,9 @@ def _manifest(case: BundleCase) -> Iterator[Complaint]:
             yield Complaint(MANIFEST, "lines of a SHA-256, two blanks and a file name", line[:80], COPY_AGAIN, number)
         else:
             listed[name] = (number, digest)
-    there = {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if (file.is_file() or file.is_symlink()) and file.name != MANIFEST}
+    there = {
+        file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if (file.is_file() or file.is_symlink()) and file.name != MANIFEST
+    }
     for name, file in there.items():
         if file.is_symlink():
             yield Complaint(name, "a plain file", "a link", COPY_AGAIN)

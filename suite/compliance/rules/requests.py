@@ -1,4 +1,5 @@
 """What a run may ask for. These rules judge a request before a second is spent, and again as the bundle recorded it."""
+
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any

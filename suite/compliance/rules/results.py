@@ -1,4 +1,5 @@
 """What a run reached."""
+
 from collections.abc import Iterator
 
 from suite.compliance.editing import EditableBundle
@@ -11,7 +12,9 @@ def _accuracy(case: BundleCase) -> Iterator[Complaint]:
         correct = event.metadata.get("correct")
         if not isinstance(correct, int) or not 0 <= correct <= samples or event.value != correct / samples:
             observed = f"{event.value!r} with {correct!r} correct"
-            yield Complaint("log.txt", f"an accuracy of correct / {samples}", observed[:200], "run again with an implementation that logs both", event.line)
+            yield Complaint(
+                "log.txt", f"an accuracy of correct / {samples}", observed[:200], "run again with an implementation that logs both", event.line
+            )
 
 
 def _status(case: BundleCase) -> Iterator[Complaint]:
