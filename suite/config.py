@@ -88,12 +88,11 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
     """Resolve what was asked into what is run.
 
     ``data_set`` is the prepared data set for ``choose_data(...)``. Raises SuiteError for an unknown workload, framework or
-    device, and for values that no run can have.
+    device.
     """
     workload, framework = load_workload(options.workload), load_framework(options.framework)
     device = resolve_device(options.device)
     choice = choose_data(workload, options.data)
-    _refuse_impossible(options)
     optimizer = workload.optimizer
     training = contract.Request(
         contract_version=contract.CONTRACT_VERSION,
@@ -133,7 +132,10 @@ def _accelerator(asked: Accelerator, device: Device) -> str:
     return str(asked.value)
 
 
-def _refuse_impossible(options: RunOptions) -> None:
+def refuse_impossible(options: RunOptions) -> None:
+    """Raise SuiteError for names that do not exist and values that no run can have; needs neither data nor device."""
+    load_workload(options.workload)
+    load_framework(options.framework)
     at_least_one = {"--epochs": options.epochs, "--steps": options.steps, "--batch-size": options.batch_size, "--threads": options.threads}
     for flag, value in at_least_one.items():
         if value is not None and value < 1:

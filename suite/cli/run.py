@@ -60,11 +60,12 @@ def run(
 def _resolve(options: "RunOptions", output: Path | None) -> "RunRequest":
     """Options to a request; the data set must be there."""
     from reference_impls.contract import DataSet
-    from suite.config import choose_data, resolve
+    from suite.config import choose_data, refuse_impossible, resolve
     from suite.datasets.locate import find
     from suite.run import new_run_id
     from suite.workloads import load_workload
 
+    refuse_impossible(options)
     choice = choose_data(load_workload(options.workload), options.data)
     prepared = find(choice.name, choice.directory)
     data_set = DataSet(

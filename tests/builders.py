@@ -1,0 +1,161 @@
+"""Bundles made without any framework: what a good run would have written, in milliseconds."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas
+
+from reference_impls import contract
+from suite import __version__, bundle, system, tables
+from suite.bundle import Bundle, RunRecord, write_json
+from suite.summary import derive
+from suite.workloads import load_workload
+
+BOOT = "00000000-0000-4000-8000-000000000000"
+START_NS = 1_000_000_000_000
+START_MS = 1_800_000_000_000
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A run to be made up. Defaults: LeNet-5 on MNIST, closed division, target reached in the third epoch."""
+
+    name: str = "lenet-pytorch-20270115T080000Z-000001"
+    framework: str = "pytorch"
+    device: str = "generic"
+    division: str = "closed"
+    data: str = "mnist"
+    seed: int = 1
+    batch_size: int = 128
+    accuracies: tuple[float, ...] = (0.97, 0.985, 0.9905)
+    step_s: float = 0.002
+    organization: str = "none"
+
+
+def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
+    """Write a sealed bundle that complies with its division's rules."""
+    scenario = scenario or Scenario()
+    path.mkdir(parents=True)
+    request = make_request(path, scenario)
+    writer = _Writer(path)
+    steps = writer.write(request, scenario)
+    tables.write_table(steps, path / bundle.STEPS)
+    tables.write_table(_readings(steps), path / bundle.READINGS)
+    (path / bundle.OUTPUT).write_text("made up by tests\n")
+    described = system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"})
+    write_json(path / bundle.SYSTEM, described)
+    write_json(path / bundle.SUMMARY, derive(Bundle(path)).to_dict())
+    write_json(path / bundle.RUN, make_record(request, scenario, "finished"))
+    bundle.seal(path)
+    return path
+
+
+def make_request(path: Path, scenario: Scenario) -> contract.Request:
+    """The request of the scenario's run."""
+    workload = load_workload("lenet")
+    sizes = {"mnist": (60000, 10000), "digits": (1438, 359)}[scenario.data]
+    settings = workload.optimizer
+    return contract.Request(
+        contract_version=contract.CONTRACT_VERSION,
+        workload="lenet",
+        model=workload.model,
+        framework=scenario.framework,
+        division=scenario.division,
+        organization=scenario.organization,
+        platform=scenario.device,
+        seed=scenario.seed,
+        epochs=workload.epochs,
+        steps=None,
+        eval_every_epochs=1,
+        target_accuracy=workload.target_accuracy,
+        global_batch_size=scenario.batch_size,
+        optimizer=contract.Optimizer(settings.name, settings.base_learning_rate, settings.momentum, settings.weight_decay, settings.schedule),
+        initial_weights=workload.initial_weights,
+        data=contract.DataSet(scenario.data, "/data", 10, *sizes),
+        preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std)),
+        accelerator="cpu",
+        threads=2,
+        cache_cleared=None,
+        output_directory=str(path),
+    )
+
+
+def make_record(request: contract.Request, scenario: Scenario, status: str) -> RunRecord:
+    """run.json."""
+    return RunRecord(
+        schema=bundle.SCHEMA,
+        run_id=scenario.name,
+        suite_version=__version__,
+        command=("suite", "run"),
+        started_time_ms=START_MS,
+        status=status,
+        exit_code=0 if status == "finished" else None,
+        message=None,
+        device_evidence="made up",
+        request=contract.request_to_dict(request),
+    )
+
+
+class _Writer:
+    """Writes the log with scripted clocks, and makes the steps that go with it."""
+
+    def __init__(self, path: Path) -> None:
+        self._stream = (path / "log.txt").open("w", encoding="utf-8")
+        self._chain, self._now_ns = contract.FIRST_LINK, START_NS
+
+    def write(self, request: contract.Request, scenario: Scenario) -> pandas.DataFrame:
+        optimizer, data = request.optimizer, request.data
+        facts = {
+            "submission_benchmark": request.workload, "submission_org": request.organization, "submission_division": request.division,
+            "submission_status": "research", "submission_platform": request.platform, "framework": request.framework, "model": request.model,
+            "data_set": data.name, "cache_clear": None, "seed": request.seed, "global_batch_size": request.global_batch_size,
+            "opt_name": optimizer.name, "opt_base_learning_rate": optimizer.base_learning_rate, "opt_momentum": optimizer.momentum,
+            "opt_weight_decay": optimizer.weight_decay, "opt_learning_rate_schedule": optimizer.schedule,
+            "initial_weights": request.initial_weights, "max_epochs": request.epochs, "target_accuracy": request.target_accuracy,
+            "train_samples": data.train_samples, "eval_samples": data.eval_samples,
+        }  # fmt: skip
+        for key, value in facts.items():
+            self._event("POINT_IN_TIME", key, value)
+        self._event("INTERVAL_START", "init_start")
+        for key, value in {"parameters": 61706, "framework_version": "1.0", "framework_threads": 2}.items():
+            self._event("POINT_IN_TIME", key, value)
+        self._event("INTERVAL_END", "init_stop")
+        self._event("INTERVAL_START", "run_start")
+        rows: list[contract.StepRecord] = []
+        for epoch, accuracy in enumerate(scenario.accuracies, start=1):
+            rows += self._epoch(request, scenario, epoch, len(rows), round(accuracy * data.eval_samples))
+        reached = request.target_accuracy is not None and max(scenario.accuracies) >= request.target_accuracy
+        self._event("INTERVAL_END", "run_stop", status="success" if reached else "aborted")
+        self._stream.close()
+        return pandas.DataFrame(rows, columns=list(contract.STEP_COLUMNS)).astype(tables.STEP_TYPES)
+
+    def _epoch(self, request: contract.Request, scenario: Scenario, epoch: int, done: int, correct: int) -> list[contract.StepRecord]:
+        samples, batch = request.data.train_samples, request.global_batch_size
+        self._event("INTERVAL_START", "epoch_start", epoch_num=epoch)
+        rows = []
+        for index, first in enumerate(range(0, samples, batch)):
+            parts = (0.1 * scenario.step_s, 0.05 * scenario.step_s, 0.8 * scenario.step_s, 0.0)
+            size = min(batch, samples - first)
+            rows.append(contract.StepRecord(epoch, done + index + 1, 0, size, self._now_ns, *parts, 2.3 / (1 + 0.01 * (done + index))))
+            self._now_ns += round(scenario.step_s * 1e9)
+        self._event("INTERVAL_END", "epoch_stop", epoch_num=epoch, steps=len(rows))
+        self._event("INTERVAL_START", "eval_start", epoch_num=epoch)
+        self._now_ns += 10**8
+        self._event("POINT_IN_TIME", "eval_accuracy", correct / request.data.eval_samples, epoch_num=epoch, correct=correct)
+        self._event("INTERVAL_END", "eval_stop", epoch_num=epoch)
+        return rows
+
+    def _event(self, event_type: str, key: str, value: object = None, **metadata: object) -> None:
+        self._now_ns += 1000
+        time_ms = START_MS + (self._now_ns - START_NS) // 1_000_000
+        full = dict(metadata, mono_ns=self._now_ns, rank=0, boot=BOOT)
+        event = {"namespace": "edge", "time_ms": time_ms, "event_type": event_type, "key": key, "value": value, "metadata": full}
+        line, self._chain = contract.chained(self._chain, contract.TOKEN + json.dumps(event))
+        self._stream.write(line + "\n")
+
+
+def _readings(steps: pandas.DataFrame) -> pandas.DataFrame:
+    times = range(int(steps["start_ns"].iloc[0]), int(steps["start_ns"].iloc[-1]), 500_000_000)
+    rows = [(t_ns, "memory", "process_tree_rss", 2.0e8, "B") for t_ns in times] + [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
+    return pandas.DataFrame(rows, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)

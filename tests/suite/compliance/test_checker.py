@@ -1,0 +1,89 @@
+"""The checker takes a bundle as hostile input: it says what is wrong, and never breaks."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from reference_impls import contract
+from suite.bundle import write_json
+from suite.compliance.checker import check_bundle, find_bundles
+from suite.errors import SuiteError
+from tests.builders import Scenario, make_record, make_request
+
+FILES = ("run.json", "system.json", "summary.json", "log.txt", "steps.parquet", "readings.parquet", "MANIFEST.sha256")
+JUNK = (b"", b"\x00" * 100, b"{", b"[]", b'{"schema": NaN}', b"[" * 100_000, b"PAR1" * 10, b"\xff\xfe\x00", b'{"figures": {"x": 1e999}}')
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("content", JUNK, ids=range(len(JUNK)))
+def test_junk_in_any_file_is_a_finding_or_one_sentence(name: str, content: bytes, good_bundle: Path) -> None:
+    (good_bundle / name).write_bytes(content)
+    try:
+        verdict = check_bundle(good_bundle)
+    except SuiteError as error:
+        assert name in str(error)
+    else:
+        assert not verdict.complies
+
+
+@pytest.mark.parametrize("name", ("system.json", "summary.json", "log.txt", "steps.parquet", "output.txt"))
+def test_a_missing_file_is_named(name: str, good_bundle: Path) -> None:
+    (good_bundle / name).unlink()
+    assert any(name in (finding.file, finding.expected.split()[-1]) for finding in check_bundle(good_bundle).findings)
+
+
+def test_links_are_not_followed(good_bundle: Path, tmp_path: Path) -> None:
+    target = tmp_path / "elsewhere"
+    target.write_text("secret")
+    (good_bundle / "output.txt").unlink()
+    (good_bundle / "output.txt").symlink_to(target)
+    assert any(finding.rule == "manifest" and finding.observed == "a link" for finding in check_bundle(good_bundle).findings)
+
+
+@pytest.mark.parametrize(
+    "change",
+    (
+        {"seed": "one"}, {"global_batch_size": 0}, {"global_batch_size": 1e300}, {"division": "secret"}, {"workload": "../../etc"}, {"optimizer": None},
+        {"data": []}, {"target_accuracy": "high"}, {"preprocessing": {"mean": 1, "std": 2}}, {"unknown": 1},
+    ),
+    ids=str,
+)  # fmt: skip
+def test_a_request_of_the_wrong_kind_cannot_be_judged(change: dict[str, object], good_bundle: Path) -> None:
+    run = json.loads((good_bundle / "run.json").read_text())
+    run["request"].update(change)
+    (good_bundle / "run.json").write_text(json.dumps(run))
+    with pytest.raises(SuiteError):
+        check_bundle(good_bundle)
+
+
+def test_an_unfinished_run_is_one_finding_that_counts_its_epochs(tmp_path: Path) -> None:
+    scenario = Scenario()
+    request = make_request(tmp_path, scenario)
+    write_json(tmp_path / "run.json", make_record(request, scenario, "running"))
+    log = contract.LogWriter(str(tmp_path / "log.txt"))
+    for epoch in (1, 2):
+        log.start("epoch_start", epoch_num=epoch)
+        log.stop("epoch_stop", epoch_num=epoch)
+    log.close()
+    with (tmp_path / "log.txt").open("a") as stream:
+        stream.write(':::MLLOG {"namespace": "edge", "time_')
+    (finding,) = check_bundle(tmp_path).findings
+    assert finding.rule == "run-complete"
+    assert "'running'" in finding.observed and "2 epochs" in finding.observed
+
+
+def test_a_path_without_a_bundle_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="does not exist"):
+        find_bundles(tmp_path / "nowhere")
+    with pytest.raises(SuiteError, match=r"no run\.json"):
+        find_bundles(tmp_path)
+
+
+def test_the_checker_writes_nothing(good_bundle: Path) -> None:
+    before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in good_bundle.iterdir()}
+    os.utime(good_bundle, ns=(0, 0))
+    check_bundle(good_bundle)
+    assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in good_bundle.iterdir()} == before
+    assert good_bundle.stat().st_mtime_ns == 0

@@ -1,0 +1,119 @@
+"""A data set is verified whole or not there at all."""
+
+import gzip
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suite.datasets import prepare
+from suite.datasets.definition import load_data_sets
+from suite.datasets.locate import find, place
+from suite.errors import SuiteError
+
+
+@pytest.fixture
+def digits_files(tmp_path: Path) -> Path:
+    """The digits' files, plain, in a folder of a person's own."""
+    return prepare.make("digits", tmp_path / "elsewhere").directory
+
+
+@pytest.mark.parametrize("definition", load_data_sets(), ids=lambda definition: definition.name)
+def test_a_definition_gives_four_files_with_their_sha256(definition: object) -> None:
+    assert [len(file.sha256) for file in definition.files] == [64] * 4  # type: ignore[attr-defined]
+
+
+def test_the_digits_are_the_same_bytes_everywhere(tmp_path: Path) -> None:
+    prepared = prepare.make("digits", tmp_path)
+    assert find("digits", home=tmp_path, verify=True) == prepared
+
+
+def test_plain_and_gzip_files_are_taken_also_one_folder_down(digits_files: Path, tmp_path: Path) -> None:
+    source = tmp_path / "download"
+    (source / "raw").mkdir(parents=True)
+    for index, file in enumerate(sorted(digits_files.iterdir())):
+        target = source / ("raw" if index % 2 else "") / file.name
+        if index < 2:
+            target.write_bytes(file.read_bytes())
+        else:
+            with gzip.open(f"{target}.gz", "wb") as stream:
+                stream.write(file.read_bytes())
+    assert prepare.from_directory("digits", source, tmp_path / "home").directory == place("digits", tmp_path / "home")
+
+
+def test_preparing_again_replaces_nothing_that_is_good(digits_files: Path, tmp_path: Path) -> None:
+    first = prepare.from_directory("digits", digits_files, tmp_path / "home")
+    assert prepare.from_directory("digits", digits_files, tmp_path / "home") == first
+
+
+def spoil(path: Path, how: str) -> None:
+    content = path.read_bytes()
+    if how == "missing":
+        path.unlink()
+    elif how == "longer":
+        path.write_bytes(content + b"\0")
+    elif how == "truncated":
+        path.write_bytes(content[:-1])
+    elif how == "changed":
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    elif how == "cut gzip":
+        path.unlink()
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(content)[:-20])
+    elif how == "no gzip":
+        path.unlink()
+        path.with_name(f"{path.name}.gz").write_bytes(b"<html>not found</html>")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("missing", "holds neither"),
+        ("longer", "bytes, expected"),
+        ("truncated", "bytes, expected"),
+        ("changed", "has SHA-256"),
+        ("cut gzip", "not a whole gzip file"),
+        ("no gzip", "not a whole gzip file"),
+    ],
+)
+def test_a_broken_file_is_named_and_nothing_is_prepared(how: str, words: str, digits_files: Path, tmp_path: Path) -> None:
+    spoil(digits_files / "t10k-labels-idx1-ubyte", how)
+    with pytest.raises(SuiteError, match=words) as caught:
+        prepare.from_directory("digits", digits_files, tmp_path / "home")
+    assert "t10k-labels-idx1-ubyte" in str(caught.value)
+    assert list((tmp_path / "home" / "data").iterdir()) == []
+
+
+def test_a_bomb_is_cut_off(digits_files: Path, tmp_path: Path) -> None:
+    """A gzip file that unpacks to far more than the definition says writes one byte too many and is refused."""
+    labels = digits_files / "t10k-labels-idx1-ubyte"
+    labels.unlink()
+    with gzip.open(f"{labels}.gz", "wb") as stream:
+        stream.write(b"\0" * 50_000_000)
+    with pytest.raises(SuiteError, match="has 368 bytes, expected 367"):
+        prepare.from_directory("digits", digits_files, tmp_path / "home")
+
+
+def test_a_disk_that_takes_no_more_is_one_sentence(digits_files: Path, tmp_path: Path) -> None:
+    """The kernel really refuses the write: the child may make no file larger than 100 kB."""
+    script = (
+        "import sys, signal\nfrom pathlib import Path\nfrom suite.datasets import prepare\nfrom suite.errors import SuiteError\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "try: prepare.from_directory('digits', Path(sys.argv[1]), Path(sys.argv[2]))\nexcept SuiteError as error: print(error)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", script, str(digits_files), str(tmp_path / "home")],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+        env={**os.environ},
+    )
+    assert answer.stdout.startswith("The disk is full"), answer.stderr
+    assert list((tmp_path / "home" / "data").iterdir()) == []
+
+
+@pytest.mark.real
+def test_real_mnist_is_what_the_definition_says(mnist: Path, tmp_path: Path) -> None:
+    assert prepare.from_directory("mnist", mnist, tmp_path).definition.train_samples == 60000
