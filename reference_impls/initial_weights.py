@@ -40,4 +40,13 @@ def uniform_fan_in(stream: np.random.RandomState, name: str, shapes: Shapes) -> 
     return stream.uniform(-bound, bound, size=shapes[name])
 
 
-DISTRIBUTIONS = {"uniform_fan_in": uniform_fan_in}  # type: Dict[str, Callable[[np.random.RandomState, str, Shapes], np.ndarray]]
+def glorot_uniform(stream: np.random.RandomState, name: str, shapes: Shapes) -> np.ndarray:
+    """Weights U(-b, b) with b = sqrt(6 / (fan_in + fan_out)), biases 0 (Glorot and Bengio, AISTATS 2010; Keras's default)."""
+    if name.endswith(".bias"):
+        return np.zeros(shapes[name])
+    receptive_field = int(np.prod(shapes[name][2:]))
+    bound = np.sqrt(6.0 / (_fan_in(name, shapes) + shapes[name][0] * receptive_field))
+    return stream.uniform(-bound, bound, size=shapes[name])
+
+
+DISTRIBUTIONS = {"uniform_fan_in": uniform_fan_in, "glorot_uniform": glorot_uniform}  # type: Dict[str, Callable[[np.random.RandomState, str, Shapes], np.ndarray]]

@@ -1,19 +1,27 @@
 """What every test may ask for: a good bundle, the command line in a process of its own, real data, framework environments."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pandas
 import pytest
 
-from suite.environments import find
+from reference_impls import contract
+from suite.bundle import Bundle
+from suite.environments import Environment, find
 from suite.errors import SuiteError
 from suite.frameworks import load_framework
+from suite.launch import surroundings
+from suite.log import Log
 from suite.paths import repository_root
-from tests.builders import make_bundle
+from tests.builders import Scenario, make_bundle, make_request
 
 FRAMEWORKS = ("pytorch", "tensorflow", "chainer")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -65,11 +73,44 @@ def mnist() -> Path:
     return place
 
 
-def needs_environment(framework: str) -> None:
-    """Skip where the framework's environment is missing, with the command that makes it; in CI that is a failure."""
+def environment_of(framework: str) -> Environment:
+    """The framework's environment; skips where it is missing, with the command that makes it. In CI that is a failure."""
     try:
-        find(load_framework(framework))
+        return find(load_framework(framework))
     except SuiteError as error:
         if os.environ.get("CI"):
             pytest.fail(str(error))
         pytest.skip(str(error))
+
+
+@pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS])
+def framework(request: pytest.FixtureRequest) -> str:
+    """Every framework that needs an environment, each under its own marker."""
+    environment_of(request.param)
+    return str(request.param)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What an implementation left behind."""
+
+    log: Log
+    steps: pandas.DataFrame
+
+    @property
+    def losses(self) -> list[float]:
+        """Of every step."""
+        return list(self.steps["loss"])
+
+
+def train(framework: str, folder: Path, data: contract.DataSet, **changes: Any) -> Trained:
+    """Start a framework's implementation as the harness does, with a request file, and read what it wrote."""
+    folder.mkdir()
+    request = make_request(folder, Scenario(framework=framework))._replace(data=data, global_batch_size=16, threads=1)._replace(**changes)
+    (folder / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(request)))
+    module = load_framework(framework).module
+    command = [str(environment_of(framework).interpreter), "-m", module, "--request", str(folder / contract.REQUEST_NAME)]
+    answer = subprocess.run(command, cwd=repository_root(), env=surroundings(1), capture_output=True, text=True, timeout=600)
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    bundle = Bundle(folder)
+    return Trained(bundle.log(), bundle.steps())

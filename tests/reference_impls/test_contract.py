@@ -57,7 +57,9 @@ def test_a_request_that_does_not_fit_is_refused_by_name(change: dict[str, object
 
 
 EVENTS = st.lists(
-    st.tuples(st.sampled_from(["seed", "epoch_start", "eval_accuracy"]), st.one_of(st.integers(), st.floats(allow_nan=False), st.text())), min_size=3, max_size=8
+    st.tuples(st.sampled_from(["seed", "epoch_start", "eval_accuracy"]), st.one_of(st.integers(), st.floats(allow_nan=False), st.text())),
+    min_size=3,
+    max_size=8,
 )
 
 
@@ -77,7 +79,9 @@ def problems(folder: Path, lines: list[str]) -> int:
 
 
 @given(events=EVENTS, data=st.data())
-def test_every_edit_deletion_and_swap_but_a_cut_tail_breaks_the_chain(events: list[tuple[str, object]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_every_edit_deletion_and_swap_but_a_cut_tail_breaks_the_chain(
+    events: list[tuple[str, object]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = tmp_path_factory.mktemp("chain")
     lines = written(folder, events)
     assert problems(folder, lines) == 0

@@ -1,0 +1,57 @@
+"""What every framework's implementation must do, through the process boundary that a vendor's would have, too."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from reference_impls.contract import DataSet
+from suite.datasets.prepare import make
+from suite.workloads import load_workloads
+from tests.conftest import train
+
+SAMPLES = 64
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> DataSet:
+    """64 digits, for training and for evaluation."""
+    source, folder = make("digits", tmp_path / "home").directory, tmp_path / "few"
+    folder.mkdir()
+    for split in ("train", "t10k"):
+        for kind, header, size in (("images-idx3", 16, 784), ("labels-idx1", 8, 1)):
+            content = (source / f"train-{kind}-ubyte").read_bytes()
+            count = SAMPLES.to_bytes(4, "big")
+            (folder / f"{split}-{kind}-ubyte").write_bytes(content[:4] + count + content[8:header] + content[header : header + SAMPLES * size])
+    return DataSet("mnist", str(folder), 10, SAMPLES, SAMPLES)
+
+
+def test_parameters_and_first_loss(framework: str, few: DataSet, tmp_path: Path) -> None:
+    """As many parameters as the workload says, and at first no idea which of the ten classes it is."""
+    for workload in load_workloads():
+        trained = train(framework, tmp_path / workload.name, few, model=workload.model, steps=1)
+        assert trained.log.value("parameters") == workload.parameters
+        assert trained.losses[0] == pytest.approx(math.log(10), abs=0.15)
+
+
+def test_64_samples_are_learned_by_heart(framework: str, few: DataSet, tmp_path: Path) -> None:
+    trained = train(framework, tmp_path / "run", few, epochs=60, eval_every_epochs=5, target_accuracy=1.0)
+    assert max(event.value for event in trained.log.all("eval_accuracy")) == 1.0
+
+
+def test_the_seed_decides(framework: str, few: DataSet, tmp_path: Path) -> None:
+    runs = [train(framework, tmp_path / str(index), few, seed=seed, steps=12, epochs=3) for index, seed in enumerate((5, 5, 6))]
+    assert runs[0].losses == pytest.approx(runs[1].losses, rel=1e-6)
+    assert runs[0].losses[0] != pytest.approx(runs[2].losses[0], rel=1e-4)
+
+
+def test_a_last_mini_batch_may_be_smaller(framework: str, few: DataSet, tmp_path: Path) -> None:
+    trained = train(framework, tmp_path / "run", few, global_batch_size=24, epochs=1)
+    assert list(trained.steps["samples"]) == [24, 24, 16]
+
+
+def test_its_log_has_no_problem(framework: str, few: DataSet, tmp_path: Path) -> None:
+    log = train(framework, tmp_path / "run", few, epochs=2, target_accuracy=None).log
+    assert log.problems == ()
+    assert log.finished_epochs() == (1, 2)
+    assert isinstance(log.value("framework_version"), str)
