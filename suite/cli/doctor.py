@@ -75,10 +75,19 @@ def diagnose_meters(meters: "Iterable[Meter]") -> Iterator[Diagnosis]:
 
 
 def _meters() -> Iterator[Diagnosis]:
+    from suite.measure.power import RULES
     from suite.measure.registry import open_meters
 
-    yield from diagnose_meters(open_meters())
-    yield Diagnosis("meter: power", False, "this version of the suite reads no power sensor yet; energy is reported as unknown", "")
+    diagnoses = list(diagnose_meters(open_meters()))
+    yield from diagnoses
+    power_meters = {f"meter: {source}" for rule in RULES for source in rule.sources}
+    found = [diagnosis.what.removeprefix("meter: ") for diagnosis in diagnoses if diagnosis.there and diagnosis.what in power_meters]
+    if found:
+        yield Diagnosis("energy", True, f"measured by {', '.join(found)}")
+    else:
+        yield Diagnosis(
+            "energy", False, "no meter of power is available: energy will be reported as unknown", "make one of the power meters above available"
+        )
 
 
 def _environments() -> Iterator[Diagnosis]:

@@ -8,19 +8,19 @@ from collections.abc import Callable, Sequence
 from suite.measure.meter import Reading
 from suite.measure.schedule import NANO, Schedule
 
-SILENT_PERIODS = 10
+SILENT_S = 10.0
 PATIENCE_S = 3.0
 
 
 class Background:
     """Calls ``produce`` on every period from :meth:`start` to :meth:`stop`; :meth:`take` hands over what has come since.
 
-    ``produce`` may raise: a plug that is out of reach for a moment only leaves a gap. Once nothing has come for ten periods,
-    :meth:`take` raises what was raised last, so that the recorder counts it.
+    ``produce`` may raise: a plug that is out of reach for a moment only leaves a gap. Once nothing has come for
+    ``silent_s``, :meth:`take` raises what was raised last, so that the recorder counts it.
     """
 
-    def __init__(self, name: str, produce: Callable[[], Sequence[Reading]], period_s: float) -> None:
-        self._name, self._produce, self._period_s = name, produce, period_s
+    def __init__(self, name: str, produce: Callable[[], Sequence[Reading]], period_s: float, silent_s: float = SILENT_S) -> None:
+        self._name, self._produce, self._period_s, self._silent_s = name, produce, period_s, silent_s
         self._readings: deque[Reading] = deque()
         self._error: Exception | None = None
         self._heard_ns = 0
@@ -42,8 +42,7 @@ class Background:
     def take(self) -> list[Reading]:
         """What has come since the last call; raises the last error when the source has been silent for long."""
         taken = [self._readings.popleft() for _ in range(len(self._readings))]
-        silent_s = (time.monotonic_ns() - self._heard_ns) / NANO
-        if not taken and self._error is not None and silent_s > SILENT_PERIODS * self._period_s:
+        if not taken and self._error is not None and (time.monotonic_ns() - self._heard_ns) / NANO > self._silent_s:
             raise self._error
         return taken
 

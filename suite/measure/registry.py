@@ -1,16 +1,43 @@
 """Every meter there is, in the order in which they are listed. A new meter is one file in ``sources`` and one line here."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from suite.measure.meter import Meter
 from suite.measure.sources.cpu import CpuMeter
 from suite.measure.sources.disk import DiskMeter
+from suite.measure.sources.ina3221 import Ina3221Meter
+from suite.measure.sources.jtop import JtopMeter
 from suite.measure.sources.memory import MemoryMeter
+from suite.measure.sources.meter_csv import MeterCsvMeter
+from suite.measure.sources.nvml import NvmlMeter
+from suite.measure.sources.rapl import RaplMeter
+from suite.measure.sources.rpi5_pmic import Rpi5PmicMeter
+from suite.measure.sources.shelly import ShellyMeter
+from suite.measure.sources.tasmota import TasmotaMeter
+from suite.measure.sources.tegrastats import TegrastatsMeter
 from suite.measure.sources.temperature import TemperatureMeter
+from suite.measure.sources.um25c import Um25cMeter
 
-METERS = (CpuMeter, MemoryMeter, DiskMeter, TemperatureMeter)
+METERS = (
+    CpuMeter,
+    MemoryMeter,
+    DiskMeter,
+    TemperatureMeter,
+    Ina3221Meter,
+    TegrastatsMeter,
+    JtopMeter,
+    Rpi5PmicMeter,
+    RaplMeter,
+    NvmlMeter,
+    ShellyMeter,
+    TasmotaMeter,
+    Um25cMeter,
+    MeterCsvMeter,
+)
 
 
 def open_meters(root: Path = Path("/")) -> tuple[Meter, ...]:
     """One of each, reading below ``root``."""
-    return tuple(meter(root) for meter in METERS)
+    makers: tuple[Callable[[Path], Meter], ...] = METERS
+    return tuple(make(root) for make in makers)

@@ -26,20 +26,11 @@ class TasmotaSettings:
     address: str
 
 
-class UsbMeterModel(str, enum.Enum):
-    """RDTech's USB meters with Bluetooth; they count volts and amperes in different steps."""
-
-    UM24C = "um24c"
-    UM25C = "um25c"
-    UM34C = "um34c"
-
-
 @dataclass(frozen=True)
 class UsbMeterSettings:
-    """A USB meter on a serial port (``/dev/rfcomm0`` once it is paired and bound)."""
+    """A UM24C, UM25C or UM34C on a serial port (``/dev/rfcomm0`` once it is paired and bound)."""
 
     port: str
-    model: UsbMeterModel = UsbMeterModel.UM25C
 
 
 class CsvClock(str, enum.Enum):

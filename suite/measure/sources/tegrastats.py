@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ COMMAND = "tegrastats"
 RAIL = re.compile(r"(?<!\S)([A-Z][A-Z0-9_]*) (\d+)(?:mW)?/\d+(?:mW)?(?!\S)")
 # "GR3D_FREQ 26%@[306]", "GR3D_FREQ 0%@76", "GR3D_FREQ 78%", "EMC_FREQ @2133", "EMC_FREQ 4%@1600"
 ENGINE = re.compile(r"(?<!\S)(GR3D|EMC)_FREQ (?:(\d+)%)?(?:@\[?(\d+))?")
+LINE_PERIOD_S = 0.01  # a line sets the pace; this only keeps a program that has ended from being asked all the time
 ENGINES = {"GR3D": "gpu", "EMC": "memory_controller"}
 
 
@@ -33,7 +35,7 @@ class TegrastatsMeter:
         self._root = root
         self._process: subprocess.Popen[str] | None = None
         self._process_cost_s = 0.0
-        self._background = Background(self.name, self._produce, self.period_s)
+        self._background = Background(self.name, self._produce, LINE_PERIOD_S)
 
     def availability(self) -> Availability:
         """Jetson boards have the program."""
@@ -63,7 +65,7 @@ class TegrastatsMeter:
         return self._background.cost_s + self._process_cost_s
 
     def _produce(self) -> list[Reading]:
-        """Wait for the next line, which comes once in a period."""
+        """Wait for the next line."""
         assert self._process is not None and self._process.stdout is not None
         line = self._process.stdout.readline()
         t_ns = time.monotonic_ns()
@@ -74,7 +76,7 @@ class TegrastatsMeter:
     def _end(self) -> None:
         process = self._process
         if process is not None and process.returncode is None:
-            process.terminate()
+            os.kill(process.pid, signal.SIGKILL)  # Popen.terminate would take its status, and with it the CPU time
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             self._process_cost_s = usage.ru_utime + usage.ru_stime

@@ -1,10 +1,17 @@
 """What tests of meters share: fake /proc and /sys trees, and a clock that is set, not waited for."""
 
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
+import pandas
 import pytest
+
+from suite.measure.meter import Reading, Subject
 
 Tree = Callable[[Mapping[str, str]], Path]
 
@@ -54,3 +61,35 @@ class ScriptedClock:
 def clock() -> Callable[[float], ScriptedClock]:
     """A clock whose run ends after so many seconds."""
     return ScriptedClock
+
+
+@pytest.fixture
+def replay() -> Callable[..., pandas.DataFrame]:
+    """Read a meter once for every state that a scene puts its board into, a second apart; the readings as a bundle has them."""
+
+    def run(meter: Any, states: Iterable[Callable[[], object]]) -> pandas.DataFrame:
+        readings: list[Reading] = []
+        for second, enter in enumerate(states):
+            enter()
+            if second == 0:
+                meter.open(Subject(1, Path("/data")))
+            with suppress(OSError):  # a dying sensor; the recorder counts it
+                readings += [replace(reading, t_ns=second * 10**9) for reading in meter.read()]
+        meter.close()
+        return pandas.DataFrame([asdict(reading) for reading in readings])
+
+    return run
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], Any]], Any]:
+    """Ask until the answer is true: for what another thread does in its own time. Ten seconds are too long."""
+
+    def ask(question: Callable[[], Any]) -> Any:
+        deadline_s = time.monotonic() + 10
+        while not (answer := question()):
+            assert time.monotonic() < deadline_s, "it never happened"
+            time.sleep(0.002)
+        return answer
+
+    return ask

@@ -1,0 +1,69 @@
+from pathlib import Path
+
+import pytest
+
+from suite.measure.power import Coverage, totals
+from suite.measure.sources.rapl import RaplMeter
+from suite.measure.total_energy import energy_of
+
+RANGE_UJ = 262_143_328_850
+
+
+def zone(folder: str, name: str, energy_uj: int, range_uj: int = RANGE_UJ) -> dict[str, str]:
+    """A powercap zone."""
+    base = f"sys/class/powercap/{folder}"
+    return {f"{base}/name": f"{name}\n", f"{base}/energy_uj": f"{energy_uj}\n", f"{base}/max_energy_range_uj": f"{range_uj}\n"}
+
+
+def machine(package_uj: int, dram_uj: int = 0) -> dict[str, str]:
+    """A package with cores and memory, shown once more through memory-mapped registers."""
+    return {
+        "sys/class/powercap/intel-rapl/enabled": "1\n",
+        **zone("intel-rapl:0", "package-0", package_uj % RANGE_UJ),
+        **zone("intel-rapl:0:0", "core", 1000),
+        **zone("intel-rapl:0:1", "dram", dram_uj),
+        **zone("intel-rapl-mmio:0", "package-0", package_uj % RANGE_UJ),
+    }
+
+
+def test_a_counter_that_wraps_twice_gives_the_energy_all_the_same(tree, replay) -> None:
+    start_uj, watts = RANGE_UJ - 5_000_000, 90_000.0  # absurdly hungry, to wrap within three seconds
+    states = [lambda second=second: tree(machine(start_uj + round(second * watts * 1e6))) for second in range(8)]
+    readings = replay(RaplMeter(tree(machine(start_uj))), states)
+    total = totals(zip(readings["source"], readings["channel"], strict=True))[0]
+    assert energy_of(readings, total, 0, 7 * 10**9).energy_j == pytest.approx(7 * watts, rel=1e-9)
+
+
+def test_packages_and_memory_are_added_and_shown_twice_counts_once(tree, replay) -> None:
+    states = [lambda second=second: tree(machine(second * 30_000_000, second * 4_000_000)) for second in range(5)]
+    readings = replay(RaplMeter(tree(machine(0))), states)
+    assert set(readings["channel"]) == {"package-0", "core-0", "dram-0"}
+    best, packages = totals(zip(readings["source"], readings["channel"], strict=True))
+    assert (best.rule.name, best.rule.coverage) == ("RAPL packages and memory", Coverage.CHIP)
+    assert energy_of(readings, best, 0, 4 * 10**9).energy_j == pytest.approx(4 * 34.0)
+    assert energy_of(readings, packages, 500_000_000, 1_500_000_000).energy_j == pytest.approx(30.0)
+
+
+def test_two_packages_and_a_platform_counter_keep_their_names_apart(tree, replay) -> None:
+    zones = [
+        ("intel-rapl:0", "package-0"),
+        ("intel-rapl:0:0", "dram"),
+        ("intel-rapl:1", "package-1"),
+        ("intel-rapl:1:0", "dram"),
+        ("intel-rapl:2", "psys"),
+    ]
+    files = {path: text for folder, name in zones for path, text in zone(folder, name, 7).items()}
+    readings = replay(RaplMeter(tree(files)), [lambda: tree(files)])
+    assert sorted(readings["channel"]) == ["dram-0", "dram-1", "package-0", "package-1", "psys"]
+    assert totals(zip(readings["source"], readings["channel"], strict=True))[0].rule.coverage is Coverage.BOARD
+
+
+def test_counters_that_only_root_may_read_have_a_remedy(tree) -> None:
+    files = {name: "\n" if name.endswith("energy_uj") else text for name, text in machine(0).items()}
+    availability = RaplMeter(tree(files)).availability()
+    assert "root only" in availability.reason
+    assert "chmod" in availability.remedy
+
+
+def test_a_machine_without_rapl_says_so(tmp_path: Path) -> None:
+    assert "no RAPL domain" in RaplMeter(tmp_path).availability().reason
