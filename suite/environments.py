@@ -64,6 +64,7 @@ def create(framework: Framework, say: Say, python: Path | None = None, home: Pat
     place = location(framework, home)
     if (place / RECORD).is_file() and not force:
         return find(framework, home)
+    _refuse_unfit(framework, python or Path(sys.executable))
     shutil.rmtree(place, ignore_errors=True)
     place.parent.mkdir(parents=True, exist_ok=True)
     interpreter = place / "bin" / "python"
@@ -89,6 +90,22 @@ def adopt(framework: Framework, interpreter: Path, home: Path | None = None) -> 
     place = location(framework, home)
     place.mkdir(parents=True, exist_ok=True)
     return _register(framework, Path(path).absolute(), place)
+
+
+def _refuse_unfit(framework: Framework, python: Path) -> None:
+    """The framework's packages must exist for the interpreter; raises SuiteError naming the option that helps."""
+    script = "import sys; print(*sys.version_info[:2])"
+    try:
+        answer = subprocess.run([str(python), "-c", script], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SuiteError(f"{python} is not an interpreter that can be started; give another with --python.") from error
+    version = tuple(map(int, answer.stdout.split()))
+    highest = framework.highest_python
+    if highest is not None and version > tuple(map(int, highest.split("."))):
+        raise SuiteError(
+            f"{framework.title} has no packages for Python {version[0]}.{version[1]} ({python}); name Python {highest} or an earlier one: "
+            f"`suite env create {framework.name} --python PATH`."
+        )
 
 
 def _pip_steps(framework: Framework) -> list[list[str]]:
