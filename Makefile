@@ -26,6 +26,7 @@ demo: setup
 	@$(SUITE) report build/demo/run --output build/demo/site --force
 
 test: setup
+	@sh tools/browser.sh
 	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
 	@$(VENV)/bin/tox run
 

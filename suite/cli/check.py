@@ -41,10 +41,16 @@ def check(
         raise typer.Exit(NOT_COMPLIANT)
 
 
-def explain(rule: Annotated[str, typer.Argument(help="A rule's id, as findings name it.")]) -> None:
+def explain(
+    rule: Annotated[str, typer.Argument(help="A rule's id, as findings name it.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
     """Say what a rule demands and why."""
     from suite.compliance.registry import find_rule
 
     found = find_rule(rule)
     divisions = " and ".join(division.value for division in found.divisions)
+    if json:
+        print(json_format.dumps({"id": found.id, "severity": found.severity.value, "rule": found.sentence, "why": found.rationale, "divisions": divisions}))
+        return
     print(f"{found.id} ({found.severity.value}, {divisions})\n{found.sentence}\nWhy: {found.rationale}")
