@@ -1,0 +1,129 @@
+"""What readings say about a window of time: the integral of a rate, or the increase of a counter; and how well it was measured.
+
+A value is taken as linear between two readings, and where the window cuts between two readings, it is interpolated.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Times = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float64]
+Kept = npt.NDArray[np.bool_]
+
+GAP_PERIODS = 3.0
+NANO = 1e-9
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of a window, and how well. ``value`` is None when it cannot be told, and ``reason`` says why.
+
+    ``coverage`` is the fraction of the window between two readings that are no further apart than three periods,
+    ``gaps`` how many longer pauses there were, ``achieved_period_s`` the median time between the window's readings, ``count``
+    how many readings lie in the window, ``rejected`` how many of them were not plausible and left out.
+    """
+
+    value: float | None
+    reason: str | None
+    coverage: float
+    gaps: int
+    achieved_period_s: float | None
+    longest_gap_s: float | None
+    count: int
+    rejected: int
+
+
+def integral(t_ns: Times, rates: Values, start_ns: int, stop_ns: int, period_s: float, plausible: tuple[float, float]) -> Measured:
+    """The integral over [start, stop], in seconds times the rates' unit, by the trapezoid rule; rates outside ``plausible`` are left out.
+
+    ``period_s`` is the meter's period. The first and the last reading may be up to three periods inside the window, and are
+    then held; further away, nothing is known of a part of the window, and the value is None.
+    """
+    kept = np.isfinite(rates) & (rates >= plausible[0]) & (rates <= plausible[1])
+    return _measure(t_ns, rates, kept, start_ns, stop_ns, period_s, is_counter=False)
+
+
+def increase(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s: float) -> Measured:
+    """How far a counter that does not wrap went from start to stop; a count below one before it is left out.
+
+    Where the first or last reading is up to three periods inside the window, the rate next to it is held.
+    """
+    order = np.argsort(t_ns, kind="stable")
+    t_ns, counts = t_ns[order], counts[order]
+    kept = np.isfinite(counts)
+    kept[kept] = counts[kept] >= np.maximum.accumulate(counts[kept])
+    return _measure(t_ns, counts, kept, start_ns, stop_ns, period_s, is_counter=True)
+
+
+def _measure(t_ns: Times, values: Values, kept: Kept, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
+    rejected = int(np.count_nonzero(~kept & (t_ns >= start_ns) & (t_ns <= stop_ns)))
+    t_ns, values = t_ns[kept], values[kept]
+    order = np.argsort(t_ns, kind="stable")
+    t_s = (t_ns[order] - start_ns).astype(np.float64) * NANO  # exact integers first: a boot's nanoseconds do not fit a float's 53 bits for long
+    values, window_s, reach_s = values[order], (stop_ns - start_ns) * NANO, GAP_PERIODS * period_s
+    inside = (t_s >= 0) & (t_s <= window_s)
+    covered_s, gaps, longest_gap_s = _coverage(t_s, window_s, reach_s)
+    steps_s = np.diff(t_s[inside])
+    reason = _reason(t_s, window_s, reach_s)
+    amount = _increase if is_counter else _integral
+    return Measured(
+        value=None if reason else amount(t_s, values, window_s),
+        reason=reason,
+        coverage=covered_s / window_s if window_s > 0 else 0.0,
+        gaps=gaps,
+        achieved_period_s=float(np.median(steps_s)) if len(steps_s) else None,
+        longest_gap_s=longest_gap_s,
+        count=int(np.count_nonzero(inside)),
+        rejected=rejected,
+    )
+
+
+def _reason(t_s: Values, window_s: float, reach_s: float) -> str | None:
+    """Why the energy of the window cannot be told; None when it can."""
+    if window_s <= 0:
+        return "the window is empty"
+    if len(t_s) < 2:
+        return f"{len(t_s)} plausible readings; two are needed"
+    if t_s[0] >= window_s or t_s[-1] <= 0:
+        return "no reading lies in the window or on both sides of it"
+    if t_s[0] > reach_s:
+        return f"the first reading is {t_s[0]:.3g} s after the start, more than three periods"
+    if window_s - t_s[-1] > reach_s:
+        return f"the last reading is {window_s - t_s[-1]:.3g} s before the end, more than three periods"
+    return None
+
+
+def _coverage(t_s: Values, window_s: float, reach_s: float) -> tuple[float, int, float | None]:
+    """Time in the window between close readings, how many pauses are too long, and the longest one (the window's ends included)."""
+    if window_s <= 0 or not len(t_s):
+        return 0.0, 0, None
+    steps_s, clipped_s = np.diff(t_s), np.diff(np.clip(t_s, 0.0, window_s))
+    within = clipped_s > 0
+    long = steps_s > reach_s * (1 + 1e-9)
+    ends_s = [max(0.0, t_s[0]), max(0.0, window_s - t_s[-1])]
+    longest_gap_s = max(float(steps_s[within].max(initial=0.0)), *map(float, ends_s))
+    gaps = int(np.count_nonzero(within & long)) + sum(end_s > reach_s for end_s in ends_s)
+    return float(clipped_s[within & ~long].sum()), gaps, longest_gap_s
+
+
+def _integral(t_s: Values, rates: Values, window_s: float) -> float:
+    inside = (t_s > 0) & (t_s < window_s)
+    times = np.concatenate(([0.0], t_s[inside], [window_s]))
+    ends = np.interp([0.0, window_s], t_s, rates)  # beyond the readings, interp holds the nearest
+    all_rates = np.concatenate((ends[:1], rates[inside], ends[1:]))
+    return float(np.sum(np.diff(times) * (all_rates[1:] + all_rates[:-1])) / 2)
+
+
+def _increase(t_s: Values, counts: Values, window_s: float) -> float:
+    return _count_at(t_s, counts, window_s) - _count_at(t_s, counts, 0.0)
+
+
+def _count_at(t_s: Values, counts: Values, moment_s: float) -> float:
+    """The counter at a moment; beyond the readings it goes on at the rate next to them."""
+    if moment_s < t_s[0] < t_s[1]:
+        return float(counts[0] + (counts[1] - counts[0]) / (t_s[1] - t_s[0]) * (moment_s - t_s[0]))
+    if moment_s > t_s[-1] > t_s[-2]:
+        return float(counts[-1] + (counts[-1] - counts[-2]) / (t_s[-1] - t_s[-2]) * (moment_s - t_s[-1]))
+    return float(np.interp(moment_s, t_s, counts))
