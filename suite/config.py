@@ -119,7 +119,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         data=data_set,
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std)),
         accelerator=_accelerator(options.accelerator, device.device),
-        threads=options.threads or len(os.sched_getaffinity(0)),
+        threads=options.threads or workload.threads or len(os.sched_getaffinity(0)),
         cache_cleared=cache_cleared,
         output_directory=str(output_directory),
     )

@@ -53,7 +53,10 @@ class Needs:
 
 @dataclass(frozen=True)
 class Workload:
-    """One workload; ``forward_macs`` are multiply-adds of the forward pass of one sample, training costs about three times that."""
+    """One workload; ``forward_macs`` are multiply-adds of the forward pass of one sample, training costs about three times that.
+
+    ``threads`` is the default thread count, None for every usable core.
+    """
 
     name: str
     title: str
@@ -71,6 +74,7 @@ class Workload:
     tunable: Tunable
     needs: Needs
     other_data: tuple[OtherData, ...] = ()
+    threads: int | None = None
 
 
 def folder(root: Path | None = None) -> Path:

@@ -29,7 +29,7 @@ def run(
     steps: Annotated[int | None, typer.Option(help="Stop after so many mini-batches.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Samples per mini-batch.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="The schedule's base.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads of the framework (default: every usable core).")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads of the framework (default: the workload's, else every usable core).")] = None,
     accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO,
     org: Annotated[str, typer.Option(help="Whose run it is.")] = "none",
     output: Annotated[Path | None, typer.Option(help="The run directory (default: runs/<run id>).")] = None,
