@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from suite.measure.meter import Meter
+from suite.measure.sources.counters import CountersMeter
 from suite.measure.sources.cpu import CpuMeter
 from suite.measure.sources.disk import DiskMeter
 from suite.measure.sources.ina3221 import Ina3221Meter
@@ -20,6 +21,7 @@ from suite.measure.sources.temperature import TemperatureMeter
 from suite.measure.sources.um25c import Um25cMeter
 
 METERS = (
+    CountersMeter,  # first: it is attached before the implementation starts a thread
     CpuMeter,
     MemoryMeter,
     DiskMeter,
