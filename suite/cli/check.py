@@ -51,6 +51,7 @@ def explain(
     found = find_rule(rule)
     divisions = " and ".join(division.value for division in found.divisions)
     if json:
-        print(json_format.dumps({"id": found.id, "severity": found.severity.value, "rule": found.sentence, "why": found.rationale, "divisions": divisions}))
+        said = {"id": found.id, "severity": found.severity.value, "rule": found.sentence, "why": found.rationale, "divisions": divisions}
+        print(json_format.dumps(said))
         return
     print(f"{found.id} ({found.severity.value}, {divisions})\n{found.sentence}\nWhy: {found.rationale}")

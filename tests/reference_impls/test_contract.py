@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -25,7 +26,7 @@ def test_it_parses_as_python_3_6(name: str) -> None:
 
 
 def old_python() -> str:
-    candidates = [shutil.which("python3.6"), *map(str, Path("~/.pyenv/versions").expanduser().glob("3.6.*/bin/python"))]
+    candidates = [shutil.which("python3.6"), *map(str, Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser().glob("versions/3.6.*/bin/python"))]
     for candidate in candidates:
         if candidate and subprocess.run([candidate, "-c", "import sys; assert sys.version_info[:2] == (3, 6)"], capture_output=True).returncode == 0:
             return candidate

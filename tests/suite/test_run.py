@@ -109,7 +109,13 @@ class Live:
         self.path = path
         command = [str(Path(sys.executable).with_name("suite")), *FAKE, "--epochs", "100000", "--output", str(path)]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "SUITE_HOME": str(home)}, cwd=repository_root()
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "SUITE_HOME": str(home)},
+            cwd=repository_root(),
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test run in the background has it ignored
         )
         self._wait(lambda: '"epoch_stop"' in self.log())
         self.implementation = psutil.Process(self.process.pid).children()[0]
