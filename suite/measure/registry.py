@@ -12,20 +12,28 @@ from suite.measure.sources.jtop import JtopMeter
 from suite.measure.sources.memory import MemoryMeter
 from suite.measure.sources.meter_csv import MeterCsvMeter
 from suite.measure.sources.nvml import NvmlMeter
+from suite.measure.sources.page_cache import PageCacheMeter
 from suite.measure.sources.rapl import RaplMeter
 from suite.measure.sources.rpi5_pmic import Rpi5PmicMeter
 from suite.measure.sources.shelly import ShellyMeter
 from suite.measure.sources.tasmota import TasmotaMeter
+from suite.measure.sources.tegra import TegraMeter
 from suite.measure.sources.tegrastats import TegrastatsMeter
 from suite.measure.sources.temperature import TemperatureMeter
+from suite.measure.sources.throttling import ThrottlingMeter
 from suite.measure.sources.um25c import Um25cMeter
+from suite.measure.sources.wall_clock import WallClockMeter
 
 METERS = (
     CountersMeter,  # first: it is attached before the implementation starts a thread
     CpuMeter,
     MemoryMeter,
     DiskMeter,
+    PageCacheMeter,
     TemperatureMeter,
+    ThrottlingMeter,
+    WallClockMeter,
+    TegraMeter,
     Ina3221Meter,
     TegrastatsMeter,
     JtopMeter,
