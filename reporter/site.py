@@ -37,7 +37,6 @@ COLUMNS = (
     Column("time_to_epoch_s", "time to epoch, s", "{:.3g}"),
     Column("first_epoch_s", "epoch 1, s", "{:.3g}"),
     Column("best_accuracy", "best accuracy, %", "{:.2f}", 100.0),
-    Column("throughput", "samples/s", "{:.0f}"),
     Column("fetch_stall_s", "fetch stall, s", "{:.3g}"),
     Column("energy_j", "energy, J", "{:.1f}"),
 )

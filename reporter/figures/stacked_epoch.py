@@ -19,13 +19,14 @@ LABEL_LETTERS = 34
 
 
 def draw(frames: Frames) -> str:
-    """Mean over epochs 2..k of each part, stacked, in seconds; runs without such epochs are left out and named below the bars."""
+    """Mean over epochs 2..k of each part, stacked, in seconds, the shortest first; runs without such epochs are left out and named below the bars."""
     wide = frames.figures.pivot(index="run_id", columns="figure", values="value")
     names = {str(run["run_id"]): _name(run) for run in frames.runs.to_dict("records")}
     complete = [run_id for run_id in names if wide.loc[run_id, [part for part, _ in PARTS]].notna().all()]
     if not complete:
         return '<p class="empty">No run has finished two epochs, so there is no epoch time to split.</p>'
     totals = {run_id: sum(max(float(wide.loc[run_id, part]), 0.0) for part, _ in PARTS) for run_id in complete}
+    complete.sort(key=lambda run_id: (totals[run_id], run_id))
     steps = ticks(max(totals.values()))
     height = TOP + len(complete) * (BAR + GAP) + BOTTOM
     scale = (WIDTH - LABEL - RIGHT) / steps[-1]
