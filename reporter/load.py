@@ -15,9 +15,10 @@ RUN_COLUMNS = [
     "run_id", "path", "workload", "division", "framework", "framework_version", "device", "cpu_model", "data", "own_data", "seed", "batch_size",
     "threads", "status", "complies",
 ]  # fmt: skip
-FIGURE_COLUMNS = ["run_id", "figure", "value", "unit", "source", "count", "period_s", "coverage", "spread", "reason"]
+FIGURE_COLUMNS = ["run_id", "figure", "value", "unit", "source", "count", "period_s", "coverage", "spread", "reason", "method"]
 EPOCH_COLUMNS = [
     "run_id", "epoch", "steps", "samples", "end_to_end_s", "fetch_s", "h2d_s", "compute_s", "comm_s", "overhead_s", "mean_loss", "eval_accuracy",
+    "energy_j",
 ]  # fmt: skip
 BROKEN_COLUMNS = ["path", "reason"]
 

@@ -132,7 +132,8 @@ def _cell(column: Column, figure: dict[str, Any] | None) -> dict[str, Any]:
     if value is None or value != value:
         return {"figure": column.figure, "text": "—", "spread": "", "sort": "", "why": figure["reason"]}
     shown = "" if spread is None or spread != spread else f"± {_number(column.pattern, spread * column.factor)}"
-    why = f"{figure['count']:g} value{'s' if figure['count'] != 1 else ''} from {figure['source']}"
+    made = f", {figure['method']}" if isinstance(figure["method"], str) else ""
+    why = f"{figure['count']:g} value{'s' if figure['count'] != 1 else ''} from {figure['source']}{made}"
     return {"figure": column.figure, "text": _number(column.pattern, value * column.factor), "spread": shown, "sort": repr(float(value)), "why": why}
 
 

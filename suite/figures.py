@@ -12,7 +12,8 @@ class Figure:
 
     ``source`` names the raw record it is computed from, ``period_s`` the readings' period (None: every event is recorded),
     ``coverage`` the fraction of the measured time that the record covers, ``spread`` the sample standard deviation over
-    ``count`` values in the same unit (None for fewer than two).
+    ``count`` values in the same unit (None for fewer than two). ``method`` names what made the value where there is more than one way: of an
+    energy, the rule that summed it, what its sensor covers and what kind of instrument it is.
     """
 
     value: float | None
@@ -23,6 +24,7 @@ class Figure:
     coverage: float | None = None
     spread: float | None = None
     reason: str | None = None
+    method: str | None = None
 
 
 def unknown(unit: str, source: str, reason: str) -> Figure:

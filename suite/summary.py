@@ -4,7 +4,7 @@ The definitions are those of docs/architecture.md, "Figures"; the stalls follow 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pandas
@@ -12,6 +12,8 @@ import pandas
 from suite.bundle import SCHEMA, STEPS, Bundle
 from suite.figures import Figure, mean_figure, unknown
 from suite.log import Log
+from suite.measure.power import PowerTotal, totals
+from suite.measure.total_energy import energy_of
 
 LOG = "log.txt"
 PARTS = ("fetch_s", "h2d_s", "compute_s", "comm_s")
@@ -34,6 +36,7 @@ class EpochFigures:
     overhead_s: float
     mean_loss: float
     eval_accuracy: float | None
+    energy_j: float | None
 
 
 @dataclass(frozen=True)
@@ -55,18 +58,20 @@ class Summary:
 
 def derive(bundle: Bundle) -> Summary:
     """Compute every figure of a bundle, finished or not, from its log, step records and readings."""
-    log = bundle.log()
-    epochs = derive_epochs(log, bundle.steps())
+    log, readings = bundle.log(), bundle.readings()
+    epochs = derive_epochs(log, bundle.steps(), readings)
     figures = {
         **time_figures(epochs),
         **target_figures(log),
-        **reading_figures(log, bundle.readings()),
+        **energy_figures(log, readings, epochs),
+        **reading_figures(log, readings),
     }
     return Summary(SCHEMA, epochs, figures)
 
 
-def derive_epochs(log: Log, steps: pandas.DataFrame) -> tuple[EpochFigures, ...]:
+def derive_epochs(log: Log, steps: pandas.DataFrame, readings: pandas.DataFrame) -> tuple[EpochFigures, ...]:
     """One row per finished epoch that has steps."""
+    total = power_total(readings)
     stops = {event.epoch: event for event in log.all("epoch_stop")}
     accuracy = {event.epoch: event.value for event in log.all("eval_accuracy")}
     rows = []
@@ -74,7 +79,8 @@ def derive_epochs(log: Log, steps: pandas.DataFrame) -> tuple[EpochFigures, ...]
         stop = stops.get(int(epoch))
         if stop is None or stop.mono_ns is None:
             continue
-        end_to_end_s = (stop.mono_ns - int(of_epoch["start_ns"].iloc[0])) * NANO
+        start_ns = int(of_epoch["start_ns"].iloc[0])
+        end_to_end_s = (stop.mono_ns - start_ns) * NANO
         parts = {name: float(of_epoch[name].sum()) for name in PARTS}
         rows.append(
             EpochFigures(
@@ -86,6 +92,7 @@ def derive_epochs(log: Log, steps: pandas.DataFrame) -> tuple[EpochFigures, ...]
                 overhead_s=end_to_end_s - sum(parts.values()),
                 mean_loss=float(of_epoch["loss"].mean()),
                 eval_accuracy=accuracy.get(int(epoch)),
+                energy_j=None if total is None else energy_of(readings, total, start_ns, stop.mono_ns).energy_j,
             )
         )
     return tuple(rows)
@@ -124,12 +131,33 @@ def target_figures(log: Log) -> dict[str, Figure]:
     return figures
 
 
+def power_total(readings: pandas.DataFrame) -> PowerTotal | None:
+    """The power total to report: the best instrument with the widest coverage among the channels that were read."""
+    pairs = readings[["source", "channel"]].drop_duplicates()
+    return next(iter(totals(zip(pairs["source"], pairs["channel"], strict=True))), None)
+
+
+def energy_figures(log: Log, readings: pandas.DataFrame, epochs: Sequence[EpochFigures]) -> dict[str, Figure]:
+    """Energy between run_start and run_stop, and per epoch over epochs 2..k; the method names rule, coverage and instrument."""
+    start, stop, total = log.first("run_start"), log.first("run_stop"), power_total(readings)
+    names = ("energy_j", "energy_per_epoch_j")
+    if total is None:
+        return {name: unknown("J", "readings.parquet", "no power sensor was read") for name in names}
+    if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None:
+        return {name: unknown("J", "readings.parquet", "the run was not finished") for name in names}
+    method = f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"
+    run = energy_of(readings, total, start.mono_ns, stop.mono_ns)
+    values = [epoch.energy_j for epoch in epochs if epoch.epoch > 1 and epoch.energy_j is not None]
+    reason = "no epoch after the first has an energy: too few readings in it"
+    per_epoch = mean_figure(values, "J", "readings.parquet", reason, run.achieved_period_s)
+    whole = Figure(run.energy_j, "J", "readings.parquet", run.count, run.achieved_period_s, run.coverage, reason=run.reason)
+    return {"energy_j": replace(whole, method=method), "energy_per_epoch_j": replace(per_epoch, method=method)}
+
+
 def reading_figures(log: Log, readings: pandas.DataFrame) -> dict[str, Figure]:
     """Figures from meters between run_start and run_stop (or the last reading of an unfinished run)."""
-    figures = {"energy_j": unknown("J", "readings.parquet", "no power sensor was read")}
-    for name, (source, channel, unit, how) in _FROM_READINGS.items():
-        figures[name] = _from_readings(_during_run(log, readings), source, channel, unit, how)
-    return figures
+    during = _during_run(log, readings)
+    return {name: _from_readings(during, *how) for name, how in _FROM_READINGS.items()}
 
 
 _FROM_READINGS = {

@@ -4,6 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import pandas
 import pytest
 
 from suite import bundle, tables
@@ -76,3 +77,21 @@ def test_what_is_unknown_is_none_with_its_reason(tmp_path: Path) -> None:
     for figure in figures.values():
         assert (figure.value is None) == (figure.reason is not None)
         assert figure.unit and figure.source
+
+
+def test_energy_is_summed_by_the_board_s_rule_and_says_how(tmp_path: Path) -> None:
+    """5 W on a Jetson Nano's input rail for the whole run, and a rail behind it that must not be added."""
+    path = make_bundle(tmp_path / "bundle")
+    log, readings = Bundle(path).log(), Bundle(path).readings()
+    start, stop = log.first("run_start"), log.first("run_stop")
+    assert start is not None and stop is not None and start.mono_ns is not None and stop.mono_ns is not None
+    times = range(start.mono_ns - 10**9, stop.mono_ns + 10**9, 10**8)
+    rails = [(t_ns, "ina3221", channel, power_w, "W") for t_ns in times for channel, power_w in (("POM_5V_IN", 5.0), ("POM_5V_GPU", 2.0))]
+    more = pandas.DataFrame(rails, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)
+    tables.write_table(pandas.concat([readings, more]), path / "readings.parquet")
+    summary = derive(Bundle(path))
+    energy = summary.figures["energy_j"]
+    assert energy.value == pytest.approx(5.0 * (stop.mono_ns - start.mono_ns) * 1e-9)
+    assert energy.coverage == pytest.approx(1.0) and energy.period_s == pytest.approx(0.1)
+    assert energy.method == "ina3221: POM_5V_IN (module, on-board sensor)"
+    assert summary.figures["energy_per_epoch_j"].value == pytest.approx(5.0 * summary.epochs[1].end_to_end_s, rel=1e-3)

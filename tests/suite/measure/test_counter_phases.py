@@ -27,9 +27,9 @@ HARDWARE = {
 
 
 def test_a_phase_counts_what_was_counted_in_it_cuts_interpolated() -> None:
-    phases = count_phases(table(HARDWARE), {"run": (0, 20 * SECOND), "epoch 1": (1_500_000_000, 4_000_000_000)})
+    phases = count_phases(table(HARDWARE), {"run": (0, 20 * SECOND), "epoch 1": (1_500_000_000, 14_000_000_000)})
     assert phases["run"].events["cycles"].count == pytest.approx(20_000)
-    assert phases["epoch 1"].events["cycles"].count == pytest.approx(2500)
+    assert phases["epoch 1"].events["cycles"].count == pytest.approx(12_500)
 
 
 def test_an_event_that_had_to_take_turns_is_scaled_and_says_so() -> None:
@@ -51,6 +51,11 @@ def test_user_mode_only_is_marked() -> None:
     assert run.events["page_faults"].count == pytest.approx(70)
     assert run.events["page_faults"].includes_kernel is False
     assert run.events["cycles"].includes_kernel is True
+
+
+def test_a_phase_too_short_for_the_readings_is_none() -> None:
+    event = count_phases(table(HARDWARE), {"epoch 1": (5 * SECOND, 14 * SECOND)})["epoch 1"].events["cycles"]
+    assert (event.count, event.reason) == (None, "the phase is shorter than 10 periods of 1 s")
 
 
 def test_a_counter_that_stopped_during_the_phase_is_none() -> None:
