@@ -84,7 +84,7 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
     raise SuiteError(f"--data {data!r} is neither a data set of the workload {workload.name!r} ({known}) nor a folder that exists.")
 
 
-def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: Path, run_id: str, cache_cleared: bool | None) -> RunRequest:
+def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: Path, run_id: str) -> RunRequest:
     """Resolve what was asked into what is run.
 
     ``data_set`` is the prepared data set for ``choose_data(...)``. Raises SuiteError for an unknown workload, framework or
@@ -120,7 +120,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std)),
         accelerator=_accelerator(options.accelerator, device.device),
         threads=options.threads or workload.threads or len(os.sched_getaffinity(0)),
-        cache_cleared=cache_cleared,
+        cache_cleared=None,  # known once the cache was dropped, right before the start
         output_directory=str(output_directory),
     )
     return RunRequest(run_id, workload, device.device, device.evidence, framework, training)

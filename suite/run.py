@@ -19,6 +19,7 @@ from suite.environments import Environment
 from suite.errors import SuiteError
 from suite.log import Event
 from suite.measure.meter import Subject
+from suite.measure.page_cache import drop_page_cache
 from suite.measure.recorder import MeterRecord, Recorder
 from suite.progress import LogFollower
 
@@ -61,6 +62,7 @@ def run(
     Raises SuiteError when the bundle itself cannot be written; KeyboardInterrupt goes through once the bundle is at rest.
     """
     path = Path(request.training.output_directory)
+    request = _with_cold_cache(request)
     record = _open_bundle(request, command, allowed, path)
     with _disk_errors(path):
         process = launch.start(request, environment, path / bundle.OUTPUT)
@@ -77,6 +79,15 @@ def run(
             message = f"the implementation ended with {_how(ending.exit_code)}: {ending.last_line}"
             return _rest(path, record, meters, "failed", ending.exit_code, message)
         return _close(request, environment, path, record, meters)
+
+
+def _with_cold_cache(request: RunRequest) -> RunRequest:
+    """Empty the page cache of the data, so that no run profits from the one before; the log says whether it then was cold."""
+    try:
+        is_cold = drop_page_cache(Path(request.training.data.directory)).is_cold
+    except OSError:  # files that cannot be read are the implementation's to name
+        is_cold = None
+    return replace(request, training=request.training._replace(cache_cleared=is_cold))
 
 
 def make_output(path: Path, force: bool) -> None:
@@ -138,6 +149,7 @@ def _close(request: RunRequest, environment: Environment, path: Path, record: Ru
         request.framework.name,
         version if isinstance(version, str) else None,
         dict(list(environment.packages.items())[:RECORDED_LIBRARIES]),
+        Path(request.training.data.directory),
     )
     write_json(path / bundle.SYSTEM, description)
     bundle.convert_tables(path)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reference_impls.contract import boot_id
+from suite.measure.storage import storage_of
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,11 @@ def board_name(root: Path = Path("/")) -> str | None:
     return " ".join(part for part in dmi if part) or None
 
 
-def describe(device: str, framework: str, framework_version: str | None, libraries: Mapping[str, str], root: Path = Path("/")) -> SystemDescription:
-    """Read the machine's description below ``root``; never raises for a missing file."""
+def describe(
+    device: str, framework: str, framework_version: str | None, libraries: Mapping[str, str], data: Path, root: Path = Path("/")
+) -> SystemDescription:
+    """Read the machine's description below ``root``, and what the folder ``data`` lies on; never raises for a missing file."""
+    storage = storage_of(data, root)
     found = {
         "board": board_name(root),
         "cpu_model": _cpu_model(root),
@@ -63,10 +67,15 @@ def describe(device: str, framework: str, framework_version: str | None, librari
         "operating_system": "/etc/os-release is missing",
         "boot": "/proc/sys/kernel/random/boot_id is missing",
         "power_mode": "this device profile has no power modes that can be read",
-        "storage_medium": "not detected",
+        "storage_medium": storage.evidence,
         "framework_version": "the implementation did not log it",
     }
-    values = {**found, "power_mode": None, "storage_medium": None, "framework_version": framework_version}
+    values = {
+        **found,
+        "power_mode": None,
+        "storage_medium": None if storage.medium is None else storage.medium.value,
+        "framework_version": framework_version,
+    }
     return SystemDescription(
         schema=1,
         device=device,

@@ -43,7 +43,7 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     tables.write_table(steps, path / bundle.STEPS)
     tables.write_table(_readings(steps), path / bundle.READINGS)
     (path / bundle.OUTPUT).write_text("made up by tests\n")
-    described = system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"})
+    described = system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path)
     write_json(path / bundle.SYSTEM, described)
     write_json(path / bundle.SUMMARY, derive(Bundle(path)).to_dict())
     write_json(path / bundle.RUN, make_record(request, scenario, "finished"))

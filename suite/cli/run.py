@@ -72,7 +72,7 @@ def _resolve(options: "RunOptions", output: Path | None) -> "RunRequest":
         choice.name, str(prepared.directory), prepared.definition.classes, prepared.definition.train_samples, prepared.definition.eval_samples
     )
     run_id = new_run_id(options.workload, options.framework, time.time())
-    return resolve(options, data_set, (output or Path("runs") / run_id).absolute(), run_id, cache_cleared=None)
+    return resolve(options, data_set, (output or Path("runs") / run_id).absolute(), run_id)
 
 
 def _judge(requests: "list[RunRequest]", allow_invalid: bool, json: bool) -> list[tuple[str, ...]]:

@@ -22,6 +22,7 @@ def test_run_check_report(suite: Run, digits: Path, tmp_path: Path) -> None:
     ran = suite(*FAKE, "--epochs", 3, "--output", tmp_path / "run", "--json")
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["figures"]["time_to_epoch_s"]["count"] == 2
+    assert Bundle(tmp_path / "run").log().value("cache_clear") is True
     judged = suite("check", tmp_path / "run", "--json")
     assert judged.returncode == 0, judged.stdout
     assert json.loads(judged.stdout)["verdicts"][0]["findings"] == []
