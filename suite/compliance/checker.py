@@ -7,7 +7,7 @@ from pathlib import Path
 from reference_impls.contract import ContractError, Request, request_from_dict
 from suite.bundle import RUN, Bundle, BundleError, RunRecord
 from suite.compliance.finding import Finding, Severity
-from suite.compliance.registry import RULES, RUN_COMPLETE, UNREADABLE
+from suite.compliance.registry import READABLE, RULES, RUN_COMPLETE
 from suite.compliance.rule import BundleCase, Complaint, RequestCase, Rule
 from suite.config import Division, RunRequest
 from suite.errors import SuiteError
@@ -94,7 +94,7 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
     except BundleError:
         epochs = 0
     observed = f"status {run.status!r}" + (f": {run.message}" if run.message else "") + f"; {epochs} epochs were finished and can be read"
-    return Finding(RUN_COMPLETE, Severity.INVALID, RUN, None, "a finished, sealed run", observed, "run again; this bundle cannot be judged further")
+    return _finding(RUN_COMPLETE, Complaint(RUN, "a finished, sealed run", observed, "run again; this bundle cannot be judged further"))
 
 
 def _judge_request(case: RequestCase) -> tuple[Finding, ...]:
@@ -113,7 +113,7 @@ def _judge_bundle(case: BundleCase) -> Iterable[Finding]:
                 yield _finding(rule, complaint)
         except BundleError as error:
             name = error.path.name
-            unreadable[name] = Finding(UNREADABLE, Severity.INVALID, name, None, "a readable file", error.what, "copy the whole run directory again")
+            unreadable[name] = _finding(READABLE, Complaint(name, "a readable file", error.what, "copy the whole run directory again"))
     yield from unreadable.values()
 
 

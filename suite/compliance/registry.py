@@ -8,15 +8,27 @@ from suite.errors import SuiteError
 
 RULES: tuple[Rule, ...] = (*integrity.RULES, *requests.RULES, *course.RULES, *results.RULES)
 
-RUN_COMPLETE = "run-complete"
-UNREADABLE = "bundle-readable"
+# What must hold before the others can judge; the checker itself finds when it does not.
+RUN_COMPLETE = Rule(
+    id="run-complete",
+    sentence="The run came to its end and its bundle is sealed by a manifest.",
+    rationale="An unfinished run can be read, epoch by epoch, but says nothing that could be compared.",
+    faults=(),
+)
+READABLE = Rule(
+    id="bundle-readable",
+    sentence="Every file of the bundle can be read as what it is.",
+    rationale="What cannot be read cannot be judged.",
+    faults=(),
+)
+PRECONDITIONS = (RUN_COMPLETE, READABLE)
 
 
 def find_rule(rule_id: str) -> Rule:
     """The rule of this id; raises SuiteError naming the nearest one."""
-    for rule in RULES:
+    for rule in (*PRECONDITIONS, *RULES):
         if rule.id == rule_id:
             return rule
-    nearest = difflib.get_close_matches(rule_id, [rule.id for rule in RULES], n=1)
+    nearest = difflib.get_close_matches(rule_id, [rule.id for rule in (*PRECONDITIONS, *RULES)], n=1)
     hint = f"did you mean {nearest[0]!r}? " if nearest else ""
     raise SuiteError(f"There is no rule {rule_id!r}; {hint}`suite list rules` shows all.")

@@ -9,6 +9,7 @@ import pytest
 from reference_impls import contract
 from suite.bundle import write_json
 from suite.compliance.checker import check_bundle, find_bundles
+from suite.compliance.registry import find_rule
 from suite.errors import SuiteError
 from tests.builders import Scenario, make_record, make_request
 
@@ -72,6 +73,14 @@ def test_an_unfinished_run_is_one_finding_that_counts_its_epochs(tmp_path: Path)
     (finding,) = check_bundle(tmp_path).findings
     assert finding.rule == "run-complete"
     assert "'running'" in finding.observed and "2 epochs" in finding.observed
+
+
+def test_every_rule_that_a_finding_may_name_can_be_explained(good_bundle: Path) -> None:
+    (good_bundle / "summary.json").unlink()
+    named = {finding.rule for finding in check_bundle(good_bundle).findings}
+    assert "bundle-readable" in named
+    for rule_id in (*named, "run-complete"):
+        assert find_rule(rule_id).sentence
 
 
 def test_a_path_without_a_bundle_is_one_sentence(tmp_path: Path) -> None:
