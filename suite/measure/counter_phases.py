@@ -16,6 +16,7 @@ SOURCE = "counters"
 USER_ONLY = ":u"
 NANO = 1e-9
 NAMES = tuple(dict.fromkeys([*(event.name for event in SOFTWARE_EVENTS), *ARM_CONFIGS, *GENERIC_CODES]))
+SHORTEST_PERIODS = 10  # at each end up to a period is interpolated, across what may be another phase: at worst a tenth each
 RATIOS = {
     "instructions_per_cycle": ("instructions", "cycles"),
     "l1d_miss_ratio": ("l1d_refill", "l1d_access"),
@@ -85,6 +86,8 @@ def _increase(channel: "pandas.DataFrame", start_ns: int, stop_ns: int) -> tuple
     t_ns, values = channel["t_ns"].to_numpy(np.int64), channel["value"].to_numpy(np.float64)
     period_s = float(np.median(np.diff(t_ns))) * NANO if len(t_ns) > 1 else 0.0
     measured = increase(t_ns, values, start_ns, stop_ns, period_s)
+    if measured.value is not None and (stop_ns - start_ns) * NANO < SHORTEST_PERIODS * period_s:
+        return None, f"the phase is shorter than {SHORTEST_PERIODS} periods of {period_s:.3g} s"
     return measured.value, measured.reason
 
 

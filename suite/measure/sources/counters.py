@@ -42,7 +42,7 @@ class CountersMeter:
     """
 
     name = "counters"
-    period_s = 1.0
+    period_s = 0.5
     description = "instructions, cycles, caches, branches and page faults of the implementation"
 
     def __init__(self, root: Path = Path("/"), open_event: Open = perf_event.open_event, read_event: Read = perf_event.read_event) -> None:
