@@ -1,5 +1,6 @@
 """Bundles to tidy tables, figures and a static site."""
 
-from reporter.load import Frames, load
+from reporter.frames import Frames
+from reporter.load import load
 
 __all__ = ["Frames", "load"]

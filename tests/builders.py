@@ -1,6 +1,7 @@
 """Bundles made without any framework: what a good run would have written, in milliseconds."""
 
 import json
+import random
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,11 @@ START_MS = 1_800_000_000_000
 
 @dataclass(frozen=True)
 class Scenario:
-    """A run to be made up. Defaults: LeNet-5 on MNIST, closed division, target reached in the third epoch."""
+    """A run to be made up. Defaults: LeNet-5 on MNIST, closed division, target reached in the third epoch.
+
+    ``step_s`` is a step's time, which scatters by ``jitter`` from epoch to epoch, the same for the same seed. ``power_w`` is what
+    ``power_meter`` (shelly, um25c) reads once a second; None: there is none.
+    """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
     framework: str = "pytorch"
@@ -31,6 +36,10 @@ class Scenario:
     accuracies: tuple[float, ...] = (0.97, 0.985, 0.9905)
     step_s: float = 0.002
     organization: str = "none"
+    threads: int = 2
+    power_w: float | None = None
+    power_meter: str = "shelly"
+    jitter: float = 0.0
 
 
 def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
@@ -41,7 +50,7 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     writer = _Writer(path)
     steps = writer.write(request, scenario)
     tables.write_table(steps, path / bundle.STEPS)
-    tables.write_table(_readings(steps), path / bundle.READINGS)
+    tables.write_table(_readings(steps, scenario), path / bundle.READINGS)
     (path / bundle.OUTPUT).write_text("made up by tests\n")
     described = system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path)
     write_json(path / bundle.SYSTEM, described)
@@ -75,7 +84,7 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
         data=contract.DataSet(scenario.data, "/data", 10, *sizes),
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std)),
         accelerator="cpu",
-        threads=2,
+        threads=scenario.threads,
         cache_cleared=None,
         output_directory=str(path),
     )
@@ -134,11 +143,12 @@ class _Writer:
         samples, batch = request.data.train_samples, request.global_batch_size
         self._event("INTERVAL_START", "epoch_start", epoch_num=epoch)
         rows = []
+        step_s = scenario.step_s * (1 + scenario.jitter * (2 * random.Random(f"{scenario.seed} {epoch}").random() - 1))
         for index, first in enumerate(range(0, samples, batch)):
-            parts = (0.1 * scenario.step_s, 0.05 * scenario.step_s, 0.8 * scenario.step_s, 0.0)
+            parts = (0.1 * step_s, 0.05 * step_s, 0.8 * step_s, 0.0)
             size = min(batch, samples - first)
             rows.append(contract.StepRecord(epoch, done + index + 1, 0, size, self._now_ns, *parts, 2.3 / (1 + 0.01 * (done + index))))
-            self._now_ns += round(scenario.step_s * 1e9)
+            self._now_ns += round(step_s * 1e9)
         self._event("INTERVAL_END", "epoch_stop", epoch_num=epoch, steps=len(rows))
         self._event("INTERVAL_START", "eval_start", epoch_num=epoch)
         self._now_ns += 10**8
@@ -155,7 +165,10 @@ class _Writer:
         self._stream.write(line + "\n")
 
 
-def _readings(steps: pandas.DataFrame) -> pandas.DataFrame:
-    times = range(int(steps["start_ns"].iloc[0]), int(steps["start_ns"].iloc[-1]), 500_000_000)
+def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
+    first_ns, last_ns = int(steps["start_ns"].iloc[0]), int(steps["start_ns"].iloc[-1])
+    times = range(first_ns, last_ns, 500_000_000)
     rows = [(t_ns, "memory", "process_tree_rss", 2.0e8, "B") for t_ns in times] + [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
+    if scenario.power_w is not None:
+        rows += [(t_ns, scenario.power_meter, "power", scenario.power_w, "W") for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000)]
     return pandas.DataFrame(rows, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)

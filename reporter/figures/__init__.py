@@ -1,8 +1,34 @@
-"""Figures, one file each: a tidy frame in, one deterministic SVG out. A new figure is one file and one line here."""
+"""Figures, one file each: tidy frames in, one deterministic SVG with its table out. A new figure is one file and one line here."""
 
-from collections.abc import Callable
+from reporter.figures import (
+    accuracy,
+    batch_size,
+    distribution,
+    energy_per_epoch,
+    first_epoch,
+    scaling,
+    stacked_epoch,
+    time_energy,
+    time_to_epoch,
+    time_to_target,
+)
+from reporter.figures.chart import Chart
 
-from reporter.figures import stacked_epoch
-from reporter.load import Frames
+CHARTS: tuple[Chart, ...] = (
+    stacked_epoch.CHART,
+    time_to_target.CHART,
+    accuracy.CHART,
+    time_to_epoch.CHART,
+    first_epoch.CHART,
+    distribution.CHART,
+    time_energy.CHART,
+    energy_per_epoch.CHART,
+    batch_size.THROUGHPUT,
+    batch_size.MEMORY,
+    scaling.CHART,
+)
 
-FIGURES: dict[str, Callable[[Frames], str]] = {"stacked-epoch": stacked_epoch.draw}
+
+def charts_for(page: str) -> tuple[Chart, ...]:
+    """The charts that a kind of page shows."""
+    return tuple(chart for chart in CHARTS if page in chart.pages)

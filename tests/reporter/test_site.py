@@ -1,50 +1,35 @@
-"""The site: the same bundles give the same bytes, nothing comes from outside, and nothing that a submission says can break a page."""
+"""The site: the same bundles give the same bytes, nothing comes from outside, and nothing that a bundle says can break a page."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas
 import pytest
 
-import reporter
-from reporter.figures import FIGURES
-from reporter.figures.scale import ticks
-from reporter.site import build
-from suite import bundle
+from reporter.load import WITHDRAWAL
+from reporter.site import MARK, build
 from suite.errors import SuiteError
 from tests.builders import Scenario, make_bundle
+from tests.reporter.conftest import SCENARIOS
 
-RUNS = (
-    Scenario(name="lenet-pytorch-a", framework="pytorch"),
-    Scenario(name="lenet-chainer-b", framework="chainer", step_s=0.01),
-    Scenario(name="lenet-fake-c", framework="fake", division="open", data="digits", accuracies=(0.5,)),
-)
-HOSTILE = ("<script>document.title='owned'</script>", "\"onmouseover='x", "</title><b>", "\u202egpj.exe", "{{ 7 * 7 }}", "w" * 10_000, "&amp;\x00")
+HOSTILE = (
+    "<script>document.title='owned'</script>", "\"onmouseover='x", "</title><b>", "</style></svg><img src=x onerror=alert(1)>", "\u202egpj.exe",
+    "{{ 7 * 7 }}", "w" * 10_000, "&amp;\x00", "javascript:alert(1)", "\ud800 lone surrogate", "-->]]><!--", "a\nb\r\n\u2028c",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    for scenario in RUNS:
-        make_bundle(folder / scenario.name, scenario)
-    return folder
+def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of all runs; not to be changed."""
+    return build([runs], tmp_path_factory.mktemp("out") / "site").parent
 
 
-def pages(site: Path) -> dict[str, bytes]:
+def files(site: Path) -> dict[str, bytes]:
     return {path.relative_to(site).as_posix(): path.read_bytes() for path in sorted(site.rglob("*")) if path.is_file()}
-
-
-def edit(folder: Path, name: str, change: object) -> None:
-    path = folder / name
-    value = json.loads(path.read_text())
-    change(value)  # type: ignore[operator]
-    path.write_text(json.dumps(value))
-    (folder / bundle.MANIFEST).unlink()
-    bundle.seal(folder)
 
 
 class Outline(HTMLParser):
@@ -59,88 +44,146 @@ class Outline(HTMLParser):
         self.elements.append((tag, dict(attributes)))
 
 
-def test_frames_are_tidy(runs: Path) -> None:
-    frames = reporter.load([runs])
-    assert list(frames.runs["run_id"]) == sorted(scenario.name for scenario in RUNS)
-    assert frames.runs["complies"].all()
-    one = frames.figures.set_index(["run_id", "figure"]).loc[("lenet-pytorch-a", "time_to_epoch_s")]
-    assert one["value"] == pytest.approx(469 * 0.002, rel=1e-3) and one["unit"] == "s" and one["count"] == 2
-    assert set(frames.epochs[frames.epochs["run_id"] == "lenet-pytorch-a"]["epoch"]) == {1, 2, 3}
-
-
-def test_the_same_bytes_from_another_path_and_in_another_order(runs: Path, tmp_path: Path) -> None:
+def test_the_same_bytes_from_another_path_and_in_another_order(runs: Path, site: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(runs, tmp_path / "somewhere" / "else")
-    build([runs], tmp_path / "one")
-    build(sorted(copy.iterdir(), reverse=True), tmp_path / "two")
-    assert pages(tmp_path / "one") == pages(tmp_path / "two")
+    assert files(build(sorted(copy.iterdir(), reverse=True), tmp_path / "two").parent) == files(site)
 
 
-def test_every_link_leads_to_something_in_the_site_and_none_outside(runs: Path, tmp_path: Path) -> None:
-    build([runs], tmp_path / "site")
-    for page in (tmp_path / "site").rglob("*.html"):
+def test_no_path_of_the_machine_is_on_a_page(runs: Path, site: Path) -> None:
+    for page in site.rglob("*.html"):
+        assert str(runs) not in page.read_text() and str(site) not in page.read_text()
+
+
+def test_every_link_leads_to_something_in_the_site_and_none_outside(site: Path) -> None:
+    ids = {page: {attributes.get("id") for _, attributes in Outline(page.read_text()).elements} for page in site.rglob("*.html")}
+    for page in ids:
         for tag, attributes in Outline(page.read_text()).elements:
             for name in ("href", "src"):
                 target = attributes.get(name)
-                if not target or target.startswith("data:"):
+                if not target or target == "data:,":
                     continue
                 assert not re.match(r"[a-z]+:|//|/", target), f"{page}: <{tag} {name}={target}>"
                 path, _, anchor = target.partition("#")
                 file = (page.parent / path).resolve() if path else page
                 assert file.is_file(), f"{page}: {target}"
                 if anchor:
-                    assert f'id="{anchor}"' in file.read_text(), f"{page}: {target}"
+                    assert anchor in ids[file], f"{page}: {target}"
 
 
-def test_an_unknown_value_is_a_dash_with_its_reason_never_zero(runs: Path, tmp_path: Path) -> None:
-    page = build([runs], tmp_path / "site").read_text()
+def test_ids_are_unique_on_every_page(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        found = [attributes["id"] for _, attributes in Outline(page.read_text()).elements if "id" in attributes]
+        assert len(found) == len(set(found)), page
+
+
+def test_every_number_of_a_leaderboard_leads_to_its_evidence(site: Path) -> None:
+    page = (site / "boards" / "lenet-closed-mnist.html").read_text()
+    cells = re.findall(r'<td class="n" data-v="[^"]*"(?: data-s="[^"]*")?><a href="([^"]+)"', page)
+    assert len(cells) == 3 * 11 and all(re.fullmatch(r"\.\./entries/[0-9a-f]{10}\.html#\w+", cell) for cell in cells)
+    assert 'href="../runs/lenet-fake-digits/index.html#time_to_epoch_s"' in (site / "boards" / "lenet-open-digits.html").read_text()
+
+
+def test_evidence_names_the_lines_of_the_log(site: Path) -> None:
+    page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
+    log = (site / "runs" / "lenet-pytorch-1" / "log.txt").read_text().splitlines()
+    row = page[page.index('<tr id="time_to_target_s">') :].partition("</tr>")[0]
+    pointed = [int(number) for number in re.findall(r'href="#line-(\d+)"', row)]
+    assert '"key": "run_start"' in log[pointed[0] - 1] and '"value": 0.9905' in log[pointed[1] - 1]
+    assert all(f'id="line-{number}"' in page for number in pointed)
+
+
+def test_an_unknown_value_is_a_dash_with_its_reason_never_zero(site: Path) -> None:
+    page = (site / "boards" / "lenet-open-digits.html").read_text()
     assert 'title="no power sensor was read">—</a>' in page
     assert 'title="the target was not reached">—</a>' in page
 
 
-def test_data_that_are_not_the_workloads_own_are_said_to_be(runs: Path, tmp_path: Path) -> None:
-    assert "data: digits, not the workload's own" in build([runs], tmp_path / "site").read_text()
+def test_data_that_are_not_the_workloads_own_are_said_to_be_and_stand_apart(site: Path) -> None:
+    assert "data: digits, not the workload&#39;s own" in (site / "index.html").read_text().replace("'", "&#39;")
+    assert "fake" not in (site / "boards" / "lenet-closed-mnist.html").read_text()
 
 
-def test_a_run_that_the_checker_refuses_stands_apart(runs: Path, tmp_path: Path) -> None:
-    bad = shutil.copytree(runs / "lenet-pytorch-a", tmp_path / "bad")
+def test_ranks_are_shown_and_too_few_runs_are_said_to_be(runs: Path, site: Path, tmp_path: Path) -> None:
+    rows = pandas.read_csv(site / "data" / "lenet-closed-mnist.csv").set_index("framework")
+    assert rows["rank"].to_dict() == {"pytorch": 1, "tensorflow": 1, "chainer": 3} or rows["rank"].to_dict() == {
+        "pytorch": 1,
+        "tensorflow": 2,
+        "chainer": 3,
+    }
+    page = build([runs / "lenet-pytorch-1"], tmp_path / "site").parent / "boards" / "lenet-closed-mnist.html"
+    assert 'title="1 of the 3 runs that a comparison needs"' in page.read_text()
+
+
+def test_the_data_files_hold_what_the_page_shows(site: Path) -> None:
+    csv = pandas.read_csv(site / "data" / "lenet-closed-mnist.csv")
+    parquet = pandas.read_parquet(site / "data" / "lenet-closed-mnist.parquet")
+    rows = json.loads((site / "data" / "lenet-closed-mnist.json").read_text())
+    assert list(csv.columns) == list(parquet.columns) == list(rows[0]) and len(csv) == len(parquet) == len(rows) == 3
+    assert csv["time_to_target_s"].tolist() == parquet["time_to_target_s"].tolist() == [row["time_to_target_s"] for row in rows]
+    assert csv["best_accuracy_percent"].tolist() == [99.05] * 3
+
+
+def test_a_run_that_the_checker_refuses_stands_apart(runs: Path, tmp_path: Path, edit: Callable[..., None]) -> None:
+    bad = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "bad")
     edit(bad, "run.json", lambda run: run.update(run_id="lenet-pytorch-z"))
     edit(bad, "summary.json", lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001))
-    page = build([runs, bad], tmp_path / "site").read_text()
+    site = build([runs, bad], tmp_path / "site").parent
+    page = (site / "boards" / "lenet-closed-mnist.html").read_text()
     assert page.index("Refused by the checker") < page.index("lenet-pytorch-z/index.html")
-    assert "summary-recomputes" in (tmp_path / "site" / "runs" / "lenet-pytorch-z" / "index.html").read_text()
+    assert "summary-recomputes" in (site / "runs" / "lenet-pytorch-z" / "index.html").read_text()
+    assert pandas.read_csv(site / "data" / "lenet-closed-mnist.csv")["state"].tolist() == ["accepted"] * 3 + ["refused"]
+    figure = (site / "figures" / "lenet-closed-mnist-time-to-epoch.svg").read_text()
+    assert figure.count('class="name"') == 3
 
 
-@pytest.mark.parametrize("spoil", ["no summary", "unfinished", "twice", "bad name"])
-def test_a_broken_bundle_is_listed_and_the_site_is_built(spoil: str, runs: Path, tmp_path: Path) -> None:
-    bad = shutil.copytree(runs / "lenet-pytorch-a", tmp_path / "bad")
-    if spoil == "no summary":
-        (bad / "summary.json").unlink()
-    elif spoil == "unfinished":
-        edit(bad, "run.json", lambda run: run.update(status="running"))
-    elif spoil == "bad name":
-        edit(bad, "run.json", lambda run: run.update(run_id="../../etc/passwd"))
-    page = build([runs, bad], tmp_path / "site").read_text()
-    assert "Not shown" in page and bad.as_posix() in page
-    assert page.count('<th scope="row">') == len(RUNS)
+def test_a_withdrawn_entry_is_kept_with_its_reason(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs, tmp_path / "given" / "good")
+    shutil.move(tmp_path / "given" / "good" / "lenet-chainer-1", tmp_path / "given" / "vendor" / "run")
+    (tmp_path / "given" / "vendor" / WITHDRAWAL).write_text("Cooled with ice.")
+    page = (build([tmp_path / "given"], tmp_path / "site").parent / "boards" / "lenet-closed-mnist.html").read_text()
+    assert page.index("<h2>Withdrawn</h2>") < page.index("Cooled with ice.")
+
+
+def test_a_broken_bundle_is_listed_and_the_site_is_built(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs, tmp_path / "given")
+    (tmp_path / "given" / "lenet-chainer-1" / "summary.json").unlink()
+    page = build([tmp_path / "given"], tmp_path / "site").read_text()
+    assert "<code>lenet-chainer-1</code>: summary.json is missing" in page
+    assert page.count('<tr id="e-') == len({(scenario.framework, scenario.data) for scenario in SCENARIOS})
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_no_string_of_a_bundle_becomes_markup(text: str, runs: Path, tmp_path: Path) -> None:
-    clean = build([runs / "lenet-pytorch-a"], tmp_path / "clean")
-    bad = shutil.copytree(runs / "lenet-pytorch-a", tmp_path / "bad")
-    edit(bad, "system.json", lambda system: system.update(cpu_model=text, framework_version=text, operating_system=text))
+def test_no_string_of_a_bundle_becomes_markup(text: str, runs: Path, tmp_path: Path, edit: Callable[..., None]) -> None:
+    clean = build([runs / "lenet-pytorch-1"], tmp_path / "clean").parent
+    bad = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "bad")
+    (bad / "output.txt").write_text(text.encode("utf-8", "replace").decode())
     edit(
-        bad,
-        "run.json",
-        lambda run: run.update(command=["suite", text], device_evidence=text, meters=[{"name": text, "available": False, "reason": text}]),
+        bad, "system.json", lambda system: system.update(cpu_model=text, framework_version=text, power_mode=text, board=text, libraries={text: text})
     )
-    hostile = build([bad], tmp_path / "site")
-    for name in ("index.html", "runs/lenet-pytorch-a/index.html"):
-        tags = [[tag for tag, _ in Outline((page.parent / name).read_text()).elements] for page in (clean, hostile)]
-        assert set(tags[1]) <= set(tags[0]) | {"h3", "p", "br", "small", "table", "thead", "tbody", "tr", "th", "td", "div", "li"}
-        assert tags[1].count("script") == tags[0].count("script") == 1
-        attributes = [attributes for _, attributes in Outline((hostile.parent / name).read_text()).elements]
-        assert not [entry for entry in attributes if any(key.startswith("on") for key in entry)]
+    meters = [{"name": text, "available": False, "reason": text}]
+    edit(bad, "run.json", lambda run: run.update(command=["suite", text], device_evidence=text, meters=meters, suite_version=text))
+    edit(bad, "run.json", lambda run: run["request"].update(organization=text, framework=text, platform=text))
+    edit(bad, "summary.json", lambda summary: summary["figures"]["energy_j"].update(reason=text, method=text, source=text, unit=text))
+    edit(bad, "summary.json", lambda summary: summary["figures"].update({text: summary["figures"]["copy_s"]}))
+    hostile = build([bad], tmp_path / "site").parent
+    allowed = {tag for page in clean.rglob("*.html") for tag, _ in Outline(page.read_text()).elements} | {
+        "h2",
+        "h3",
+        "section",
+        "li",
+        "details",
+        "summary",
+        "em",
+    }
+    for page in hostile.rglob("*.html"):
+        content = page.read_text()
+        elements = Outline(content).elements
+        assert {tag for tag, _ in elements} <= allowed, page
+        assert all(attributes.get("src", "").endswith(".js") for tag, attributes in elements if tag == "script")
+        assert not [attributes for _, attributes in elements if any(key.startswith("on") or key == "style" for key in attributes)]
+        assert not re.search("[\x00\u202e\u2028\ud800]", content) and "w" * 2500 not in content
+    for figure in hostile.rglob("*.svg"):
+        assert "script" not in {tag for tag, _ in Outline(figure.read_text()).elements}
 
 
 def test_a_folder_that_is_no_site_is_not_replaced(runs: Path, tmp_path: Path) -> None:
@@ -156,52 +199,39 @@ def test_an_old_site_is_replaced_only_when_asked(runs: Path, tmp_path: Path) -> 
     build([runs], tmp_path / "site")
     with pytest.raises(SuiteError, match="--force"):
         build([runs], tmp_path / "site")
-    build([runs / "lenet-pytorch-a"], tmp_path / "site", force=True)
+    build([runs / "lenet-pytorch-1"], tmp_path / "site", force=True)
     assert len(list((tmp_path / "site" / "runs").iterdir())) == 1
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".site")]
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_says_in_words_what_it_shows(name: str, runs: Path) -> None:
-    svg = FIGURES[name](reporter.load([runs]))
-    assert 'role="graphics-document"' in svg and "<title" in svg and "<desc" in svg
+def test_what_did_not_change_is_not_touched(runs: Path, tmp_path: Path) -> None:
+    given = shutil.copytree(runs, tmp_path / "given")
+    build([given], tmp_path / "site")
+    before = {path.relative_to(tmp_path): path.stat().st_ino for path in (tmp_path / "site").rglob("*") if path.is_file()}
+    make_bundle(given / "new", Scenario(name="new", data="digits", division="open", accuracies=(0.98,)))
+    build([given], tmp_path / "site", force=True)
+    after = {path.relative_to(tmp_path): path.stat().st_ino for path in (tmp_path / "site").rglob("*") if path.is_file()}
+    touched = {path.as_posix() for path in after if before.get(path) != after[path]}
+    assert not {path for path in touched if "/runs/" in path and "/runs/new/" not in path}
+    assert not {path for path in touched if "closed-mnist" in path}
+    assert "site/index.html" in touched and f"site/{MARK}" in touched
 
 
-@pytest.mark.parametrize(
-    ("highest", "expected"),
-    [(1.0, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (7, [0, 2, 4, 6, 8]), (0, [0, 1]), (0.0011, [0, 0.0002, 0.0004, 0.0006, 0.0008, 0.001, 0.0012])],
-)
-def test_ticks_are_round_and_reach_the_highest(highest: float, expected: list[float]) -> None:
-    assert ticks(highest) == pytest.approx(expected)
+def test_an_incremental_site_is_the_same_as_a_fresh_one(runs: Path, tmp_path: Path) -> None:
+    build([runs / "lenet-pytorch-1", runs / "lenet-fake-digits"], tmp_path / "grown")
+    build([runs], tmp_path / "grown", force=True)
+    build([runs], tmp_path / "fresh")
+    assert files(tmp_path / "grown") == files(tmp_path / "fresh")
 
 
-@pytest.mark.browser
-def test_a_browser_sorts_the_table_and_finds_no_error(runs: Path, tmp_path: Path) -> None:
-    """Headless Chromium on the page as a file: a click on a heading sorts, unknown values stay last, nothing is logged."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        if os.environ.get("CI"):
-            pytest.fail("Chromium is missing: apt-get install chromium")
-        pytest.skip("needs Chromium: apt-get install chromium")
-    index = build([runs], tmp_path / "site")
-    script = (index.parent / "site.js").read_text()
-    probe = (
-        "addEventListener('error', (event) => document.documentElement.dataset.error = event.message);"
-        + script
-        + "\nfor (const button of document.querySelectorAll('th:nth-child(7) button')) { button.click(); button.click(); }"
-    )
-    (index.parent / "site.js").write_text(probe)
-    flags = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-    ]
-    command = [chromium, *flags, f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=3000", "--dump-dom", index.as_uri()]
-    dom = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
-    assert "data-error" not in dom
-    assert 'aria-sort="descending"' in dom
-    closed = dom[dom.index("closed division") :].partition("</table>")[0]
-    assert closed.index("lenet-chainer-b") < closed.index("lenet-pytorch-a"), "the slower run comes first when sorted downwards"
+def test_a_failure_leaves_the_old_site_and_nothing_else(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build([runs / "lenet-pytorch-1"], tmp_path / "site")
+    before = files(tmp_path / "site")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("reporter.site.os.link", full)
+    with pytest.raises(SuiteError, match="No space left on device"):
+        build([runs], tmp_path / "site", force=True)
+    assert files(tmp_path / "site") == before and [path.name for path in tmp_path.iterdir()] == ["site"]

@@ -1,0 +1,49 @@
+"""Accuracy against time: what was reached, and when."""
+
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
+from reporter.figures.plane import ACROSS, UP, plane
+from reporter.frames import Frames, known
+from reporter.svg import close, linear
+
+MOST_RUNS = 60
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """One line per run: accuracy (%) after every epoch against the time that the epochs took until then (s), evaluations left out."""
+    entries = entries_of(frames)
+    curves = {}
+    for run in frames.runs.sort_values("run_id").to_dict("records"):
+        epochs = frames.epochs[frames.epochs["run_id"] == run["run_id"]].sort_values("epoch")
+        times = epochs["end_to_end_s"].astype(float).cumsum()
+        points = [(float(t), 100 * float(value)) for t, value in zip(times, epochs["eval_accuracy"], strict=True) if known(value)]
+        if points:
+            curves[run["run_id"]] = (run, points)
+        if len(curves) == MOST_RUNS:
+            break
+    if not curves:
+        return NotDrawn("no evaluation was finished")
+    every = [point for _, points in curves.values() for point in points]
+    x, y = linear([t for t, _ in every], *ACROSS, 8), close([value for _, value in every], *UP)
+    chart = plane(CHART.title, CHART.about, x, y, ("seconds of training (evaluations left out)", "accuracy, %"))
+    frameworks_legend(chart.canvas, [entries[run["entry_id"]] for run, _ in curves.values()], context)
+    rows = []
+    for run_id, (run, points) in curves.items():
+        style, label = context.colour(run["framework"]), f"{entries[run['entry_id']]['label']}, seed {run['seed']}"
+        placed = [chart.at(*point) for point in points]
+        chart.canvas.path(placed, f"l{style} curve", tip=f"{label} ({run_id})")
+        chart.canvas.dot(*placed[-1], f"c{style}", f"{label}: {points[-1][1]:.2f} % after {digits(points[-1][0])} s of training", 3.5)
+        rows.append((label, str(len(points)), digits(points[-1][0]), f"{points[-1][1]:.2f}", f"{max(value for _, value in points):.2f}"))
+    left_out = len(frames.runs) - len(curves)
+    note = f"{left_out} runs are left out of the figure." if left_out > 0 else ""
+    return Drawing(
+        chart.canvas.svg(), ("run", "evaluations", "training until the last, s", "last accuracy, %", "best accuracy, %"), tuple(rows), note
+    )
+
+
+CHART = Chart(
+    "accuracy",
+    "Accuracy against training time",
+    "One line per run; each point is the evaluation after an epoch.",
+    frozenset({"board", "comparison"}),
+    draw,
+)

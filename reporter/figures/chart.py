@@ -1,0 +1,145 @@
+"""What every figure shares: its registration, its answer, and charts made of one row per entry."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reporter.entries import Row, make_labels
+from reporter.frames import Frames, known
+from reporter.svg import Canvas, Scale
+
+MOST_ROWS = 40
+WIDTH, LEFT, RIGHT, TOP, BOTTOM, STEP = 900, 270, 70, 34, 44, 34
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where the figure will stand: ``root`` leads from the page to the site's top, ``colours`` gives every framework its own."""
+
+    root: str
+    colours: Mapping[str, int] = field(default_factory=dict)
+
+    def colour(self, framework: str) -> int:
+        """The number in the classes c0, c1, … of the style sheet."""
+        return self.colours.get(framework, 7)
+
+    def entry(self, entry_id: str) -> str:
+        """The address of an entry's page."""
+        return f"{self.root}entries/{entry_id}.html"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure and the same in words and numbers: the table is its text alternative."""
+
+    svg: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class NotDrawn:
+    """Why there is nothing to draw."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A registered figure. ``name`` is its file's and anchor's, ``about`` says how to read it, ``draw`` turns frames into it.
+
+    ``pages`` are the kinds of pages that show it: board, comparison, device, run.
+    """
+
+    name: str
+    title: str
+    about: str
+    pages: frozenset[str]
+    draw: Callable[[Frames, Context], Drawing | NotDrawn]
+
+
+def entries_of(frames: Frames) -> dict[str, Row]:
+    """The entries by id, each with its ``label``."""
+    rows: list[Row] = frames.entries.to_dict("records")
+    labels = make_labels(rows)
+    return {row["entry_id"]: {**row, "label": labels[row["entry_id"]]} for row in rows}
+
+
+def figures_of(frames: Frames, name: str) -> dict[str, Row]:
+    """A figure of every entry that has a value for it, by entry id."""
+    chosen = frames.entry_figures[frames.entry_figures["figure"] == name]
+    return {row["entry_id"]: row for row in chosen.to_dict("records") if known(row["value"])}
+
+
+def values_of_runs(frames: Frames, name: str) -> dict[str, list[float]]:
+    """A figure's values in the runs of every entry, by entry id, in the order of their run ids."""
+    chosen = frames.figures[frames.figures["figure"] == name].merge(frames.runs[["run_id", "entry_id"]], on="run_id").sort_values("run_id")
+    values: dict[str, list[float]] = {}
+    for row in chosen.to_dict("records"):
+        if known(row["value"]):
+            values.setdefault(row["entry_id"], []).append(float(row["value"]))
+    return values
+
+
+def why_missing(frames: Frames, name: str) -> str:
+    """The reason most often given for a figure's absence."""
+    reasons = [str(reason) for reason in frames.entry_figures[frames.entry_figures["figure"] == name]["reason"] if known(reason)]
+    return max(sorted(set(reasons)), key=reasons.count) if reasons else "no run has this figure"
+
+
+def shortest(order: Mapping[str, float]) -> tuple[list[str], str]:
+    """The ids in ascending order of their numbers, no more than fit a figure, and a sentence on what was left out."""
+    ids = sorted(order, key=lambda name: (order[name], name))
+    left_out = len(ids) - MOST_ROWS
+    return ids[:MOST_ROWS], f"The first {MOST_ROWS} of {len(ids)}; the table has all." if left_out > 0 else ""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A chart with one row per entry, its names on the left and a value axis below."""
+
+    canvas: Canvas
+    scale: Scale
+
+    def y(self, index: int) -> float:
+        """The middle of a row."""
+        return TOP + index * STEP + STEP / 2
+
+    def name(self, index: int, text: str, target: str, longest: int = 38) -> None:
+        """A row's name, linked to its evidence."""
+        with self.canvas.link(target):
+            self.canvas.text(LEFT - 10, self.y(index) + 4.5, text, "name", "end", longest)
+
+
+def rows_chart(title: str, description: str, count: int, scale: Scale, axis: str) -> Rows:
+    """An empty chart of ``count`` rows with its axis; the scale runs from LEFT to WIDTH - RIGHT."""
+    height = TOP + count * STEP + BOTTOM
+    canvas = Canvas(WIDTH, height, title, description)
+    for tick in scale.ticks:
+        x = scale.at(tick)
+        canvas.line(x, TOP - 4, x, height - BOTTOM + 4, "grid")
+        canvas.text(x, height - BOTTOM + 20, f"{tick:g}", "tick", "middle")
+    canvas.text((scale.start + scale.stop) / 2, height - 6, axis, "axis", "middle")
+    return Rows(canvas, scale)
+
+
+def legend(canvas: Canvas, names: Sequence[tuple[str, str]], x: float = LEFT, y: float = 10) -> None:
+    """Coloured squares with names, as (style, name)."""
+    for style, name in names:
+        canvas.rect(x, y, 12, 12, style)
+        canvas.text(x + 17, y + 10.5, name, "tick")
+        x += 36 + 7.4 * len(name)
+
+
+def frameworks_legend(canvas: Canvas, entries: Sequence[Mapping[str, Any]], context: Context) -> None:
+    """The colours of the frameworks that occur."""
+    legend(canvas, [(f"c{context.colour(name)}", name) for name in sorted({str(entry["framework"]) for entry in entries})])
+
+
+def digits(value: float, how_many: int = 3) -> str:
+    """A number with so many significant digits, never in powers of ten below a million."""
+    if value == 0 or not (1e-4 <= abs(value) < 1e6):
+        return f"{value:.{how_many}g}"
+    places = max(0, how_many - 1 - int(f"{value:e}".split("e")[1]))
+    return f"{value:.{places}f}"

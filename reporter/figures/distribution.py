@@ -1,0 +1,45 @@
+"""How epoch times scatter: every epoch of every run (the form of Prashanthi et al., Figure 5a)."""
+
+import statistics
+
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, rows_chart, shortest
+from reporter.frames import Frames
+from reporter.svg import close
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """One row per entry: each epoch after the first as a mark, the box from the lower to the upper quartile, the line at the median, in seconds."""
+    entries, entry_of = entries_of(frames), dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
+    epochs: dict[str, list[float]] = {}
+    for row in frames.epochs[frames.epochs["epoch"] > 1].sort_values(["run_id", "epoch"]).to_dict("records"):
+        epochs.setdefault(entry_of[row["run_id"]], []).append(float(row["end_to_end_s"]))
+    epochs = {name: values for name, values in epochs.items() if len(values) > 1}
+    if not epochs:
+        return NotDrawn("no entry has two epochs after the first")
+    ids, note = shortest({name: statistics.median(values) for name, values in epochs.items()})
+    scale = close([value for name in ids for value in epochs[name]], LEFT, WIDTH - RIGHT)
+    chart = rows_chart(CHART.title, CHART.about, len(ids), scale, "seconds per epoch (the axis need not begin at 0)")
+    rows = []
+    for index, name in enumerate(ids):
+        values, y, label = epochs[name], chart.y(index), entries[name]["label"]
+        low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+        variation = statistics.stdev(values) / statistics.fmean(values)
+        style = context.colour(entries[name]["framework"])
+        chart.name(index, label, context.entry(name) + "#runs")
+        tip = f"{label}: median {digits(middle)} s, coefficient of variation {variation:.1%}"
+        chart.canvas.rect(scale.at(low), y - 9, max(scale.at(high) - scale.at(low), 1), 18, f"c{style} faint", tip)
+        chart.canvas.line(scale.at(middle), y - 11, scale.at(middle), y + 11, f"l{style} curve")
+        for value in values:
+            chart.canvas.line(scale.at(value), y - 5, scale.at(value), y + 5, f"l{style}")
+        rows.append((label, str(len(values)), *map(digits, (min(values), low, middle, high, max(values))), f"{100 * variation:.1f}"))
+    headings = ("entry", "epochs", "lowest, s", "lower quartile, s", "median, s", "upper quartile, s", "highest, s", "variation, %")
+    return Drawing(chart.canvas.svg(), headings, tuple(rows), note)
+
+
+CHART = Chart(
+    "distribution",
+    "How epoch times scatter",
+    "Each mark is one epoch (the first ones left out); the box holds the middle half, the thick line is the median.",
+    frozenset({"board", "device"}),
+    draw,
+)

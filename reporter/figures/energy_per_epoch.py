@@ -1,0 +1,60 @@
+"""Energy of an epoch, by how it was measured (Prashanthi et al., Figure 2c)."""
+
+from reporter.figures.chart import (
+    LEFT,
+    RIGHT,
+    WIDTH,
+    Chart,
+    Context,
+    Drawing,
+    NotDrawn,
+    digits,
+    entries_of,
+    figures_of,
+    legend,
+    rows_chart,
+    shortest,
+    why_missing,
+)
+from reporter.frames import Frames, known
+from reporter.svg import linear
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """One bar per entry, joules, mean of epochs 2 to last; entries measured alike stand together, the baseload's share, where known, below."""
+    found, idle, all_entries = figures_of(frames, "energy_per_epoch_j"), figures_of(frames, "baseload_per_epoch_j"), entries_of(frames)
+    entries = {name: all_entries[name] for name in all_entries if name in found}
+    if not entries:
+        return NotDrawn(why_missing(frames, "energy_per_epoch_j"))
+    ids, note = shortest({name: float(found[name]["value"]) for name in entries})
+    kinds = {name: _kind(found[name]["covers"], found[name]["tier"]) for name in ids}
+    ids.sort(key=lambda name: (kinds[name], float(found[name]["value"])))
+    order = sorted(set(kinds.values()))
+    scale = linear([float(found[name]["value"]) for name in ids], LEFT, WIDTH - RIGHT)
+    chart = rows_chart(CHART.title, CHART.about, len(ids), scale, "joules per epoch, mean of epochs 2 to last")
+    legend(chart.canvas, [(f"c{index}", kind) for index, kind in enumerate(order)] + ([("idle", "baseload")] if idle else []), 40)
+    rows = []
+    for index, name in enumerate(ids):
+        value, label, y = float(found[name]["value"]), entries[name]["label"], chart.y(index)
+        chart.name(index, label, context.entry(name) + "#energy_per_epoch_j")
+        chart.canvas.rect(
+            scale.at(0), y - 11, scale.at(value) - scale.at(0), 22, f"c{order.index(kinds[name])}", f"{label}: {digits(value)} J, {kinds[name]}"
+        )
+        if name in idle:
+            chart.canvas.rect(scale.at(0), y - 11, scale.at(float(idle[name]["value"])) - scale.at(0), 22, "idle", "baseload")
+        chart.canvas.text(scale.at(value) + 6, y + 4.5, f"{digits(value)} J", "tick")
+        rows.append((label, digits(value), digits(float(idle[name]["value"])) if name in idle else "not known", kinds[name]))
+    return Drawing(chart.canvas.svg(), ("entry", "energy per epoch, J", "of it baseload, J", "measured"), tuple(rows), note)
+
+
+def _kind(covers: object, tier: object) -> str:
+    return f"{covers}, {tier}" if known(covers) and known(tier) else "mixed or unnamed measurement"
+
+
+CHART = Chart(
+    "energy-per-epoch",
+    "Energy per epoch",
+    "Bars of one colour were measured by the same kind of instrument over the same part of the machine; others do not compare.",
+    frozenset({"board", "device"}),
+    draw,
+)

@@ -1,0 +1,36 @@
+"""Epoch 1, with cold caches, against the epochs after it (Prashanthi et al., Figure 2b)."""
+
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, legend, rows_chart, shortest
+from reporter.frames import Frames
+from reporter.svg import linear
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """Two dots per entry, joined: epoch 1 and the mean of epochs 2 to last, in seconds."""
+    first, later, all_entries = figures_of(frames, "first_epoch_s"), figures_of(frames, "time_to_epoch_s"), entries_of(frames)
+    entries = {name: all_entries[name] for name in all_entries if name in first and name in later}
+    if not entries:
+        return NotDrawn("no run has finished two epochs")
+    ids, note = shortest({name: float(later[name]["value"]) for name in entries})
+    pairs = {name: (float(first[name]["value"]), float(later[name]["value"])) for name in ids}
+    scale = linear([value for pair in pairs.values() for value in pair], LEFT, WIDTH - RIGHT)
+    chart = rows_chart(CHART.title, CHART.about, len(ids), scale, "seconds per epoch")
+    legend(chart.canvas, [("p0", "epoch 1"), ("p2", "epochs 2 to last, mean")])
+    for index, name in enumerate(ids):
+        y, (one, rest), label = chart.y(index), pairs[name], entries[name]["label"]
+        chart.name(index, label, context.entry(name) + "#first_epoch_s")
+        chart.canvas.line(scale.at(one), y, scale.at(rest), y, "join")
+        chart.canvas.dot(scale.at(one), y, "p0", f"{label}, epoch 1: {digits(one)} s")
+        chart.canvas.dot(scale.at(rest), y, "p2", f"{label}, later epochs: {digits(rest)} s")
+        chart.canvas.text(scale.at(max(one, rest)) + 10, y + 4.5, f"{one / rest:.2f}×", "tick")
+    rows = tuple((entries[name]["label"], *map(digits, pairs[name]), f"{pairs[name][0] / pairs[name][1]:.2f}") for name in ids)
+    return Drawing(chart.canvas.svg(), ("entry", "epoch 1, s", "epochs 2 to last, s", "ratio"), rows, note)
+
+
+CHART = Chart(
+    "first-epoch",
+    "Epoch 1 against the rest",
+    "Epoch 1 reads data from cold caches and warms up the framework. The number is how many times as long it takes.",
+    frozenset({"board", "device"}),
+    draw,
+)

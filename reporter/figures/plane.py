@@ -1,0 +1,45 @@
+"""A chart with two value axes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reporter.svg import Canvas, Scale
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 900, 390, 70, 30, 40, 48
+ACROSS, UP = (LEFT, WIDTH - RIGHT), (HEIGHT - BOTTOM, TOP)
+"""Where the axes begin and end: x from left to right, y from bottom to top."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """An empty plane with its grid and axes drawn."""
+
+    canvas: Canvas
+    x: Scale
+    y: Scale
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Coordinates of a point."""
+        return self.x.at(x), self.y.at(y)
+
+
+def plane(title: str, description: str, x: Scale, y: Scale, names: tuple[str, str]) -> Plane:
+    """``names`` are those of the axes, with their units; a scale begins and ends at ACROSS or UP."""
+    canvas = Canvas(WIDTH, HEIGHT, title, description)
+    for tick in x.ticks:
+        canvas.line(x.at(tick), TOP, x.at(tick), HEIGHT - BOTTOM, "grid")
+        canvas.text(x.at(tick), HEIGHT - BOTTOM + 18, f"{tick:g}", "tick", "middle")
+    for tick in y.ticks:
+        canvas.line(LEFT, y.at(tick), WIDTH - RIGHT, y.at(tick), "grid")
+        canvas.text(LEFT - 8, y.at(tick) + 4, f"{tick:g}", "tick", "end")
+    canvas.text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, names[0], "axis", "middle")
+    canvas.text(6, TOP - 14, names[1], "axis")
+    return Plane(canvas, x, y)
+
+
+def staircase(points: Sequence[tuple[float, float]], right: float, top: float) -> list[tuple[float, float]]:
+    """A Pareto front as steps, in coordinates: straight lines between its points would claim what nobody measured."""
+    way = [(points[0][0], top)]
+    for (x, y), (following, _) in zip(points, [*points[1:], (right, 0.0)], strict=True):
+        way += [(x, y), (following, y)]
+    return way

@@ -1,0 +1,44 @@
+"""Scaling over nodes: how much of n machines' work arrives (the form of Figure 1c of the Raspberry Pi study)."""
+
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend
+from reporter.figures.plane import ACROSS, UP, plane
+from reporter.frames import IDENTITY, Frames
+from reporter.svg import linear
+
+SETTING = [name for name in IDENTITY if name not in ("nodes", "batch_size", "learning_rate", "threads")]
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """Throughput of n nodes over that of one, against n; the thin line is n times one node's. Efficiency is in the table."""
+    found, entries = figures_of(frames, "throughput"), entries_of(frames)
+    settings: dict[tuple[str, ...], dict[int, str]] = {}
+    for name in sorted(entries, key=lambda name: -float(found[name]["value"]) if name in found else 0.0):
+        if name in found:
+            settings.setdefault(tuple(str(entries[name][key]) for key in SETTING), {}).setdefault(int(entries[name]["nodes"]), name)
+    lines = {key: dict(sorted(nodes.items())) for key, nodes in sorted(settings.items()) if 1 in nodes and len(nodes) > 1}
+    if not lines:
+        return NotDrawn("nothing was run both on one node and on several")
+    speedups = {name: float(found[name]["value"]) / float(found[nodes[1]]["value"]) for nodes in lines.values() for name in nodes.values()}
+    most = max(n for nodes in lines.values() for n in nodes)
+    chart = plane(CHART.title, CHART.about, linear([most], *ACROSS), linear([most, *speedups.values()], *UP), ("nodes", "times one node"))
+    frameworks_legend(chart.canvas, [entries[name] for name in speedups], context)
+    chart.canvas.path([chart.at(1, 1), chart.at(most, most)], "join")
+    rows = []
+    for nodes in lines.values():
+        style = context.colour(entries[nodes[1]]["framework"])
+        chart.canvas.path([chart.at(n, speedups[name]) for n, name in nodes.items()], f"l{style} curve")
+        for n, name in nodes.items():
+            label = entries[name]["label"]
+            with chart.canvas.link(f"{context.entry(name)}#throughput", label):
+                chart.canvas.dot(*chart.at(n, speedups[name]), f"c{style}", f"{label}: {speedups[name]:.2f}×")
+            rows.append((label, str(n), digits(float(found[name]["value"])), f"{speedups[name]:.2f}", f"{100 * speedups[name] / n:.0f} %"))
+    return Drawing(chart.canvas.svg(), ("entry", "nodes", "samples per second", "times one node", "efficiency"), tuple(rows))
+
+
+CHART = Chart(
+    "scaling",
+    "Scaling over nodes",
+    "The thin line is perfect scaling. Of several batch sizes at one number of nodes, the fastest is drawn.",
+    frozenset({"board", "comparison"}),
+    draw,
+)

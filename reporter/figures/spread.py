@@ -1,0 +1,51 @@
+"""A time of every entry with its spread: the mean as a dot, the runs as ticks, the standard deviation as a bar."""
+
+from reporter.figures.chart import (
+    LEFT,
+    RIGHT,
+    WIDTH,
+    Context,
+    Drawing,
+    NotDrawn,
+    digits,
+    entries_of,
+    figures_of,
+    frameworks_legend,
+    rows_chart,
+    shortest,
+    values_of_runs,
+    why_missing,
+)
+from reporter.frames import Frames, known
+from reporter.svg import linear
+
+
+def draw_spread(frames: Frames, context: Context, figure: str, title: str, about: str, axis: str) -> Drawing | NotDrawn:
+    """One row per entry that has the figure, in seconds, the smallest first."""
+    found, runs, all_entries = figures_of(frames, figure), values_of_runs(frames, figure), entries_of(frames)
+    entries = {name: all_entries[name] for name in all_entries if name in found}
+    if not entries:
+        return NotDrawn(why_missing(frames, figure))
+    ids, note = shortest({name: float(found[name]["value"]) for name in entries})
+    spreads = {name: float(found[name]["spread"]) if known(found[name]["spread"]) else None for name in ids}
+    ends = [float(found[name]["value"]) + (spreads[name] or 0.0) for name in ids] + [value for name in ids for value in runs[name]]
+    scale = linear(ends, LEFT, WIDTH - RIGHT)
+    chart = rows_chart(title, about, len(ids), scale, axis)
+    frameworks_legend(chart.canvas, [entries[name] for name in ids], context)
+    rows = []
+    for index, name in enumerate(ids):
+        value, spread, y = float(found[name]["value"]), spreads[name], chart.y(index)
+        style = context.colour(entries[name]["framework"])
+        over = "" if spread is None else f" ± {digits(spread, 2)} over {'runs' if len(runs[name]) > 1 else 'its epochs'}"
+        chart.name(index, entries[name]["label"], f"{context.entry(name)}#{figure}")
+        if spread is not None:
+            chart.canvas.rect(
+                scale.at(max(value - spread, 0)), y - 4, scale.at(value + spread) - scale.at(max(value - spread, 0)), 8, f"c{style} faint"
+            )
+        for run in runs[name] if len(runs[name]) > 1 else ():
+            chart.canvas.line(scale.at(run), y - 8, scale.at(run), y + 8, f"l{style}")
+        chart.canvas.dot(scale.at(value), y, f"c{style}", f"{entries[name]['label']}: {digits(value)} s{over}")
+        chart.canvas.text(max(scale.at(end) for end in (value + (spread or 0), *runs[name])) + 10, y + 4.5, f"{digits(value)} s", "tick")
+        written = "" if spread is None else digits(spread, 2)
+        rows.append((entries[name]["label"], digits(value), written, str(len(runs[name])), digits(min(runs[name])), digits(max(runs[name]))))
+    return Drawing(chart.canvas.svg(), ("entry", "mean, s", "standard deviation, s", "runs", "lowest, s", "highest, s"), tuple(rows), note)

@@ -1,0 +1,48 @@
+"""Time against energy, with the front of entries that no other beats in both (Prashanthi et al., Figure 8)."""
+
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend, why_missing
+from reporter.figures.plane import ACROSS, TOP, UP, WIDTH, plane, staircase
+from reporter.frames import Frames, known
+from reporter.ranking import pareto_front
+from reporter.svg import logarithmic
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """One dot per entry: seconds and joules of an epoch, both logarithmic; energies of one kind of measurement only."""
+    energies, times, all_entries = figures_of(frames, "energy_per_epoch_j"), figures_of(frames, "time_to_epoch_s"), entries_of(frames)
+    points = {
+        name: (float(times[name]["value"]), float(energies[name]["value"]))
+        for name in all_entries
+        if name in energies and name in times and min(energies[name]["value"], times[name]["value"]) > 0
+    }
+    if not points:
+        return NotDrawn(why_missing(frames, "energy_per_epoch_j"))
+    kinds = {name: (energies[name]["covers"], energies[name]["tier"]) for name in points}
+    kind = max(sorted(set(kinds.values()), key=str), key=list(kinds.values()).count)
+    ids = sorted(name for name in points if kinds[name] == kind)
+    measured = f"{kind[0]}, {kind[1]}" if known(kind[0]) else "mixed measurements"
+    x, y = logarithmic([points[name][0] for name in ids], *ACROSS), logarithmic([points[name][1] for name in ids], *UP)
+    chart = plane(CHART.title, CHART.about, x, y, ("seconds per epoch", f"joules per epoch ({measured})"))
+    frameworks_legend(chart.canvas, [all_entries[name] for name in ids], context)
+    front = pareto_front({name: points[name] for name in ids})
+    chart.canvas.path(staircase([chart.at(*points[name]) for name in front], WIDTH - 30, TOP), "front")
+    for name in ids:
+        label = all_entries[name]["label"]
+        with chart.canvas.group(entry=name, x=repr(points[name][0]), y=repr(points[name][1])), chart.canvas.link(context.entry(name), label):
+            tip = f"{label}: {digits(points[name][0])} s, {digits(points[name][1])} J" + (", on the front" if name in front else "")
+            chart.canvas.dot(*chart.at(*points[name]), f"c{context.colour(all_entries[name]['framework'])}", tip, 6 if name in front else 4.5)
+            if name in front[:8]:
+                chart.canvas.text(chart.at(*points[name])[0] + 9, chart.at(*points[name])[1] - 7, label, "name", longest=44)
+    rows = tuple((all_entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no") for name in ids)
+    others = len(points) - len(ids)
+    note = f"{others} entries whose energy was measured in another way are left out: they do not compare." if others else ""
+    return Drawing(chart.canvas.svg(), ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the front"), rows, note)
+
+
+CHART = Chart(
+    "time-energy",
+    "Time against energy",
+    "Further left is faster, further down is thriftier. The stepped line joins the entries that no other beats in both.",
+    frozenset({"board", "device"}),
+    draw,
+)

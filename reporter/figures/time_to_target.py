@@ -1,0 +1,19 @@
+"""Time to the target accuracy, with its spread over runs."""
+
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
+from reporter.figures.spread import draw_spread
+from reporter.frames import Frames
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """Seconds from run_start to the evaluation that reached the target."""
+    return draw_spread(frames, context, "time_to_target_s", CHART.title, CHART.about, "seconds to the target accuracy")
+
+
+CHART = Chart(
+    "time-to-target",
+    "Time to target",
+    "The dot is the mean over an entry's runs, each thin mark one run, the band one standard deviation to either side.",
+    frozenset({"board", "comparison"}),
+    draw,
+)

@@ -1,0 +1,142 @@
+"""The tidy frames that everything else is drawn from: one row per thing, documented columns, units in the names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pandas
+
+if TYPE_CHECKING:
+    from suite.compliance.checker import Verdict
+
+ACCEPTED, REFUSED, WITHDRAWN = "accepted", "refused", "withdrawn"
+
+IDENTITY: Mapping[str, str] = {
+    "workload": "the workload's name",
+    "division": "closed or open",
+    "data": "the data set's name",
+    "own_data": "the data set is the workload's own",
+    "organization": "who submits",
+    "device": "the device profile's name",
+    "cpu_model": "the processor as the kernel names it",
+    "power_mode": "the device's power mode",
+    "nodes": "how many machines",
+    "framework": "the framework's name",
+    "framework_version": "as the implementation logged it",
+    "accelerator": "cpu or cuda",
+    "threads": "of the framework",
+    "batch_size": "global, samples",
+    "learning_rate": "at the start of the schedule",
+}
+"""What makes two runs repetitions of one entry: everything but seed, time and chance."""
+
+RUNS: Mapping[str, str] = {
+    "run_id": "the run's name, unique",
+    "entry_id": "the entry that this run is a repetition of",
+    "place": "where it was found, relative to the path that was given",
+    "path": "where it was found, absolute; never shown on a page",
+    **IDENTITY,
+    "seed": "of weights and order",
+    "epochs": "finished",
+    "state": "accepted, refused (by the checker) or withdrawn",
+    "withdrawn": "why it was withdrawn",
+    "started_time_ms": "wall clock, ms since 1970",
+    "suite_version": "that made the run",
+}
+
+FIGURES: Mapping[str, str] = {
+    "run_id": "of which run",
+    "figure": "its name; the unit ends it, except for ratios",
+    "value": "None where it is unknown",
+    "unit": "of value and spread",
+    "source": "the raw record that it is computed from",
+    "count": "from how many values",
+    "period_s": "of the readings, s; None where every event is recorded",
+    "coverage": "share of the measured time that the record covers",
+    "spread": "sample standard deviation over the values; None for fewer than two",
+    "reason": "why it is unknown",
+    "method": "what made the value, where there is more than one way",
+    "covers": "of energy: chip, module, board or wall",
+    "tier": "of energy: analyser, wall meter, on-board sensor or estimate",
+}
+
+EPOCHS: Mapping[str, str] = {
+    "run_id": "of which run",
+    "epoch": "1, 2, …",
+    "steps": "mini-batches",
+    "samples": "trained on",
+    "end_to_end_s": "first fetch to last step, s",
+    "fetch_s": "blocked waiting for a mini-batch, s",
+    "h2d_s": "copy to the device, s",
+    "compute_s": "on the device, s",
+    "comm_s": "gradient exchange not hidden behind compute, s",
+    "overhead_s": "what the four leave of end_to_end_s, s",
+    "mean_loss": "over the epoch's mini-batches",
+    "eval_accuracy": "after the epoch; None where it was not evaluated",
+    "energy_j": "of the epoch, J; None where it was not measured",
+}
+
+ENTRIES: Mapping[str, str] = {
+    "entry_id": "stable: made from the identity's values",
+    **IDENTITY,
+    "state": "accepted, refused or withdrawn; the runs of an entry share it",
+    "runs": "how many",
+    "withdrawn": "why it was withdrawn",
+}
+
+ENTRY_FIGURES: Mapping[str, str] = {
+    "entry_id": "of which entry",
+    "figure": "as in figures",
+    "value": "mean over the runs; None unless every run has it",
+    "unit": "of value, spread, low and high",
+    "runs": "that have a value",
+    "spread": "sample standard deviation over the runs; of a single run, its own",
+    "spread_over": "runs, or the run's own values",
+    "low": "smallest of the runs",
+    "high": "largest of the runs",
+    "reason": "why it is unknown",
+    "source": "the raw record",
+    "covers": "of energy; None where the runs differ",
+    "tier": "of energy; None where the runs differ",
+}
+
+BROKEN: Mapping[str, str] = {"place": "where it was found, relative to the path that was given", "reason": "why it cannot be shown"}
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Tidy pandas frames; the columns are those of the mappings in this module, which say what each holds.
+
+    ``verdicts`` are the checker's, by run id.
+    """
+
+    runs: pandas.DataFrame
+    figures: pandas.DataFrame
+    epochs: pandas.DataFrame
+    entries: pandas.DataFrame
+    entry_figures: pandas.DataFrame
+    broken: pandas.DataFrame
+    verdicts: Mapping[str, "Verdict"]
+
+    def of_entries(self, entries: pandas.DataFrame) -> "Frames":
+        """The same frames for some of the entries only."""
+        chosen = set(entries["entry_id"])
+        runs = self.runs[self.runs["entry_id"].isin(chosen)]
+        names = set(runs["run_id"])
+        return replace(
+            self,
+            runs=runs,
+            figures=self.figures[self.figures["run_id"].isin(names)],
+            epochs=self.epochs[self.epochs["run_id"].isin(names)],
+            entries=entries,
+            entry_figures=self.entry_figures[self.entry_figures["entry_id"].isin(chosen)],
+        )
+
+    def accepted(self) -> "Frames":
+        """The same frames without what was refused or withdrawn."""
+        return self.of_entries(self.entries[self.entries["state"] == ACCEPTED])
+
+
+def known(value: object) -> bool:
+    """A cell holds a value: neither None nor the NaN that pandas makes of it."""
+    return value is not None and value == value

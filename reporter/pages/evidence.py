@@ -1,0 +1,156 @@
+"""A page per run and per entry: where every number comes from."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from reference_impls.contract import TOKEN
+from reporter.columns import name_of_figure
+from reporter.figures.chart import digits, entries_of
+from reporter.frames import IDENTITY, Frames, known
+from reporter.pages.shared import Contents, Page, place_charts, records
+from reporter.text import plain
+from suite.bundle import MANIFEST, Bundle
+from suite.log import Event, Log
+
+COPIED = ("run.json", "system.json", "summary.json", "log.txt", "steps.parquet", "readings.parquet", "counters.json", "output.txt", MANIFEST)
+FIRST_LINES, LAST_LINES = 200, 100
+LONGEST_LINE = 600
+OF_EPOCHS = frozenset(
+    (
+        "first_epoch_s",
+        "time_to_epoch_s",
+        "fetch_stall_s",
+        "copy_s",
+        "compute_s",
+        "communication_s",
+        "overhead_s",
+        "accelerator_utilisation",
+        "throughput",
+    )
+)
+
+
+def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[str, Any]) -> Iterator[Page]:
+    """runs/<id>/index.html; the raw files lie beside it."""
+    bundle, verdict = Bundle(Path(run["path"])), contents.frames.verdicts[run["run_id"]]
+    log, record = bundle.log(), bundle.run()
+    figures = list(records(contents.frames.figures[contents.frames.figures["run_id"] == run["run_id"]]))
+    evidence = {figure["figure"]: _evidence(figure, log) for figure in figures}
+    pointed_at = {number for links in evidence.values() for number, _ in links} | {finding.line for finding in verdict.findings if finding.line}
+    page = environment.get_template("run.html").render(
+        root="../../",
+        here="run",
+        run={key: None if not known(value) else value for key, value in run.items()},
+        command=_command(record.command),
+        verdict=verdict,
+        figures=figures,
+        evidence=evidence,
+        digits=digits,
+        name_of=name_of_figure,
+        epochs=list(records(contents.frames.epochs[contents.frames.epochs["run_id"] == run["run_id"]])),
+        system=bundle.json("system.json"),
+        meters=[meter for meter in record.meters if isinstance(meter, Mapping)],
+        files=[(name, (bundle.path / name).stat().st_size) for name in copied_files(bundle)],
+        file_names=copied_files(bundle),
+        of_epochs=OF_EPOCHS,
+        charts=place_charts("run", run_frames(contents.frames, run), contents, "../../", str(run["run_id"])),
+        lines=list(_lines(bundle, pointed_at)),
+        window=_window(log),
+    )
+    yield Page(f"runs/{run['run_id']}/index.html", page)
+
+
+def run_frames(frames: Frames, run: Mapping[str, Any]) -> Frames:
+    """The frames of one run."""
+    entries = frames.entries[frames.entries["entry_id"] == run["entry_id"]]
+    return replace(frames.of_entries(entries), runs=frames.runs[frames.runs["run_id"] == run["run_id"]])
+
+
+def copied_files(bundle: Bundle) -> list[str]:
+    """The plain files of a bundle that are offered for download."""
+    return [name for name in COPIED if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()]
+
+
+def entry_pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+    """entries/<id>.html: the runs that an entry's figures are made of."""
+    template, labels, frames = environment.get_template("entry.html"), entries_of(contents.frames), contents.frames
+    figures: dict[str, dict[str, Any]] = {}
+    for row in records(frames.figures):
+        figures.setdefault(row["run_id"], {})[row["figure"]] = row
+    of_entry: dict[str, list[Any]] = {}
+    for run in records(frames.runs):
+        of_entry.setdefault(run["entry_id"], []).append(run)
+    entry_figures: dict[str, list[Any]] = {}
+    for row in records(frames.entry_figures):
+        entry_figures.setdefault(row["entry_id"], []).append(row)
+    boards = {row.entry["entry_id"]: board for board in contents.boards for row in (*board.accepted, *board.refused, *board.withdrawn)}
+    for entry in records(frames.entries):
+        runs, name = of_entry[entry["entry_id"]], entry["entry_id"]
+        chosen = entry_figures.get(name, [])
+        page = template.render(
+            root="../", here="entry", entry=entry, label=labels[name]["label"], board=boards[name], runs=runs, figures=chosen, of_runs=figures,
+            digits=digits, verdicts=frames.verdicts, identity=IDENTITY, name_of=name_of_figure,
+        )  # fmt: skip
+        yield Page(f"entries/{name}.html", page)
+
+
+def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
+    """The lines of the log that a figure was computed from, as (number, event)."""
+    if figure["value"] is None:
+        return []
+    evaluations = log.all("eval_accuracy")
+    if figure["figure"] in ("time_to_target_s", "epochs_to_target"):
+        target = log.value("target_accuracy")
+        reached = [event for event in evaluations if _number(event.value) and _number(target) and event.value >= target]
+        return _numbered([log.first("run_start"), *reached[:1]])
+    if figure["figure"] == "best_accuracy":
+        return _numbered([event for event in evaluations if _number(event.value) and event.value == figure["value"]][:1])
+    if figure["source"].startswith("readings"):
+        return _numbered([log.first("run_start"), log.first("run_stop")])
+    return []
+
+
+def _numbered(events: Sequence[Event | None]) -> list[tuple[int, str]]:
+    return [(event.line, plain(event.key, 40)) for event in events if event is not None]
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _window(log: Log) -> tuple[int, int] | None:
+    """run_start and run_stop on the monotonic clock, ns."""
+    ends = [log.first("run_start"), log.first("run_stop")]
+    times = [event.mono_ns for event in ends if event is not None and event.mono_ns is not None]
+    return (times[0], times[1]) if len(times) == 2 else None
+
+
+def _lines(bundle: Bundle, pointed_at: set[int]) -> Iterator[tuple[int, str]]:
+    """The log's first and last lines and those that something points at; a number of 0 stands for lines that are left out."""
+    lines = bundle.file("log.txt").read_text(encoding="utf-8", errors="replace").splitlines()
+    left_out = 0
+    for number, line in enumerate(lines, start=1):
+        if TOKEN not in line:
+            continue
+        if number <= FIRST_LINES or number > len(lines) - LAST_LINES or number in pointed_at:
+            if left_out:
+                yield 0, f"{left_out} lines are left out here; log.txt has them."
+                left_out = 0
+            yield number, plain(line, LONGEST_LINE)
+        else:
+            left_out += 1
+
+
+def _command(words: tuple[Any, ...]) -> str:
+    """The command as it can be typed again: the program by its name only, without the place the run was written to."""
+    kept, skip = ["suite"], False
+    for word in words[1:]:
+        if not skip and word != "--output":
+            kept.append(shlex.quote(str(word)))
+        skip = word == "--output" and not skip
+    return plain(" ".join(kept), 2000)

@@ -1,0 +1,56 @@
+"""The front page, with every leaderboard in short, and a page per leaderboard."""
+
+from collections.abc import Iterator
+
+import jinja2
+
+from reporter.boards import Board
+from reporter.exports import board_files
+from reporter.pages.shared import Contents, Page, place_charts
+from reporter.ranking import FEWEST_RUNS
+from suite.errors import SuiteError
+from suite.workloads import load_workload
+
+MOST_ON_FRONT = 12
+
+
+def front_page(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+    """index.html: each leaderboard's best entries and where their time goes."""
+    sections = []
+    for board in contents.boards:
+        charts = place_charts("front", board.frames, contents, "", f"front-{board.slug}")
+        sections.append({"board": board, "title": title_of(board), "charts": charts, "most": MOST_ON_FRONT})
+        yield from charts.files
+    broken = contents.frames.broken.to_dict("records")
+    page = environment.get_template("front.html").render(root="", here="front", sections=sections, broken=broken, fewest=FEWEST_RUNS)
+    yield Page("index.html", page)
+
+
+def board_pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+    """boards/*.html, with their data files."""
+    template = environment.get_template("board.html")
+    for board in contents.boards:
+        charts = place_charts("board", board.frames, contents, "../", board.slug)
+        page = template.render(root="../", here="front", board=board, title=title_of(board), target=_target(board), charts=charts, fewest=FEWEST_RUNS)
+        yield Page(f"boards/{board.slug}.html", page)
+        yield from charts.files
+        yield from board_files(board)
+
+
+def title_of(board: Board) -> str:
+    """The workload's title, or its name where this version does not know it."""
+    try:
+        workload = load_workload(board.workload)
+    except SuiteError:
+        return board.workload
+    return workload.title if board.own_data else f"{workload.title.split(' on ')[0]} on {board.data}"
+
+
+def _target(board: Board) -> str | None:
+    """The target accuracy that the board's runs had, in percent."""
+    try:
+        workload = load_workload(board.workload)
+    except SuiteError:
+        return None
+    targets = {workload.data: workload.target_accuracy, **{other.data: other.target_accuracy for other in workload.other_data}}
+    return f"{100 * targets[board.data]:g} %" if board.data in targets else None

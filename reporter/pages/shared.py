@@ -1,0 +1,101 @@
+"""What pages are made of: the site's contents, rendering, and charts placed on a page."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import markupsafe
+
+from reporter.boards import Board
+from reporter.figures import charts_for
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
+from reporter.frames import Frames
+from reporter.text import plain
+
+TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that the site shows."""
+
+    frames: Frames
+    boards: tuple[Board, ...]
+    colours: Mapping[str, int]
+
+    def context(self, root: str) -> Context:
+        """For figures on a page from which ``root`` leads to the site's top."""
+        return Context(root, self.colours)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A file of the site: its place, from the top, and its content."""
+
+    place: str
+    content: str | bytes
+
+
+@dataclass(frozen=True)
+class PlacedChart:
+    """A chart on a page, with the address of its file."""
+
+    chart: Chart
+    drawing: Drawing
+    svg: markupsafe.Markup
+    file: str
+
+
+@dataclass(frozen=True)
+class Charts:
+    """The charts of a page, those that could not be drawn with their reasons, and the pages' files of the first."""
+
+    placed: tuple[PlacedChart, ...]
+    not_drawn: tuple[tuple[str, str], ...]
+    files: tuple[Page, ...]
+
+
+def make_contents(frames: Frames, boards: tuple[Board, ...]) -> Contents:
+    """Every framework has one colour on every page."""
+    frameworks = sorted(set(frames.runs["framework"]))
+    return Contents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)})
+
+
+def templates() -> jinja2.Environment:
+    """The templates, with every value escaped and a missing one an error."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["plain"] = plain
+    return environment
+
+
+def place_charts(kind: str, frames: Frames, contents: Contents, root: str, slug: str) -> Charts:
+    """Draw the charts of a kind of page; ``slug`` names their files."""
+    placed, not_drawn, files = [], [], []
+    for chart in charts_for(kind):
+        drawing = chart.draw(frames, contents.context(root))
+        if isinstance(drawing, NotDrawn):
+            not_drawn.append((chart.title, drawing.reason))
+            continue
+        file = f"figures/{slug}-{chart.name}.svg"
+        placed.append(PlacedChart(chart, drawing, markupsafe.Markup(drawing.svg), file))
+        alone = chart.draw(frames, contents.context("../"))
+        assert isinstance(alone, Drawing)
+        files.append(Page(file, _with_style(alone.svg)))
+    return Charts(tuple(placed), tuple(not_drawn), tuple(files))
+
+
+def _with_style(svg: str) -> str:
+    style = CHART_STYLE.read_text(encoding="utf-8")
+    head, separator, rest = svg.partition("<title>")
+    return f"{head}<style>{style}</style>{separator}{rest}\n"
+
+
+def records(frame: Any) -> Iterator[dict[str, Any]]:
+    """Rows as dictionaries, in which unknown is None."""
+    for row in frame.to_dict("records"):
+        yield {key: None if value is None or value != value else value for key, value in row.items()}

@@ -1,0 +1,135 @@
+"""Drawing: an SVG as text, every string escaped in one place, every number written the same way each time."""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from xml.sax.saxutils import escape, quoteattr
+
+
+@dataclass
+class Canvas:
+    """Collects shapes in user units; :meth:`svg` gives the document.
+
+    Colours come from the page's style sheet through classes (``c0`` … ``c7`` fill, ``l0`` … stroke), so that light and dark need no second figure.
+    """
+
+    width: float
+    height: float
+    title: str
+    description: str
+    _parts: list[str] = field(default_factory=list)
+
+    def rect(self, x: float, y: float, width: float, height: float, style: str, tip: str = "") -> None:
+        """A filled rectangle; ``tip`` shows when pointed at."""
+        self._shape("rect", f'x="{number(x)}" y="{number(y)}" width="{number(max(width, 0))}" height="{number(max(height, 0))}"', style, tip)
+
+    def dot(self, x: float, y: float, style: str, tip: str = "", radius: float = 4.5) -> None:
+        """A filled circle."""
+        self._shape("circle", f'cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"', style, tip)
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
+        """A straight line."""
+        self._shape("line", f'x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}"', style, "")
+
+    def path(self, points: Sequence[tuple[float, float]], style: str, closed: bool = False, tip: str = "") -> None:
+        """A line through points."""
+        way = "M" + "L".join(f"{number(x)} {number(y)}" for x, y in points) + ("Z" if closed else "")
+        self._shape("path", f'd="{way}"', style, tip)
+
+    def text(self, x: float, y: float, text: str, style: str = "", anchor: str = "start", longest: int = 60) -> None:
+        """A line of text; what is longer than ``longest`` letters is cut."""
+        cut = text if len(text) <= longest else text[: longest - 1] + "…"
+        self._parts.append(f'<text x="{number(x)}" y="{number(y)}"{_class(style)}{_anchor(anchor)}>{escape(cut)}</text>')
+
+    @contextmanager
+    def link(self, target: str, name: str = "") -> Iterator[None]:
+        """What is drawn inside leads to ``target``; ``name`` says where to, when no text inside does."""
+        self._parts.append(f"<a href={quoteattr(target)}" + (f" aria-label={quoteattr(name)}" if name else "") + ">")
+        yield
+        self._parts.append("</a>")
+
+    @contextmanager
+    def group(self, **data: str) -> Iterator[None]:
+        """What is drawn inside belongs together; ``data`` become data attributes for the page's script."""
+        self._parts.append("<g" + "".join(f" data-{key}={quoteattr(value)}" for key, value in data.items()) + ">")
+        yield
+        self._parts.append("</g>")
+
+    def svg(self) -> str:
+        """The document."""
+        said = quoteattr(f"{self.title}. {self.description}")
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(self.width)} {number(self.height)}" role="graphics-document" '
+            f"aria-label={said}><title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>{''.join(self._parts)}</svg>"
+        )
+
+    def _shape(self, name: str, attributes: str, style: str, tip: str) -> None:
+        end = f"><title>{escape(tip)}</title></{name}>" if tip else "/>"
+        self._parts.append(f"<{name} {attributes}{_class(style)}{end}")
+
+
+def _class(style: str) -> str:
+    return f' class="{style}"' if style else ""
+
+
+def _anchor(anchor: str) -> str:
+    return "" if anchor == "start" else f' text-anchor="{anchor}"'
+
+
+def number(value: float) -> str:
+    """A coordinate to a tenth of a unit, without trailing zeros."""
+    text = f"{value:.1f}"
+    return text.removesuffix(".0") if text not in ("-0.0", "0.0") else "0"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Maps values to coordinates, from ``start`` to ``stop``; ``ticks`` are round values that cover what is drawn."""
+
+    ticks: tuple[float, ...]
+    start: float
+    stop: float
+    logarithmic: bool = False
+
+    def at(self, value: float) -> float:
+        """The coordinate of a value."""
+        low, high = self.ticks[0], self.ticks[-1]
+        share = math.log(max(value, low) / low) / math.log(high / low) if self.logarithmic else (value - low) / (high - low)
+        return self.start + share * (self.stop - self.start)
+
+
+def linear(values: Sequence[float], start: float, stop: float, about: int = 6) -> Scale:
+    """A scale from 0 (or below, where values are) to the first round value that is not below the highest."""
+    high, low = max([*values, 0.0]), min([*values, 0.0])
+    if high == low:
+        return Scale((0.0, 1.0), start, stop)
+    step = _round_step((high - low) / about)
+    lowest, highest = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return Scale(tuple(round(index * step, 12) for index in range(lowest, highest + 1)), start, stop)
+
+
+def close(values: Sequence[float], start: float, stop: float, about: int = 6) -> Scale:
+    """A scale that needs not begin at 0: for positions, never for lengths of bars."""
+    high, low = max(values), min(values)
+    if high == low:
+        return linear(values, start, stop, about)
+    step = _round_step((high - low) / about)
+    lowest, highest = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return Scale(tuple(round(index * step, 12) for index in range(lowest, highest + 1)), start, stop)
+
+
+def logarithmic(values: Sequence[float], start: float, stop: float) -> Scale:
+    """A scale over positive values with ticks at 1, 2 and 5 times powers of ten (1 only, over more than three decades)."""
+    low, high = math.floor(math.log10(min(values)) + 1e-9), math.ceil(math.log10(max(values)) - 1e-9)
+    factors = (1, 2, 5) if high - low <= 3 else (1,)
+    every = sorted(round(factor * 10.0**power, 12) for power in range(low, high + 1) for factor in factors)
+    below = [tick for tick in every if tick <= min(values)] or every[:1]
+    above = [tick for tick in every if tick >= max(values)] or every[-1:]
+    chosen = tuple(tick for tick in every if below[-1] <= tick <= above[0])
+    return Scale(chosen if len(chosen) > 1 else (chosen[0], chosen[0] * 10), start, stop, True)
+
+
+def _round_step(raw: float) -> float:
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-12))
