@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 RUN, SYSTEM, SUMMARY, MANIFEST, OUTPUT = "run.json", "system.json", "summary.json", "MANIFEST.sha256", "output.txt"
-STEPS, READINGS, READINGS_RAW = "steps.parquet", "readings.parquet", "readings.csv"
+COUNTERS, BASELOAD = "counters.json", "baseload.parquet"
+STEPS, READINGS, READINGS_RAW, BASELOAD_RAW = "steps.parquet", "readings.parquet", "readings.csv", "baseload.csv"
 MAX_JSON_BYTES = 16 * 2**20
 MAX_TABLE_BYTES = 2**30
 
@@ -81,9 +82,16 @@ class Bundle:
 
     def readings(self) -> "pandas.DataFrame":
         """What the meters read, columns t_ns, source, channel, value, unit; empty when no meter wrote."""
+        return self._readings(READINGS, READINGS_RAW)
+
+    def baseload(self) -> "pandas.DataFrame":
+        """What the power meters read while the machine was idle before the run, columns as :meth:`readings`; empty without such a window."""
+        return self._readings(BASELOAD, BASELOAD_RAW)
+
+    def _readings(self, table: str, raw: str) -> "pandas.DataFrame":
         from suite import tables
 
-        for name, read in ((READINGS, tables.read_readings), (READINGS_RAW, tables.read_raw_readings)):
+        for name, read in ((table, tables.read_readings), (raw, tables.read_raw_readings)):
             if (self.path / name).exists():
                 return read(self.file(name))
         return tables.no_readings()
@@ -159,13 +167,14 @@ def convert_tables(path: Path) -> None:
     from suite import tables
 
     log = Bundle(path).log()
-    raw_steps, raw_readings = path / contract.steps_name(0), path / READINGS_RAW
+    raw_steps = path / contract.steps_name(0)
     if raw_steps.exists():
         tables.write_table(tables.read_raw_steps(raw_steps, log.finished_epochs()), path / STEPS)
         raw_steps.unlink()
-    if raw_readings.exists():
-        tables.write_table(tables.read_raw_readings(raw_readings), path / READINGS)
-        raw_readings.unlink()
+    for raw, table in ((path / READINGS_RAW, READINGS), (path / BASELOAD_RAW, BASELOAD)):
+        if raw.exists():
+            tables.write_table(tables.read_raw_readings(raw), path / table)
+            raw.unlink()
 
 
 def seal(path: Path) -> None:

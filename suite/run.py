@@ -21,10 +21,12 @@ from suite.log import Event
 from suite.measure.meter import Subject
 from suite.measure.page_cache import drop_page_cache
 from suite.measure.recorder import MeterRecord, Recorder
+from suite.measure.sources.page_cache import PageCacheMeter
 from suite.progress import LogFollower
 
 POLL_S = 0.2
 RECORDED_LIBRARIES = 200
+EPOCH_ENDS = ("epoch_start", "epoch_stop")
 
 
 class Watcher(Protocol):
@@ -68,7 +70,7 @@ def run(
         process = launch.start(request, environment, path / bundle.OUTPUT)
         try:
             recorder.start(Subject(process.pid, Path(request.training.data.directory)))
-            _follow(process, path, watcher)
+            _follow(process, path, watcher, recorder)
         except KeyboardInterrupt:
             launch.end(process)
             _rest(path, record, recorder.stop(), "interrupted", None, "interrupted by the person at the keyboard")
@@ -125,14 +127,16 @@ def _open_bundle(request: RunRequest, command: tuple[str, ...], allowed: tuple[s
     return record
 
 
-def _follow(process: "subprocess.Popen[bytes]", path: Path, watcher: Watcher) -> None:
-    """Pass the log's events on until the implementation has ended."""
+def _follow(process: "subprocess.Popen[bytes]", path: Path, watcher: Watcher, recorder: Recorder) -> None:
+    """Pass the log's events on until the implementation has ended; at an epoch's ends the page cache is looked at besides its turns."""
     follower = LogFollower(path / contract.log_name(0))
     ended = False
     while not ended:
         ended = process.poll() is not None
         for event in follower.new_events():
             watcher.event(event)
+            if event.key in EPOCH_ENDS:
+                recorder.ask(PageCacheMeter.name)
         if not ended:
             watcher.tick()
             time.sleep(POLL_S)
@@ -140,6 +144,7 @@ def _follow(process: "subprocess.Popen[bytes]", path: Path, watcher: Watcher) ->
 
 def _close(request: RunRequest, environment: Environment, path: Path, record: RunRecord, meters: tuple[MeterRecord, ...]) -> RunResult:
     """Derive the figures, write what is left, seal."""
+    from suite.counters import derive_counters
     from suite.summary import derive
 
     logged = Bundle(path).log()
@@ -153,6 +158,7 @@ def _close(request: RunRequest, environment: Environment, path: Path, record: Ru
     )
     write_json(path / bundle.SYSTEM, description)
     bundle.convert_tables(path)
+    write_json(path / bundle.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / bundle.SUMMARY, derive(Bundle(path)).to_dict())
     (path / contract.REQUEST_NAME).unlink()
     result = _rest(path, record, meters, "finished", 0, None)

@@ -4,16 +4,18 @@ The definitions are those of docs/architecture.md, "Figures"; the stalls follow 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas
 
+from suite import counters
 from suite.bundle import SCHEMA, STEPS, Bundle
+from suite.energy_figures import baseload_figures, energy_figures, power_total
 from suite.figures import Figure, mean_figure, unknown
 from suite.log import Log
-from suite.measure.power import PowerTotal, totals
 from suite.measure.total_energy import energy_of
+from suite.reading_figures import channel_statistics, disk_increase, disturbances, reading_figures, resident_ratio
 
 LOG = "log.txt"
 PARTS = ("fetch_s", "h2d_s", "compute_s", "comm_s")
@@ -37,15 +39,20 @@ class EpochFigures:
     mean_loss: float
     eval_accuracy: float | None
     energy_j: float | None
+    resident_start_ratio: float | None
+    resident_end_ratio: float | None
+    disk_read_bytes: float | None
 
 
 @dataclass(frozen=True)
 class Summary:
-    """``summary.json``: the epochs, and the run's figures by name."""
+    """``summary.json``: the epochs, the run's figures by name, what disturbed it and when, and every gauge's mean and extremes."""
 
     schema: int
     epochs: tuple[EpochFigures, ...]
     figures: Mapping[str, Figure]
+    disturbances: Mapping[str, list[dict[str, Any]]]
+    channels: list[dict[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -53,6 +60,8 @@ class Summary:
             "schema": self.schema,
             "epochs": [asdict(epoch) for epoch in self.epochs],
             "figures": {name: asdict(figure) for name, figure in self.figures.items()},
+            "disturbances": dict(self.disturbances),
+            "channels": self.channels,
         }
 
 
@@ -60,13 +69,27 @@ def derive(bundle: Bundle) -> Summary:
     """Compute every figure of a bundle, finished or not, from its log, step records and readings."""
     log, readings = bundle.log(), bundle.readings()
     epochs = derive_epochs(log, bundle.steps(), readings)
+    phases = counters.count(bundle)
+    run = run_window(log)
+    times = time_figures(epochs)
+    energies = energy_figures(readings, run, [epoch.energy_j for epoch in epochs if epoch.epoch > 1])
     figures = {
-        **time_figures(epochs),
+        **times,
         **target_figures(log),
-        **energy_figures(log, readings, epochs),
-        **reading_figures(log, readings),
+        **energies,
+        **baseload_figures(readings, bundle.baseload(), run, energies["energy_j"], times["time_to_epoch_s"]),
+        **counters.counter_figures(phases.get(counters.RUN)),
+        **reading_figures(readings, run),
     }
-    return Summary(SCHEMA, epochs, figures)
+    return Summary(SCHEMA, epochs, figures, disturbances(readings, run), channel_statistics(readings, run))
+
+
+def run_window(log: Log) -> tuple[int, int] | None:
+    """run_start and run_stop on the monotonic clock; None for a run that was not finished."""
+    start, stop = log.first("run_start"), log.first("run_stop")
+    if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None:
+        return None
+    return start.mono_ns, stop.mono_ns
 
 
 def derive_epochs(log: Log, steps: pandas.DataFrame, readings: pandas.DataFrame) -> tuple[EpochFigures, ...]:
@@ -93,6 +116,9 @@ def derive_epochs(log: Log, steps: pandas.DataFrame, readings: pandas.DataFrame)
                 mean_loss=float(of_epoch["loss"].mean()),
                 eval_accuracy=accuracy.get(int(epoch)),
                 energy_j=None if total is None else energy_of(readings, total, start_ns, stop.mono_ns).energy_j,
+                resident_start_ratio=resident_ratio(readings, start_ns),
+                resident_end_ratio=resident_ratio(readings, stop.mono_ns),
+                disk_read_bytes=disk_increase(readings, "read_bytes", (start_ns, stop.mono_ns))[0],
             )
         )
     return tuple(rows)
@@ -129,59 +155,3 @@ def target_figures(log: Log) -> dict[str, Figure]:
         figures["time_to_target_s"] = Figure((reached.mono_ns - start.mono_ns) * NANO, "s", LOG, 1)
         figures["epochs_to_target"] = Figure(reached.epoch, "epochs", LOG, 1)
     return figures
-
-
-def power_total(readings: pandas.DataFrame) -> PowerTotal | None:
-    """The power total to report: the best instrument with the widest coverage among the channels that were read."""
-    pairs = readings[["source", "channel"]].drop_duplicates()
-    return next(iter(totals(zip(pairs["source"], pairs["channel"], strict=True))), None)
-
-
-def energy_figures(log: Log, readings: pandas.DataFrame, epochs: Sequence[EpochFigures]) -> dict[str, Figure]:
-    """Energy between run_start and run_stop, and per epoch over epochs 2..k; the method names rule, coverage and instrument."""
-    start, stop, total = log.first("run_start"), log.first("run_stop"), power_total(readings)
-    names = ("energy_j", "energy_per_epoch_j")
-    if total is None:
-        return {name: unknown("J", "readings.parquet", "no power sensor was read") for name in names}
-    if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None:
-        return {name: unknown("J", "readings.parquet", "the run was not finished") for name in names}
-    method = f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"
-    run = energy_of(readings, total, start.mono_ns, stop.mono_ns)
-    values = [epoch.energy_j for epoch in epochs if epoch.epoch > 1 and epoch.energy_j is not None]
-    reason = "no epoch after the first has an energy: too few readings in it"
-    per_epoch = mean_figure(values, "J", "readings.parquet", reason, run.achieved_period_s)
-    whole = Figure(run.energy_j, "J", "readings.parquet", run.count, run.achieved_period_s, run.coverage, reason=run.reason)
-    return {"energy_j": replace(whole, method=method), "energy_per_epoch_j": replace(per_epoch, method=method)}
-
-
-def reading_figures(log: Log, readings: pandas.DataFrame) -> dict[str, Figure]:
-    """Figures from meters between run_start and run_stop (or the last reading of an unfinished run)."""
-    during = _during_run(log, readings)
-    return {name: _from_readings(during, *how) for name, how in _FROM_READINGS.items()}
-
-
-_FROM_READINGS = {
-    "peak_rss_bytes": ("memory", "process_tree_rss", "B", "max"),
-    "cpu_utilisation": ("cpu", "utilisation.total", "%", "mean"),
-}
-
-
-def _during_run(log: Log, readings: pandas.DataFrame) -> pandas.DataFrame:
-    start, stop = log.first("run_start"), log.first("run_stop")
-    inside = readings
-    if start is not None and start.mono_ns is not None:
-        inside = inside[inside["t_ns"] >= start.mono_ns]
-    if stop is not None and stop.mono_ns is not None:
-        inside = inside[inside["t_ns"] <= stop.mono_ns]
-    return inside
-
-
-def _from_readings(readings: pandas.DataFrame, source: str, channel: str, unit: str, how: str) -> Figure:
-    chosen = readings[(readings["source"] == source) & (readings["channel"] == channel)]
-    if chosen.empty:
-        return unknown(unit, "readings.parquet", f"the meter {source!r} read nothing on {channel!r} during the run")
-    values = [float(value) for value in chosen["value"]]
-    period_s = float(chosen["t_ns"].diff().median() * NANO) if len(chosen) > 1 else None
-    if how == "max":
-        return Figure(max(values), unit, "readings.parquet", len(values), period_s)
-    return mean_figure(values, unit, "readings.parquet", "", period_s)

@@ -10,6 +10,7 @@ import pandas
 from reference_impls import contract
 from suite import __version__, bundle, system, tables
 from suite.bundle import Bundle, RunRecord, write_json
+from suite.counters import derive_counters
 from suite.summary import derive
 from suite.workloads import load_workload
 
@@ -54,6 +55,7 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     (path / bundle.OUTPUT).write_text("made up by tests\n")
     described = system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path)
     write_json(path / bundle.SYSTEM, described)
+    write_json(path / bundle.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / bundle.SUMMARY, derive(Bundle(path)).to_dict())
     write_json(path / bundle.RUN, make_record(request, scenario, "finished"))
     bundle.seal(path)

@@ -130,6 +130,11 @@ def _show_result(result: "RunResult", json: bool) -> None:
         spread = f" ± {figure['spread']:.4g}" if figure["spread"] is not None else ""
         value = f"{figure['value']:.4g}{spread} {figure['unit']}" if figure["value"] is not None else f"unknown: {figure['reason']}"
         print(f"{name:18} {value}")
+    for event in summary["disturbances"]["throttling"]:
+        held = f" for {event['held_s']:.3g} s" if event["held_s"] is not None else ""
+        print(f"THROTTLED: {event['channel']} {event['start_s']:.1f} s after the start{held}")
+    for step in summary["disturbances"]["clock_steps"]:
+        print(f"The wall clock was set by {step['step_s']:+.3g} s, {step['at_s']:.1f} s after the start; durations are not touched by it.")
     print(f"\nThe run is in {result.path}\nJudge it:  suite check {result.path}\nDraw it:   suite report {result.path} --output site")
 
 

@@ -1,21 +1,36 @@
 """What disturbed a run, found in its readings: throttling, low voltage, a wall clock that was set."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suite.measure.window import Times, Values
 
 if TYPE_CHECKING:
     import pandas
 
 STEP_S = 0.05  # the kernel's slewing moves both clocks; what is less than this is the scatter of reading them
+SINCE_BOOT = ".since_boot"
+NANO = 1e-9
+# NVML, nvmlClocksThrottleReasons: slowed by hardware, by the driver's and the chip's own temperature limits, by an external power brake.
+# Idleness, a clock that was set, and a card at its power limit as it should be under load, are no disturbance.
+GPU_THROTTLE_BITS = 0x8 | 0x20 | 0x40 | 0x80
 
 
 @dataclass(frozen=True)
-class Throttling:
-    """A channel of the meter "throttling" that told of it: ``seconds`` while it held (None for counters), ``events`` that were counted."""
+class ThrottlingEvent:
+    """Something held the machine back: a flag came up, or a counter moved. ``t_ns`` is the first reading that shows it.
+
+    ``held_s`` lasts until the first reading that no longer shows the flag, or the end of the window; None for what only counts.
+    ``count`` is how many events that were, 1 for a flag.
+    """
 
     channel: str
-    seconds: float | None
-    events: int | None
+    t_ns: int
+    held_s: float | None
+    count: int
 
 
 @dataclass(frozen=True)
@@ -26,33 +41,43 @@ class ClockStep:
     step_s: float
 
 
-def find_throttling(readings: "pandas.DataFrame", start_ns: int, stop_ns: int) -> tuple[Throttling, ...]:
-    """Channels that were active, or counted, in the window; what held before the window and not in it is left out."""
-    found = []
-    of_source = _in_window(readings, "throttling", start_ns, stop_ns)
-    for channel, rows in of_source.groupby("channel", sort=True):
-        values = rows["value"].to_numpy()
-        if str(rows["unit"].iloc[0]) == "events":
-            events = int(values[-1] - values[0])
-            if events > 0:
-                found.append(Throttling(str(channel), None, events))
-        elif str(channel).endswith(".since_boot"):
-            if values[-1] > values[0]:  # it came up between two readings of the flag itself
-                found.append(Throttling(str(channel), None, 1))
-        elif values.any():
-            held_ns = float((rows["t_ns"].diff().shift(-1).fillna(0).to_numpy() * (values > 0)).sum())
-            found.append(Throttling(str(channel), held_ns * 1e-9, None))
-    return tuple(found)
+def is_watched(readings: "pandas.DataFrame") -> bool:
+    """Whether anything that tells of throttling was read: without it, no event means nothing."""
+    return bool(((readings["source"] == "throttling") | _is_gpu_reason(readings)).any())
+
+
+def find_throttling(readings: "pandas.DataFrame", start_ns: int, stop_ns: int) -> tuple[ThrottlingEvent, ...]:
+    """Every event of the window, in order of time; what held before the window and not in it is left out."""
+    chosen = readings[((readings["source"] == "throttling") | _is_gpu_reason(readings)) & readings["t_ns"].between(start_ns, stop_ns)]
+    found: list[ThrottlingEvent] = []
+    for name, rows in chosen.sort_values("t_ns", kind="stable").groupby("channel", sort=True):
+        found += _events(str(name), str(rows["unit"].iloc[0]), rows["t_ns"].to_numpy(np.int64), rows["value"].to_numpy(np.float64), stop_ns)
+    seen = {event.channel for event in found}  # of a flag that was seen itself, its memory since boot tells nothing more
+    kept = [event for event in found if event.channel.removesuffix(SINCE_BOOT) == event.channel or event.channel.removesuffix(SINCE_BOOT) not in seen]
+    return tuple(sorted(kept, key=lambda event: (event.t_ns, event.channel)))
 
 
 def find_clock_steps(readings: "pandas.DataFrame", start_ns: int, stop_ns: int) -> tuple[ClockStep, ...]:
     """Every time the wall clock moved against the monotonic clock by more than 50 ms between two readings."""
-    rows = _in_window(readings, "wall-clock", start_ns, stop_ns)
+    rows = readings[(readings["source"] == "wall-clock") & readings["t_ns"].between(start_ns, stop_ns)].sort_values("t_ns", kind="stable")
     steps = rows["value"].diff()
     chosen = rows[steps.abs() > STEP_S]
     return tuple(ClockStep(int(t_ns), float(step)) for t_ns, step in zip(chosen["t_ns"], steps[chosen.index], strict=True))
 
 
-def _in_window(readings: "pandas.DataFrame", source: str, start_ns: int, stop_ns: int) -> "pandas.DataFrame":
-    chosen = readings[(readings["source"] == source) & (readings["t_ns"] >= start_ns) & (readings["t_ns"] <= stop_ns)]
-    return chosen.sort_values("t_ns", kind="stable")
+def _events(channel: str, unit: str, t_ns: Times, values: Values, stop_ns: int) -> Iterator[ThrottlingEvent]:
+    if unit == "events":
+        for index in np.flatnonzero(np.diff(values) > 0):
+            yield ThrottlingEvent(channel, int(t_ns[index + 1]), None, int(values[index + 1] - values[index]))
+    elif channel.endswith(SINCE_BOOT):
+        for index in np.flatnonzero(np.diff(values) > 0):  # it came up between two readings of the flag itself
+            yield ThrottlingEvent(channel, int(t_ns[index + 1]), None, 1)
+    else:
+        is_up = np.concatenate(([False], values > 0 if unit != "bits" else (values.astype(np.int64) & GPU_THROTTLE_BITS) > 0, [False]))
+        ends_ns = np.append(t_ns, stop_ns)
+        for begin, end in zip(np.flatnonzero(~is_up[:-1] & is_up[1:]), np.flatnonzero(is_up[:-1] & ~is_up[1:]), strict=True):
+            yield ThrottlingEvent(channel, int(t_ns[begin]), float(ends_ns[end] - t_ns[begin]) * NANO, 1)
+
+
+def _is_gpu_reason(readings: "pandas.DataFrame") -> "pandas.Series":
+    return (readings["source"] == "nvml") & readings["channel"].str.endswith(".throttle_reasons")

@@ -4,6 +4,7 @@ Nothing a meter does can stop a run: what fails, blocks or cannot be written is 
 """
 
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,12 +43,17 @@ class Recorder:
         self._busy_with: str | None = None
         self._own_error: str | None = None
         self._cost_s = 0.0
+        self._asked: deque[str] = deque()
 
     def start(self, subject: Subject) -> None:
         """Begin to read; returns at once."""
         self._file = ReadingsFile(self._directory / READINGS_RAW)
         self._thread = threading.Thread(target=self._run, args=(subject,), name=OWN_NAME, daemon=True)
         self._thread.start()
+
+    def ask(self, name: str) -> None:
+        """Have a meter read once besides its turns, when the recorder's thread comes round (within its shortest period); returns at once."""
+        self._asked.append(name)
 
     def stop(self) -> tuple[MeterRecord, ...]:
         """Read once more, close everything, and say what became of each meter, then of the recorder itself.
@@ -89,6 +95,7 @@ class Recorder:
         periods_s = {track.meter.name: track.meter.period_s for track in self._opened()}
         schedule = Schedule({**periods_s, OWN_NAME: FLUSH_S}, clock.now_ns())
         while True:
+            self._read_asked()
             name, due_ns = schedule.next()
             if clock.wait(self._stopping, max(0, due_ns - clock.now_ns()) / NANO):
                 return
@@ -100,6 +107,12 @@ class Recorder:
                 schedule.taken(name, clock.now_ns())
             else:
                 schedule.drop(name)
+
+    def _read_asked(self) -> None:
+        while self._asked:
+            track = self._tracks.get(self._asked.popleft())
+            if track is not None and track.is_open:
+                self._read(track)
 
     def _opened(self) -> list[Track]:
         return [track for track in self._tracks.values() if track.is_open]

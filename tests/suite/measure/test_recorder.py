@@ -157,3 +157,25 @@ def test_a_recorder_that_was_never_started_still_accounts_for_its_meters(tmp_pat
     records = Recorder([ScriptedMeter("idle", clock(1))], tmp_path).stop()
     assert (records[0].available, records[0].reason) == (False, "the recorder never came to it")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_meter_that_is_asked_reads_besides_its_turns_and_keeps_them(tmp_path: Path, clock: Any) -> None:
+    time = clock(10.5)
+    recorders: list[Recorder] = []
+    fast = ScriptedMeter("fast", time, lambda turn: recorders[0].ask("slow") if turn == 3 else 1.0)  # type: ignore[func-returns-value]
+    slow = ScriptedMeter("slow", time, period_s=8.0)
+    recorders.append(Recorder([fast, slow], tmp_path, time))
+    recorders[0].start(SUBJECT)
+    recorders[0]._thread.join(10)  # type: ignore[union-attr]
+    recorders[0].stop()
+    assert slow.moments_s == [0, 2, 8, 10.5]
+
+
+def test_asking_for_a_meter_that_is_not_there_does_nothing(tmp_path: Path, clock: Any) -> None:
+    time = clock(1.5)
+    meter = ScriptedMeter("meter", time)
+    recorder = Recorder([meter], tmp_path, time)
+    recorder.ask("another")
+    recorder.start(SUBJECT)
+    recorder._thread.join(10)  # type: ignore[union-attr]
+    assert [each.failures for each in recorder.stop()] == [0, 0]

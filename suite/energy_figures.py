@@ -1,0 +1,83 @@
+"""Figures of energy: of the run, of an epoch, and the share that the machine would have used doing nothing."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from suite.bundle import BASELOAD, READINGS
+from suite.figures import Figure, mean_figure, unknown
+from suite.measure.power import PowerTotal, totals
+from suite.measure.total_energy import energy_of
+
+if TYPE_CHECKING:
+    import pandas
+
+Window = tuple[int, int]
+NANO = 1e-9
+NO_SENSOR = "no power sensor was read"
+NOT_FINISHED = "the run was not finished"
+
+
+def power_total(readings: "pandas.DataFrame") -> PowerTotal | None:
+    """The power total to report: the best instrument with the widest coverage among the channels that were read."""
+    pairs = readings[["source", "channel"]].drop_duplicates()
+    return next(iter(totals(zip(pairs["source"], pairs["channel"], strict=True))), None)
+
+
+def energy_figures(readings: "pandas.DataFrame", run: Window | None, epochs_j: Sequence[float | None]) -> dict[str, Figure]:
+    """Energy of the run (its start and stop), and of an epoch from those of epochs 2..k; the method names rule, coverage and instrument."""
+    total, names = power_total(readings), ("energy_j", "energy_per_epoch_j")
+    if total is None or run is None:
+        return {name: unknown("J", READINGS, NO_SENSOR if total is None else NOT_FINISHED) for name in names}
+    method = f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"
+    energy = energy_of(readings, total, *run)
+    values = [value for value in epochs_j if value is not None]
+    reason = "no epoch after the first has an energy: too few readings in it"
+    per_epoch = mean_figure(values, "J", READINGS, reason, energy.achieved_period_s)
+    whole = Figure(energy.energy_j, "J", READINGS, energy.count, energy.achieved_period_s, energy.coverage, reason=energy.reason)
+    return {"energy_j": replace(whole, method=method), "energy_per_epoch_j": replace(per_epoch, method=method)}
+
+
+def baseload_figures(readings: "pandas.DataFrame", idle: "pandas.DataFrame", run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
+    """Power of the idle machine right before the run, what it makes of an epoch, and its share of the run's energy.
+
+    ``idle`` are the readings of the window before the run; ``energy`` and ``epoch`` are the figures of the run's energy and of an
+    epoch's time. The same rule makes both totals. Source: Prashanthi et al. (POMACS 2022), baseload studies.
+    """
+    total = power_total(readings)
+    units = {"baseload_power_w": "W", "baseload_per_epoch_j": "J", "baseload_share": "ratio"}
+    if total is None or idle.empty:
+        reason = NO_SENSOR if total is None else "the idle machine was not measured before the run"
+        return {name: unknown(unit, BASELOAD, reason) for name, unit in units.items()}
+    power = _idle_power(idle, total)
+    if power.value is None:
+        return {name: unknown(unit, BASELOAD, str(power.reason)) for name, unit in units.items()}
+    return {
+        "baseload_power_w": power,
+        "baseload_per_epoch_j": _times(power, "J", epoch.value, str(epoch.reason)),
+        "baseload_share": _times(power, "ratio", None if run is None else _share(run, energy), str(energy.reason or NOT_FINISHED)),
+    }
+
+
+def _idle_power(idle: "pandas.DataFrame", total: PowerTotal) -> Figure:
+    of_total = idle[(idle["source"] == total.source) & idle["channel"].isin(total.channels)]
+    if of_total["channel"].nunique() < len(total.channels):
+        return unknown("W", BASELOAD, f"{total.source} was not read on every channel of its total before the run")
+    bounds = of_total.groupby("channel")["t_ns"].agg(["min", "max"])
+    start_ns, stop_ns = int(bounds["min"].max()), int(bounds["max"].min())  # where every channel has readings
+    measured = energy_of(idle, total, start_ns, stop_ns)
+    if measured.energy_j is None:
+        return unknown("W", BASELOAD, f"before the run: {measured.reason}")
+    power_w = measured.energy_j / ((stop_ns - start_ns) * NANO)
+    method = f"{total.source}: {total.rule.name}, idle for {(stop_ns - start_ns) * NANO:.3g} s before the run"
+    return Figure(power_w, "W", BASELOAD, measured.count, measured.achieved_period_s, measured.coverage, method=method)
+
+
+def _times(power: Figure, unit: str, factor: float | None, reason: str) -> Figure:
+    if factor is None or power.value is None:
+        return unknown(unit, BASELOAD, reason)
+    return replace(power, value=power.value * factor, unit=unit)
+
+
+def _share(run: Window, energy: Figure) -> float | None:
+    return (run[1] - run[0]) * NANO / energy.value if energy.value else None
