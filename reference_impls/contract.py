@@ -78,6 +78,8 @@ class Request(NamedTuple):
     initial_weights: str  # a name in reference_impls.initial_weights
     data: DataSet
     preprocessing: Preprocessing
+    batches: str  # "read" from the data set, or "synthetic": one that is in memory, again and again (reference_impls.data_stalls)
+    drop_cache_every_epoch: bool  # the data set leaves the page cache after every epoch, so that each one is cold
     accelerator: str  # "cpu" or "cuda"
     threads: int
     cache_cleared: Optional[bool]  # None: the harness could not tell

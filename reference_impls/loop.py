@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from reference_impls import contract
 from reference_impls.contract import Implementation, LogWriter, Pipeline, Request, StepRecord, StepWriter, monotonic_ns
+from reference_impls.data_stalls import as_requested
 from reference_impls.schedules import SCHEDULES
 
 NANO = 1e-9
@@ -27,17 +28,19 @@ def run(request: Request, build: Callable[[Request], Built]) -> None:
     """Train as requested and write the log and the step records into ``request.output_directory``.
 
     ``build`` makes model and pipeline; it runs inside ``init_start``/``init_stop`` and must not touch the training data.
+    For the analysis of data stalls the pipeline is wrapped as the request says.
     """
     log = LogWriter(os.path.join(request.output_directory, contract.log_name(0)))
     steps = StepWriter(os.path.join(request.output_directory, contract.steps_name(0)))
     _log_request(log, request)
     log.start("init_start")
     built = build(request)
+    pipeline = as_requested(request, built.pipeline)
     for key in sorted(built.facts):
         log.point(key, built.facts[key])
     log.stop("init_stop")
     log.start("run_start")
-    status = _train(request, built.implementation, built.pipeline, log, steps)
+    status = _train(request, built.implementation, pipeline, log, steps)
     log.stop("run_stop", status=status)
     steps.close()
     log.close()

@@ -46,6 +46,13 @@ class RunOptions:
     organization: str = "none"
 
 
+class PageCache(str, enum.Enum):
+    """How a run finds the page cache: emptied, or with the data set read into it."""
+
+    COLD = "cold"
+    WARM = "warm"
+
+
 @dataclass(frozen=True)
 class RunRequest:
     """A resolved run: the definitions it stands on, and ``training``, all that the implementation is told."""
@@ -56,6 +63,7 @@ class RunRequest:
     device_evidence: str
     framework: Framework
     training: contract.Request
+    page_cache: PageCache = PageCache.COLD
 
 
 @dataclass(frozen=True)
@@ -118,6 +126,8 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         initial_weights=workload.initial_weights,
         data=data_set,
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std)),
+        batches="read",
+        drop_cache_every_epoch=False,
         accelerator=_accelerator(options.accelerator, device.device),
         threads=options.threads or workload.threads or len(os.sched_getaffinity(0)),
         cache_cleared=None,  # known once the cache was dropped, right before the start

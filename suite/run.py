@@ -14,12 +14,12 @@ from typing import Any, Protocol
 from reference_impls import contract
 from suite import __version__, bundle, launch, system
 from suite.bundle import Bundle, RunRecord, write_json
-from suite.config import RunRequest
+from suite.config import PageCache, RunRequest
 from suite.environments import Environment
 from suite.errors import SuiteError
 from suite.log import Event
 from suite.measure.meter import Subject
-from suite.measure.page_cache import drop_page_cache
+from suite.measure.page_cache import drop_page_cache, fill_page_cache
 from suite.measure.recorder import MeterRecord, Recorder
 from suite.measure.sources.page_cache import PageCacheMeter
 from suite.progress import LogFollower
@@ -64,7 +64,7 @@ def run(
     Raises SuiteError when the bundle itself cannot be written; KeyboardInterrupt goes through once the bundle is at rest.
     """
     path = Path(request.training.output_directory)
-    request = _with_cold_cache(request)
+    request = _with_page_cache(request)
     record = _open_bundle(request, command, allowed, path)
     with _disk_errors(path):
         process = launch.start(request, environment, path / bundle.OUTPUT)
@@ -83,10 +83,15 @@ def run(
         return _close(request, environment, path, record, meters)
 
 
-def _with_cold_cache(request: RunRequest) -> RunRequest:
-    """Empty the page cache of the data, so that no run profits from the one before; the log says whether it then was cold."""
+def _with_page_cache(request: RunRequest) -> RunRequest:
+    """Empty the page cache of the data, so that no run profits from the one before, or fill it; the log says whether it then was cold."""
+    directory = Path(request.training.data.directory)
+    is_cold: bool | None = False
     try:
-        is_cold = drop_page_cache(Path(request.training.data.directory)).is_cold
+        if request.page_cache is PageCache.COLD:
+            is_cold = drop_page_cache(directory).is_cold
+        else:
+            fill_page_cache(directory)
     except OSError:  # files that cannot be read are the implementation's to name
         is_cold = None
     return replace(request, training=request.training._replace(cache_cleared=is_cold))

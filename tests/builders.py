@@ -85,6 +85,8 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
         initial_weights=workload.initial_weights,
         data=contract.DataSet(scenario.data, "/data", 10, *sizes),
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std)),
+        batches="read",
+        drop_cache_every_epoch=False,
         accelerator="cpu",
         threads=scenario.threads,
         cache_cleared=None,

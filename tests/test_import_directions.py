@@ -46,7 +46,7 @@ def test_imports_go_one_way(name: str) -> None:
         assert not [module for module in found if starts(module, *others)]
 
 
-@pytest.mark.parametrize("name", ["contract.py", "loop.py", "schedules.py", "main.py"])
+@pytest.mark.parametrize("name", ["contract.py", "loop.py", "schedules.py", "main.py", "data_stalls.py"])
 def test_the_contract_needs_the_standard_library_only(name: str) -> None:
     modules = {module.split(".")[0] for module in imports(f"reference_impls/{name}")} - {"reference_impls"}
     assert modules <= set(sys.stdlib_module_names)

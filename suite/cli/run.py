@@ -35,6 +35,9 @@ def run(
     output: Annotated[Path | None, typer.Option(help="The run directory (default: runs/<run id>).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = False,
     allow_invalid: Annotated[bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")] = False,
+    stall_analysis: Annotated[
+        bool, typer.Option("--stall-analysis", help="Three runs (cold and warm page cache, data in memory) that tell reading from preprocessing.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved request and stop.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -52,6 +55,12 @@ def run(
     allowed = _judge(requests, allow_invalid, json)
     if dry_run:
         print(json_format.dumps([_request_json(request) for request in requests], indent=1))
+        return
+    if stall_analysis:
+        from suite.cli.stalls import analyse_stalls
+
+        for request in requests:
+            analyse_stalls(request, epochs, force, json)
         return
     for request, findings in zip(requests, allowed, strict=True):
         _run_one(request, findings, force, json)
@@ -96,6 +105,11 @@ def _judge(requests: "list[RunRequest]", allow_invalid: bool, json: bool) -> lis
 
 
 def _run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool, json: bool) -> None:
+    _show_result(run_one(request, allowed, force), json)
+
+
+def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool) -> "RunResult":
+    """One run to its closed bundle; raises SuiteError when it did not come to its end."""
     from suite.cli.watching import watcher
     from suite.environments import find
     from suite.measure.recorder import Recorder
@@ -115,7 +129,7 @@ def _run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool, json:
         raise SuiteError(f"Interrupted; every finished epoch is kept in {path}. To run again: {again}") from None
     if result.status != "finished":
         raise SuiteError(f"The run did not finish: {result.message}. What it wrote is in {path} (see output.txt); every finished epoch is kept.")
-    _show_result(result, json)
+    return result
 
 
 def _show_result(result: "RunResult", json: bool) -> None:

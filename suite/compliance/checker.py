@@ -79,6 +79,8 @@ def _typed(request: Request) -> Request:
         raise TypeError("the optimizer's settings must be numbers")
     if not all(isinstance(value, str) for value in (request.workload, request.model, request.framework, request.platform, request.data.name)):
         raise TypeError("names must be strings")
+    if not isinstance(request.batches, str) or not isinstance(request.drop_cache_every_epoch, bool):
+        raise TypeError("batches must be a string and drop_cache_every_epoch true or false")
     if not all(isinstance(value, list) for value in (request.preprocessing.mean, request.preprocessing.std)):
         raise TypeError("mean and std must be lists")
     if request.target_accuracy is not None and not isinstance(request.target_accuracy, int | float):

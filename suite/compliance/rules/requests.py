@@ -16,6 +16,13 @@ def _data(case: RequestCase) -> Iterator[Complaint]:
         yield Complaint(case.file, f"the data set {expected!r}", f"{found!r}", f"use --data {expected} {OPEN_INSTEAD}")
 
 
+def _read(case: RequestCase) -> Iterator[Complaint]:
+    for name, expected in (("batches", "read"), ("drop_cache_every_epoch", False)):
+        found = getattr(case.request, name)
+        if found != expected:
+            yield Complaint(case.file, f"{name} = {expected!r}", f"{found!r}", "run without --stall-analysis")
+
+
 def _model(case: RequestCase) -> Iterator[Complaint]:
     if case.request.model != case.workload.model:
         yield Complaint(case.file, f"the model {case.workload.model!r}", f"{case.request.model!r}", f"train the workload's model {OPEN_INSTEAD}")
@@ -83,7 +90,22 @@ def _learning_rate_out_of_range(bundle: EditableBundle) -> None:
     bundle.request["optimizer"]["base_learning_rate"] = bundle.event("opt_base_learning_rate")["value"] = 0.5
 
 
+def _synthetic_batches(bundle: EditableBundle) -> None:
+    bundle.request["batches"] = "synthetic"
+
+
+def _never_cached(bundle: EditableBundle) -> None:
+    bundle.request["drop_cache_every_epoch"] = True
+
+
 RULES = (
+    Rule(
+        id="data-read",
+        sentence="A run reads its data set, and leaves the page cache alone while it trains.",
+        rationale="Batches made in memory and a cache that is emptied every epoch belong to the analysis of stalls; they are no result.",
+        judges_request=_read,
+        faults=(Fault("batches made in memory", _synthetic_batches), Fault("a cache emptied every epoch", _never_cached)),
+    ),
     Rule(
         id="closed-data",
         sentence="A closed run trains on the workload's own data set.",

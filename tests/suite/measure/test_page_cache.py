@@ -10,7 +10,7 @@ import pytest
 
 from suite.measure import page_cache
 from suite.measure.block_device import disk_of, mount_of
-from suite.measure.page_cache import DropMethod, data_files, drop_page_cache, residency
+from suite.measure.page_cache import DropMethod, data_files, drop_page_cache, fill_page_cache, residency
 
 PAGE = mmap.PAGESIZE
 NO_ROOT = Path("/nonexistent")  # a machine whose drop_caches cannot be written
@@ -85,3 +85,8 @@ def test_it_agrees_with_vmtouch(data: Path) -> None:
     resident_bytes = residency(data_files(data)).resident_bytes
     assert resident_bytes is not None
     assert -(-resident_bytes // PAGE) == pages
+
+
+def test_filling_reads_every_file_whole(data: Path) -> None:
+    drop_page_cache(data, NO_ROOT)
+    assert fill_page_cache(data).resident_bytes == sum(path.stat().st_size for path in data_files(data))
