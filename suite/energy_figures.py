@@ -69,7 +69,9 @@ def _idle_power(idle: "pandas.DataFrame", total: PowerTotal) -> Figure:
     if measured.energy_j is None:
         return unknown("W", BASELOAD, f"before the run: {measured.reason}")
     power_w = measured.energy_j / ((stop_ns - start_ns) * NANO)
-    method = f"{total.source}: {total.rule.name}, idle for {(stop_ns - start_ns) * NANO:.3g} s before the run"
+    load = idle[(idle["source"] == "cpu") & (idle["channel"] == "utilisation.total")]["value"]
+    busy = "" if load.empty else f", processor at {float(load.mean()):.0f} %"
+    method = f"{total.source}: {total.rule.name}, idle for {(stop_ns - start_ns) * NANO:.3g} s before the run{busy}"
     return Figure(power_w, "W", BASELOAD, measured.count, measured.achieved_period_s, measured.coverage, method=method)
 
 

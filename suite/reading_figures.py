@@ -19,8 +19,8 @@ Window = tuple[int, int]
 NANO = 1e-9
 NEAR_S = 2.0  # a reading of the page cache belongs to a moment this close; the harness asks for one at each end of an epoch
 SHORTEST_PERIODS = 5  # of a counter in a window: at each end up to one is interpolated
-COUNTER_UNITS = ("operations", "events", "J")
-COUNTER_SOURCES = ("counters", "wall-clock")
+COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
+COUNTER_SOURCES = ("counters", "disk", "wall-clock")
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def channel_statistics(readings: "pandas.DataFrame", window: Window | None) -> l
     found = []
     for (source, channel), rows in during.groupby(["source", "channel"], sort=True):
         unit = str(rows["unit"].iloc[0])
-        if source not in COUNTER_SOURCES and unit not in COUNTER_UNITS and not (source == "disk" or unit == "bits"):
+        if source not in COUNTER_SOURCES and unit not in COUNTER_UNITS:
             value = rows["value"]
             numbers = {"count": len(rows), "mean": float(value.mean()), "minimum": float(value.min()), "maximum": float(value.max())}
             found.append({"source": str(source), "channel": str(channel), "unit": unit, **numbers})

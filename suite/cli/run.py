@@ -32,6 +32,7 @@ def run(
     threads: Annotated[int | None, typer.Option(help="Threads of the framework (default: the workload's, else every usable core).")] = None,
     accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO,
     org: Annotated[str, typer.Option(help="Whose run it is.")] = "none",
+    baseload: Annotated[float, typer.Option(min=0, help="Seconds that the idle machine's power is measured before the run, where it can be.")] = 10.0,
     output: Annotated[Path | None, typer.Option(help="The run directory (default: runs/<run id>).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = False,
     allow_invalid: Annotated[bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")] = False,
@@ -63,7 +64,7 @@ def run(
             analyse_stalls(request, epochs, force, json)
         return
     for request, findings in zip(requests, allowed, strict=True):
-        _run_one(request, findings, force, json)
+        _show_result(run_one(request, findings, force, baseload), json)
 
 
 def _resolve(options: "RunOptions", output: Path | None) -> "RunRequest":
@@ -104,11 +105,7 @@ def _judge(requests: "list[RunRequest]", allow_invalid: bool, json: bool) -> lis
     return allowed
 
 
-def _run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool, json: bool) -> None:
-    _show_result(run_one(request, allowed, force), json)
-
-
-def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool) -> "RunResult":
+def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool, baseload_s: float) -> "RunResult":
     """One run to its closed bundle; raises SuiteError when it did not come to its end."""
     from suite.cli.watching import watcher
     from suite.environments import find
@@ -122,6 +119,7 @@ def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool) -> "Ru
     preflight(request)
     make_output(path, force)
     try:
+        _measure_baseload(path, baseload_s)
         with watcher(request) as progress:
             result = run(request, environment, tuple(sys.argv), allowed, Recorder(open_meters(), path), progress)
     except KeyboardInterrupt:
@@ -130,6 +128,17 @@ def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool) -> "Ru
     if result.status != "finished":
         raise SuiteError(f"The run did not finish: {result.message}. What it wrote is in {path} (see output.txt); every finished epoch is kept.")
     return result
+
+
+def _measure_baseload(path: Path, seconds: float) -> None:
+    """Where power can be read, read it while nothing runs; elsewhere nobody waits."""
+    from suite.measure.baseload import baseload_meters, record_baseload
+    from suite.measure.registry import open_meters
+
+    meters = baseload_meters(open_meters()) if seconds else ()
+    if meters:
+        print(f"Measuring the idle machine for {seconds:g} s ({', '.join(meter.name for meter in meters)})", file=sys.stderr)
+        record_baseload(meters, path, seconds)
 
 
 def _show_result(result: "RunResult", json: bool) -> None:

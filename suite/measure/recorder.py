@@ -25,16 +25,23 @@ PATIENCE_S = 5.0
 
 
 class Recorder:
-    """Reads meters from :meth:`start` to :meth:`stop` and appends what they read to ``readings.csv`` in ``directory``.
+    """Reads meters from :meth:`start` to :meth:`stop` and appends what they read to ``file_name`` in ``directory``.
 
     A meter is opened, read and closed by the recorder's thread only. One that raises three times in a row is closed. One
     that blocks delays the others; the gaps show in every record. ``patience_s`` is how long :meth:`stop` waits for it.
     """
 
-    def __init__(self, meters: Sequence[Meter], directory: Path, clock: Clock | None = None, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self,
+        meters: Sequence[Meter],
+        directory: Path,
+        clock: Clock | None = None,
+        patience_s: float = PATIENCE_S,
+        file_name: str = READINGS_RAW,
+    ) -> None:
         self._clock = clock or SystemClock()
         self._patience_s = patience_s
-        self._directory = directory
+        self._path = directory / file_name
         self._tracks = {meter.name: Track(meter) for meter in meters}
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -47,7 +54,7 @@ class Recorder:
 
     def start(self, subject: Subject) -> None:
         """Begin to read; returns at once."""
-        self._file = ReadingsFile(self._directory / READINGS_RAW)
+        self._file = ReadingsFile(self._path)
         self._thread = threading.Thread(target=self._run, args=(subject,), name=OWN_NAME, daemon=True)
         self._thread.start()
 

@@ -45,6 +45,12 @@ def test_without_a_sensor_or_an_idle_window_it_is_unknown(run: pandas.DataFrame,
         assert reason in str(figure.reason)
 
 
+def test_how_idle_the_machine_was_is_part_of_the_figure() -> None:
+    load = readings(34.4, 80, 89, "cpu", "utilisation.total").assign(unit="%")
+    figure = baseload(readings(10.0, 90, 130), pandas.concat([readings(4.0, 80, 89), load]))["baseload_power_w"]
+    assert (figure.value, figure.method) == (pytest.approx(4.0), "ina3221: VDD_IN, idle for 9 s before the run, processor at 34 %")
+
+
 def test_a_sensor_that_died_during_the_run_leaves_the_power_and_no_share() -> None:
     figures = baseload(readings(10.0, 90, 110), readings(4.0, 80, 89))
     assert figures["baseload_power_w"].value == pytest.approx(4.0)

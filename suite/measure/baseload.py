@@ -1,0 +1,40 @@
+"""Baseload: what the machine draws right before a run, when it does nothing but wait and be measured."""
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from suite.bundle import BASELOAD_RAW
+from suite.measure.meter import Meter, Subject
+from suite.measure.power import RULES
+from suite.measure.recorder import Recorder
+from suite.measure.sources.cpu import CpuMeter
+
+
+def baseload_meters(meters: Sequence[Meter]) -> tuple[Meter, ...]:
+    """Those that a power rule adds up and that can read here, and the processor's load, which tells how idle the machine was.
+
+    Empty where nothing measures power. A meter that fails while it is asked is left to the run to name.
+    """
+    sources = {source for rule in RULES for source in rule.sources}
+    power = tuple(meter for meter in meters if meter.name in sources and _is_available(meter))
+    return (*power, *(meter for meter in meters if meter.name == CpuMeter.name and _is_available(meter))) if power else ()
+
+
+def record_baseload(meters: Sequence[Meter], directory: Path, seconds: float) -> None:
+    """Read the meters for so many seconds into ``baseload.csv`` in ``directory``; they are closed when this returns.
+
+    Nothing a meter does raises: what it did not read is not there.
+    """
+    recorder = Recorder(meters, directory, file_name=BASELOAD_RAW)
+    recorder.start(Subject(os.getpid(), directory))
+    threading.Event().wait(seconds)
+    recorder.stop()
+
+
+def _is_available(meter: Meter) -> bool:
+    try:
+        return meter.availability().available
+    except Exception:  # noqa: BLE001 - whatever a driver does, the run goes on without this meter's baseload
+        return False
