@@ -1,6 +1,7 @@
 """Figures of what the machine did during a run: load, clocks, temperature, memory, disk, page cache, disturbances."""
 
 import fnmatch
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -75,11 +76,15 @@ def reading_figures(readings: "pandas.DataFrame", window: Window | None) -> dict
     return {**figures, **_disturbance_figures(readings, window)}
 
 
-def resident_ratio(readings: "pandas.DataFrame", moment_ns: int) -> float | None:
-    """Share of the data set in memory at a moment: the nearest reading, if one was taken within two seconds of it."""
+def resident_ratio(readings: "pandas.DataFrame", moment_ns: int, window_s: float = math.inf) -> float | None:
+    """Share of the data set in memory at a moment: the nearest reading, if one was taken within two seconds of it.
+
+    At the end of a window of ``window_s`` it must be within a quarter of that, too: what was read later tells of the middle.
+    """
+    near_s = min(NEAR_S, window_s / 4)
     rows = readings[(readings["source"] == "page-cache") & (readings["channel"] == "resident")]
     distances_ns = (rows["t_ns"] - moment_ns).abs()
-    if rows.empty or distances_ns.min() * NANO > NEAR_S:
+    if rows.empty or distances_ns.min() * NANO > near_s:
         return None
     return float(rows["value"].loc[distances_ns.idxmin()])
 

@@ -116,8 +116,8 @@ def derive_epochs(log: Log, steps: pandas.DataFrame, readings: pandas.DataFrame)
                 mean_loss=float(of_epoch["loss"].mean()),
                 eval_accuracy=accuracy.get(int(epoch)),
                 energy_j=None if total is None else energy_of(readings, total, start_ns, stop.mono_ns).energy_j,
-                resident_start_ratio=resident_ratio(readings, start_ns),
-                resident_end_ratio=resident_ratio(readings, stop.mono_ns),
+                resident_start_ratio=resident_ratio(readings, start_ns, end_to_end_s),
+                resident_end_ratio=resident_ratio(readings, stop.mono_ns, end_to_end_s),
                 disk_read_bytes=disk_increase(readings, "read_bytes", (start_ns, stop.mono_ns))[0],
             )
         )

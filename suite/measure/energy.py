@@ -1,5 +1,6 @@
 """Energy of a window of time from readings of power, or from a counter of energy; and how well it was measured."""
 
+import math
 from dataclasses import dataclass
 
 from suite.measure.window import Measured, Times, Values, increase, integral
@@ -27,9 +28,12 @@ def integrate_power(t_ns: Times, power_w: Values, start_ns: int, stop_ns: int, p
     return _energy(integral(t_ns, power_w, start_ns, stop_ns, period_s, plausible_w))
 
 
-def difference_counter(t_ns: Times, energy_j: Values, start_ns: int, stop_ns: int, period_s: float) -> Energy:
-    """Energy in [start, stop] from readings of a counter of energy (J) that does not wrap, see :func:`increase`."""
-    return _energy(increase(t_ns, energy_j, start_ns, stop_ns, period_s))
+def difference_counter(t_ns: Times, energy_j: Values, start_ns: int, stop_ns: int, period_s: float, most_w: float = math.inf) -> Energy:
+    """Energy in [start, stop] from readings of a counter of energy (J) that does not wrap; see :func:`increase`.
+
+    A reading that would take more than ``most_w`` to reach is left out.
+    """
+    return _energy(increase(t_ns, energy_j, start_ns, stop_ns, period_s, most_w))
 
 
 def _energy(measured: Measured) -> Energy:

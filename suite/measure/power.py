@@ -32,7 +32,8 @@ class Tier(str, enum.Enum):
 class PowerRule:
     """The total is the sum of the channels that match ``channels`` (shell patterns, each must match one) of the first of
     ``sources`` that has them. ``unit`` is W for power, J for a counter of energy. Readings of one channel outside
-    ``plausible_w`` are left out: a rail may read a little below zero by its sensor's offset.
+    ``plausible_w`` are left out, and of a counter those that it would take more power to reach: a rail may read a little below
+    zero by its sensor's offset.
     """
 
     name: str
@@ -57,6 +58,8 @@ class PowerTotal:
 JETSON = ("ina3221", "tegrastats", "jtop")
 LINUX_GUIDE = "NVIDIA Jetson Linux Developer Guide, Platform Power and Performance"
 RAILS = "energymon, jetson/JetsonPowerRails.md, after the Jetson Linux device trees"
+RAPL = "Intel SDM vol. 3, RAPL"
+NVML = "NVML, nvmlDeviceGet"
 
 _EXTERNAL = tuple(
     PowerRule(
@@ -97,11 +100,11 @@ RULES: tuple[PowerRule, ...] = (
         Tier.ON_BOARD,
         f"AGX Orin has no input rail: {LINUX_GUIDE}",
     ),
-    PowerRule("RAPL platform", ("rapl",), ("psys",), Coverage.BOARD, Tier.ON_BOARD, "Intel SDM vol. 3, RAPL", unit="J", plausible_w=(0, 2000)),
-    PowerRule("RAPL packages and memory", ("rapl",), ("package-*", "dram-*"), Coverage.CHIP, Tier.ON_BOARD, "Intel SDM vol. 3, RAPL", unit="J"),
-    PowerRule("RAPL packages", ("rapl",), ("package-*",), Coverage.CHIP, Tier.ON_BOARD, "Intel SDM vol. 3, RAPL", unit="J"),
-    PowerRule("GPU energy counter", ("nvml",), ("gpu*.energy",), Coverage.CHIP, Tier.ON_BOARD, "NVML, nvmlDeviceGetTotalEnergyConsumption", unit="J"),
-    PowerRule("GPU power", ("nvml",), ("gpu*.power",), Coverage.CHIP, Tier.ON_BOARD, "NVML, nvmlDeviceGetPowerUsage", plausible_w=(0, 2000)),
+    PowerRule("RAPL platform", ("rapl",), ("psys",), Coverage.BOARD, Tier.ON_BOARD, RAPL, unit="J", plausible_w=(0, 2000)),
+    PowerRule("RAPL packages and memory", ("rapl",), ("package-*", "dram-*"), Coverage.CHIP, Tier.ON_BOARD, RAPL, unit="J", plausible_w=(0, 2000)),
+    PowerRule("RAPL packages", ("rapl",), ("package-*",), Coverage.CHIP, Tier.ON_BOARD, RAPL, unit="J", plausible_w=(0, 2000)),
+    PowerRule("GPU energy counter", ("nvml",), ("gpu*.energy",), Coverage.CHIP, Tier.ON_BOARD, f"{NVML}TotalEnergyConsumption", "J", (0, 2000)),
+    PowerRule("GPU power", ("nvml",), ("gpu*.power",), Coverage.CHIP, Tier.ON_BOARD, f"{NVML}PowerUsage", plausible_w=(0, 2000)),
     *(rule for rule in _EXTERNAL if rule.tier is Tier.ON_BOARD),
     PowerRule(
         "PMIC rails", ("rpi5-pmic",), ("*.power",), Coverage.MODULE, Tier.ESTIMATE, "Raspberry Pi 5, vcgencmd pmic_read_adc: rails, not board input"

@@ -26,7 +26,7 @@ def energy_of(readings: "pandas.DataFrame", total: PowerTotal, start_ns: int, st
         t_ns, values = chosen["t_ns"].to_numpy(np.int64), chosen["value"].to_numpy(np.float64)
         period_s = float(np.median(np.diff(t_ns))) * NANO if len(t_ns) > 1 else 0.0
         if total.rule.unit == "J":
-            parts.append(difference_counter(t_ns, values, start_ns, stop_ns, period_s))
+            parts.append(difference_counter(t_ns, values, start_ns, stop_ns, period_s, total.rule.plausible_w[1]))
         else:
             parts.append(integrate_power(t_ns, values, start_ns, stop_ns, period_s, total.rule.plausible_w))
     return _sum(total, parts)

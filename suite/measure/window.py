@@ -3,6 +3,7 @@
 A value is taken as linear between two readings, and where the window cuts between two readings, it is interpolated.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,16 +46,30 @@ def integral(t_ns: Times, rates: Values, start_ns: int, stop_ns: int, period_s: 
     return _measure(t_ns, rates, kept, start_ns, stop_ns, period_s, is_counter=False)
 
 
-def increase(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s: float) -> Measured:
-    """How far a counter that does not wrap went from start to stop; a count below one before it is left out.
+def increase(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s: float, most_per_s: float = math.inf) -> Measured:
+    """How far a counter that does not wrap went from start to stop; a count is left out that is below the one before it, or so far above
+    it that the counter would have grown by more than ``most_per_s``.
 
     Where the first or last reading is up to three periods inside the window, the rate next to it is held.
     """
     order = np.argsort(t_ns, kind="stable")
     t_ns, counts = t_ns[order], counts[order]
+    return _measure(t_ns, counts, _growing(t_ns, counts, most_per_s), start_ns, stop_ns, period_s, is_counter=True)
+
+
+def _growing(t_ns: Times, counts: Values, most_per_s: float) -> Kept:
+    """Which counts follow plausibly from the last one that did; the first finite count is taken for true."""
     kept = np.isfinite(counts)
-    kept[kept] = counts[kept] >= np.maximum.accumulate(counts[kept])
-    return _measure(t_ns, counts, kept, start_ns, stop_ns, period_s, is_counter=True)
+    steps, seconds = np.diff(counts[kept]), np.diff(t_ns[kept]) * NANO
+    if np.all((steps >= 0) & (steps <= most_per_s * seconds)):
+        return kept
+    last = None
+    for index in np.flatnonzero(kept):
+        if last is not None:
+            step, elapsed_s = counts[index] - counts[last], (t_ns[index] - t_ns[last]) * NANO
+            kept[index] = 0 <= step <= most_per_s * elapsed_s
+        last = index if kept[index] else last
+    return kept
 
 
 def _measure(t_ns: Times, values: Values, kept: Kept, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:

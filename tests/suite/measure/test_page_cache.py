@@ -76,7 +76,7 @@ def test_a_file_of_somebody_else_is_unknown_not_all_in_memory(data: Path, monkey
     assert drop_page_cache(data, NO_ROOT).is_cold is None
 
 
-@pytest.mark.skipif(shutil.which("vmtouch") is None, reason="vmtouch is not installed")
+@pytest.mark.skipif(shutil.which("vmtouch") is None, reason="vmtouch is not installed (tools/measuring.sh)")
 def test_it_agrees_with_vmtouch(data: Path) -> None:
     drop_page_cache(data, NO_ROOT)
     (data / "b").read_bytes()

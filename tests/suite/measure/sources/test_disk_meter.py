@@ -1,11 +1,18 @@
+import json
+import mmap
 import os
+import shutil
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from suite.errors import SuiteError
+from suite.measure.block_device import disk_of, mount_of
 from suite.measure.meter import Subject
 from suite.measure.sources.disk import DiskMeter
+from tests.disks import own_disk
 
 
 def board(tree, mount: str) -> Path:
@@ -54,3 +61,33 @@ def test_on_this_machine_written_bytes_arrive_in_the_counters(tmp_path: Path) ->
     after = {reading.channel: reading.value for reading in meter.read()}
     assert after["write_bytes"] - before["write_bytes"] >= size
     assert after["write_operations"] > before["write_operations"]
+
+
+READS, BLOCK_BYTES = 300, 4096
+_ALIGNED = memoryview(mmap.mmap(-1, BLOCK_BYTES))  # direct reading wants whole, aligned blocks
+
+
+@pytest.mark.skipif(shutil.which("iostat") is None, reason="iostat is not installed (tools/measuring.sh)")
+def test_it_agrees_with_iostat_on_a_known_number_of_reads(tmp_path: Path) -> None:
+    with own_disk(tmp_path) as folder:
+        (folder / "data").write_bytes(os.urandom(READS * BLOCK_BYTES))
+        os.sync()
+        mount = mount_of(folder)
+        assert mount is not None
+        disk = disk_of(mount)
+        assert disk is not None
+        meter = DiskMeter()
+        meter.open(Subject(1, folder))
+        watched = subprocess.Popen(["iostat", "-d", "-x", "-y", "-o", "JSON", disk.name, "2", "1"], stdout=subprocess.PIPE, text=True)
+        time.sleep(0.5)  # iostat has read its first counts
+        before = {reading.channel: reading.value for reading in meter.read()}
+        handle = os.open(folder / "data", os.O_RDONLY | os.O_DIRECT)
+        for block in range(READS):
+            os.preadv(handle, [_ALIGNED], block * BLOCK_BYTES)
+        os.close(handle)
+        after = {reading.channel: reading.value for reading in meter.read()}
+        (found,) = json.loads(watched.communicate(timeout=10)[0])["sysstat"]["hosts"][0]["statistics"][0]["disk"]
+    reads, size_bytes = (after[name] - before[name] for name in ("read_operations", "read_bytes"))
+    assert (reads, size_bytes) == (READS, READS * BLOCK_BYTES)
+    assert 2 * found["r/s"] == pytest.approx(reads, rel=0.01)  # iostat divides by the time it really waited
+    assert 2 * found["rkB/s"] * 1024 == pytest.approx(size_bytes, rel=0.01)

@@ -15,23 +15,34 @@ def zone(folder: str, name: str, energy_uj: int, range_uj: int = RANGE_UJ) -> di
     return {f"{base}/name": f"{name}\n", f"{base}/energy_uj": f"{energy_uj}\n", f"{base}/max_energy_range_uj": f"{range_uj}\n"}
 
 
-def machine(package_uj: int, dram_uj: int = 0) -> dict[str, str]:
+def machine(package_uj: int, dram_uj: int = 0, range_uj: int = RANGE_UJ) -> dict[str, str]:
     """A package with cores and memory, shown once more through memory-mapped registers."""
     return {
         "sys/class/powercap/intel-rapl/enabled": "1\n",
-        **zone("intel-rapl:0", "package-0", package_uj % RANGE_UJ),
+        **zone("intel-rapl:0", "package-0", package_uj % range_uj, range_uj),
         **zone("intel-rapl:0:0", "core", 1000),
         **zone("intel-rapl:0:1", "dram", dram_uj),
-        **zone("intel-rapl-mmio:0", "package-0", package_uj % RANGE_UJ),
+        **zone("intel-rapl-mmio:0", "package-0", package_uj % range_uj, range_uj),
     }
 
 
 def test_a_counter_that_wraps_twice_gives_the_energy_all_the_same(tree, replay) -> None:
-    start_uj, watts = RANGE_UJ - 5_000_000, 90_000.0  # absurdly hungry, to wrap within three seconds
-    states = [lambda second=second: tree(machine(start_uj + round(second * watts * 1e6))) for second in range(8)]
-    readings = replay(RaplMeter(tree(machine(start_uj))), states)
+    range_uj, watts = 250_000_000, 90.0  # a narrow counter, to wrap within three seconds
+    start_uj = range_uj - 5_000_000
+    states = [lambda second=second: tree(machine(start_uj + round(second * watts * 1e6), 0, range_uj)) for second in range(8)]
+    readings = replay(RaplMeter(tree(machine(start_uj, 0, range_uj))), states)
     total = totals(zip(readings["source"], readings["channel"], strict=True))[0]
     assert energy_of(readings, total, 0, 7 * 10**9).energy_j == pytest.approx(7 * watts, rel=1e-9)
+
+
+@pytest.mark.parametrize("glitch_uj", [0, RANGE_UJ - 1], ids=["back to nothing", "far ahead"])
+def test_a_counter_that_jumps_leaves_no_energy_rather_than_a_wrong_one(tree, replay, glitch_uj: int) -> None:
+    counts = [10**9 + second * 30_000_000 for second in range(10)]
+    counts[6] = glitch_uj  # the driver takes a step back for a wrap, and everything after it is off by the counter's range
+    readings = replay(RaplMeter(tree(machine(0))), [lambda count=count: tree(machine(count)) for count in counts])
+    total = totals(zip(readings["source"], readings["channel"], strict=True))[-1]
+    energy = energy_of(readings, total, 0, 9 * 10**9)
+    assert (energy.energy_j, energy.rejected) == (None, 4)
 
 
 def test_packages_and_memory_are_added_and_shown_twice_counts_once(tree, replay) -> None:

@@ -1,0 +1,35 @@
+"""A disk of its own for a test: a loop device with a file system on it. It takes root; where it cannot be made, the test is skipped."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+SIZE_BYTES = 16 * 2**20
+
+
+@contextmanager
+def own_disk(folder: Path) -> Iterator[Path]:
+    """Where the disk is mounted, below ``folder``; it is gone afterwards."""
+    image, mount = folder / "disk.img", folder / "disk"
+    mount.mkdir()
+    with image.open("wb") as stream:
+        stream.truncate(SIZE_BYTES)
+    _must("mke2fs", "-q", "-F", str(image))
+    _must("mount", "-o", "loop", str(image), str(mount))
+    try:
+        yield mount
+    finally:
+        subprocess.run(["umount", "-l", str(mount)], capture_output=True)
+
+
+def _must(*command: str) -> None:
+    """Run what needs root and its program, or skip with its last words."""
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed (e2fsprogs, mount)")
+    ran = subprocess.run(command, capture_output=True, text=True)
+    if ran.returncode != 0:
+        pytest.skip(f"a disk of its own cannot be made here: {command[0]}: {ran.stderr.strip()}")
