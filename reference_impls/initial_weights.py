@@ -49,4 +49,23 @@ def glorot_uniform(stream: np.random.RandomState, name: str, shapes: Shapes) -> 
     return stream.uniform(-bound, bound, size=shapes[name])
 
 
-DISTRIBUTIONS = {"uniform_fan_in": uniform_fan_in, "glorot_uniform": glorot_uniform}  # type: Dict[str, Callable[[np.random.RandomState, str, Shapes], np.ndarray]]
+def kaiming_normal(stream: np.random.RandomState, name: str, shapes: Shapes) -> np.ndarray:
+    """Convolutions N(0, 2 / fan_out), linear layers N(0, 0.01^2), batch normalisation 1, biases 0.
+
+    He et al., Delving deep into rectifiers, ICCV 2015, as torchvision's models have it: fan_out is output channels times kernel area,
+    whatever the groups. torchvision's ResNets leave their linear layer at PyTorch's default; here it is as in its other models.
+    """
+    shape = shapes[name]
+    if name.endswith(".bias"):
+        return np.zeros(shape)
+    if len(shape) == 1:
+        return np.ones(shape)
+    deviation = 0.01 if len(shape) == 2 else np.sqrt(2.0 / (shape[0] * np.prod(shape[2:])))
+    return stream.normal(0.0, deviation, size=shape)
+
+
+DISTRIBUTIONS = {
+    "uniform_fan_in": uniform_fan_in,
+    "glorot_uniform": glorot_uniform,
+    "kaiming_normal": kaiming_normal,
+}  # type: Dict[str, Callable[[np.random.RandomState, str, Shapes], np.ndarray]]

@@ -7,8 +7,9 @@ import chainer.functions as F
 import numpy as np
 
 from reference_impls import initial_weights
+from reference_impls.chainer import weights
 from reference_impls.chainer.models import MODELS
-from reference_impls.contract import Batch, ContractError, Implementation, Request, StepResult
+from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
 from reference_impls.data.pipelines import open_pipeline
 from reference_impls.loop import Built
 
@@ -19,26 +20,20 @@ def build(request: Request) -> Built:
     """The requested model on the requested device, with the seed's weights. Threads are OpenMP's and BLAS's: the harness sets them."""
     if request.accelerator == "cuda" and not chainer.backends.cuda.available:
         raise ContractError("a CUDA device was requested and Chainer finds none; use `--accelerator cpu` or install CuPy.")
-    model = MODELS[request.model]()
+    model = MODELS[request.model](request.data.classes)
     load_weights(model, request.initial_weights, request.seed)
     device = chainer.get_device("@cupy:0" if request.accelerator == "cuda" else "@numpy")
     model.to_device(device)
     facts = {"parameters": model.count_params(), "framework_version": chainer.__version__, "framework_threads": request.threads}
-    return Built(ChainerImplementation(model, device, request), open_pipeline(request), facts)
+    return Built(ChainerImplementation(model, request.optimizer, device), open_pipeline(request), facts)
 
 
 def load_weights(model: chainer.Chain, distribution: str, seed: int) -> None:
     """Overwrite the model's parameters with the seed's; Chainer's layout is the canonical one, its names differ."""
-    named = {canonical_name(path): parameter for path, parameter in model.namedparams()}
+    named = weights.parameters(model)
     shapes = {name: parameter.shape for name, parameter in named.items()}
     for name, value in initial_weights.make(distribution, shapes, seed).items():
         named[name].array[...] = value
-
-
-def canonical_name(path: str) -> str:
-    """``/conv1/W`` to ``conv1.weight``, ``/conv1/b`` to ``conv1.bias``."""
-    link, kind = path.strip("/").rsplit("/", 1)
-    return "{}.{}".format(link.replace("/", "."), {"W": "weight", "b": "bias"}[kind])
 
 
 class SuiteMomentumRule(chainer.optimizers.momentum_sgd.MomentumSGDRule):
@@ -64,10 +59,9 @@ class MomentumSGD(chainer.optimizers.MomentumSGD):
 
 
 class ChainerImplementation(Implementation):
-    """Define-by-run float32 training."""
+    """Define-by-run training, in the model's own precision."""
 
-    def __init__(self, model: chainer.Chain, device: Any, request: Request) -> None:
-        settings = request.optimizer
+    def __init__(self, model: chainer.Chain, settings: Optimizer, device: Any) -> None:
         self._model, self._device = model, device
         self._optimizer = MomentumSGD(lr=settings.base_learning_rate, momentum=settings.momentum).setup(model)
         if settings.weight_decay:

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from reference_impls import initial_weights
-from reference_impls.contract import Batch, ContractError, Implementation, Request, StepResult
+from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
 from reference_impls.data.pipelines import open_pipeline
 from reference_impls.loop import Built
 from reference_impls.pytorch.models import MODELS
@@ -19,7 +19,7 @@ def build(request: Request) -> Built:
     torch.set_num_threads(request.threads)
     if request.accelerator == "cuda" and not torch.cuda.is_available():
         raise ContractError("a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a CUDA build of PyTorch.")
-    model = MODELS[request.model]()
+    model = MODELS[request.model](request.data.classes)
     load_weights(model, request.initial_weights, request.seed)
     model.to(request.accelerator)
     facts = {
@@ -27,7 +27,7 @@ def build(request: Request) -> Built:
         "framework_version": torch.__version__,
         "framework_threads": torch.get_num_threads(),
     }
-    return Built(PyTorchImplementation(model, request), open_pipeline(request), facts)
+    return Built(PyTorchImplementation(model, request.optimizer, request.accelerator), open_pipeline(request), facts)
 
 
 def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
@@ -40,15 +40,12 @@ def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
 
 
 class PyTorchImplementation(Implementation):
-    """Eager float32 training with torch.optim.SGD."""
+    """Eager training, in the model's own precision, with torch.optim.SGD."""
 
-    def __init__(self, model: nn.Module, request: Request) -> None:
-        self._model, self._device = model, torch.device(request.accelerator)
+    def __init__(self, model: nn.Module, settings: Optimizer, accelerator: str) -> None:
+        self._model, self._device = model, torch.device(accelerator)
         self._optimizer = torch.optim.SGD(
-            model.parameters(),
-            lr=request.optimizer.base_learning_rate,
-            momentum=request.optimizer.momentum,
-            weight_decay=request.optimizer.weight_decay,
+            model.parameters(), lr=settings.base_learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay
         )
 
     def to_device(self, batch: Batch) -> DeviceBatch:

@@ -1,27 +1,32 @@
-"""The models in PyTorch, one class or function each, and MODELS, which finds them by their workload's name for them."""
+"""The models in PyTorch, and MODELS, which finds them by their workload's name for them; each takes the number of classes.
+
+All but LeNet-5 are torchvision's: where they differ from it, they say so. Its parameter names and layout are the canonical ones.
+"""
 
 import torch
 from torch import nn
+
+from reference_impls.pytorch.vision import import_torchvision
 
 
 class LeNet5(nn.Module):
     """LeNet-5 (LeCun et al., Gradient-based learning applied to document recognition, 1998) for 28x28 grey images.
 
-    61,706 parameters. Deviations from the paper, all common practice: the input is padded by 2 inside the first
+    61,706 parameters for ten classes. Deviations from the paper, all common practice: the input is padded by 2 inside the first
     convolution instead of beforehand; ReLU and max-pooling for tanh and trainable sub-sampling; the third convolution sees all
     maps of the second; a linear output instead of radial basis functions.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, classes: int) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(1, 6, kernel_size=5, padding=2)
         self.conv2 = nn.Conv2d(6, 16, kernel_size=5)
         self.fc1 = nn.Linear(16 * 5 * 5, 120)
         self.fc2 = nn.Linear(120, 84)
-        self.fc3 = nn.Linear(84, 10)
+        self.fc3 = nn.Linear(84, classes)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Logits (samples, 10) of float32 images (samples, 1, 28, 28)."""
+        """Logits (samples, classes) of float32 images (samples, 1, 28, 28)."""
         x = nn.functional.max_pool2d(torch.relu(self.conv1(images)), 2)
         x = nn.functional.max_pool2d(torch.relu(self.conv2(x)), 2)
         x = torch.flatten(x, 1)
@@ -30,4 +35,54 @@ class LeNet5(nn.Module):
         return self.fc3(x)
 
 
-MODELS = {"lenet5": LeNet5}
+def mobilenetv3_large(classes: int) -> nn.Module:
+    """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, whose masks no two frameworks draw alike."""
+    return import_torchvision().models.mobilenet_v3_large(num_classes=classes, dropout=0.0)
+
+
+def resnet18(classes: int) -> nn.Module:
+    """ResNet-18 (He et al., CVPR 2016) with the stem for 32x32 images."""
+    return _for_small_images(import_torchvision().models.resnet18(num_classes=classes))
+
+
+def resnet50(classes: int) -> nn.Module:
+    """ResNet-50 (He et al., CVPR 2016) with the stem for 32x32 images; a bottleneck's stride is in its 3x3 convolution."""
+    return _for_small_images(import_torchvision().models.resnet50(num_classes=classes))
+
+
+def resnet50_imagenet(classes: int) -> nn.Module:
+    """ResNet-50 with its own stem, for images of 224x224."""
+    return import_torchvision().models.resnet50(num_classes=classes)
+
+
+def _for_small_images(model: nn.Module) -> nn.Module:
+    """The stem of He et al., section 4.2 (CIFAR-10): one 3x3 convolution of stride 1 and no pooling."""
+    model.conv1 = nn.Conv2d(3, 64, kernel_size=3, stride=1, padding=1, bias=False)
+    model.maxpool = nn.Identity()
+    return model
+
+
+class VGG11(nn.Module):
+    """VGG-11 (Simonyan and Zisserman, ICLR 2015, configuration A) for 32x32 images, without batch normalisation.
+
+    One linear layer from the last 512 maps, which are 1x1 here, replaces the three of the paper (for 7x7 maps) and their dropout.
+    """
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.features = import_torchvision().models.vgg11(init_weights=False).features
+        self.classifier = nn.Linear(512, classes)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Logits (samples, classes) of float32 images (samples, 3, 32, 32)."""
+        return self.classifier(torch.flatten(self.features(images), 1))
+
+
+MODELS = {
+    "lenet5": LeNet5,
+    "mobilenetv3_large": mobilenetv3_large,
+    "resnet18": resnet18,
+    "resnet50": resnet50,
+    "resnet50_imagenet": resnet50_imagenet,
+    "vgg11": VGG11,
+}

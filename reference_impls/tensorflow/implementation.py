@@ -3,13 +3,13 @@
 from typing import Any, Tuple
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from reference_impls import initial_weights
-from reference_impls.contract import Batch, ContractError, Implementation, Request, StepResult
+from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
 from reference_impls.data.pipelines import open_pipeline
 from reference_impls.loop import Built
+from reference_impls.tensorflow import weights
 from reference_impls.tensorflow.models import MODELS
 
 DeviceBatch = Tuple[tf.Tensor, tf.Tensor]
@@ -22,32 +22,20 @@ def build(request: Request) -> Built:
     if request.accelerator == "cuda" and not tf.config.list_physical_devices("GPU"):
         raise ContractError("a CUDA device was requested and TensorFlow finds none; use `--accelerator cpu` or a CUDA build of TensorFlow.")
     with tf.device("/GPU:0" if request.accelerator == "cuda" else "/CPU:0"):
-        model = MODELS[request.model]()
+        model = MODELS[request.model](request.data.classes)
         load_weights(model, request.initial_weights, request.seed)
-        implementation = TensorFlowImplementation(model, request)
-    facts = {"parameters": model.count_params(), "framework_version": tf.__version__, "framework_threads": request.threads}
+        implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator)
+    parameters = sum(variable.read().size for variable in weights.parameters(model).values())
+    facts = {"parameters": parameters, "framework_version": tf.__version__, "framework_threads": request.threads}
     return Built(implementation, open_pipeline(request, channels_last=True), facts)
 
 
 def load_weights(model: keras.Model, distribution: str, seed: int) -> None:
     """Overwrite the model's parameters with the seed's, from the canonical layout to Keras's."""
-    named = {}  # type: Dict[str, Any]
-    for layer in model.layers:
-        if layer.weights:
-            named[layer.name + ".weight"], named[layer.name + ".bias"] = layer.kernel, layer.bias
-    shapes = {name: canonical(np.zeros(variable.shape)).shape for name, variable in named.items()}
+    named = weights.parameters(model)
+    shapes = {name: variable.read().shape for name, variable in named.items()}
     for name, value in initial_weights.make(distribution, shapes, seed).items():
-        named[name].assign(from_canonical(value))
-
-
-def canonical(value: np.ndarray) -> np.ndarray:
-    """Keras's layout to the canonical one: (height, width, in, out) to (out, in, height, width), (in, out) to (out, in)."""
-    return value.transpose(3, 2, 0, 1) if value.ndim == 4 else value.transpose()
-
-
-def from_canonical(value: np.ndarray) -> np.ndarray:
-    """The inverse of :func:`canonical`."""
-    return value.transpose(2, 3, 1, 0) if value.ndim == 4 else value.transpose()
+        named[name].write(value)
 
 
 class SGD(keras.optimizers.SGD):
@@ -64,18 +52,17 @@ class SGD(keras.optimizers.SGD):
 
 
 class TensorFlowImplementation(Implementation):
-    """Float32 training in one compiled graph for any mini-batch size."""
+    """Training in one compiled graph for any mini-batch size, in the model's own precision."""
 
-    def __init__(self, model: keras.Model, request: Request) -> None:
-        settings = request.optimizer
+    def __init__(self, model: keras.Model, settings: Optimizer, accelerator: str) -> None:
         self._model, self._weight_decay = model, settings.weight_decay
-        self._device = "/GPU:0" if request.accelerator == "cuda" else "/CPU:0"
+        self._device = "/GPU:0" if accelerator == "cuda" else "/CPU:0"
         self._loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         self._optimizer = SGD(learning_rate=settings.base_learning_rate, momentum=settings.momentum)
         self._optimizer.build(model.trainable_variables)
-        images = tf.TensorSpec((None, *model.input_shape[1:]), tf.float32)
+        images = tf.TensorSpec((None, *model.input_shape[1:]), model.dtype)
         labels = tf.TensorSpec((None,), tf.int64)
-        self._train = tf.function(self._train_step, input_signature=[images, labels, tf.TensorSpec((), tf.float32)])
+        self._train = tf.function(self._train_step, input_signature=[images, labels, tf.TensorSpec((), model.dtype)])
         self._correct = tf.function(self._count_correct, input_signature=[images, labels])
 
     def to_device(self, batch: Batch) -> DeviceBatch:
@@ -85,7 +72,7 @@ class TensorFlowImplementation(Implementation):
 
     def step(self, device_batch: DeviceBatch, learning_rate: float) -> StepResult:
         """Forward, backward and update; reading the loss waits for the device."""
-        loss = self._train(*device_batch, tf.constant(learning_rate, tf.float32))
+        loss = self._train(*device_batch, tf.constant(learning_rate, self._model.dtype))
         return StepResult(float(loss), 0.0)
 
     def count_correct(self, device_batch: DeviceBatch) -> int:

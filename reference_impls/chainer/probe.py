@@ -1,0 +1,57 @@
+"""Chainer's side of the probe."""
+
+from typing import Tuple
+
+import chainer
+import chainer.functions as F
+import numpy as np
+
+from reference_impls.chainer import weights
+from reference_impls.chainer.implementation import ChainerImplementation
+from reference_impls.chainer.models import MODELS
+from reference_impls.contract import Batch
+from reference_impls.probe import Arrays, ProbeRequest, Subject, main
+
+
+class ChainerSubject(Subject):
+    """The implementation as it trains, in the request's precision."""
+
+    def __init__(self, request: ProbeRequest) -> None:
+        chainer.global_config.dtype = np.dtype(request.dtype)
+        self._model = MODELS[request.model](request.classes)
+        self._implementation = ChainerImplementation(self._model, request.optimizer, chainer.get_device("@numpy"))
+
+    def parameters(self) -> Arrays:
+        """Chainer's layout is the canonical one."""
+        return {name: parameter.array.copy() for name, parameter in weights.parameters(self._model).items()}
+
+    def statistics(self) -> Arrays:
+        """Copies."""
+        return {name: value.copy() for name, value in weights.statistics(self._model).items()}
+
+    def assign(self, values: Arrays) -> None:
+        """In place."""
+        for name, parameter in weights.parameters(self._model).items():
+            parameter.array[...] = values[name]
+        for name, array in weights.statistics(self._model).items():
+            array[...] = values[name]
+
+    def logits(self, images: np.ndarray) -> np.ndarray:
+        """In inference mode."""
+        with chainer.using_config("train", False), chainer.no_backprop_mode():
+            return self._model(images).array
+
+    def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
+        """In training mode."""
+        loss = F.softmax_cross_entropy(self._model(images), labels.astype(np.int32))
+        self._model.cleargrads()
+        loss.backward()
+        return float(loss.array), {name: parameter.grad.copy() for name, parameter in weights.parameters(self._model).items()}
+
+    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
+        """The implementation's own."""
+        return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate).loss
+
+
+if __name__ == "__main__":
+    main(ChainerSubject)

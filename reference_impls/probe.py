@@ -1,0 +1,134 @@
+"""The probe: what a model computes on given weights and data, written down so that two implementations can be compared number by number.
+
+``python -m <implementation>.probe --request probe.json`` writes ``request.output``, an ``.npz`` archive without pickles:
+
+``parameter/<name>`` and ``statistic/<name>``
+    parameters and batch-normalisation statistics after the last step
+``logits``
+    of the first mini-batch in inference mode, before any step, float (samples, classes)
+``loss`` and ``gradient/<name>``
+    of the first mini-batch in training mode, before any step
+``losses``
+    of every step, in training mode, before its update
+
+Names, layout and everything random are fixed here, from the seed, so nothing but the request is exchanged. A vendor's implementation can
+be probed by any program that honours the request.
+"""
+
+import abc
+import argparse
+import json
+import zlib
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
+
+import numpy as np
+
+from reference_impls.contract import ContractError, Optimizer, fail
+
+PROBE_VERSION = 1
+Arrays = Dict[str, np.ndarray]
+
+
+class ProbeRequest(NamedTuple):
+    """What to compute. As many optimiser steps are taken as there are learning rates, each on a mini-batch of its own."""
+
+    probe_version: int
+    model: str
+    classes: int
+    image_shape: List[int]  # channels, height, width
+    batch_size: int
+    dtype: str  # "float64" or "float32"
+    seed: int
+    optimizer: Optimizer
+    learning_rates: List[float]
+    threads: int
+    output: str
+
+
+class Subject(abc.ABC):
+    """A model and its optimiser, under canonical names and in the canonical layout, in the request's precision."""
+
+    @abc.abstractmethod
+    def parameters(self) -> Arrays:
+        """Copies of the parameters."""
+
+    @abc.abstractmethod
+    def statistics(self) -> Arrays:
+        """Copies of the running means and variances."""
+
+    @abc.abstractmethod
+    def assign(self, values: Arrays) -> None:
+        """Overwrite parameters and statistics."""
+
+    @abc.abstractmethod
+    def logits(self, images: np.ndarray) -> np.ndarray:
+        """Inference: images (samples, channels, height, width) to (samples, classes)."""
+
+    @abc.abstractmethod
+    def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
+        """The mean loss in training mode and its gradients, without weight decay and without an update of the parameters."""
+
+    @abc.abstractmethod
+    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
+        """One training step, the implementation's own; returns the loss before the update."""
+
+
+def probe(request: ProbeRequest, subject: Subject) -> Arrays:
+    """Everything that is compared."""
+    shapes = {name: value.shape for name, value in {**subject.parameters(), **subject.statistics()}.items()}
+    values = {name: random_value(name, shape, request.seed).astype(request.dtype) for name, shape in shapes.items()}
+    subject.assign(values)
+    images, labels = mini_batch(request, 0)
+    found = {"logits": subject.logits(images)}  # type: Arrays
+    loss, gradients = subject.gradients(images, labels)
+    found["loss"] = np.asarray(loss)
+    found.update(("gradient/" + name, value) for name, value in gradients.items())
+    subject.assign(values)  # the forward pass of training has moved the statistics
+    losses = [subject.step(*mini_batch(request, index), rate) for index, rate in enumerate(request.learning_rates)]
+    found["losses"] = np.asarray(losses)
+    found.update(("parameter/" + name, value) for name, value in subject.parameters().items())
+    found.update(("statistic/" + name, value) for name, value in subject.statistics().items())
+    return found
+
+
+def random_value(name: str, shape: Sequence[int], seed: int) -> np.ndarray:
+    """A value that hides no mistake: statistics and scales away from 0 and 1, every layer's output of the order of its input."""
+    stream = np.random.RandomState([seed, zlib.crc32(name.encode("ascii"))])
+    if name.endswith(".running_var") or (name.endswith(".weight") and len(shape) == 1):
+        return stream.uniform(0.5, 1.5, shape)
+    if name.endswith((".running_mean", ".bias")):
+        return stream.normal(0.0, 0.1, shape)
+    return stream.normal(0.0, np.sqrt(1.0 / np.prod(shape[1:])), shape)
+
+
+def mini_batch(request: ProbeRequest, index: int) -> Tuple[np.ndarray, np.ndarray]:
+    """The ``index``-th mini-batch: images in the request's precision, labels int64."""
+    stream = np.random.RandomState([request.seed, index])
+    images = stream.standard_normal((request.batch_size, *request.image_shape)).astype(request.dtype)
+    return images, stream.randint(0, request.classes, request.batch_size).astype(np.int64)
+
+
+def read_probe_request(path: str) -> ProbeRequest:
+    """Read the request; raises ContractError when it is not one."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            values = json.load(stream)
+        request = ProbeRequest(**dict(values, optimizer=Optimizer(**values["optimizer"])))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ContractError("{}: the probe's request cannot be read: {}.".format(path, error)) from error
+    if request.probe_version != PROBE_VERSION:
+        raise ContractError("{}: probe_version is {!r}, this implementation speaks {}.".format(path, request.probe_version, PROBE_VERSION))
+    return request
+
+
+def main(open_subject: Callable[[ProbeRequest], Subject]) -> None:
+    """The command line of an implementation's probe."""
+    parser = argparse.ArgumentParser(description="Write down what a model computes, for comparison.")
+    parser.add_argument("--request", required=True, help="the request, a JSON file")
+    try:
+        request = read_probe_request(parser.parse_args().request)
+        found = probe(request, open_subject(request))  # type: Any
+    except ContractError as error:
+        fail(str(error))
+    else:
+        np.savez(request.output, **found)

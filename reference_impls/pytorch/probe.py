@@ -1,0 +1,60 @@
+"""PyTorch's side of the probe."""
+
+from typing import Dict, Tuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from reference_impls.contract import Batch
+from reference_impls.probe import Arrays, ProbeRequest, Subject, main
+from reference_impls.pytorch.implementation import PyTorchImplementation
+from reference_impls.pytorch.models import MODELS
+
+
+class PyTorchSubject(Subject):
+    """The implementation as it trains, in the request's precision."""
+
+    def __init__(self, request: ProbeRequest) -> None:
+        torch.set_num_threads(request.threads)
+        self._model = MODELS[request.model](request.classes).to(getattr(torch, request.dtype))
+        self._implementation = PyTorchImplementation(self._model, request.optimizer, "cpu")
+
+    def parameters(self) -> Arrays:
+        """PyTorch's names and layout are the canonical ones."""
+        return {name: value.detach().numpy().copy() for name, value in self._model.named_parameters()}
+
+    def statistics(self) -> Arrays:
+        """The buffers but for the counters."""
+        return {name: value.numpy().copy() for name, value in self._statistics().items()}
+
+    def _statistics(self) -> Dict[str, torch.Tensor]:
+        return {name: value for name, value in self._model.named_buffers() if name.endswith((".running_mean", ".running_var"))}
+
+    @torch.no_grad()
+    def assign(self, values: Arrays) -> None:
+        """In place."""
+        for name, tensor in [*self._model.named_parameters(), *self._statistics().items()]:
+            tensor.copy_(torch.from_numpy(values[name]))
+
+    @torch.no_grad()
+    def logits(self, images: np.ndarray) -> np.ndarray:
+        """In inference mode."""
+        self._model.eval()
+        return self._model(torch.from_numpy(images)).numpy()
+
+    def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
+        """In training mode."""
+        self._model.train()
+        self._model.zero_grad()
+        loss = nn.functional.cross_entropy(self._model(torch.from_numpy(images)), torch.from_numpy(labels))
+        loss.backward()
+        return loss.item(), {name: parameter.grad.numpy().copy() for name, parameter in self._model.named_parameters()}
+
+    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
+        """The implementation's own."""
+        return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate).loss
+
+
+if __name__ == "__main__":
+    main(PyTorchSubject)

@@ -1,0 +1,62 @@
+"""TensorFlow's side of the probe."""
+
+from typing import Tuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from reference_impls.contract import Batch
+from reference_impls.probe import Arrays, ProbeRequest, Subject, main
+from reference_impls.tensorflow import weights
+from reference_impls.tensorflow.implementation import TensorFlowImplementation
+from reference_impls.tensorflow.models import MODELS
+
+
+class TensorFlowSubject(Subject):
+    """The implementation as it trains, in the request's precision."""
+
+    def __init__(self, request: ProbeRequest) -> None:
+        tf.config.threading.set_intra_op_parallelism_threads(request.threads)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+        keras.config.set_floatx(request.dtype)
+        self._model = MODELS[request.model](request.classes)
+        self._implementation = TensorFlowImplementation(self._model, request.optimizer, "cpu")
+
+    def parameters(self) -> Arrays:
+        """From Keras's layout to the canonical one."""
+        return {name: variable.read().copy() for name, variable in weights.parameters(self._model).items()}
+
+    def statistics(self) -> Arrays:
+        """Vectors, the same in every layout."""
+        return {name: variable.read().copy() for name, variable in weights.statistics(self._model).items()}
+
+    def assign(self, values: Arrays) -> None:
+        """In place."""
+        for name, variable in {**weights.parameters(self._model), **weights.statistics(self._model)}.items():
+            variable.write(values[name])
+
+    def logits(self, images: np.ndarray) -> np.ndarray:
+        """In inference mode."""
+        return self._model(_channels_last(images), training=False).numpy()
+
+    def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
+        """In training mode."""
+        named = weights.parameters(self._model)
+        loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        with tf.GradientTape() as tape:
+            loss = loss_of(labels, self._model(_channels_last(images), training=True))
+        gradients = tape.gradient(loss, [entry.variable.value for entry in named.values()])
+        return float(loss), {name: entry.layout.to_canonical(gradient.numpy()) for (name, entry), gradient in zip(named.items(), gradients)}
+
+    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
+        """The implementation's own."""
+        return self._implementation.step(self._implementation.to_device(Batch(_channels_last(images), labels)), learning_rate).loss
+
+
+def _channels_last(images: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(images.transpose(0, 2, 3, 1))
+
+
+if __name__ == "__main__":
+    main(TensorFlowSubject)
