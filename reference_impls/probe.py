@@ -19,7 +19,7 @@ import abc
 import argparse
 import json
 import zlib
-from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def main(open_subject: Callable[[ProbeRequest], Subject]) -> None:
     parser.add_argument("--request", required=True, help="the request, a JSON file")
     try:
         request = read_probe_request(parser.parse_args().request)
-        found = probe(request, open_subject(request))  # type: Any
+        found = probe(request, open_subject(request))
     except ContractError as error:
         fail(str(error))
     else:

@@ -52,6 +52,34 @@ class Needs:
 
 
 @dataclass(frozen=True)
+class Tolerances:
+    """How far an implementation may be from the reference, relative to a quantity's largest value; float64 unless named otherwise.
+
+    ``losses``, ``statistic`` and ``parameter`` are those of the optimiser steps and after them.
+    """
+
+    logits: float
+    loss: float
+    gradient: float
+    losses: float
+    statistic: float
+    parameter: float
+    logits_float32: float
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `suite verify-model` computes: as many optimiser steps as there are learning rates, on images (channels, height, width)."""
+
+    seed: int
+    classes: int
+    image_shape: tuple[int, ...]
+    batch_size: int
+    learning_rates: tuple[float, ...]
+    tolerances: Tolerances
+
+
+@dataclass(frozen=True)
 class Workload:
     """One workload; ``forward_macs`` are multiply-adds of the forward pass of one sample, training costs about three times that.
 
@@ -73,6 +101,7 @@ class Workload:
     preprocessing: PreprocessingDefinition
     tunable: Tunable
     needs: Needs
+    verification: Verification
     other_data: tuple[OtherData, ...] = ()
     threads: int | None = None
 

@@ -4,7 +4,7 @@ Links are named and nested like torchvision's modules, so that their paths are t
 """
 
 from functools import partial
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Callable, Optional, Tuple
 
 import chainer
 import chainer.functions as F
@@ -68,7 +68,7 @@ class VGG11(chainer.Chain):
 
     def __init__(self, classes: int) -> None:
         super().__init__()
-        parts, channels = [], 3  # type: List[Any], int
+        parts, channels = [], 3
         for width in (64, "pool", 128, "pool", 256, 256, "pool", 512, 512, "pool", 512, 512, "pool"):
             if width == "pool":
                 parts.append(partial(F.max_pooling_2d, ksize=2, stride=2))

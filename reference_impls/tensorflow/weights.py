@@ -58,9 +58,10 @@ def statistics(model: keras.Model) -> Dict[str, NamedVariable]:
 
 
 def _variables(model: keras.Model) -> "list[Tuple[str, NamedVariable]]":
-    return [
-        (f"{layer.name}.{KINDS[variable.name]}", NamedVariable(variable, _layout(layer, variable))) for layer in model.layers for variable in layer.weights
-    ]
+    named = []
+    for layer in model.layers:
+        named += [(f"{layer.name}.{KINDS[variable.name]}", NamedVariable(variable, _layout(layer, variable))) for variable in layer.weights]
+    return named
 
 
 def _layout(layer: keras.Layer, variable: keras.Variable) -> Layout:

@@ -12,7 +12,7 @@ import typer
 import typer.core
 
 from suite import __version__
-from suite.cli import check, data, doctor, environment, listing, report, run
+from suite.cli import check, data, doctor, environment, listing, report, run, verify_model
 from suite.errors import SuiteError
 from suite.paths import home
 
@@ -37,6 +37,7 @@ app.command()(run.run)
 app.command()(check.check)
 app.command()(check.explain)
 app.command()(report.report)
+app.command()(verify_model.verify_model)
 app.command()(doctor.doctor)
 app.add_typer(listing.app, name="list")
 app.add_typer(environment.app, name="env")

@@ -1,0 +1,1 @@
+"""Proof that implementations train the same model: the same numbers from the same weights and data."""

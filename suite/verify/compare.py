@@ -1,0 +1,69 @@
+"""Compares what two probes wrote down, quantity by quantity."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Arrays = Mapping[str, "np.ndarray[Any, Any]"]
+NEGLIGIBLE = 1e-6
+"""A gradient that is zero but for rounding (of a bias before batch normalisation, say) has no relative error. So no array is held
+to more than it would be if its largest value were this share of the largest in its group."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far a quantity is from the reference: the largest deviation over the largest value, in the array where that is worst.
+
+    ``error`` is None where the arrays cannot be compared; ``problem`` then says why.
+    """
+
+    quantity: str
+    error: float | None
+    tolerance: float
+    worst: str
+    problem: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Within the tolerance; what is not a number is not."""
+        return self.error is not None and self.error <= self.tolerance
+
+
+def compare(reference: Arrays, found: Arrays, tolerances: Mapping[str, float]) -> tuple[Difference, ...]:
+    """One difference per quantity that has a tolerance; arrays are grouped into quantities by what precedes the slash of their names."""
+    return tuple(_compare_group(quantity, _group(reference, quantity), _group(found, quantity), tolerances[quantity]) for quantity in tolerances)
+
+
+def _group(arrays: Arrays, quantity: str) -> dict[str, "np.ndarray[Any, Any]"]:
+    return {name: value for name, value in arrays.items() if name.split("/")[0] == quantity}
+
+
+def _compare_group(quantity: str, reference: Arrays, found: Arrays, tolerance: float) -> Difference:
+    missing, unknown = sorted(reference.keys() - found.keys()), sorted(found.keys() - reference.keys())
+    if missing or unknown:
+        problem = f"{len(missing)} missing, {len(unknown)} unknown"
+        return Difference(quantity, None, tolerance, (missing or unknown)[0], problem)
+    for name, value in reference.items():
+        if value.shape != found[name].shape:
+            return Difference(quantity, None, tolerance, name, f"shape {found[name].shape} where the reference has {value.shape}")
+    largest = max((_largest(value) for value in reference.values()), default=0.0)
+    errors = {name: _error(value, found[name], NEGLIGIBLE * largest) for name, value in reference.items()}
+    if not errors:
+        return Difference(quantity, 0.0, tolerance, "", None)
+    worst = max(errors, key=lambda name: errors[name])
+    return Difference(quantity, errors[worst], tolerance, worst)
+
+
+def _error(reference: "np.ndarray[Any, Any]", found: "np.ndarray[Any, Any]", floor: float) -> float:
+    """Relative to the reference's largest value; infinite where either is not a finite number."""
+    if not (np.isfinite(reference).all() and np.isfinite(found).all()):
+        return float("inf")
+    deviation = _largest(reference - found)
+    scale = max(_largest(reference), floor)
+    return deviation / scale if scale else float(deviation > 0)
+
+
+def _largest(values: "np.ndarray[Any, Any]") -> float:
+    return float(np.abs(values).max(initial=0.0))

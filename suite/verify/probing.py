@@ -1,0 +1,87 @@
+"""Runs a probe in its own environment and reads what it wrote down. Nothing of what a vendor's program writes is evaluated."""
+
+import json
+import subprocess
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reference_impls.probe import PROBE_VERSION
+from suite.errors import SuiteError
+from suite.launch import surroundings
+from suite.paths import repository_root
+from suite.verify.compare import Arrays
+from suite.workloads import Workload
+
+LONGEST_S = 1800
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An implementation to be probed: ``python -m <module>`` with that interpreter; ``name`` is what the table calls it."""
+
+    name: str
+    interpreter: Path
+    module: str
+
+
+def probe(subject: Subject, workload: Workload, precision: str, threads: int = 1) -> Arrays:
+    """Every array that the probe wrote, in ``precision`` ("float64" or "float32"); raises SuiteError when it wrote none.
+
+    In float32 no optimiser step is asked for: rounding decides ReLUs, and a few steps on the networks have parted.
+    """
+    settings = workload.verification
+    with tempfile.TemporaryDirectory(prefix="probe-") as folder:
+        request, output = Path(folder) / "probe.json", Path(folder) / "probe.npz"
+        values = {
+            "probe_version": PROBE_VERSION,
+            "model": workload.model,
+            "classes": settings.classes,
+            "image_shape": settings.image_shape,
+            "batch_size": settings.batch_size,
+            "dtype": precision,
+            "seed": settings.seed,
+            "optimizer": {**workload.optimizer.__dict__},
+            "learning_rates": settings.learning_rates if precision == "float64" else (),
+            "threads": threads,
+            "output": str(output),
+        }
+        request.write_text(json.dumps(values), encoding="utf-8")
+        _run(subject, request, threads)
+        return _read(output, subject)
+
+
+def _run(subject: Subject, request: Path, threads: int) -> None:
+    command = [str(subject.interpreter), "-m", subject.module, "--request", str(request)]
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=repository_root(),
+            env={**surroundings(threads), **quiet},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LONGEST_S,
+        )
+    except OSError as error:
+        raise SuiteError(f"{subject.interpreter} cannot be started ({error.strerror}); give another with --python.") from error
+    except subprocess.TimeoutExpired:
+        raise SuiteError(f"The probe of {subject.name} did not end within {LONGEST_S} s; try it alone: {' '.join(command)}") from None
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1][:300]
+        raise SuiteError(f"The probe of {subject.name} (`{subject.module}`) ended with {done.returncode}: {last}")
+
+
+def _read(output: Path, subject: Subject) -> dict[str, "np.ndarray[Any, Any]"]:
+    try:
+        with np.load(output, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise SuiteError(
+            f"The probe of {subject.name} wrote no readable archive ({str(error)[:200]}); see docs/verifying.md for what it must write."
+        ) from error

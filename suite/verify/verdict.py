@@ -1,0 +1,99 @@
+"""The verdict on a workload's implementations: probe each, compare each with the reference, keep the digests of what was compared."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from suite import __version__
+from suite.errors import SuiteError
+from suite.verify.compare import Arrays, Difference, compare
+from suite.verify.probing import Subject, probe
+from suite.workloads import Workload
+
+SCHEMA = 1
+WIDE, NARROW = "float64", "float32"
+
+
+@dataclass(frozen=True)
+class SubjectVerdict:
+    """What one implementation was found to compute. ``digests`` are SHA-256 of every number the probe wrote, by precision."""
+
+    name: str
+    module: str
+    parameters: int
+    differences: tuple[tuple[str, Difference], ...]  # (precision, difference)
+    digests: dict[str, str]
+
+    @property
+    def passed(self) -> bool:
+        """No tolerance is missed."""
+        return all(difference.passed for _, difference in self.differences)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a submission carries: the workload, the reference and each implementation's differences from it."""
+
+    schema: int
+    suite_version: str
+    workload: str
+    model: str
+    expected_parameters: int
+    reference: str
+    subjects: tuple[SubjectVerdict, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Every implementation passes."""
+        return all(subject.passed for subject in self.subjects)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        subjects = [
+            {
+                **{key: value for key, value in asdict(subject).items() if key != "differences"},
+                "passed": subject.passed,
+                "differences": [{"precision": precision, **asdict(one), "passed": one.passed} for precision, one in subject.differences],
+            }
+            for subject in self.subjects
+        ]
+        return {**asdict(self), "passed": self.passed, "subjects": subjects}
+
+
+def verify(workload: Workload, reference: Subject, subjects: Sequence[Subject], say: Callable[[str], None]) -> Verdict:
+    """Probe the reference and every subject in both precisions and compare. Raises SuiteError where a probe does not come to its end."""
+    say(f"probing {reference.name} (the reference)")
+    expected = {precision: probe(reference, workload, precision) for precision in (WIDE, NARROW)}
+    verdicts = []
+    for subject in subjects:
+        say(f"probing {subject.name}")
+        found = expected if subject == reference else {precision: probe(subject, workload, precision) for precision in (WIDE, NARROW)}
+        verdicts.append(_judge(subject, workload, expected, found))
+    return Verdict(SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, tuple(verdicts))
+
+
+def _judge(subject: Subject, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> SubjectVerdict:
+    tolerances = workload.verification.tolerances
+    wide = {name: getattr(tolerances, name) for name in ("logits", "loss", "gradient", "losses", "statistic", "parameter")}
+    parameters = sum(value.size for name, value in found[WIDE].items() if name.startswith("parameter/"))
+    count = Difference(
+        "parameter count", abs(parameters - workload.parameters) / workload.parameters, 0.0, f"{parameters:,} of {workload.parameters:,} expected"
+    )
+    differences = [(WIDE, count)]
+    differences += [(WIDE, one) for one in compare(expected[WIDE], found[WIDE], wide)]
+    differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], {"logits": tolerances.logits_float32})]
+    return SubjectVerdict(
+        subject.name, subject.module, parameters, tuple(differences), {precision: _digest(arrays) for precision, arrays in found.items()}
+    )
+
+
+def _digest(arrays: Arrays) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        value = arrays[name]
+        if value.dtype.kind not in "fiu":
+            raise SuiteError(f"A probe wrote {name[:100]!r} as {value.dtype}; it must write numbers.")
+        digest.update(f"{name} {value.dtype.str} {value.shape}\n".encode())
+        digest.update(value.tobytes())
+    return digest.hexdigest()
