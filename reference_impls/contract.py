@@ -42,20 +42,31 @@ class Optimizer(NamedTuple):
 
 
 class DataSet(NamedTuple):
-    """The prepared data set: files in ``directory``, in the data set's canonical layout."""
+    """The prepared data set: files in ``directory``, in its canonical layout."""
 
     name: str
     directory: str
+    layout: str  # which reader serves it: idx, cifar10, gld23k or imagefolder
     classes: int
     train_samples: int
     eval_samples: int
+    verified: bool  # checksums prove that it is the published data set
+    synthetic: bool  # generated, in the layout of the data set whose name it bears
 
 
 class Preprocessing(NamedTuple):
-    """Per-channel normalisation of pixels scaled to [0, 1]: ``(pixel / 255 - mean) / std``."""
+    """Per-channel normalisation of pixels scaled to [0, 1]: ``(pixel / 255 - mean) / std``, after an augmentation of training pictures."""
 
     mean: List[float]
     std: List[float]
+    augmentation: str  # none, crop_flip or resized_crop: see the readers
+
+
+class Loading(NamedTuple):
+    """Who makes mini-batches: the training process itself, or this many workers, each so many mini-batches ahead."""
+
+    workers: int
+    prefetch: int
 
 
 class Request(NamedTuple):
@@ -78,6 +89,7 @@ class Request(NamedTuple):
     initial_weights: str  # a name in reference_impls.initial_weights
     data: DataSet
     preprocessing: Preprocessing
+    loading: Loading
     batches: str  # "read" from the data set, or "synthetic": one that is in memory, again and again (reference_impls.data_stalls)
     drop_cache_every_epoch: bool  # the data set leaves the page cache after every epoch, so that each one is cold
     accelerator: str  # "cpu" or "cuda"
@@ -86,7 +98,7 @@ class Request(NamedTuple):
     output_directory: str
 
 
-_NESTED = {"optimizer": Optimizer, "data": DataSet, "preprocessing": Preprocessing}
+_NESTED = {"optimizer": Optimizer, "data": DataSet, "preprocessing": Preprocessing, "loading": Loading}
 
 
 def request_to_dict(request: Request) -> Dict[str, Any]:

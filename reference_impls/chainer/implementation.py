@@ -7,7 +7,7 @@ import chainer.functions as F
 import numpy as np
 
 from reference_impls import initial_weights
-from reference_impls.chainer import weights
+from reference_impls.chainer import loading, weights
 from reference_impls.chainer.models import MODELS
 from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
 from reference_impls.data.pipelines import open_pipeline
@@ -25,7 +25,7 @@ def build(request: Request) -> Built:
     device = chainer.get_device("@cupy:0" if request.accelerator == "cuda" else "@numpy")
     model.to_device(device)
     facts = {"parameters": model.count_params(), "framework_version": chainer.__version__, "framework_threads": request.threads}
-    return Built(ChainerImplementation(model, request.optimizer, device), open_pipeline(request), facts)
+    return Built(ChainerImplementation(model, request.optimizer, device), open_pipeline(request, fetch=loading.fetch), facts)
 
 
 def load_weights(model: chainer.Chain, distribution: str, seed: int) -> None:

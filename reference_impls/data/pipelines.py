@@ -1,13 +1,116 @@
-"""Which reader serves which data set."""
+"""Mini-batches from a reader's pictures: which samples, in which order, how normalised, the same in every framework."""
 
-from reference_impls.contract import ContractError, Pipeline, Request
-from reference_impls.data.mnist import MnistPipeline
+import importlib
+from typing import Callable, Iterable, Iterator
 
-READERS = {"mnist": MnistPipeline, "digits": MnistPipeline}  # type: Dict[str, Callable[..., Pipeline]]
+import numpy as np
+
+from reference_impls.contract import Batch, ContractError, Loading, Pipeline, Request
+from reference_impls.data.order import epoch_order
+from reference_impls.data.reader import Reader, Split
+
+READERS = {
+    "idx": "reference_impls.data.mnist:MnistReader",
+    "cifar10": "reference_impls.data.cifar10:Cifar10Reader",
+    "gld23k": "reference_impls.data.photographs:Gld23kReader",
+    "imagefolder": "reference_impls.data.photographs:ImageFolderReader",
+}
+"""By layout; imported when asked for, because photographs need Pillow."""
 
 
-def open_pipeline(request: Request, channels_last: bool = False) -> Pipeline:
-    """The NumPy pipeline of the request's data set; touches no data yet."""
-    if request.data.name not in READERS:
-        raise ContractError("no reader for the data set {!r}; known: {}.".format(request.data.name, ", ".join(sorted(READERS))))
-    return READERS[request.data.name](request, channels_last=channels_last)
+class Batches:
+    """The mini-batches of an epoch or an evaluation, each made when it is asked for, in any order and by any process, always the same.
+
+    Float32 images (samples, channels, height, width), or channels last, and int64 labels (samples,).
+    """
+
+    def __init__(self, reader: Reader, split: Split, order: np.ndarray, size: int, draws: "np.ndarray | None", normalise: "Normalisation") -> None:
+        self._reader, self._split, self._order, self._size = reader, split, order, size
+        self._draws, self._normalise = draws, normalise
+
+    def __len__(self) -> int:
+        return -(-len(self._order) // self._size)
+
+    def __getitem__(self, index: int) -> Batch:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        chosen = self._order[index * self._size : (index + 1) * self._size]
+        if self._draws is None:
+            pictures = self._reader.evaluation_pictures(self._split, chosen)
+        else:
+            pictures = self._reader.training_pictures(self._split, chosen, self._draws[chosen])
+        return Batch(self._normalise(pictures), self._split.labels[chosen])
+
+
+class Normalisation:
+    """Turns uint8 pictures into float32 ones, ``(pixel / 255 - mean) / std`` per channel, a whole mini-batch at a time."""
+
+    def __init__(self, request: Request, from_channels_last: bool, to_channels_last: bool) -> None:
+        mean, std = (np.array(values, np.float64) for values in (request.preprocessing.mean, request.preprocessing.std))
+        shape = (-1,) if to_channels_last else (-1, 1, 1)
+        self._scale = (1.0 / (255.0 * std)).astype(np.float32).reshape(shape)
+        self._shift = (-mean / std).astype(np.float32).reshape(shape)
+        self._axes = None if from_channels_last == to_channels_last else (0, 2, 3, 1) if to_channels_last else (0, 3, 1, 2)
+
+    def __call__(self, pictures: np.ndarray) -> np.ndarray:
+        """A contiguous array of the layout asked for."""
+        if self._axes is not None:
+            pictures = np.ascontiguousarray(pictures.transpose(self._axes))
+        pixels = pictures.astype(np.float32)
+        pixels *= self._scale
+        pixels += self._shift
+        return pixels
+
+
+def in_process(batches: Batches, loading: Loading) -> Iterator[Batch]:
+    """One mini-batch after the other, made in the training process when it is fetched."""
+    for index in range(len(batches)):
+        yield batches[index]
+
+
+Fetch = Callable[[Batches, Loading], Iterable[Batch]]
+
+
+class ReaderPipeline(Pipeline):
+    """A data set's mini-batches, in the order that the seed prescribes.
+
+    The reader is opened at an epoch's first fetch, so that reading names and labels is inside the measured region, and let go of at its end.
+    ``fetch`` is how a framework goes through them when worker processes are asked for. The last mini-batch of an epoch may be smaller:
+    every sample is seen once an epoch.
+    """
+
+    def __init__(self, request: Request, make_reader: Callable[[Request], Reader], channels_last: bool, fetch: Fetch) -> None:
+        self._request, self._make_reader, self._channels_last = request, make_reader, channels_last
+        self._fetch = in_process if request.loading.workers == 0 else fetch
+
+    def training(self, epoch: int) -> Iterator[Batch]:
+        """The epoch's mini-batches, in the seed's order."""
+        request, reader = self._request, self._make_reader(self._request)
+        split = _checked(reader.training(), request.data.train_samples, request)
+        order = epoch_order(request.seed, epoch, len(split.labels))
+        # One row of random numbers per sample: neither the mini-batch it is in nor who fetches it changes a picture.
+        draws = np.random.RandomState([request.seed, epoch, 1]).random_sample((len(order), reader.draws))
+        normalise = Normalisation(request, reader.channels_last, self._channels_last)
+        yield from self._fetch(Batches(reader, split, order, request.global_batch_size, draws, normalise), request.loading)
+
+    def evaluation(self) -> Iterator[Batch]:
+        """The evaluation set, in file order."""
+        request, reader = self._request, self._make_reader(self._request)
+        split = _checked(reader.evaluation(), request.data.eval_samples, request)
+        normalise = Normalisation(request, reader.channels_last, self._channels_last)
+        order = np.arange(len(split.labels))
+        yield from self._fetch(Batches(reader, split, order, reader.evaluation_batch, None, normalise), request.loading)
+
+
+def _checked(split: Split, samples: int, request: Request) -> Split:
+    if len(split.labels) != samples:
+        raise ContractError("{}: expected {} samples, found {}.".format(request.data.directory, samples, len(split.labels)))
+    return split
+
+
+def open_pipeline(request: Request, channels_last: bool = False, fetch: Fetch = in_process) -> Pipeline:
+    """The pipeline of the request's data set; touches no data yet."""
+    if request.data.layout not in READERS:
+        raise ContractError("no reader for the layout {!r}; known: {}.".format(request.data.layout, ", ".join(sorted(READERS))))
+    module, name = READERS[request.data.layout].split(":")
+    return ReaderPipeline(request, getattr(importlib.import_module(module), name), channels_last, fetch)

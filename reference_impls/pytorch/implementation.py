@@ -9,6 +9,7 @@ from reference_impls import initial_weights
 from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
 from reference_impls.data.pipelines import open_pipeline
 from reference_impls.loop import Built
+from reference_impls.pytorch import loading
 from reference_impls.pytorch.models import MODELS
 
 DeviceBatch = Tuple[torch.Tensor, torch.Tensor]
@@ -27,7 +28,7 @@ def build(request: Request) -> Built:
         "framework_version": torch.__version__,
         "framework_threads": torch.get_num_threads(),
     }
-    return Built(PyTorchImplementation(model, request.optimizer, request.accelerator), open_pipeline(request), facts)
+    return Built(PyTorchImplementation(model, request.optimizer, request.accelerator), open_pipeline(request, fetch=loading.fetch), facts)
 
 
 def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
@@ -49,8 +50,8 @@ class PyTorchImplementation(Implementation):
         )
 
     def to_device(self, batch: Batch) -> DeviceBatch:
-        """Tensors over the batch's own memory on a CPU; a finished copy on a GPU."""
-        images, labels = torch.from_numpy(batch.images), torch.from_numpy(batch.labels)
+        """Tensors over the mini-batch's own memory on a CPU; a finished copy on a GPU."""
+        images, labels = torch.as_tensor(batch.images), torch.as_tensor(batch.labels)
         device_batch = images.to(self._device), labels.to(self._device)
         self._synchronize()
         return device_batch

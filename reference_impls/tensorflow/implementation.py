@@ -9,7 +9,7 @@ from reference_impls import initial_weights
 from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
 from reference_impls.data.pipelines import open_pipeline
 from reference_impls.loop import Built
-from reference_impls.tensorflow import weights
+from reference_impls.tensorflow import loading, weights
 from reference_impls.tensorflow.models import MODELS
 
 DeviceBatch = Tuple[tf.Tensor, tf.Tensor]
@@ -27,7 +27,7 @@ def build(request: Request) -> Built:
         implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator)
     parameters = sum(variable.read().size for variable in weights.parameters(model).values())
     facts = {"parameters": parameters, "framework_version": tf.__version__, "framework_threads": request.threads}
-    return Built(implementation, open_pipeline(request, channels_last=True), facts)
+    return Built(implementation, open_pipeline(request, channels_last=True, fetch=loading.fetch), facts)
 
 
 def load_weights(model: keras.Model, distribution: str, seed: int) -> None:

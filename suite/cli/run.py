@@ -78,8 +78,16 @@ def _resolve(options: "RunOptions", output: Path | None) -> "RunRequest":
     refuse_impossible(options)
     choice = choose_data(load_workload(options.workload), options.data)
     prepared = find(choice.name, choice.directory)
+    found = prepared.contents
     data_set = DataSet(
-        choice.name, str(prepared.directory), prepared.definition.classes, prepared.definition.train_samples, prepared.definition.eval_samples
+        choice.name,
+        str(prepared.directory),
+        prepared.definition.layout,
+        found.classes,
+        found.train_samples,
+        found.eval_samples,
+        found.verified,
+        prepared.is_synthetic,
     )
     run_id = new_run_id(options.workload, options.framework, time.time())
     return resolve(options, data_set, (output or Path("runs") / run_id).absolute(), run_id)

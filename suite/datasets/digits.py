@@ -21,10 +21,11 @@ def write(directory: Path) -> None:
     labels = np.asarray(digits.target).astype(np.uint8)
     evaluation = np.arange(len(labels)) % EVERY == EVERY - 1
     for prefix, chosen in (("train", ~evaluation), ("t10k", evaluation)):
-        _write_idx(directory / f"{prefix}-images-idx3-ubyte", images[chosen])
-        _write_idx(directory / f"{prefix}-labels-idx1-ubyte", labels[chosen])
+        write_idx(directory / f"{prefix}-images-idx3-ubyte", images[chosen])
+        write_idx(directory / f"{prefix}-labels-idx1-ubyte", labels[chosen])
 
 
-def _write_idx(path: Path, array: np.ndarray) -> None:
+def write_idx(path: Path, array: np.ndarray) -> None:
+    """One array of bytes in the IDX format of MNIST."""
     header = bytes([0, 0, 8, array.ndim]) + b"".join(length.to_bytes(4, "big") for length in array.shape)
     path.write_bytes(header + array.tobytes())

@@ -9,10 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from suite.datasets import digits
+from suite.datasets import archives, digits, synthetic
+from suite.datasets.decoding import decode_all
 from suite.datasets.definition import DataSetDefinition, load_data_set
 from suite.datasets.download import Progress, download
-from suite.datasets.locate import PreparedDataSet, find, place, problem_with
+from suite.datasets.layouts import PICTURES, problem_with
+from suite.datasets.locate import PreparedDataSet, find, how_to_prepare, place, synthetic_place
+from suite.datasets.provenance import Provenance
+from suite.digest import sha256
 from suite.errors import SuiteError
 
 MAKERS: dict[str, Callable[[Path], None]] = {"digits": digits.write}
@@ -30,10 +34,19 @@ def make(name: str, home: Path | None = None) -> PreparedDataSet:
 
 
 def from_directory(name: str, source: Path, home: Path | None = None) -> PreparedDataSet:
-    """Prepare a data set from files in ``source`` or one folder below it, plain or as ``<name>.gz``."""
+    """Prepare a data set from a folder that holds it.
+
+    Files of a known size are taken from the folder or one below it, plain or as ``<name>.gz``; an archive is taken whole once its
+    checksum is right; pictures are taken with their tables and folders, and each is decoded once. Files are linked, not copied, where they
+    can be.
+    """
     definition = load_data_set(name)
     if not source.is_dir():
-        raise SuiteError(f"{source} is not a folder; give the folder that holds {definition.files[0].name} or {definition.files[0].name}.gz.")
+        raise SuiteError(f"{source} is not a folder; give the folder that holds {_wanted(definition)}.")
+    if definition.archive is not None and (source / definition.archive.name).is_file():
+        return _from_archive(definition, source / definition.archive.name, home)
+    if definition.layout != "idx":
+        return _from_tree(definition, source, home)
     with _new_folder(name, home) as folder:
         for file in definition.files:
             _unpack(_find_source(source, file.name), folder / file.name, file.size_bytes)
@@ -44,12 +57,16 @@ def from_directory(name: str, source: Path, home: Path | None = None) -> Prepare
 def from_network(name: str, progress: Progress, home: Path | None = None) -> PreparedDataSet:
     """Download a data set from its mirrors and prepare it; a broken-off download is taken up where it stopped."""
     definition = load_data_set(name)
-    if not definition.mirrors:
-        raise SuiteError(f"The data set {name!r} is not downloaded but made here: `suite data prepare {name}`.")
+    if not definition.mirrors and definition.archive is None:
+        raise SuiteError(f"The data set {name!r} cannot be downloaded; prepare it with {how_to_prepare(definition)}.")
     incoming = place(name, home).with_name(f"{name}.download")
     with _disk_errors(incoming):
         incoming.mkdir(parents=True, exist_ok=True)
-    for file in definition.files:
+    if definition.archive is not None:
+        archive = definition.archive
+        with _disk_errors(incoming):
+            download(incoming / archive.name, archive.addresses, lambda path: archives.problem_with(path, archive), progress)
+    for file in definition.files if definition.mirrors else ():
         target = incoming / f"{file.name}.gz"
 
         def acceptable(path: Path, file_name: str = file.name) -> str | None:
@@ -71,6 +88,62 @@ def _problem_of_gzip(definition: DataSetDefinition, path: Path, name: str) -> st
         except SuiteError as error:
             return str(error)
         return problem_with(plain, file)
+
+
+def generate(name: str, train_samples: int, eval_samples: int, seed: int, home: Path | None = None) -> PreparedDataSet:
+    """Write learnable data that nobody published, in the layout of ``name``; runs on them are marked and never comply with the closed division."""
+    definition = load_data_set(name)
+    if min(train_samples, eval_samples) < (definition.classes or 2):
+        raise SuiteError(f"{name!r} has {definition.classes or 2} classes, so generate at least as many samples of each kind.")
+    target = synthetic_place(name, home)
+    with _new_folder(target.name, home) as folder:
+        synthetic.WRITERS[definition.layout](folder, definition, train_samples, eval_samples, seed)
+        digests = {file.name: sha256(folder / file.name) for file in definition.files}
+        Provenance(synthetic_seed=seed, train_samples=train_samples, eval_samples=eval_samples, sha256=digests).write(folder)
+    return find(name, target, verify=False)
+
+
+def _wanted(definition: DataSetDefinition) -> str:
+    if definition.archive is not None:
+        return f"{definition.archive.name} or {Path(definition.files[0].name).parent}/"
+    if definition.tables:
+        return " and ".join(table.name for table in definition.tables) + " and images/"
+    return f"{definition.files[0].name} or {definition.files[0].name}.gz" if definition.files else "train/ and val/"
+
+
+def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) -> PreparedDataSet:
+    assert definition.archive is not None
+    problem = archives.problem_with(path, definition.archive)
+    if problem is not None:
+        raise SuiteError(f"{problem}; get the archive again.")
+    with _new_folder(definition.name, home) as folder:
+        archives.unpack(path, folder, definition.files)
+        _verify(definition, folder)
+        Provenance(definition.archive.md5, sha256={file.name: sha256(folder / file.name) for file in definition.files}).write(folder)
+    return find(definition.name, home=home)
+
+
+def _from_tree(definition: DataSetDefinition, source: Path, home: Path | None) -> PreparedDataSet:
+    """Take over a tree as it is. Its tables name files, so the tree is looked at before anything is taken, and names that lead elsewhere are refused."""
+    with _new_folder(definition.name, home) as folder:
+        find(definition.name, source)
+        for path in sorted(source.rglob("*")):
+            target = folder / path.relative_to(source)
+            if path.is_symlink():
+                raise SuiteError(f"{path} is a link; the data set must hold its files itself.")
+            if path.is_dir():
+                target.mkdir()
+            elif path.suffix.lower() in (*PICTURES, ".csv", ".bin", ".txt"):
+                _link_or_copy(path, target)
+        decode_all(folder, lambda done, of: None)
+    return find(definition.name, home=home, verify=False)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def _find_source(source: Path, name: str) -> Path:

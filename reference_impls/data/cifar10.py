@@ -1,0 +1,83 @@
+"""CIFAR-10's binary version: records of one label byte and three planes of 32x32, memory-mapped."""
+
+import os
+
+import numpy as np
+
+from reference_impls.contract import ContractError, Request
+from reference_impls.data.reader import Reader, Split
+
+FOLDER = "cifar-10-batches-bin"
+TRAIN = tuple("data_batch_{}.bin".format(number) for number in range(1, 6))
+EVAL = ("test_batch.bin",)
+SIDE, RECORD_BYTES = 32, 1 + 3 * 32 * 32
+PADDING = 4
+
+
+class Cifar10Reader(Reader):
+    """Pictures (samples, 3, 32, 32). Augmentation ``crop_flip``: a random crop of the picture with 4 black pixels around it, mirrored half the time."""
+
+    def __init__(self, request: Request) -> None:
+        directory = os.path.join(request.data.directory, FOLDER)
+        self._directory = directory if os.path.isdir(directory) else request.data.directory
+        self._augments = request.preprocessing.augmentation == "crop_flip"
+        self.draws = 3 if self._augments else 0
+
+    def training(self) -> Split:
+        """data_batch_1.bin … data_batch_5.bin."""
+        return self._open(TRAIN)
+
+    def evaluation(self) -> Split:
+        """test_batch.bin."""
+        return self._open(EVAL)
+
+    def training_pictures(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """Augmented, if that is asked for."""
+        pictures = self.evaluation_pictures(split, chosen)
+        return crop_and_flip(pictures, draws) if self._augments else pictures
+
+    def evaluation_pictures(self, split: Split, chosen: np.ndarray) -> np.ndarray:
+        """As they are."""
+        which = np.searchsorted(split.pictures.ends, chosen, side="right")
+        pictures = np.empty((len(chosen), 3, SIDE, SIDE), np.uint8)
+        for number in np.unique(which):
+            rows = which == number
+            records = split.pictures.maps[number][chosen[rows] - split.pictures.starts[number]]
+            pictures[rows] = records[:, 1:].reshape(-1, 3, SIDE, SIDE)
+        return pictures
+
+    def _open(self, names: tuple) -> Split:
+        maps = [_map(os.path.join(self._directory, name)) for name in names]
+        return Split(np.concatenate([records[:, 0] for records in maps]).astype(np.int64), Maps(maps))
+
+
+class Maps:
+    """The records of several files, one after the other."""
+
+    def __init__(self, maps: list) -> None:
+        self.maps = maps
+        self.ends = np.cumsum([len(records) for records in maps])
+        self.starts = self.ends - [len(records) for records in maps]
+
+
+def crop_and_flip(pictures: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """A window of each padded picture (samples, channels, side, side), at the place and the way round that its three draws say."""
+    samples, channels, side, _ = pictures.shape
+    padded = np.zeros((samples, channels, side + 2 * PADDING, side + 2 * PADDING), np.uint8)
+    padded[:, :, PADDING:-PADDING, PADDING:-PADDING] = pictures
+    rows = (draws[:, 0, np.newaxis] * (2 * PADDING + 1)).astype(np.int64) + np.arange(side)
+    columns = (draws[:, 1, np.newaxis] * (2 * PADDING + 1)).astype(np.int64) + np.arange(side)
+    mirrored = draws[:, 2] < 0.5
+    columns[mirrored] = columns[mirrored, ::-1]
+    everyone, planes = np.arange(samples)[:, np.newaxis, np.newaxis, np.newaxis], np.arange(channels)[np.newaxis, :, np.newaxis, np.newaxis]
+    return padded[everyone, planes, rows[:, np.newaxis, :, np.newaxis], columns[:, np.newaxis, np.newaxis, :]]
+
+
+def _map(path: str) -> np.ndarray:
+    try:
+        size = os.path.getsize(path)
+    except OSError as error:
+        raise ContractError("{}: the data file cannot be read: {}.".format(path, error.strerror)) from error
+    if size == 0 or size % RECORD_BYTES:
+        raise ContractError("{}: {} bytes are no whole number of records of {} bytes; the file is damaged.".format(path, size, RECORD_BYTES))
+    return np.memmap(path, dtype=np.uint8, mode="r", shape=(size // RECORD_BYTES, RECORD_BYTES))

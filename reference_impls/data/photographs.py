@@ -1,0 +1,122 @@
+"""Photographs as JPEG files: GLD-23k's tables of names and classes, or one folder per class; decoded and cropped to a square."""
+
+import csv
+import math
+import os
+from typing import List, Tuple
+
+import numpy as np
+from PIL import Image
+
+from reference_impls.contract import ContractError, Request
+from reference_impls.data.reader import Reader, Split
+
+SIDE = 224
+SHORT_SIDE = 256  # of an evaluation picture, before its middle is cut out
+EXTENSIONS = (".jpg", ".jpeg", ".png")
+
+
+class PhotographReader(Reader):
+    """Pictures (samples, 224, 224, 3). Augmentation ``resized_crop``: a random part of the picture, mirrored half the time.
+
+    The part has 8 % to 100 % of the area and an aspect ratio between 3:4 and 4:3 (Szegedy et al., Going deeper with convolutions, 2015, as
+    torchvision's RandomResizedCrop has it); an evaluation picture is the middle of one whose short side has become 256.
+    """
+
+    channels_last = True
+    evaluation_batch = 32
+
+    def __init__(self, request: Request) -> None:
+        self._directory = request.data.directory
+        self._augments = request.preprocessing.augmentation == "resized_crop"
+        self.draws = 5 if self._augments else 0
+
+    def training_pictures(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """Augmented, if that is asked for."""
+        if not self._augments:
+            return self.evaluation_pictures(split, chosen)
+        return np.stack([_decode(split.pictures[number], random_part, draw) for number, draw in zip(chosen, draws)])
+
+    def evaluation_pictures(self, split: Split, chosen: np.ndarray) -> np.ndarray:
+        """The middles."""
+        return np.stack([_decode(split.pictures[number], middle, ()) for number in chosen])
+
+
+class Gld23kReader(PhotographReader):
+    """Google Landmarks 23k (Hsu et al., ECCV 2020): two tables and images/<image_id>.jpg, also below train/ and test/."""
+
+    def training(self) -> Split:
+        """mini_gld_train_split.csv: user_id, image_id, class."""
+        return self._open("mini_gld_train_split.csv", "train")
+
+    def evaluation(self) -> Split:
+        """mini_gld_test.csv: image_id, class."""
+        return self._open("mini_gld_test.csv", "test")
+
+    def _open(self, table: str, split: str) -> Split:
+        path = os.path.join(self._directory, table)
+        try:
+            with open(path, encoding="utf-8", newline="") as stream:
+                rows = [(row["image_id"], int(row["class"])) for row in csv.DictReader(stream)]
+        except (OSError, KeyError, ValueError, TypeError) as error:
+            raise ContractError("{}: the table cannot be read: {}.".format(path, error)) from error
+        folders = [os.path.join(self._directory, name) for name in ("images", split)]
+        folder = next((folder for folder in folders if os.path.isdir(folder)), folders[0])
+        return Split(np.array([label for _, label in rows], np.int64), [os.path.join(folder, name + ".jpg") for name, _ in rows])
+
+
+class ImageFolderReader(PhotographReader):
+    """One folder per class below train/ and below val/ or test/; classes are numbered in the order of their names."""
+
+    def training(self) -> Split:
+        """train/<class>/…"""
+        return self._open(("train",))
+
+    def evaluation(self) -> Split:
+        """val/<class>/… or test/<class>/…"""
+        return self._open(("val", "test"))
+
+    def _open(self, names: Tuple[str, ...]) -> Split:
+        found = [os.path.join(self._directory, name) for name in names if os.path.isdir(os.path.join(self._directory, name))]
+        if not found:
+            raise ContractError("{}: there is no folder {} in it.".format(self._directory, " or ".join(names)))
+        paths, labels = [], []  # type: List[str], List[int]
+        for label, name in enumerate(sorted(os.listdir(found[0]))):
+            files = sorted(file for file in os.listdir(os.path.join(found[0], name)) if file.lower().endswith(EXTENSIONS))
+            paths += [os.path.join(found[0], name, file) for file in files]
+            labels += [label] * len(files)
+        return Split(np.array(labels, np.int64), paths)
+
+
+def random_part(width: int, height: int, draw: np.ndarray) -> Tuple[Tuple[float, float, float, float], bool]:
+    """Left, top, right and bottom of the part, and whether it is mirrored; ``draw`` are area, aspect, left, top and mirror from [0, 1).
+
+    A part that would not fit is cut to the picture, where torchvision draws again: one draw each keeps pictures independent of one another.
+    """
+    area = width * height * (0.08 + 0.92 * draw[0])
+    aspect = math.exp(math.log(3 / 4) + draw[1] * (math.log(4 / 3) - math.log(3 / 4)))
+    wide, high = min(width, math.sqrt(area * aspect)), min(height, math.sqrt(area / aspect))
+    left, top = draw[2] * (width - wide), draw[3] * (height - high)
+    return (left, top, left + wide, top + high), bool(draw[4] < 0.5)
+
+
+def middle(width: int, height: int, draw: object) -> Tuple[Tuple[float, float, float, float], bool]:
+    """The square in the middle that is left when the short side becomes 256 and 224 of it are kept."""
+    side = min(width, height) * SIDE / SHORT_SIDE
+    return ((width - side) / 2, (height - side) / 2, (width + side) / 2, (height + side) / 2), False
+
+
+def _decode(path: str, part_of, draw) -> np.ndarray:
+    """The part of a picture at 224x224; JPEG is decoded at the smallest scale that still has enough pixels."""
+    try:
+        with Image.open(path) as picture:
+            part, mirrored = part_of(picture.width, picture.height, draw)
+            shrunk = max(1.0, min(part[2] - part[0], part[3] - part[1]) / SIDE)
+            full_width = picture.width
+            picture.draft("RGB", (int(picture.width / shrunk), int(picture.height / shrunk)))
+            scale = picture.width / full_width
+            square = picture.convert("RGB").resize((SIDE, SIDE), Image.BILINEAR, box=[edge * scale for edge in part])
+    except (OSError, ValueError, SyntaxError) as error:
+        raise ContractError("{}: the picture cannot be decoded: {}.".format(path, error)) from error
+    pixels = np.asarray(square)
+    return pixels[:, ::-1] if mirrored else pixels

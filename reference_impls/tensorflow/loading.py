@@ -1,0 +1,19 @@
+"""Mini-batches through tf.data, when parallel fetching is asked for."""
+
+from typing import Iterator
+
+import tensorflow as tf
+
+from reference_impls.contract import Batch, Loading
+from reference_impls.data.pipelines import Batches
+
+
+def fetch(batches: Batches, loading: Loading) -> Iterator[Batch]:
+    """As many threads as workers, each making whole mini-batches; tf.data keeps them in order and some ahead."""
+
+    def make(index: tf.Tensor) -> "tuple[tf.Tensor, tf.Tensor]":
+        return tf.numpy_function(lambda number: tuple(batches[int(number)]), [index], (tf.float32, tf.int64), stateful=False)
+
+    made = tf.data.Dataset.range(len(batches)).map(make, num_parallel_calls=loading.workers, deterministic=True)
+    for images, labels in made.prefetch(loading.prefetch * loading.workers):
+        yield Batch(images, labels)

@@ -1,0 +1,38 @@
+"""A data set that is published as one archive: its checksum, and the unpacking of what is expected in it and of nothing else."""
+
+import hashlib
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from suite.datasets.definition import Archive, DataFile
+from suite.errors import SuiteError
+
+
+def problem_with(path: Path, archive: Archive) -> str | None:
+    """Why this file is not the published archive; None when it is."""
+    digest = hashlib.md5(usedforsecurity=False)
+    with path.open("rb") as stream:
+        while chunk := stream.read(2**20):
+            digest.update(chunk)
+    return None if digest.hexdigest() == archive.md5 else f"{path} has MD5 {digest.hexdigest()}, expected {archive.md5}"
+
+
+def unpack(path: Path, folder: Path, files: Sequence[DataFile]) -> None:
+    """Write the files that are expected, each by its full name and with its size; whatever else the archive holds is not touched."""
+    try:
+        with tarfile.open(path) as archive:
+            for file in files:
+                member = archive.getmember(file.name)
+                stream = archive.extractfile(member) if member.isfile() and member.size == file.size_bytes else None
+                if stream is None:
+                    raise SuiteError(f"{path} holds {file.name} with {member.size} bytes, expected a file of {file.size_bytes}; get the archive again.")
+                target = folder / file.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with stream, target.open("wb") as out:
+                    while chunk := stream.read(2**20):
+                        out.write(chunk)
+    except KeyError as error:
+        raise SuiteError(f"{path} does not hold {error.args[0]}; get the archive again.") from error
+    except (tarfile.TarError, EOFError) as error:
+        raise SuiteError(f"{path} is not a whole archive ({error}); get it again.") from error

@@ -1,0 +1,148 @@
+"""What lies in a folder that holds a data set, by layout: how many samples and classes, and what is wrong, with the file named.
+
+These checks are quick enough to be made before every run; :mod:`suite.datasets.decoding` looks at every picture.
+"""
+
+import csv
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.datasets.definition import DataFile, DataSetDefinition
+from suite.digest import sha256
+from suite.errors import SuiteError
+
+CIFAR10_RECORD_BYTES = 1 + 3 * 32 * 32
+PICTURES = (".jpg", ".jpeg", ".png")
+_IMAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What was found; ``verified`` is whether checksums prove that it is what was published."""
+
+    classes: int
+    train_samples: int
+    eval_samples: int
+    verified: bool
+
+
+def inspect(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:
+    """Look at every file of a data set; ``checksums`` also reads them to their ends.
+
+    ``digests`` are the SHA-256 that the content had when it came out of a verified archive. Raises SuiteError naming the first file that
+    is wrong, what was expected and what was found.
+    """
+    return LAYOUTS[definition.layout](definition, directory, digests, checksums)
+
+
+def problem_with(path: Path, file: DataFile, checksum: bool = True) -> str | None:
+    """Why this file is not the one that the definition names; None when it is."""
+    if not path.is_file():
+        return f"{path} is missing"
+    size = path.stat().st_size
+    if size != file.size_bytes:
+        return f"{path} has {size} bytes, expected {file.size_bytes}"
+    if file.sha256 is None or not checksum:
+        return None
+    found = sha256(path)
+    return None if found == file.sha256 else f"{path} has SHA-256 {found}, expected {file.sha256}"
+
+
+def _idx(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:
+    for file in definition.files:
+        problem = problem_with(directory / file.name, file, checksums)
+        if problem is not None:
+            raise SuiteError(problem)
+    assert definition.classes and definition.train_samples and definition.eval_samples  # its files are pinned, so these are
+    return Contents(definition.classes, definition.train_samples, definition.eval_samples, True)
+
+
+def _cifar10(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:
+    import numpy as np
+
+    root = directory if (directory / "cifar-10-batches-bin").is_dir() else directory.parent
+    samples = {True: 0, False: 0}
+    for file in definition.files:
+        path = root / file.name
+        problem = problem_with(path, file)
+        if problem is not None:
+            raise SuiteError(problem)
+        if checksums:
+            labels = np.fromfile(path, np.uint8)[::CIFAR10_RECORD_BYTES]
+            if len(set(labels.tolist())) != definition.classes or int(labels.max()) >= (definition.classes or 0):
+                raise SuiteError(f"{path} has labels {labels.min()} to {labels.max()} of {len(set(labels.tolist()))} classes, expected {definition.classes}")
+        samples["data_batch" in file.name] += file.size_bytes // CIFAR10_RECORD_BYTES
+    verified = bool(digests) and (not checksums or all(digests.get(file.name) == sha256(root / file.name) for file in definition.files))
+    return Contents(definition.classes or 0, samples[True], samples[False], verified)
+
+
+def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:
+    counts, verified = [], True
+    for table, split in zip(definition.tables, ("train", "test"), strict=True):
+        path = directory / table.name
+        rows = _read_table(path, definition.classes or 0)
+        folder = next((directory / name for name in ("images", split) if (directory / name).is_dir()), directory / "images")
+        check_pictures([folder / f"{image_id}.jpg" for image_id in rows], f" ({path.name} names it)")
+        counts.append(len(rows))
+        verified &= hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() == table.md5
+    return Contents(definition.classes or 0, counts[0], counts[1], verified)
+
+
+def _read_table(path: Path, classes: int) -> list[str]:
+    """The pictures that a table names; their names become file names, so nothing but letters, digits, - and _ may be in them."""
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            rows = [(row.get("image_id") or "", row.get("class") or "") for row in csv.DictReader(stream)]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SuiteError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    for line, (image_id, label) in enumerate(rows, start=2):
+        if not _IMAGE_ID.fullmatch(image_id):
+            raise SuiteError(f"{path}:{line} names the picture {image_id[:60]!r}, which is no plain name")
+        if not (label.isascii() and label.isdigit() and int(label) < classes):
+            raise SuiteError(f"{path}:{line} has the class {label[:60]!r}, expected a number from 0 to {classes - 1}")
+    if not rows:
+        raise SuiteError(f"{path} names no picture")
+    return [image_id for image_id, _ in rows]
+
+
+def _imagefolder(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:
+    splits = []
+    for names in (("train",), ("val", "test")):
+        folder = next((directory / name for name in names if (directory / name).is_dir()), None)
+        if folder is None:
+            raise SuiteError(f"{directory} holds no folder {' or '.join(names)}")
+        splits.append({path.name: sorted(file for file in path.iterdir() if file.suffix.lower() in PICTURES) for path in folder.iterdir()})
+    training, evaluation = splits
+    if training.keys() != evaluation.keys():
+        raise SuiteError(f"{directory}: the classes of training and evaluation differ: {sorted(training.keys() ^ evaluation.keys())[:5]}")
+    empty = [name for split in splits for name, files in split.items() if not files]
+    if empty or len(training) < 2:
+        raise SuiteError(f"{directory} needs two classes or more, each with pictures ({', '.join(PICTURES)}); empty: {sorted(set(empty))[:5]}")
+    for split in splits:
+        check_pictures([file for files in split.values() for file in files])
+    return Contents(len(training), *(sum(map(len, split.values())) for split in splits), False)
+
+
+LAYOUTS: dict[str, Callable[[DataSetDefinition, Path, dict[str, str], bool], Contents]] = {
+    "idx": _idx,
+    "cifar10": _cifar10,
+    "gld23k": _gld23k,
+    "imagefolder": _imagefolder,
+}
+
+
+def check_pictures(paths: Sequence[Path], told_by: str = "") -> None:
+    """Every picture is there, begins as JPEG or PNG does, and is not cut off; raises SuiteError naming the first that is not."""
+    for path in paths:
+        try:
+            with path.open("rb") as stream:
+                head = stream.read(8)
+                stream.seek(max(0, path.stat().st_size - 64))
+                tail = stream.read()
+        except OSError as error:
+            raise SuiteError(f"{path} cannot be read{told_by}: {error.strerror}") from error
+        if not (head.startswith(b"\xff\xd8") and b"\xff\xd9" in tail) and not (head == b"\x89PNG\r\n\x1a\n" and b"IEND" in tail):
+            raise SuiteError(f"{path} is damaged{told_by}: it is no whole JPEG or PNG picture")
