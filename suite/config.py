@@ -2,14 +2,18 @@
 
 import enum
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reference_impls import contract
+from suite.datasets.locate import SYNTHETIC, synthetic_place
 from suite.devices import Device, resolve_device
 from suite.errors import SuiteError
 from suite.frameworks import Framework, load_framework
 from suite.workloads import Workload, load_workload
+
+GPU_WORKERS, PREFETCH = 4, 2
+MOST_WORKERS, MOST_PREFETCH = 64, 64
 
 
 class Division(str, enum.Enum):
@@ -43,6 +47,8 @@ class RunOptions:
     learning_rate: float | None = None
     threads: int | None = None
     accelerator: Accelerator = Accelerator.AUTO
+    workers: int | None = None
+    prefetch: int | None = None
     organization: str = "none"
 
 
@@ -68,27 +74,36 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class DataChoice:
-    """Which data set a run is on: its name, its folder if one was named, and the target and epochs that hold on it."""
+    """Which data set a run is on: its name, its folder if one was named, and the model, target and epochs that hold on it."""
 
     name: str
     directory: Path | None
-    target_accuracy: float
+    model: str
+    target_accuracy: float | None
     epochs: int
 
 
 def choose_data(workload: Workload, data: str | None) -> DataChoice:
-    """The workload's own data set, one of its other data sets by name, or its own in a folder that was named.
+    """The workload's own data set, one of its other data sets by name, or its own in a folder that was named, or generated.
 
     Raises SuiteError when the word is neither a data set of the workload nor a folder.
     """
+    own = DataChoice(workload.data, None, workload.model, workload.target_accuracy, workload.epochs)
     others = {other.data: other for other in workload.other_data}
     if data is None or data == workload.data:
-        return DataChoice(workload.data, None, workload.target_accuracy, workload.epochs)
+        return own
+    if data == SYNTHETIC:
+        return replace(own, directory=synthetic_place(workload.data))
     if data in others:
-        return DataChoice(data, None, others[data].target_accuracy, others[data].epochs)
+        other = others[data]
+        return DataChoice(data, None, other.model or workload.model, other.target_accuracy, other.epochs)
+    name, _, folder = data.rpartition("=")
+    if name in others and Path(folder).is_dir():
+        other = others[name]
+        return DataChoice(name, Path(folder).resolve(), other.model or workload.model, other.target_accuracy, other.epochs)
     if Path(data).is_dir():
-        return DataChoice(workload.data, Path(data).resolve(), workload.target_accuracy, workload.epochs)
-    known = ", ".join([workload.data, *others])
+        return replace(own, directory=Path(data).resolve())
+    known = ", ".join([workload.data, SYNTHETIC, *others])
     raise SuiteError(f"--data {data!r} is neither a data set of the workload {workload.name!r} ({known}) nor a folder that exists.")
 
 
@@ -101,11 +116,11 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
     workload, framework = load_workload(options.workload), load_framework(options.framework)
     device = resolve_device(options.device)
     choice = choose_data(workload, options.data)
-    optimizer = workload.optimizer
+    optimizer, accelerator = workload.optimizer, _accelerator(options.accelerator, device.device)
     training = contract.Request(
         contract_version=contract.CONTRACT_VERSION,
         workload=workload.name,
-        model=workload.model,
+        model=choice.model,
         framework=framework.name,
         division=options.division.value,
         organization=options.organization,
@@ -125,10 +140,13 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         ),
         initial_weights=workload.initial_weights,
         data=data_set,
-        preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std)),
+        preprocessing=contract.Preprocessing(
+            list(workload.preprocessing.mean), list(workload.preprocessing.std), workload.preprocessing.augmentation
+        ),
+        loading=contract.Loading(_workers(options, accelerator), PREFETCH if options.prefetch is None else options.prefetch),
         batches="read",
         drop_cache_every_epoch=False,
-        accelerator=_accelerator(options.accelerator, device.device),
+        accelerator=accelerator,
         threads=options.threads or workload.threads or len(os.sched_getaffinity(0)),
         cache_cleared=None,  # known once the cache was dropped, right before the start
         output_directory=str(output_directory),
@@ -142,6 +160,13 @@ def _accelerator(asked: Accelerator, device: Device) -> str:
     return str(asked.value)
 
 
+def _workers(options: RunOptions, accelerator: str) -> int:
+    """As asked; else four beside a GPU (the default of Prashanthi et al., section 5.1), and none where they would take the model's cores."""
+    if options.workers is not None:
+        return options.workers
+    return min(GPU_WORKERS, len(os.sched_getaffinity(0))) if accelerator == Accelerator.CUDA.value else 0
+
+
 def refuse_impossible(options: RunOptions) -> None:
     """Raise SuiteError for names that do not exist and values that no run can have; needs neither data nor device."""
     load_workload(options.workload)
@@ -150,6 +175,10 @@ def refuse_impossible(options: RunOptions) -> None:
     for flag, value in at_least_one.items():
         if value is not None and value < 1:
             raise SuiteError(f"{flag} must be at least 1, not {value}.")
+    if options.workers is not None and not 0 <= options.workers <= MOST_WORKERS:
+        raise SuiteError(f"--workers must be between 0 and {MOST_WORKERS}, not {options.workers}.")
+    if options.prefetch is not None and not 1 <= options.prefetch <= MOST_PREFETCH:
+        raise SuiteError(f"--prefetch must be between 1 and {MOST_PREFETCH}, not {options.prefetch}.")
     if not 0 <= options.seed < 2**32:
         raise SuiteError(f"--seed must be between 0 and {2**32 - 1}, not {options.seed}.")
     if options.learning_rate is not None and not 0 < options.learning_rate < float("inf"):

@@ -20,19 +20,24 @@ class OptimizerDefinition:
 
 @dataclass(frozen=True)
 class PreprocessingDefinition:
-    """Normalisation of pixels scaled to [0, 1], per channel."""
+    """Normalisation of pixels scaled to [0, 1], per channel, after an augmentation of training pictures (none, crop_flip, resized_crop)."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
+    augmentation: str = "none"
 
 
 @dataclass(frozen=True)
 class OtherData:
-    """A data set that the workload may be run on in the open division, with the target that holds there."""
+    """A data set that the workload may be run on in the open division.
+
+    ``target_accuracy`` is None where none has been established there, ``model`` where it is the workload's own.
+    """
 
     data: str
-    target_accuracy: float
     epochs: int
+    target_accuracy: float | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,7 @@ class Verification:
 class Workload:
     """One workload; ``forward_macs`` are multiply-adds of the forward pass of one sample, training costs about three times that.
 
+    ``target_accuracy`` is None where no target has been established: a run then trains all its epochs.
     ``threads`` is the default thread count, None for every usable core.
     """
 
@@ -95,13 +101,13 @@ class Workload:
     initial_weights: str
     epochs: int
     eval_every_epochs: int
-    target_accuracy: float
     batch_size: int
     optimizer: OptimizerDefinition
     preprocessing: PreprocessingDefinition
     tunable: Tunable
     needs: Needs
     verification: Verification
+    target_accuracy: float | None = None
     other_data: tuple[OtherData, ...] = ()
     threads: int | None = None
 

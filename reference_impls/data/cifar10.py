@@ -15,7 +15,10 @@ PADDING = 4
 
 
 class Cifar10Reader(Reader):
-    """Pictures (samples, 3, 32, 32). Augmentation ``crop_flip``: a random crop of the picture with 4 black pixels around it, mirrored half the time."""
+    """Pictures (samples, 3, 32, 32).
+
+    Augmentation ``crop_flip``: a random window of the picture with 4 black pixels around it, mirrored half the time.
+    """
 
     def __init__(self, request: Request) -> None:
         directory = os.path.join(request.data.directory, FOLDER)

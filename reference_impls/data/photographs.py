@@ -3,7 +3,7 @@
 import csv
 import math
 import os
-from typing import List, Tuple
+from typing import Tuple
 
 import numpy as np
 from PIL import Image

@@ -53,4 +53,5 @@ def _target(board: Board) -> str | None:
     except SuiteError:
         return None
     targets = {workload.data: workload.target_accuracy, **{other.data: other.target_accuracy for other in workload.other_data}}
-    return f"{100 * targets[board.data]:g} %" if board.data in targets else None
+    target = targets.get(board.data)
+    return None if target is None else f"{100 * target:g} %"

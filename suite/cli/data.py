@@ -1,14 +1,18 @@
-"""`suite data prepare NAME`."""
+"""`suite data prepare NAME` and `suite data verify NAME`."""
 
 import json as json_format
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from suite.errors import SuiteError
+
+if TYPE_CHECKING:
+    from suite.datasets.locate import PreparedDataSet
 
 app = typer.Typer(no_args_is_help=True, help="Prepare data sets.")
 REFRESH_S = 0.5
@@ -21,33 +25,69 @@ def _group() -> None:
 
 @app.command()
 def prepare(
-    name: Annotated[str, typer.Argument(help="mnist, digits, …")],
-    source: Annotated[Path | None, typer.Option("--from", help="The folder that holds the data set's files, plain or as .gz.")] = None,
+    name: Annotated[str, typer.Argument(help="mnist, cifar10, gld23k, imagefolder, digits.")],
+    source: Annotated[Path | None, typer.Option("--from", help="The folder that holds its files, plain or as .gz, or its archive.")] = None,
     download: Annotated[bool, typer.Option("--download", help="Fetch the files from the network.")] = False,
+    synthetic: Annotated[bool, typer.Option("--synthetic", help="Generate data in the same layout, for machines that have none.")] = False,
+    samples: Annotated[int, typer.Option(help="How many training samples to generate; a fifth as many are for evaluation.")] = 10000,
+    seed: Annotated[int, typer.Option(help="Generated data come from it.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Put a data set in its place, verified by SHA-256."""
+    """Put a data set in its place, held against its checksums."""
+    from suite.datasets import prepare as preparing
+
+    if sum((source is not None, download, synthetic)) > 1:
+        raise SuiteError("--from takes files that are there, --download fetches them and --synthetic makes others; give one of the three.")
+    if synthetic:
+        prepared = preparing.generate(name, samples, max(samples // 5, 1), seed)
+    elif source is not None:
+        prepared = preparing.from_directory(name, source)
+    elif download:
+        prepared = _download(name)
+    else:
+        prepared = preparing.make(name)
+    _show(prepared, json)
+
+
+@app.command()
+def verify(
+    name: Annotated[str, typer.Argument(help="mnist, cifar10, gld23k, imagefolder, digits.")],
+    source: Annotated[Path | None, typer.Option("--from", help="The folder that holds it (default: where it was prepared).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Look at every byte of a data set, and decode every picture."""
+    from suite.datasets.decoding import decode_all
+    from suite.datasets.locate import find
+
+    prepared = find(name, source)
+    progress = _Progress()
+    decode_all(prepared.directory, lambda done, of: progress.count(f"decoding {name}", done, of))
+    _show(prepared, json)
+
+
+def _download(name: str) -> "PreparedDataSet":
     from suite.datasets import prepare as preparing
     from suite.datasets.definition import load_data_set
 
-    if source is not None and download:
-        raise SuiteError("--from takes files that are there and --download fetches them; give one of the two.")
-    if source is not None:
-        prepared = preparing.from_directory(name, source)
-    elif download:
-        definition = load_data_set(name)
-        size = sum(file.download_size_bytes or 0 for file in definition.files)
-        print(f"Downloading {definition.title}, {size / 1e6:.1f} MB, from {', '.join(definition.mirrors)} (the first that has it)", file=sys.stderr)
-        try:
-            prepared = preparing.from_network(name, _Progress())
-        except KeyboardInterrupt:
-            raise SuiteError(f"Interrupted; what has arrived is kept. To go on: suite data prepare {name} --download") from None
-    else:
-        prepared = preparing.make(name)
+    definition = load_data_set(name)
+    addresses = definition.archive.addresses if definition.archive else definition.mirrors
+    size = sum(file.download_size_bytes or file.size_bytes for file in definition.files)
+    print(f"Downloading {definition.title}, up to {size / 1e6:.1f} MB, from {', '.join(addresses)} (the first that has it)", file=sys.stderr)
+    try:
+        return preparing.from_network(name, _Progress())
+    except KeyboardInterrupt:
+        raise SuiteError(f"Interrupted; what has arrived is kept. To go on: suite data prepare {name} --download") from None
+
+
+def _show(prepared: "PreparedDataSet", json: bool) -> None:
+    found = prepared.contents
+    origin = "synthetic" if prepared.is_synthetic else "as published" if found.verified else "no checksum proves what it is"
     if json:
-        print(json_format.dumps({"name": name, "directory": str(prepared.directory), "files": [file.name for file in prepared.definition.files]}))
+        values = {"name": prepared.definition.name, "directory": str(prepared.directory), "synthetic": prepared.is_synthetic, **asdict(found)}
+        print(json_format.dumps(values))
     else:
         print(f"{prepared.definition.title}: {prepared.directory}")
+        print(f"{found.train_samples} training and {found.eval_samples} evaluation samples of {found.classes} classes; {origin}")
 
 
 class _Progress:
@@ -55,6 +95,14 @@ class _Progress:
 
     def __init__(self) -> None:
         self._address, self._began_s, self._shown_s, self._first = "", 0.0, 0.0, 0
+
+    def count(self, what: str, done: int, total: int) -> None:
+        """As for bytes, in pieces."""
+        now_s = time.monotonic()
+        if sys.stderr.isatty() and (now_s - self._shown_s >= REFRESH_S or done + 1 == total):
+            self._shown_s = now_s
+            end = "\n" if done + 1 == total else ""
+            print(f"\r\x1b[K{what}: {done + 1} of {total}", end=end, file=sys.stderr)
 
     def __call__(self, address: str, done: int, total: int | None) -> None:
         now_s = time.monotonic()

@@ -15,7 +15,19 @@ def workloads(json: bool = AS_JSON) -> None:
     """Workloads: model, data set and target."""
     from suite.workloads import load_workloads
 
-    rows = [(w.name, w.title, w.model, w.data, f"{w.target_accuracy:.1%}", w.epochs, w.batch_size, f"{w.parameters:,}") for w in load_workloads()]
+    rows = [
+        (
+            w.name,
+            w.title,
+            w.model,
+            w.data,
+            "none yet" if w.target_accuracy is None else f"{w.target_accuracy:.1%}",
+            w.epochs,
+            w.batch_size,
+            f"{w.parameters:,}",
+        )
+        for w in load_workloads()
+    ]
     _show(("name", "title", "model", "data", "target accuracy", "epochs", "batch size", "parameters"), rows, json)
 
 

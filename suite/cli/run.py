@@ -23,7 +23,9 @@ def run(
     device: Annotated[str, typer.Option(help="A device profile, or auto (`suite list devices`).")] = "auto",
     workload: Annotated[str | None, typer.Option(help="A workload; without it, every closed workload of the device.")] = None,
     framework: Annotated[str, typer.Option(help="`suite list frameworks` shows them.")] = "pytorch",
-    data: Annotated[str | None, typer.Option(help="A data set's name, or the folder that holds the workload's own.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="A data set's name, the folder that holds the workload's own, NAME=FOLDER for another one's, or synthetic.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Initial weights and order of samples come from it.")] = 1,
     epochs: Annotated[int | None, typer.Option(help="The most epochs, and the horizon of the learning-rate schedule.")] = None,
     steps: Annotated[int | None, typer.Option(help="Stop after so many mini-batches.")] = None,
@@ -31,6 +33,8 @@ def run(
     learning_rate: Annotated[float | None, typer.Option(help="The schedule's base.")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads of the framework (default: the workload's, else every usable core).")] = None,
     accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO,
+    workers: Annotated[int | None, typer.Option(help="Processes that make mini-batches (default: 4 beside a GPU, else 0: the training one).")] = None,
+    prefetch: Annotated[int | None, typer.Option(help="Mini-batches that each worker makes ahead (default: 2).")] = None,
     org: Annotated[str, typer.Option(help="Whose run it is.")] = "none",
     baseload: Annotated[float, typer.Option(min=0, help="Seconds that the idle machine's power is measured before the run, where it can be.")] = 10.0,
     output: Annotated[Path | None, typer.Option(help="The run directory (default: runs/<run id>).")] = None,
@@ -49,7 +53,9 @@ def run(
     profile = resolve_device(device).device
     names = (workload,) if workload is not None else profile.closed_workloads
     options = [
-        RunOptions(division, device, name, framework, data, seed, epochs, steps, batch_size, learning_rate, threads, accelerator, org)
+        RunOptions(
+            division, device, name, framework, data, seed, epochs, steps, batch_size, learning_rate, threads, accelerator, workers, prefetch, org
+        )
         for name in names
     ]
     requests = [_resolve(each, output if len(names) == 1 else output and output / each.workload) for each in options]

@@ -26,7 +26,9 @@ def unpack(path: Path, folder: Path, files: Sequence[DataFile]) -> None:
                 member = archive.getmember(file.name)
                 stream = archive.extractfile(member) if member.isfile() and member.size == file.size_bytes else None
                 if stream is None:
-                    raise SuiteError(f"{path} holds {file.name} with {member.size} bytes, expected a file of {file.size_bytes}; get the archive again.")
+                    raise SuiteError(
+                        f"{path} holds {file.name} with {member.size} bytes, expected a file of {file.size_bytes}; get the archive again."
+                    )
                 target = folder / file.name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with stream, target.open("wb") as out:

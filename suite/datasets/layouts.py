@@ -73,7 +73,9 @@ def _cifar10(definition: DataSetDefinition, directory: Path, digests: dict[str, 
         if checksums:
             labels = np.fromfile(path, np.uint8)[::CIFAR10_RECORD_BYTES]
             if len(set(labels.tolist())) != definition.classes or int(labels.max()) >= (definition.classes or 0):
-                raise SuiteError(f"{path} has labels {labels.min()} to {labels.max()} of {len(set(labels.tolist()))} classes, expected {definition.classes}")
+                raise SuiteError(
+                    f"{path} has labels {labels.min()} to {labels.max()} of {len(set(labels.tolist()))} classes, expected {definition.classes}"
+                )
         samples["data_batch" in file.name] += file.size_bytes // CIFAR10_RECORD_BYTES
     verified = bool(digests) and (not checksums or all(digests.get(file.name) == sha256(root / file.name) for file in definition.files))
     return Contents(definition.classes or 0, samples[True], samples[False], verified)
@@ -123,7 +125,8 @@ def _imagefolder(definition: DataSetDefinition, directory: Path, digests: dict[s
         raise SuiteError(f"{directory} needs two classes or more, each with pictures ({', '.join(PICTURES)}); empty: {sorted(set(empty))[:5]}")
     for split in splits:
         check_pictures([file for files in split.values() for file in files])
-    return Contents(len(training), *(sum(map(len, split.values())) for split in splits), False)
+    train_samples, eval_samples = (sum(map(len, split.values())) for split in splits)
+    return Contents(len(training), train_samples, eval_samples, False)
 
 
 LAYOUTS: dict[str, Callable[[DataSetDefinition, Path, dict[str, str], bool], Contents]] = {

@@ -124,7 +124,7 @@ def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) 
 
 
 def _from_tree(definition: DataSetDefinition, source: Path, home: Path | None) -> PreparedDataSet:
-    """Take over a tree as it is. Its tables name files, so the tree is looked at before anything is taken, and names that lead elsewhere are refused."""
+    """Take over a tree as it is, once it was looked at: its tables name files, and names that lead elsewhere are refused."""
     with _new_folder(definition.name, home) as folder:
         find(definition.name, source)
         for path in sorted(source.rglob("*")):

@@ -14,7 +14,6 @@ NOISE = 40.0
 PHOTOGRAPH = (320, 256)  # width, height
 
 
-
 def pictures(labels: "np.ndarray[Any, Any]", shape: tuple[int, int, int], seed: int, part: int) -> "np.ndarray[Any, np.dtype[np.uint8]]":
     """Pictures (samples, height, width, channels) uint8: the class's smooth pattern, moved by up to an eighth of the picture, and noise.
 

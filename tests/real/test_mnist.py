@@ -30,7 +30,7 @@ def test_a_closed_run_reaches_the_target_and_complies(framework: str, suite: Run
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_first_losses_agree_between_frameworks(seed: int, mnist: Path, tmp_path: Path) -> None:
     """Same initial weights, same mini-batches: the losses of 100 steps agree to 1e-3 relative."""
-    data = DataSet("mnist", str(from_directory("mnist", mnist, tmp_path / "home").directory), 10, 60000, 10000)
+    data = DataSet("mnist", str(from_directory("mnist", mnist, tmp_path / "home").directory), "idx", 10, 60000, 10000, True, False)
     losses = {name: train(name, tmp_path / name, data, seed=seed, steps=STEPS).losses for name in FRAMEWORKS}
     for name in FRAMEWORKS:
         assert len(losses[name]) == STEPS

@@ -41,7 +41,9 @@ def file(tmp_path: Path) -> Path:
 
 def request(file: Path, **changes: object) -> Request:
     """Ten samples below the file's folder, four at a time."""
-    made = make_request(file.parent, Scenario())._replace(data=DataSet("mnist", str(file.parent), 10, 10, 10), global_batch_size=4)
+    made = make_request(file.parent, Scenario())._replace(
+        data=DataSet("mnist", str(file.parent), "idx", 10, 10, 10, True, False), global_batch_size=4
+    )
     return made._replace(**changes)  # type: ignore[arg-type]
 
 

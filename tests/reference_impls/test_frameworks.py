@@ -23,7 +23,7 @@ def few(tmp_path: Path) -> DataSet:
             content = (source / f"train-{kind}-ubyte").read_bytes()
             count = SAMPLES.to_bytes(4, "big")
             (folder / f"{split}-{kind}-ubyte").write_bytes(content[:4] + count + content[8:header] + content[header : header + SAMPLES * size])
-    return DataSet("mnist", str(folder), 10, SAMPLES, SAMPLES)
+    return DataSet("mnist", str(folder), "idx", 10, SAMPLES, SAMPLES, True, False)
 
 
 def test_parameters_and_first_loss(framework: str, few: DataSet, tmp_path: Path) -> None:

@@ -14,6 +14,11 @@ def _data(case: RequestCase) -> Iterator[Complaint]:
     expected, found = case.workload.data, case.request.data.name
     if found != expected:
         yield Complaint(case.file, f"the data set {expected!r}", f"{found!r}", f"use --data {expected} {OPEN_INSTEAD}")
+    elif case.request.data.synthetic is not False:
+        yield Complaint(case.file, f"the published {expected!r}", "generated data", f"prepare {expected!r} without --synthetic {OPEN_INSTEAD}")
+    elif case.request.data.verified is not True:
+        fix = f"prepare {expected!r} from its published files {OPEN_INSTEAD}"
+        yield Complaint(case.file, f"{expected!r} as its checksums say", "files that no checksum was held against", fix)
 
 
 def _read(case: RequestCase) -> Iterator[Complaint]:
@@ -42,8 +47,9 @@ def _fixed_hyperparameters(case: RequestCase) -> Iterator[Complaint]:
     for name in ("name", "momentum", "weight_decay", "schedule"):
         yield from _equal(case, f"optimizer.{name}", getattr(defined, name), getattr(found, name), "use the workload's optimizer")
     yield from _equal(case, "initial_weights", case.workload.initial_weights, case.request.initial_weights, "draw the weights as the workload says")
-    wanted = {key: list(value) for key, value in asdict(case.workload.preprocessing).items()}
-    asked = {"mean": list(case.request.preprocessing.mean), "std": list(case.request.preprocessing.std)}
+    wanted = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(case.workload.preprocessing).items()}
+    settings = case.request.preprocessing
+    asked = {"mean": list(settings.mean), "std": list(settings.std), "augmentation": settings.augmentation}
     yield from _equal(case, "preprocessing", wanted, asked, "normalise as the workload says")
 
 
@@ -64,6 +70,14 @@ def _equal(case: RequestCase, name: str, expected: Any, found: Any, fix: str) ->
 def _other_data(bundle: EditableBundle) -> None:
     bundle.request["data"]["name"] = "digits"
     bundle.event("data_set")["value"] = "digits"
+
+
+def _generated_data(bundle: EditableBundle) -> None:
+    bundle.request["data"]["synthetic"] = True
+
+
+def _unknown_data(bundle: EditableBundle) -> None:
+    bundle.request["data"]["verified"] = False
 
 
 def _other_model(bundle: EditableBundle) -> None:
@@ -108,11 +122,15 @@ RULES = (
     ),
     Rule(
         id="closed-data",
-        sentence="A closed run trains on the workload's own data set.",
+        sentence="A closed run trains on the workload's own data set, as it was published.",
         rationale="Results on other data cannot be compared; synthetic data teach nothing about reaching a target.",
         divisions=CLOSED,
         judges_request=_data,
-        faults=(Fault("digits instead of MNIST", _other_data),),
+        faults=(
+            Fault("digits instead of MNIST", _other_data),
+            Fault("generated data", _generated_data),
+            Fault("data without a checksum", _unknown_data),
+        ),
     ),
     Rule(
         id="closed-model",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from suite.datasets import prepare
-from suite.datasets.definition import load_data_sets
+from suite.datasets.definition import DataSetDefinition, load_data_sets
 from suite.datasets.locate import find, place
 from suite.errors import SuiteError
 
@@ -22,8 +22,12 @@ def digits_files(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("definition", load_data_sets(), ids=lambda definition: definition.name)
-def test_a_definition_gives_four_files_with_their_sha256(definition: object) -> None:
-    assert [len(file.sha256) for file in definition.files] == [64] * 4  # type: ignore[attr-defined]
+def test_what_was_published_is_pinned_by_a_checksum(definition: DataSetDefinition) -> None:
+    by_content = [len(file.sha256) == 64 for file in definition.files if file.sha256]
+    by_archive = [len(definition.archive.md5) == 32] if definition.archive else []
+    by_table = [len(table.md5) == 32 for table in definition.tables]
+    pinned = [*by_content, *by_archive, *by_table]
+    assert all(pinned) and bool(pinned) == (definition.name != "imagefolder")
 
 
 def test_the_digits_are_the_same_bytes_everywhere(tmp_path: Path) -> None:
@@ -116,4 +120,4 @@ def test_a_disk_that_takes_no_more_is_one_sentence(digits_files: Path, tmp_path:
 
 @pytest.mark.real
 def test_real_mnist_is_what_the_definition_says(mnist: Path, tmp_path: Path) -> None:
-    assert prepare.from_directory("mnist", mnist, tmp_path).definition.train_samples == 60000
+    assert prepare.from_directory("mnist", mnist, tmp_path).contents.train_samples == 60000
