@@ -79,9 +79,9 @@ def reading_figures(readings: "pandas.DataFrame", window: Window | None) -> dict
 def resident_ratio(readings: "pandas.DataFrame", moment_ns: int, window_s: float = math.inf) -> float | None:
     """Share of the data set in memory at a moment: the nearest reading, if one was taken within two seconds of it.
 
-    At the end of a window of ``window_s`` it must be within a quarter of that, too: what was read later tells of the middle.
+    At an end of a window of ``window_s`` it must be within a twentieth of that, too: a fast disk is read before a later reading comes.
     """
-    near_s = min(NEAR_S, window_s / 4)
+    near_s = min(NEAR_S, window_s / 20)
     rows = readings[(readings["source"] == "page-cache") & (readings["channel"] == "resident")]
     distances_ns = (rows["t_ns"] - moment_ns).abs()
     if rows.empty or distances_ns.min() * NANO > near_s:

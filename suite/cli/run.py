@@ -52,9 +52,10 @@ def run(
 
     profile = resolve_device(device).device
     names = (workload,) if workload is not None else profile.closed_workloads
+    of_run = None if stall_analysis else epochs  # an analysis has epochs of its own; what it analyses is judged as it would be run
     options = [
         RunOptions(
-            division, device, name, framework, data, seed, epochs, steps, batch_size, learning_rate, threads, accelerator, workers, prefetch, org
+            division, device, name, framework, data, seed, of_run, steps, batch_size, learning_rate, threads, accelerator, workers, prefetch, org
         )
         for name in names
     ]

@@ -185,5 +185,5 @@ def _notes(runs: Mapping[Source, SourceRun]) -> tuple[str, ...]:
     if cold is not None and cold > 1 - WARM_RATIO:
         notes.append(f"the cold run's epochs began with {cold:.0%} of the data set still in memory: fetch_s is too small")
     if warm is None or cold is None:
-        notes.append("the page cache could not be looked at as the epochs began: whether the runs were warm and cold is not known")
+        notes.append("epochs too short to see the page cache as they began: how warm and cold the runs were is not known")
     return tuple(notes)

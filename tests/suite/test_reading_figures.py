@@ -71,8 +71,8 @@ def test_residency_at_a_moment_is_the_nearest_reading_and_unknown_when_it_is_far
     figures = reading_figures(readings, RUN)
     assert (figures["page_cache_start_ratio"].value, figures["page_cache_end_ratio"].value) == (0.0, 1.0)
     assert resident_ratio(readings, 20 * SECOND) is None
-    assert resident_ratio(readings, 13 * SECOND, window_s=8) == 0.4
-    assert resident_ratio(readings, 13 * SECOND, window_s=2) is None  # it tells of the middle of such an epoch, not of its end
+    assert resident_ratio(readings, 13 * SECOND, window_s=20) == 0.4
+    assert resident_ratio(readings, 13 * SECOND, window_s=8) is None  # it tells of the middle of such an epoch, not of its end
 
 
 def test_a_throttled_run_says_how_often_and_when() -> None:
