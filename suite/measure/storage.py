@@ -18,7 +18,8 @@ class Medium(str, enum.Enum):
     EMMC = "eMMC"
     NVME = "NVMe"
     SATA = "SATA"
-    USB = "USB"
+    USB_HDD = "USB HDD"
+    USB = "USB"  # flash, or a disk that does not say whether it turns
     VIRTUAL = "virtual disk"
     NETWORK = "network"
     MEMORY = "memory"
@@ -63,8 +64,23 @@ def _physical(disk: Path) -> Path:
 
 def _of_disk(disk: Path) -> Storage:
     rotational = integer(disk / "queue/rotational")
+    turns = _turns(disk)
     medium, evidence = _medium(disk)
-    return Storage(medium, disk.name, None if rotational is None else bool(rotational), evidence)
+    if medium is Medium.USB and turns:
+        medium, evidence = Medium.USB_HDD, f"{evidence} and says that it turns"
+    if turns is None and rotational is not None and not (rotational and medium is Medium.USB):
+        turns = bool(rotational)
+    return Storage(medium, disk.name, turns, evidence)
+
+
+def _turns(disk: Path) -> bool | None:
+    """What the disk itself says of its medium (SCSI block device characteristics, page B1h: 1 for one that does not turn, else
+    revolutions per minute); None where it says nothing. The kernel takes every USB disk that says nothing for a turning one."""
+    try:
+        rate = int.from_bytes((disk / "device/vpd_pgb1").read_bytes()[4:6], "big")
+    except OSError:
+        return None
+    return None if rate == 0 else rate > 1
 
 
 def _medium(disk: Path) -> tuple[Medium | None, str]:

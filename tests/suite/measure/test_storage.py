@@ -6,6 +6,9 @@ import pytest
 
 from suite.measure.storage import Medium, storage_of
 
+PAGE_B1 = "\x00\x31\x00\x3c"  # SCSI block device characteristics: rotation rate in the next two bytes
+TURNS_5400, TURNS_NOT, SAYS_NOTHING = PAGE_B1 + "\x15\x18", PAGE_B1 + "\x00\x01", PAGE_B1 + "\x00\x00"
+
 
 def on(number: str, disk: str, partition: str = "", file_system: str = "ext4", source: str = "/dev/x", **files: str) -> dict[str, str]:
     """A root file system on a disk below /sys/devices."""
@@ -22,7 +25,25 @@ MACHINES = {
     "SD card": (on("179:2", "mmc/block/mmcblk0", "/mmcblk0p2", device__type="SD\n", queue__rotational="0\n"), Medium.SD, "mmcblk0", False),
     "eMMC": (on("179:1", "mmc/block/mmcblk0", "/mmcblk0p1", device__type="MMC\n", queue__rotational="0\n"), Medium.EMMC, "mmcblk0", False),
     "NVMe": (on("259:1", "pci/nvme/nvme0/nvme0n1", "/nvme0n1p1", queue__rotational="0\n"), Medium.NVME, "nvme0n1", False),
-    "USB disk": (on("8:1", "pci/usb2/2-1/host0/block/sda", "/sda1", queue__rotational="1\n"), Medium.USB, "sda", True),
+    "USB HDD": (
+        on("8:1", "pci/usb2/2-1/host0/block/sda", "/sda1", queue__rotational="1\n", device__vpd_pgb1=TURNS_5400),
+        Medium.USB_HDD,
+        "sda",
+        True,
+    ),
+    "USB SSD": (
+        on("8:1", "pci/usb2/2-1/host0/block/sda", "/sda1", queue__rotational="1\n", device__vpd_pgb1=TURNS_NOT),
+        Medium.USB,
+        "sda",
+        False,
+    ),
+    "USB stick": (
+        on("8:1", "pci/usb2/2-1/host0/block/sda", "/sda1", queue__rotational="1\n", device__vpd_pgb1=SAYS_NOTHING),
+        Medium.USB,
+        "sda",
+        None,
+    ),
+    "USB disk, older kernel": (on("8:1", "pci/usb2/2-1/host0/block/sda", "/sda1", queue__rotational="1\n"), Medium.USB, "sda", None),
     "SATA SSD": (on("8:17", "pci/ata1/host1/block/sdb", "/sdb1", queue__rotational="0\n"), Medium.SATA, "sdb", False),
     "virtual machine": (on("254:0", "virtio/block/vda", queue__rotational="1\n"), Medium.VIRTUAL, "vda", True),
     "NFS root": ({"proc/self/mountinfo": "22 1 0:20 / / rw - nfs4 server:/root rw\n"}, Medium.NETWORK, None, None),
