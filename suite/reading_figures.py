@@ -52,6 +52,7 @@ GAUGES: Mapping[str, Gauge] = {
     "memory_controller_frequency_hz": Gauge("Hz", "mean", _of_memory_controller("frequency")),
     "temperature_max_degc": Gauge("degC", "max", (("temperature", "*"), ("nvml", "gpu*.temperature"))),
     "peak_rss_bytes": Gauge("B", "max", (("memory", "process_tree_rss"),)),
+    "peak_process_rss_bytes": Gauge("B", "max", (("memory", "largest_process_peak_rss"),)),
     "memory_used_max_bytes": Gauge("B", "max", (("memory", "used"),)),
     "swap_used_max_bytes": Gauge("B", "max", (("memory", "swap_used"),)),
 }

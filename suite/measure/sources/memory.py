@@ -14,7 +14,8 @@ PAGE_SIZE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 class MemoryMeter:
     """Channels, in bytes: ``available`` (free or reclaimable without swapping), ``used`` (total less available), ``swap_used``,
-    ``process_tree_rss`` and ``root_process_peak_rss`` (since its start, peaks between two readings included).
+    ``process_tree_rss`` and ``largest_process_peak_rss``: of the process (a rank, say) that has held most since its start, peaks
+    between two readings included.
 
     ``process_tree_rss`` adds up the processes' resident sets, and so counts a page that forked workers share once for each of
     the ``process_tree_size`` processes. The kernel's proportional figure would be exact, but reading it walks every page table
@@ -64,8 +65,8 @@ class MemoryMeter:
             Reading(t_ns, self.name, "process_tree_rss", sum(resident), "B"),
             Reading(t_ns, self.name, "process_tree_size", len(resident), "processes"),
         ]
-        peak = _sizes_bytes(self._root / "proc" / str(self._pid) / "status").get("VmHWM")  # a zombie has none
-        return readings if peak is None else [*readings, Reading(t_ns, self.name, "root_process_peak_rss", peak, "B")]
+        peaks = [size for pid in pids if (size := _sizes_bytes(self._root / "proc" / str(pid) / "status").get("VmHWM"))]  # a zombie has none
+        return [*readings, Reading(t_ns, self.name, "largest_process_peak_rss", max(peaks), "B")] if peaks else readings
 
 
 def _sizes_bytes(path: Path) -> dict[str, int]:
