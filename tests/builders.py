@@ -24,7 +24,8 @@ class Scenario:
     """A run to be made up. Defaults: LeNet-5 on MNIST, closed division, target reached in the third epoch.
 
     ``step_s`` is a step's time, which scatters by ``jitter`` from epoch to epoch, the same for the same seed. ``power_w`` is what
-    ``power_meter`` (shelly, um25c) reads once a second; None: there is none.
+    ``power_meter`` (shelly, um25c) reads once a second; None: there is none. ``throttled_s`` is for how long, from its middle on, the firmware
+    says that the run was throttled; None: nothing would say so.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -41,6 +42,7 @@ class Scenario:
     power_w: float | None = None
     power_meter: str = "shelly"
     jitter: float = 0.0
+    throttled_s: float | None = None
 
 
 def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
@@ -176,4 +178,7 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     rows = [(t_ns, "memory", "process_tree_rss", 2.0e8, "B") for t_ns in times] + [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
     if scenario.power_w is not None:
         rows += [(t_ns, scenario.power_meter, "power", scenario.power_w, "W") for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000)]
+    if scenario.throttled_s is not None:
+        middle_ns, held_ns = (first_ns + last_ns) // 2, scenario.throttled_s * 1e9
+        rows += [(t_ns, "throttling", "throttled", float(0 <= t_ns - middle_ns < held_ns), "active") for t_ns in range(first_ns, last_ns, 10**8)]
     return pandas.DataFrame(rows, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)
