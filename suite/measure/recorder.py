@@ -20,6 +20,7 @@ __all__ = ["MeterRecord", "Recorder"]
 
 OWN_NAME = "recorder"
 FAILURES_IN_A_ROW = 3
+REST_S = 10.0
 FLUSH_S = 1.0
 PATIENCE_S = 5.0
 
@@ -27,8 +28,9 @@ PATIENCE_S = 5.0
 class Recorder:
     """Reads meters from :meth:`start` to :meth:`stop` and appends what they read to ``file_name`` in ``directory``.
 
-    A meter is opened, read and closed by the recorder's thread only. One that raises three times in a row is closed. One
-    that blocks delays the others; the gaps show in every record. ``patience_s`` is how long :meth:`stop` waits for it.
+    A meter is opened, read and closed by the recorder's thread only. One that raises three times in a row rests for ten seconds before
+    it is asked again: a sensor may come back, and a dead one costs next to nothing. One that blocks delays the others; the gaps show
+    in every record. ``patience_s`` is how long :meth:`stop` waits for it.
     """
 
     def __init__(
@@ -108,12 +110,9 @@ class Recorder:
                 return
             if name == OWN_NAME:
                 self._flush()
-            else:
+            elif self._tracks[name].rests_until_ns <= due_ns:
                 self._read(self._tracks[name])
-            if name == OWN_NAME or self._tracks[name].is_open:
-                schedule.taken(name, clock.now_ns())
-            else:
-                schedule.drop(name)
+            schedule.taken(name, clock.now_ns())
 
     def _read_asked(self) -> None:
         while self._asked:
@@ -138,7 +137,7 @@ class Recorder:
             self._keep(readings)
             track.took(readings)
         if track.failures_in_a_row >= FAILURES_IN_A_ROW:
-            self._close(track)
+            track.rests_until_ns = self._clock.now_ns() + round(REST_S * NANO)
 
     def _close(self, track: Track) -> None:
         track.is_open = False

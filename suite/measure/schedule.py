@@ -26,7 +26,3 @@ class Schedule:
         period_ns = self._period_ns[name]
         turns = max((self._due_ns[name] - self._start_ns) // period_ns + 1, -(-(now_ns - self._start_ns) // period_ns))
         self._due_ns[name] = self._start_ns + turns * period_ns
-
-    def drop(self, name: str) -> None:
-        """The name is never due again."""
-        del self._due_ns[name]

@@ -42,6 +42,7 @@ class Track:
     readings: int = 0
     failures: int = 0
     failures_in_a_row: int = 0
+    rests_until_ns: int = 0
     last_error: str | None = None
     cost_s: float = 0.0
     leading_channel: str | None = None

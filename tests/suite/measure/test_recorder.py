@@ -79,18 +79,27 @@ def test_a_meter_that_blocks_delays_the_others_and_both_records_show_it(tmp_path
     assert other.moments_s == [0, 1, 9.5, *range(10, 21), 20.2]  # on the grid again at once, and nothing is caught up with
 
 
-def test_a_meter_that_keeps_failing_is_closed_after_three_failures_in_a_row(tmp_path: Path, clock: Any) -> None:
-    time = clock(10.5)
+def test_a_meter_that_keeps_failing_rests_for_ten_seconds_at_a_time(tmp_path: Path, clock: Any) -> None:
+    time = clock(30.5)
     dying = ScriptedMeter("dying", time, lambda turn: OSError("the sensor is gone") if turn > 2 else 5.0)
     other = ScriptedMeter("other", time)
     records = record(tmp_path, time, dying, other)
-    assert (records["dying"].readings, records["dying"].failures, dying.closed) == (2, 3, 1)
+    assert dying.moments_s == [0, 1, 2, 3, 4, 14, 24, 30.5]
+    assert (records["dying"].readings, records["dying"].failures, dying.closed) == (2, 6, 1)
     assert records["dying"].last_error == "OSError: the sensor is gone"
-    assert records["dying"].longest_gap_s == pytest.approx(9.5)  # from its last reading to the end
-    assert records["other"].readings == 12
+    assert records["dying"].longest_gap_s == pytest.approx(29.5)  # from its last reading to the end
+    assert records["other"].readings == 32
 
 
-def test_failures_that_are_not_in_a_row_close_nothing(tmp_path: Path, clock: Any) -> None:
+def test_a_sensor_that_comes_back_is_read_again_on_its_period(tmp_path: Path, clock: Any) -> None:
+    time = clock(20.5)
+    flaky = ScriptedMeter("flaky", time, lambda turn: OSError("bus error") if 3 <= turn <= 5 else 5.0)
+    record_ = record(tmp_path, time, flaky)["flaky"]
+    assert flaky.moments_s == [0, 1, 2, 3, 4, *range(14, 21), 20.5]
+    assert (record_.failures, record_.longest_gap_s) == (3, 13.0)
+
+
+def test_failures_that_are_not_in_a_row_need_no_rest(tmp_path: Path, clock: Any) -> None:
     time = clock(10.5)
     flaky = ScriptedMeter("flaky", time, lambda turn: 1.0 if turn % 3 == 0 else ValueError("noise"))
     record_ = record(tmp_path, time, flaky)["flaky"]

@@ -35,9 +35,3 @@ def test_a_turn_that_ends_exactly_on_the_next_one_does_not_lose_it() -> None:
     schedule = Schedule({"meter": 1.0}, start_ns=0)
     schedule.taken("meter", now_ns=1_000_000_000)
     assert schedule.next() == ("meter", 1_000_000_000)
-
-
-def test_a_dropped_name_is_never_due_again() -> None:
-    schedule = Schedule({"dead": 0.1, "alive": 1.0}, start_ns=0)
-    schedule.drop("dead")
-    assert {name for name, _ in turns(schedule, 10, {"alive": 0})} == {"alive"}
