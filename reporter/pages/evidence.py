@@ -17,7 +17,8 @@ from reporter.text import plain
 from suite.bundle import MANIFEST, Bundle
 from suite.log import Event, Log
 
-COPIED = ("run.json", "system.json", "summary.json", "log.txt", "steps.parquet", "readings.parquet", "counters.json", "output.txt", MANIFEST)
+JSON_FILES, TABLES = ("run.json", "system.json", "summary.json", "counters.json"), ("steps.parquet", "readings.parquet", "baseload.parquet")
+COPIED = (*JSON_FILES, *TABLES, "log.txt", "output.txt", MANIFEST)
 FIRST_LINES, LAST_LINES = 200, 100
 LONGEST_LINE = 600
 OF_EPOCHS = frozenset(

@@ -1,10 +1,11 @@
 """Whether a bundle's files are the ones that the run wrote."""
 
+import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from suite.bundle import MANIFEST, RUN, SUMMARY, SYSTEM
+from suite.bundle import COUNTERS, MANIFEST, RUN, SUMMARY, SYSTEM
 from suite.compliance.editing import EditableBundle
 from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
 from suite.digest import sha256
@@ -56,6 +57,14 @@ def _summary(case: BundleCase) -> Iterator[Complaint]:
     computed = derive(case.bundle).to_dict()
     for name, difference in _differences(computed, case.summary, ""):
         yield Complaint(SUMMARY, f"{name} as computed from the raw records: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
+
+
+def _counters(case: BundleCase) -> Iterator[Complaint]:
+    """Count every phase again from the meter's readings."""
+    from suite.counters import derive_counters
+
+    for name, difference in _differences(derive_counters(case.bundle), case.bundle.json(COUNTERS), ""):
+        yield Complaint(COUNTERS, f"{name} as computed from the readings: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
 
 
 def _differences(computed: Any, written: Any, where: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
@@ -143,6 +152,20 @@ def _better_figure(bundle: EditableBundle) -> None:
     bundle.summary["figures"]["time_to_epoch_s"]["value"] *= 0.9
 
 
+def _shorter_phase(bundle: EditableBundle) -> None:
+    _edit_counters(bundle, lambda phase: phase.update(stop_ns=phase["stop_ns"] - 1_000_000_000))
+
+
+def _made_up_event(bundle: EditableBundle) -> None:
+    _edit_counters(bundle, lambda phase: phase["events"]["instructions"].update(count=1e9, unit="events", reason=None))
+
+
+def _edit_counters(bundle: EditableBundle, edit: Callable[[dict[str, Any]], None]) -> None:
+    counters = json.loads((bundle.path / COUNTERS).read_text())
+    edit(counters["phases"]["run"])
+    (bundle.path / COUNTERS).write_text(json.dumps(counters))
+
+
 def _other_device(bundle: EditableBundle) -> None:
     bundle.system["device"] = "orin"
 
@@ -183,6 +206,13 @@ RULES = (
         rationale="A reader who distrusts a number can follow it down to the raw records.",
         judges_bundle=_summary,
         faults=(Fault("a better figure", _better_figure),),
+    ),
+    Rule(
+        id="counters-recompute",
+        sentence="Every count of every phase equals what the counters' readings give, to 1e-9 relative.",
+        rationale="Instructions, cycles and misses explain a result; an explanation has to be evidence, too.",
+        judges_bundle=_counters,
+        faults=(Fault("a shorter phase", _shorter_phase), Fault("an event made up", _made_up_event)),
     ),
     Rule(
         id="system-agrees",
