@@ -28,7 +28,7 @@ def run(request: Request, build: Callable[[Request], Built]) -> None:
     """Train as requested and write the log and the step records into ``request.output_directory``.
 
     ``build`` makes model and pipeline; it runs inside ``init_start``/``init_stop`` and must not touch the training data.
-    For the analysis of data stalls the pipeline is wrapped as the request says.
+    For the analysis of data stalls the pipeline is wrapped as the request says. An epoch that a step limit cuts short is not evaluated.
     """
     log = LogWriter(os.path.join(request.output_directory, contract.log_name(0)))
     steps = StepWriter(os.path.join(request.output_directory, contract.steps_name(0)))
@@ -80,7 +80,8 @@ def _train(request: Request, implementation: Implementation, pipeline: Pipeline,
         records = _epoch(request, implementation, pipeline, log, steps, epoch, done)
         done += len(records)
         last = epoch == request.epochs or done == request.steps
-        if last or epoch % request.eval_every_epochs == 0:
+        is_whole = sum(record.samples for record in records) == request.data.train_samples
+        if is_whole and (last or epoch % request.eval_every_epochs == 0):
             accuracy = _evaluate(request, implementation, pipeline, log, epoch)
             if request.target_accuracy is not None and accuracy >= request.target_accuracy:
                 return "success"

@@ -39,7 +39,7 @@ def prepare(
     if sum((source is not None, download, synthetic)) > 1:
         raise SuiteError("--from takes files that are there, --download fetches them and --synthetic makes others; give one of the three.")
     if synthetic:
-        prepared = preparing.generate(name, samples, max(samples // 5, 1), seed)
+        prepared = preparing.generate(name, samples, seed)
     elif source is not None:
         prepared = preparing.from_directory(name, source)
     elif download:

@@ -90,11 +90,16 @@ def _problem_of_gzip(definition: DataSetDefinition, path: Path, name: str) -> st
         return problem_with(plain, file)
 
 
-def generate(name: str, train_samples: int, eval_samples: int, seed: int, home: Path | None = None) -> PreparedDataSet:
-    """Write learnable data that nobody published, in the layout of ``name``; runs on them are marked and never comply with the closed division."""
+def generate(name: str, train_samples: int, seed: int, home: Path | None = None) -> PreparedDataSet:
+    """Write learnable data that nobody published, in the layout of ``name``: a fifth as many samples for evaluation as for training.
+
+    Runs on them are marked and never comply with the closed division.
+    """
     definition = load_data_set(name)
-    if min(train_samples, eval_samples) < (definition.classes or 2):
-        raise SuiteError(f"{name!r} has {definition.classes or 2} classes, so generate at least as many samples of each kind.")
+    classes = definition.classes or synthetic.FOLDERS
+    if train_samples < classes:
+        raise SuiteError(f"{name!r} has {classes} classes, so generate at least as many samples.")
+    eval_samples = max(train_samples // 5, classes)
     target = synthetic_place(name, home)
     with _new_folder(target.name, home) as folder:
         synthetic.WRITERS[definition.layout](folder, definition, train_samples, eval_samples, seed)

@@ -11,6 +11,8 @@ from suite.datasets.definition import DataSetDefinition
 from suite.datasets.digits import write_idx
 
 NOISE = 40.0
+FOLDERS = 10
+"""Classes of generated folders of pictures."""
 PHOTOGRAPH = (320, 256)  # width, height
 
 
@@ -70,9 +72,9 @@ def write_gld23k(folder: Path, definition: DataSetDefinition, train: int, evalua
 
 
 def write_folders(folder: Path, definition: DataSetDefinition, train: int, evaluation: int, seed: int) -> None:
-    """train/<class>/ and val/<class>/ of ten classes."""
+    """train/<class>/ and val/<class>/."""
     for part, (split, samples) in enumerate((("train", train), ("val", evaluation))):
-        for index, label in enumerate(labels_of(samples, 10, seed, part)):
+        for index, label in enumerate(labels_of(samples, FOLDERS, seed, part)):
             target = folder / split / f"class{label}"
             target.mkdir(parents=True, exist_ok=True)
             _save(target / f"{index:06d}.jpg", label, seed, part * 10**6 + index)

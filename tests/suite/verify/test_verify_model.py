@@ -1,0 +1,50 @@
+"""`suite verify-model` over every workload and framework, and over implementations with one mistake each."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from suite.paths import home
+from suite.workloads import load_workloads
+from tests.conftest import FRAMEWORKS, Run, environment_of
+
+pytestmark = pytest.mark.agreement
+
+MISTAKES = {
+    "other_momentum": "statistic",
+    "biased_variance": "statistic",
+    "other_epsilon": "logits",
+    "asymmetric_padding": "logits",
+    "momentum_of_keras": "parameter",
+    "decoupled_weight_decay": "parameter",
+}
+"""Each mistake and the quantity that must miss its tolerance."""
+
+
+@pytest.mark.parametrize("workload", [workload.name for workload in load_workloads()])
+def test_every_framework_computes_the_same(workload: str, suite: Run, tmp_path: Path) -> None:
+    for framework in FRAMEWORKS:
+        environment_of(framework)
+    answer = suite("verify-model", workload, "--json", "--output", tmp_path / "probe.json", SUITE_HOME=str(home()))
+    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
+    verdict = json.loads(answer.stdout)
+    assert {subject["name"] for subject in verdict["subjects"]} == set(FRAMEWORKS)
+    assert verdict == json.loads((tmp_path / "probe.json").read_text())
+    others = [subject for subject in verdict["subjects"] if subject["name"] != verdict["reference"]]
+    quantities = {(one["precision"], one["quantity"]) for subject in others for one in subject["differences"]}
+    assert {name for _, name in quantities} >= {"parameter count", "logits", "loss", "gradient", "losses", "statistic", "parameter"}
+    assert ("float32", "logits") in quantities
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_noticed_where_it_is_made(mistake: str, suite: Run) -> None:
+    interpreter = environment_of("pytorch").interpreter
+    command = ("verify-model", "resnet18", "--implementation", "tests.reference_impls.mistaken_probe", "--python", interpreter, "--json")
+    answer = suite(*command, SUITE_HOME=str(home()), MISTAKE=mistake)
+    assert answer.returncode == 1, answer.stderr
+    (subject,) = json.loads(answer.stdout)["subjects"]
+    missed = {one["quantity"] for one in subject["differences"] if not one["passed"]}
+    assert MISTAKES[mistake] in missed
+    if MISTAKES[mistake] != "logits":
+        assert "logits" not in missed
