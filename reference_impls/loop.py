@@ -80,7 +80,7 @@ def _train(request: Request, implementation: Implementation, pipeline: Pipeline,
         records = _epoch(request, implementation, pipeline, log, steps, epoch, done)
         done += len(records)
         last = epoch == request.epochs or done == request.steps
-        is_whole = sum(record.samples for record in records) == request.data.train_samples
+        is_whole = len(records) == _steps_per_epoch(request)
         if is_whole and (last or epoch % request.eval_every_epochs == 0):
             accuracy = _evaluate(request, implementation, pipeline, log, epoch)
             if request.target_accuracy is not None and accuracy >= request.target_accuracy:
@@ -111,7 +111,7 @@ def _steps(
     Returns the records and the time of the last step's end. Starting the pipeline (its workers, say) counts into the
     first fetch; finding it exhausted is after the last step and counts nowhere.
     """
-    horizon = request.epochs * math.ceil(request.data.train_samples / request.global_batch_size)
+    horizon = request.epochs * _steps_per_epoch(request)
     schedule, base = SCHEDULES[request.optimizer.schedule], request.optimizer.base_learning_rate
     to_device, step = implementation.to_device, implementation.step
     records = []  # type: List[StepRecord]
@@ -133,6 +133,10 @@ def _steps(
         start_ns = monotonic_ns()
         batch = next(batches, None)
     return records, stepped_ns
+
+
+def _steps_per_epoch(request: Request) -> int:
+    return int(math.ceil(request.data.train_samples / float(request.global_batch_size)))
 
 
 def _refuse_divergence(records: List[StepRecord]) -> None:

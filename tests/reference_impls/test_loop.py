@@ -100,6 +100,12 @@ def test_a_step_limit_is_kept_to_the_step(steps: int, clock: Clock, tmp_path: Pa
     assert len(train(tmp_path, clock, [0.5] * 5, steps=steps).learning_rates) == steps
 
 
+@pytest.mark.parametrize(("steps", "evaluated"), [(1, []), (3, [1]), (4, [1]), (6, [1, 2])])
+def test_an_epoch_that_the_step_limit_cuts_short_is_not_evaluated(steps: int, evaluated: list[int], clock: Clock, tmp_path: Path) -> None:
+    train(tmp_path, clock, [0.5] * 5, steps=steps)
+    assert [event.epoch for event in read_log(tmp_path / "log.txt").all("eval_accuracy")] == evaluated
+
+
 def test_the_learning_rate_falls_linearly_to_zero_over_all_epochs(clock: Clock, tmp_path: Path) -> None:
     scripted = train(tmp_path, clock, [0.5] * 5)
     base = request_for(tmp_path).optimizer.base_learning_rate
