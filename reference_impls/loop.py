@@ -136,7 +136,7 @@ def _steps(
 
 
 def _steps_per_epoch(request: Request) -> int:
-    return int(math.ceil(request.data.train_samples / float(request.global_batch_size)))
+    return math.ceil(request.data.train_samples / request.global_batch_size)
 
 
 def _refuse_divergence(records: List[StepRecord]) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from reference_impls.schedules import SCHEDULES
 from suite.datasets.definition import load_data_set
+from suite.datasets.prepare import generate
 from suite.devices import Device, identify, load_device, load_devices, resolve_device
 from suite.errors import SuiteError
 from suite.toml_reader import read_toml
@@ -123,7 +124,7 @@ def test_the_paper_s_figures_of_the_orin() -> None:
 
 
 def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], digits: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """The command of the README, on a machine whose device tree is an Orin's: one request per workload."""
     import json
@@ -132,9 +133,11 @@ def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
     from suite.cli.run import run
     from suite.config import Division
 
-    monkeypatch.setenv("SUITE_HOME", str(digits.parent.parent))
+    monkeypatch.setenv("SUITE_HOME", str(tmp_path))
+    for name in {load_workload(workload).data for workload in load_device("orin").closed_workloads}:
+        generate(name, 203, 1)
     monkeypatch.setattr(devices, "_compatible", lambda root: ("nvidia,p3701-0000",))
-    run(Division.OPEN, "orin", data="digits", dry_run=True)
+    run(Division.OPEN, "orin", data="synthetic", dry_run=True)
     requests = json.loads(capsys.readouterr().out)
     assert tuple(request["request"]["workload"] for request in requests) == load_device("orin").closed_workloads
     assert {request["request"]["platform"] for request in requests} == {"orin"}
