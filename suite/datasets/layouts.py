@@ -61,24 +61,33 @@ def _idx(definition: DataSetDefinition, directory: Path, digests: dict[str, str]
 
 
 def _cifar10(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:
-    import numpy as np
-
     root = directory if (directory / "cifar-10-batches-bin").is_dir() else directory.parent
-    samples = {True: 0, False: 0}
+    training = [file for file in definition.files if "data_batch" in file.name]
+    evaluation = [file for file in definition.files if file not in training]
     for file in definition.files:
-        path = root / file.name
-        problem = problem_with(path, file)
+        problem = problem_with(root / file.name, file)
         if problem is not None:
             raise SuiteError(problem)
-        if checksums:
-            labels = np.fromfile(path, np.uint8)[::CIFAR10_RECORD_BYTES]
-            if len(set(labels.tolist())) != definition.classes or int(labels.max()) >= (definition.classes or 0):
-                raise SuiteError(
-                    f"{path} has labels {labels.min()} to {labels.max()} of {len(set(labels.tolist()))} classes, expected {definition.classes}"
-                )
-        samples["data_batch" in file.name] += file.size_bytes // CIFAR10_RECORD_BYTES
+    if checksums:
+        for files in (training, evaluation):
+            _check_labels([root / file.name for file in files], definition.classes or 0)
     verified = bool(digests) and (not checksums or all(digests.get(file.name) == sha256(root / file.name) for file in definition.files))
-    return Contents(definition.classes or 0, samples[True], samples[False], verified)
+    counts = [sum(file.size_bytes for file in files) // CIFAR10_RECORD_BYTES for files in (training, evaluation)]
+    return Contents(definition.classes or 0, counts[0], counts[1], verified)
+
+
+def _check_labels(paths: Sequence[Path], classes: int) -> None:
+    """The first byte of every record is a class, and every class occurs."""
+    import numpy as np
+
+    found: set[int] = set()
+    for path in paths:
+        labels = set(np.fromfile(path, np.uint8)[::CIFAR10_RECORD_BYTES].tolist())
+        if max(labels, default=0) >= classes:
+            raise SuiteError(f"{path} has labels {min(labels)} to {max(labels)}, expected 0 to {classes - 1}")
+        found |= labels
+    if len(found) != classes:
+        raise SuiteError(f"{paths[0]} and the files beside it have samples of {len(found)} classes, expected {classes}")
 
 
 def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:

@@ -1,0 +1,151 @@
+"""Mini-batches: every sample once, in the seed's order, the same picture whoever fetches it and in whatever company."""
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference_impls.contract import ContractError, DataSet, Loading, Preprocessing, Request
+from reference_impls.data.cifar10 import crop_and_flip
+from reference_impls.data.photographs import middle, random_part
+from reference_impls.data.pipelines import READERS, open_pipeline
+from suite.datasets.definition import load_data_set
+from suite.datasets.synthetic import WRITERS
+from tests.builders import Scenario, make_request
+
+AUGMENTATIONS = {"idx": "none", "cifar10": "crop_flip", "gld23k": "resized_crop", "imagefolder": "resized_crop"}
+NAMES = {"idx": "mnist", "cifar10": "cifar10", "gld23k": "gld23k", "imagefolder": "imagefolder"}
+SHAPES = {"idx": (1, 28, 28), "cifar10": (3, 32, 32), "gld23k": (3, 224, 224), "imagefolder": (3, 224, 224)}
+TRAIN, EVAL = 20, 10
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A small generated data set by layout, made once."""
+    made: dict[str, Path] = {}
+
+    def make(layout: str) -> Path:
+        if layout not in made:
+            made[layout] = tmp_path_factory.mktemp(layout)
+            definition = dataclasses.replace(load_data_set(NAMES[layout]), classes=10)
+            WRITERS[layout](made[layout], definition, TRAIN, EVAL, 1)
+        return made[layout]
+
+    return make
+
+
+def request_for(folder: Path, layout: str, batch_size: int, seed: int = 1, augmentation: str | None = None) -> Request:
+    """A request for that data set."""
+    channels = SHAPES[layout][0]
+    preprocessing = Preprocessing([0.4] * channels, [0.2] * channels, augmentation or AUGMENTATIONS[layout])
+    data = DataSet(NAMES[layout], str(folder), layout, 10, TRAIN, EVAL, False, True)
+    return make_request(folder, Scenario())._replace(data=data, preprocessing=preprocessing, global_batch_size=batch_size, seed=seed)
+
+
+@pytest.mark.parametrize("layout", READERS)
+def test_shapes_types_and_sizes(layout: str, folders: Callable[[str], Path]) -> None:
+    batches = list(open_pipeline(request_for(folders(layout), layout, 8)).training(1))
+    assert [batch.images.shape for batch in batches] == [(size, *SHAPES[layout]) for size in (8, 8, 4)]
+    assert {(batch.images.dtype, batch.labels.dtype) for batch in batches} == {(np.dtype(np.float32), np.dtype(np.int64))}
+    evaluated = list(open_pipeline(request_for(folders(layout), layout, 8)).evaluation())
+    assert sum(len(batch.labels) for batch in evaluated) == EVAL
+
+
+@pytest.mark.parametrize("layout", READERS)
+def test_the_size_of_a_mini_batch_changes_no_picture(layout: str, folders: Callable[[str], Path]) -> None:
+    small, large = (list(open_pipeline(request_for(folders(layout), layout, size)).training(3)) for size in (3, 20))
+    assert np.array_equal(np.concatenate([batch.images for batch in small]), large[0].images)
+    assert np.array_equal(np.concatenate([batch.labels for batch in small]), large[0].labels)
+
+
+@pytest.mark.parametrize("layout", READERS)
+def test_channels_last_is_the_same_picture(layout: str, folders: Callable[[str], Path]) -> None:
+    request = request_for(folders(layout), layout, 20)
+    first, last = (next(iter(open_pipeline(request, channels_last=way).training(1))) for way in (False, True))
+    assert np.array_equal(first.images.transpose(0, 2, 3, 1), last.images)
+    assert last.images.flags["C_CONTIGUOUS"]
+
+
+@pytest.mark.parametrize("layout", [layout for layout, name in AUGMENTATIONS.items() if name != "none"])
+def test_every_epoch_and_every_seed_augments_anew(layout: str, folders: Callable[[str], Path]) -> None:
+    def pictures(seed: int, epoch: int) -> np.ndarray:
+        (batch,) = open_pipeline(request_for(folders(layout), layout, TRAIN, seed)).training(epoch)
+        return np.sort(batch.images.sum(axis=(1, 2, 3)))
+
+    assert not np.allclose(pictures(1, 1), pictures(1, 2))
+    assert not np.allclose(pictures(1, 1), pictures(2, 1))
+
+
+def test_pixels_are_normalised_as_the_request_says(folders: Callable[[str], Path]) -> None:
+    (batch,) = open_pipeline(request_for(folders("cifar10"), "cifar10", TRAIN, augmentation="none")).training(1)
+    records = np.concatenate([np.fromfile(path, np.uint8) for path in sorted(folders("cifar10").rglob("data_batch_*.bin"))]).reshape(TRAIN, 3073)
+    order = np.random.RandomState([1, 1]).permutation(TRAIN)
+    expected = (records[order, 1:].reshape(-1, 3, 32, 32) / 255 - 0.4) / 0.2
+    assert batch.images == pytest.approx(expected, abs=1e-5)
+    assert list(batch.labels) == list(records[order, 0])
+
+
+@given(st.integers(0, 8), st.integers(0, 8), st.booleans())
+def test_a_crop_is_a_window_of_the_padded_picture(top: int, left: int, mirrored: bool) -> None:
+    picture = np.random.RandomState(0).randint(1, 255, (1, 3, 32, 32)).astype(np.uint8)
+    draws = np.array([[(top + 0.5) / 9, (left + 0.5) / 9, 0.25 if mirrored else 0.75]])
+    padded = np.pad(picture[0], ((0, 0), (4, 4), (4, 4)))
+    window = padded[:, top : top + 32, left : left + 32]
+    assert np.array_equal(crop_and_flip(picture, draws)[0], window[:, :, ::-1] if mirrored else window)
+
+
+unit = st.floats(0, 1, exclude_max=True)
+
+
+@given(st.integers(1, 5000), st.integers(1, 5000), st.tuples(unit, unit, unit, unit, unit))
+def test_a_random_part_lies_in_the_picture(width: int, height: int, draw: tuple[float, ...]) -> None:
+    (left, top, right, bottom), _ = random_part(width, height, np.array(draw))
+    assert -1e-9 <= left < right <= width + 1e-6
+    assert -1e-9 <= top < bottom <= height + 1e-6
+
+
+@given(st.integers(1, 5000), st.integers(1, 5000))
+def test_the_middle_is_a_square_of_seven_eighths_of_the_short_side(width: int, height: int) -> None:
+    (left, top, right, bottom), mirrored = middle(width, height, None)
+    assert right - left == pytest.approx(bottom - top) == pytest.approx(min(width, height) * 0.875)
+    assert (left + right, top + bottom) == pytest.approx((width, height))
+    assert not mirrored
+
+
+def test_a_picture_that_cannot_be_decoded_is_named(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(folders("imagefolder"), tmp_path / "data"))
+    victim = next(iter(sorted((folder / "train").rglob("*.jpg"))))
+    victim.write_bytes(victim.read_bytes()[:300])
+    with pytest.raises(ContractError, match=victim.name):
+        list(open_pipeline(request_for(folder, "imagefolder", TRAIN)).training(1))
+
+
+def test_another_number_of_samples_than_the_request_says_is_refused(folders: Callable[[str], Path]) -> None:
+    request = request_for(folders("cifar10"), "cifar10", 4)
+    with pytest.raises(ContractError, match="expected 21 samples, found 20"):
+        list(open_pipeline(request._replace(data=request.data._replace(train_samples=21))).training(1))
+
+
+def test_an_unknown_layout_is_refused(folders: Callable[[str], Path]) -> None:
+    request = request_for(folders("cifar10"), "cifar10", 4)
+    with pytest.raises(ContractError, match="no reader for the layout 'zip'"):
+        open_pipeline(request._replace(data=request.data._replace(layout="zip")))
+
+
+def test_workers_are_the_frameworks_to_start(folders: Callable[[str], Path]) -> None:
+    """The pipeline gives its mini-batches to whoever fetches them when workers are asked for, and to nobody else."""
+    asked = []
+
+    def fetch(batches: object, loading: Loading) -> "list[object]":
+        asked.append(loading)
+        return []
+
+    request = request_for(folders("cifar10"), "cifar10", 4)
+    assert len(list(open_pipeline(request, fetch=fetch).training(1))) == 5
+    assert list(open_pipeline(request._replace(loading=Loading(3, 2)), fetch=fetch).training(1)) == []
+    assert asked == [Loading(3, 2)]

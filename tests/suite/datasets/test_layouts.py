@@ -1,0 +1,246 @@
+"""What is wrong with a data set is found before a run, with the file named."""
+
+import csv
+import shutil
+import tarfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suite.datasets import archives, prepare
+from suite.datasets.decoding import decode_all
+from suite.datasets.definition import load_data_set
+from suite.datasets.layouts import inspect
+from suite.datasets.locate import find
+from suite.datasets.synthetic import WRITERS
+from suite.errors import SuiteError
+
+SAMPLES = {"cifar10": 50, "gld23k": 203, "imagefolder": 20}
+
+
+@pytest.fixture(scope="session")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A generated data set by name, made once."""
+    made: dict[str, Path] = {}
+
+    def make(name: str) -> Path:
+        if name not in made:
+            made[name] = prepare.generate(name, SAMPLES[name], 1, tmp_path_factory.mktemp(name)).directory
+        return made[name]
+
+    return make
+
+
+@pytest.fixture
+def copy(generated: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """A copy of a generated data set, to be spoiled."""
+    return lambda name: Path(shutil.copytree(generated(name), tmp_path / name))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_generated_data_set_is_whole_and_known_as_generated(name: str, generated: Callable[[str], Path]) -> None:
+    found = find(name, generated(name))
+    assert found.is_synthetic
+    assert not found.contents.verified
+    assert found.contents.train_samples == SAMPLES[name]
+    assert found.contents.classes == (load_data_set(name).classes or 10)
+    assert decode_all(generated(name), lambda done, of: None) == (
+        0 if name == "cifar10" else found.contents.train_samples + found.contents.eval_samples
+    )
+
+
+def test_generating_again_gives_the_same_bytes(generated: Callable[[str], Path], tmp_path: Path) -> None:
+    again = prepare.generate("imagefolder", SAMPLES["imagefolder"], 1, tmp_path).directory
+    for path in sorted(generated("imagefolder").rglob("*.jpg")):
+        assert (again / path.relative_to(generated("imagefolder"))).read_bytes() == path.read_bytes()
+
+
+def edit_table(path: Path, change: Callable[[dict[str, str]], None], row: int = 3) -> None:
+    """Change a row of a table."""
+    with path.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    change(rows[row])
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+TABLE = "mini_gld_train_split.csv"
+
+
+def cut_batch(folder: Path) -> None:
+    path = folder / "cifar-10-batches-bin/data_batch_3.bin"
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def wrong_label(folder: Path) -> None:
+    path = folder / "cifar-10-batches-bin/data_batch_2.bin"
+    path.write_bytes(b"\x0b" + path.read_bytes()[1:])
+
+
+def no_test_batch(folder: Path) -> None:
+    (folder / "cifar-10-batches-bin/test_batch.bin").unlink()
+
+
+def missing_image(folder: Path) -> None:
+    (folder / "images/train000007.jpg").unlink()
+
+
+def cut_image(folder: Path) -> None:
+    path = folder / "images/test000002.jpg"
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def no_image(folder: Path) -> None:
+    (folder / "images/train000001.jpg").write_text("<html>404</html>")
+
+
+def hostile_name(folder: Path) -> None:
+    edit_table(folder / TABLE, lambda row: row.update(image_id="../../etc/passwd"))
+
+
+def class_too_high(folder: Path) -> None:
+    edit_table(folder / TABLE, lambda row: row.update({"class": "203"}))
+
+
+def no_class(folder: Path) -> None:
+    edit_table(folder / TABLE, lambda row: row.update({"class": "-1"}))
+
+
+def no_column(folder: Path) -> None:
+    path = folder / TABLE
+    path.write_text(path.read_text().replace("image_id", "picture", 1))
+
+
+def empty_table(folder: Path) -> None:
+    (folder / TABLE).write_text("user_id,image_id,class\n")
+
+
+def binary_table(folder: Path) -> None:
+    (folder / TABLE).write_bytes(b"user_id,image_id,class\n\xff\xfe\n")
+
+
+def one_class_less(folder: Path) -> None:
+    shutil.rmtree(folder / "val/class3")
+
+
+def empty_class(folder: Path) -> None:
+    for path in (folder / "train/class4").iterdir():
+        path.unlink()
+
+
+def no_training(folder: Path) -> None:
+    (folder / "train").rename(folder / "training")
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "words"),
+    [
+        ("cifar10", wrong_label, r"data_batch_2.bin has labels 1 to 11"),
+        ("cifar10", no_test_batch, r"test_batch.bin is missing"),
+        ("gld23k", missing_image, r"train000007.jpg cannot be read \(mini_gld_train_split.csv names it\)"),
+        ("gld23k", cut_image, r"test000002.jpg is damaged"),
+        ("gld23k", no_image, r"train000001.jpg is damaged"),
+        ("gld23k", hostile_name, r"mini_gld_train_split.csv:5 names the picture '../../etc/passwd', which is no plain name"),
+        ("gld23k", class_too_high, r"mini_gld_train_split.csv:5 has the class '203', expected a number from 0 to 202"),
+        ("gld23k", no_class, r"mini_gld_train_split.csv:5 has the class '-1'"),
+        ("gld23k", no_column, r"mini_gld_train_split.csv:2 names the picture ''"),
+        ("gld23k", empty_table, r"mini_gld_train_split.csv names no picture"),
+        ("gld23k", binary_table, r"mini_gld_train_split.csv cannot be read"),
+        ("imagefolder", one_class_less, r"classes of training and evaluation differ: \['class3'\]"),
+        ("imagefolder", empty_class, r"empty: \['class4'\]"),
+        ("imagefolder", no_training, r"holds no folder train"),
+    ],
+)
+def test_what_is_wrong_is_named(name: str, spoil: Callable[[Path], None], words: str, copy: Callable[[str], Path]) -> None:
+    folder = copy(name)
+    spoil(folder)
+    (folder / "prepared.json").unlink()
+    definition = load_data_set(name)
+    sizes = [path.stat().st_size for path in sorted((folder / "cifar-10-batches-bin").glob("*.bin"))]
+    files = tuple(replace(file, size_bytes=size) for file, size in zip(definition.files, [*sizes, 0, 0, 0, 0, 0, 0], strict=False))
+    with pytest.raises(SuiteError, match=words):
+        inspect(replace(definition, files=files), folder, {}, True)
+
+
+def test_a_truncated_batch_file_is_named_with_both_sizes(copy: Callable[[str], Path]) -> None:
+    folder = copy("cifar10")
+    cut_batch(folder)
+    (folder / "prepared.json").unlink()
+    with pytest.raises(SuiteError, match=r"data_batch_1.bin has \d+ bytes, expected 30730000"):
+        find("cifar10", folder)
+
+
+def test_damage_in_the_middle_of_a_picture_is_found_by_decoding(copy: Callable[[str], Path]) -> None:
+    folder = copy("imagefolder")
+    path = next((folder / "train/class1").iterdir())
+    content = path.read_bytes()
+    path.write_bytes(content[:200] + b"\xff\xd9" * 100 + content[400:])
+    find("imagefolder", folder, verify=False)
+    with pytest.raises(SuiteError, match=path.name):
+        decode_all(folder, lambda done, of: None)
+
+
+def test_a_tree_with_a_link_is_not_taken_over(copy: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = copy("imagefolder")
+    (folder / "train/class1/more.jpg").symlink_to(next((folder / "train/class2").iterdir()))
+    with pytest.raises(SuiteError, match="is a link"):
+        prepare.from_directory("imagefolder", folder, tmp_path / "home")
+
+
+def test_a_tree_is_taken_over_whole(copy: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = copy("gld23k")
+    (folder / "prepared.json").unlink()
+    taken = prepare.from_directory("gld23k", folder, tmp_path / "home")
+    assert (taken.contents.train_samples, taken.contents.eval_samples, taken.is_synthetic) == (203, 203, False)
+    assert not taken.contents.verified  # its tables are not the published ones
+
+
+def pack(folder: Path, target: Path) -> None:
+    """A tar archive of the folder."""
+    with tarfile.open(target, "w:gz") as archive:
+        archive.add(folder / "cifar-10-batches-bin", "cifar-10-batches-bin")
+
+
+@pytest.fixture
+def definition(copy: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an archive that is, for this test, the published one."""
+    folder = copy("cifar10")
+    source = tmp_path / "download"
+    source.mkdir()
+    pack(folder, source / "cifar-10-binary.tar.gz")
+    published = load_data_set("cifar10")
+    assert published.archive is not None
+    md5 = (archives.problem_with(source / "cifar-10-binary.tar.gz", published.archive) or "").split("MD5 ")[1][:32]
+    files = tuple(replace(file, size_bytes=(folder / file.name).stat().st_size) for file in published.files)
+    small = replace(published, archive=replace(published.archive, md5=md5), files=files)
+    for module in ("suite.datasets.prepare", "suite.datasets.locate"):
+        monkeypatch.setattr(f"{module}.load_data_set", lambda name: small)
+    return source
+
+
+def test_what_came_out_of_the_published_archive_is_verified_until_it_changes(definition: Path, tmp_path: Path) -> None:
+    taken = prepare.from_directory("cifar10", definition, tmp_path / "home")
+    assert taken.contents.verified
+    path = taken.directory / "cifar-10-batches-bin/test_batch.bin"
+    content = bytearray(path.read_bytes())
+    content[5] ^= 1
+    path.write_bytes(content)
+    assert not find("cifar10", home=tmp_path / "home").contents.verified
+
+
+def test_another_archive_is_refused(definition: Path, tmp_path: Path) -> None:
+    with (definition / "cifar-10-binary.tar.gz").open("ab") as stream:
+        stream.write(b"\0")
+    with pytest.raises(SuiteError, match="has MD5"):
+        prepare.from_directory("cifar10", definition, tmp_path / "home")
+    assert not (tmp_path / "home/data/cifar10").exists()
+
+
+def test_every_layout_can_be_generated() -> None:
+    from suite.datasets.layouts import LAYOUTS
+
+    assert LAYOUTS.keys() == WRITERS.keys()
