@@ -1,14 +1,15 @@
 """What the meters add to an epoch, and what each of them costs: one training, with and without all meters in turns.
 
-usage: python benchmarks/meter_cost.py [--framework pytorch] [--data mnist] [--batch-size 256] [--pairs 20] [--block-s 13]
+usage: python benchmarks/meter_cost.py [--framework pytorch] [--data mnist] [--batch-size 64] [--pairs 80] [--block-s 2.5]
 
-One implementation trains on and on, alone. Beside it, in blocks of some seconds, a recorder reads every meter at its default period, as
-`suite run` does, or does not; nothing else of the harness runs. Two neighbouring blocks, one of each, make a pair that sees the same
-machine; which comes first alternates. Of each pair: the ratio of the shortest epochs that lie wholly in its blocks, which are those that
-other programs disturbed least; an epoch must be longer than the meters' periods, or the shortest would be one without a reading. Printed
-are the median of the ratios with the 95 % interval that their order gives it, and their range; the CPU time of all meters together as a
-share of one core; then a table of each meter's own cost in Markdown, from the recorders' own records. A block holds the opening of the
-meters too, which a run pays once. Asked of them: under 1 % of an epoch, under 3 % of a core.
+One implementation trains on and on, alone and without evaluating. Beside it, in blocks of some seconds, a recorder reads every meter at
+its default period, as `suite run` does, or does not; nothing else of the harness runs. Two neighbouring blocks, one of each, make a pair
+that sees the same machine; which comes first alternates. Of each pair, per step of the training: the ratio of the times, and the ratio of
+the CPU times, which other programs on the machine disturb less. A step's CPU time holds what the meters take from it through caches and
+memory; what they take by needing its core is their own CPU time, at most. Printed are the medians of the ratios with the 95 % interval that
+their order gives them; the CPU time of all meters together as a share of one core; then a table of each meter's own cost in Markdown,
+from the recorders' own records. A block holds the opening of the meters too, which a run pays once.
+Asked of them: under 1 % of an epoch, under 3 % of a core.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from harness_cost import SUITE
 
 from reference_impls import contract
@@ -41,10 +43,11 @@ POLL_S = 0.2
 
 @dataclass(frozen=True)
 class Block:
-    """Some seconds with meters, whose records it holds, or without."""
+    """Some seconds with meters, whose records it holds, or without; ``cpu_ns`` is what the implementation's threads used in it."""
 
     start_ns: int
     stop_ns: int
+    cpu_ns: int
     records: tuple[MeterRecord, ...]
 
 
@@ -54,11 +57,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         with start(arguments, run) as process:
-            wait_for_epochs(process, run)
+            wait_for_epochs(process, run, WARM_UP_EPOCHS)
             pairs = [pair(process, run, arguments.block_s, number) for number in range(arguments.pairs)]
+            wait_for_epochs(process, run, 1)  # the last block's steps are written at an epoch's end
             end(process)
-        ratios = [ratio for each in pairs if (ratio := compare(run, *each)) is not None]
-    report(ratios, [with_meters for _, with_meters in pairs])
+        starts_ns = np.sort(Bundle(run).steps()["start_ns"].to_numpy())
+    print(f"{len(starts_ns)} steps, {len(pairs)} pairs of blocks of {arguments.block_s:g} s")
+    for name, per_step in (("time", seconds), ("CPU time", lambda each: each.cpu_ns * 1e-9)):
+        ratios = [per_step(metered) / steps(starts_ns, metered) / per_step(alone) * steps(starts_ns, alone) for alone, metered in pairs]
+        low, high = median_interval(ratios)
+        print(f"{name} of a step, with meters / without: median {statistics.median(ratios):.4f}, 95 % interval {low:.4f} to {high:.4f}")
+    report([metered for _, metered in pairs])
 
 
 def parse() -> argparse.Namespace:
@@ -66,9 +75,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--framework", default="pytorch")
     parser.add_argument("--data", default="mnist")
-    parser.add_argument("--batch-size", type=int, default=256)
-    parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--block-s", type=float, default=13.0)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--pairs", type=int, default=80)
+    parser.add_argument("--block-s", type=float, default=2.5)
     return parser.parse_args()
 
 
@@ -81,20 +90,25 @@ def start(arguments: argparse.Namespace, folder: Path) -> "subprocess.Popen[byte
     options = ["run", "--division", "open", "--workload", "lenet", *words]
     shown = subprocess.run([SUITE, *options, "--dry-run"], capture_output=True, text=True, check=True, cwd=repository_root())
     folder.mkdir()
-    request = {**json.loads(shown.stdout)[0]["request"], "target_accuracy": None}
+    request = {**json.loads(shown.stdout)[0]["request"], "target_accuracy": None, "eval_every_epochs": ENDLESS_EPOCHS}
     (folder / contract.REQUEST_NAME).write_text(json.dumps(request))
     command = [str(find(framework).interpreter), "-m", framework.module, "--request", str(folder / contract.REQUEST_NAME)]
     quiet = subprocess.DEVNULL
     return subprocess.Popen(command, cwd=repository_root(), env=surroundings(1), stdout=quiet, stderr=quiet, start_new_session=True)
 
 
-def wait_for_epochs(process: "subprocess.Popen[bytes]", folder: Path) -> None:
-    """Until the first epochs are over; they start more slowly than all others."""
+def wait_for_epochs(process: "subprocess.Popen[bytes]", folder: Path, epochs: int) -> None:
+    """Until so many more epochs are over."""
     log = folder / contract.log_name(0)
-    while not log.exists() or log.read_text().count('"epoch_stop"') < WARM_UP_EPOCHS:
+    wanted = _epochs(log) + epochs
+    while _epochs(log) < wanted:
         if process.poll() is not None:
             raise SystemExit(f"the implementation ended with {process.returncode}; run `{' '.join(map(str, process.args))}` to see why")
         time.sleep(POLL_S)
+
+
+def _epochs(log: Path) -> int:
+    return log.read_text().count('"epoch_stop"') if log.exists() else 0
 
 
 def pair(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, number: int) -> tuple[Block, Block]:
@@ -108,35 +122,28 @@ def block(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, mete
     """Some seconds of training."""
     data = json.loads((folder / contract.REQUEST_NAME).read_text())["data"]["directory"]
     recorder = Recorder(open_meters() if metered else (), folder)
-    start_ns = time.monotonic_ns()
+    start_ns, used_ns = time.monotonic_ns(), cpu_ns(process.pid)
     if metered:
         recorder.start(Subject(process.pid, Path(data)))
     time.sleep(block_s)
-    stop_ns = time.monotonic_ns()
-    return Block(start_ns, stop_ns, recorder.stop())
+    stop_ns, used_ns = time.monotonic_ns(), cpu_ns(process.pid) - used_ns
+    return Block(start_ns, stop_ns, used_ns, recorder.stop())
 
 
-def compare(folder: Path, without: Block, metered: Block) -> float | None:
-    """The ratio of the blocks' shortest epochs; None where a block was too short for one."""
-    bundle = Bundle(folder)
-    starts_ns = bundle.steps().groupby("epoch")["start_ns"].min()
-    stops_ns = {event.epoch: event.mono_ns for event in bundle.log().all("epoch_stop")}
-    epochs = [(int(start_ns), stops_ns[int(epoch)]) for epoch, start_ns in starts_ns.items() if stops_ns.get(int(epoch)) is not None]
-    shortest_s = []
-    for each in (without, metered):
-        times_s = [(stop - start) * 1e-9 for start, stop in epochs if stop is not None and each.start_ns <= start and stop <= each.stop_ns]
-        if not times_s:
-            return None
-        shortest_s.append(min(times_s))
-    return shortest_s[1] / shortest_s[0]
+def cpu_ns(pid: int) -> int:
+    """What the process's threads have used, to the nanosecond (proc(5), schedstat)."""
+    return sum(int(path.read_text().split()[0]) for path in Path("/proc", str(pid), "task").glob("*/schedstat"))
 
 
-def report(ratios: Sequence[float], metered: Sequence[Block]) -> None:
-    """Print what was asked, with its spread, then the table."""
-    low, high = median_interval(ratios)
+def steps(starts_ns: "np.ndarray", each: Block) -> float:
+    """How many steps a block held, the parts at its ends counted as parts."""
+    first, last = np.interp([each.start_ns, each.stop_ns], starts_ns, np.arange(len(starts_ns)))
+    return float(last - first)
+
+
+def report(metered: Sequence[Block]) -> None:
+    """Print what the meters themselves used."""
     shares = [each.records[-1].cost_s / seconds(each) for each in metered]  # the recorder's own record: its whole thread
-    print(f"epoch with meters / without: median {statistics.median(ratios):.4f}, 95 % interval {low:.4f} to {high:.4f}, ", end="")
-    print(f"range {min(ratios):.4f} to {max(ratios):.4f}, {len(ratios)} pairs")
     print(f"all meters: {statistics.median(shares):.3%} of one core, range {min(shares):.3%} to {max(shares):.3%}\n")
     print("\n".join(table(metered)))
 
