@@ -115,7 +115,8 @@ def _decode(path: str, part_of, draw) -> np.ndarray:
             full_width = picture.width
             picture.draft("RGB", (int(picture.width / shrunk), int(picture.height / shrunk)))
             scale = picture.width / full_width
-            square = picture.convert("RGB").resize((SIDE, SIDE), Image.BILINEAR, box=[edge * scale for edge in part])
+            coloured = picture if picture.mode == "RGB" else picture.convert("RGB")  # which copies in any case
+            square = coloured.resize((SIDE, SIDE), Image.BILINEAR, box=[edge * scale for edge in part])
     except (OSError, ValueError, SyntaxError) as error:
         raise ContractError("{}: the picture cannot be decoded: {}.".format(path, error)) from error
     pixels = np.asarray(square)

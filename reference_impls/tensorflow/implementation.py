@@ -62,8 +62,9 @@ class TensorFlowImplementation(Implementation):
         self._optimizer.build(model.trainable_variables)
         images = tf.TensorSpec((None, *model.input_shape[1:]), model.dtype)
         labels = tf.TensorSpec((None,), tf.int64)
-        self._train = tf.function(self._train_step, input_signature=[images, labels, tf.TensorSpec((), model.dtype)])
-        self._correct = tf.function(self._count_correct, input_signature=[images, labels])
+        # Concrete functions: nothing is left to be looked up, or traced, when a step is timed.
+        self._train = tf.function(self._train_step).get_concrete_function(images, labels, tf.TensorSpec((), model.dtype))
+        self._correct = tf.function(self._count_correct).get_concrete_function(images, labels)
 
     def to_device(self, batch: Batch) -> DeviceBatch:
         """Tensors on the device."""
