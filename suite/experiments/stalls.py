@@ -20,7 +20,8 @@ from suite.figures import Figure, unknown
 
 RECORD = "stalls.json"
 DEFAULT_EPOCHS = 4  # the first is kept apart, three make a mean with its spread
-WARM_RATIO = 0.99
+WARM_RATIO = 0.99  # of the data set in memory as an epoch begins
+COLD_RATIO = 0.2  # what a look right after an epoch's first fetches may find
 
 
 class Source(str, enum.Enum):
@@ -182,7 +183,7 @@ def _notes(runs: Mapping[Source, SourceRun]) -> tuple[str, ...]:
     notes = []
     if warm is not None and warm < WARM_RATIO:
         notes.append(f"the warm run's epochs began with {warm:.0%} of the data set in memory: it does not fit, so preprocessing_s holds reading too")
-    if cold is not None and cold > 1 - WARM_RATIO:
+    if cold is not None and cold > COLD_RATIO:
         notes.append(f"the cold run's epochs began with {cold:.0%} of the data set still in memory: fetch_s is too small")
     if warm is None or cold is None:
         notes.append("epochs too short to see the page cache as they began: how warm and cold the runs were is not known")
