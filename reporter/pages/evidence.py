@@ -14,7 +14,7 @@ from reporter.figures.chart import digits, entries_of
 from reporter.frames import IDENTITY, Frames, known
 from reporter.pages.shared import Contents, Page, place_charts, records
 from reporter.text import plain
-from suite.bundle import MANIFEST, Bundle
+from suite.bundle import MANIFEST, SUMMARY, Bundle
 from suite.log import Event, Log
 
 JSON_FILES, TABLES = ("run.json", "system.json", "summary.json", "counters.json"), ("steps.parquet", "readings.parquet", "baseload.parquet")
@@ -62,6 +62,7 @@ def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[
         charts=place_charts("run", run_frames(contents.frames, run), contents, "../../", str(run["run_id"])),
         lines=list(_lines(bundle, pointed_at)),
         window=_window(log),
+        disturbances=list(disturbances(bundle.json(SUMMARY))),
     )
     yield Page(f"runs/{run['run_id']}/index.html", page)
 
@@ -114,6 +115,24 @@ def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
     if figure["source"].startswith("readings"):
         return _numbered([log.first("run_start"), log.first("run_stop")])
     return []
+
+
+def disturbances(summary: Mapping[str, Any]) -> Iterator[str]:
+    """What held a run back or moved its wall clock, and when, a sentence each; what a bundle says in another shape is passed over."""
+    found = summary.get("disturbances")
+    lists = found if isinstance(found, Mapping) else {}
+    for event in _mappings(lists.get("throttling")):
+        if _number(event.get("start_s")) and _number(event.get("count")):
+            held = f", for {digits(event['held_s'], 3)} s" if _number(event.get("held_s")) else f", {event['count']:g} times"
+            yield f"{plain(event.get('channel'), 60)}: {digits(event['start_s'], 4)} s after run_start{held}"
+    for step in _mappings(lists.get("clock_steps")):
+        if _number(step.get("at_s")) and _number(step.get("step_s")):
+            moved = f"{digits(step['step_s'], 4)} s"
+            yield f"the wall clock was set by {moved}, {digits(step['at_s'], 4)} s after run_start; durations are not touched by it"
+
+
+def _mappings(values: object) -> list[Mapping[str, Any]]:
+    return [value for value in values if isinstance(value, Mapping)] if isinstance(values, list) else []
 
 
 def _numbered(events: Sequence[Event | None]) -> list[tuple[int, str]]:
