@@ -14,7 +14,7 @@ from suite.measure.perf_event import Count, EventCode
 from suite.measure.process_tree import process_tree
 from suite.measure.procfs import text
 
-PARANOID = "proc/sys/kernel/perf_event_paranoid"
+PARANOID, PARANOID_KEY = "proc/sys/kernel/perf_event_paranoid", "kernel.perf_event_paranoid"
 FORBIDDEN = (errno.EACCES, errno.EPERM)
 USER_ONLY = ":u"  # perf(1)'s way to say it
 
@@ -67,11 +67,15 @@ class CountersMeter:
                 return Availability(
                     False,
                     f"/{PARANOID} is {text(self._root / PARANOID)}: only root may count",
-                    "sudo sysctl kernel.perf_event_paranoid=1, or run as root",
+                    f"sudo sysctl {PARANOID_KEY}=1, or run as root",
                 )
             return Availability(False, "the kernel refuses every event", "inside a container, allow perf_event_open or run on the host")
         if missing:
-            return Availability(True, f"this machine does not count {', '.join(missing)}; the rest is counted")
+            return Availability(
+                True,
+                f"this machine does not count {', '.join(missing)}; the rest is counted",
+                f"sudo sysctl {PARANOID_KEY}=1" if forbidden else "a virtual machine often has no hardware events: run on the machine itself",
+            )
         return AVAILABLE
 
     def open(self, subject: Subject) -> None:

@@ -96,6 +96,7 @@ def test_events_that_the_processor_lacks_are_absent_not_zero(tree) -> None:
     availability = CountersMeter(root, kernel.open, kernel.read).availability()
     assert availability.available
     assert "does not count cycles, instructions" in availability.reason
+    assert "run on the machine itself" in availability.remedy
 
 
 def test_where_the_kernel_may_not_be_counted_user_mode_is_and_the_name_says_so(tree) -> None:
