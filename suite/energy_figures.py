@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Window = tuple[int, int]
 NANO = 1e-9
 NO_SENSOR = "no power sensor was read"
+SHORTEST_READINGS = 2
 NOT_FINISHED = "the run was not finished"
 
 
@@ -22,6 +23,12 @@ def power_total(readings: "pandas.DataFrame") -> PowerTotal | None:
     """The power total to report: the best instrument with the widest coverage among the channels that were read."""
     pairs = readings[["source", "channel"]].drop_duplicates()
     return next(iter(totals(zip(pairs["source"], pairs["channel"], strict=True))), None)
+
+
+def epoch_energy_j(readings: "pandas.DataFrame", total: PowerTotal, start_ns: int, stop_ns: int) -> float | None:
+    """Energy of an epoch; None with fewer than two readings in it: that would be its neighbours' energy."""
+    energy = energy_of(readings, total, start_ns, stop_ns)
+    return energy.energy_j if energy.count >= SHORTEST_READINGS else None
 
 
 def energy_figures(readings: "pandas.DataFrame", run: Window | None, epochs_j: Sequence[float | None]) -> dict[str, Figure]:

@@ -11,10 +11,9 @@ import pandas
 
 from suite import counters
 from suite.bundle import SCHEMA, STEPS, Bundle
-from suite.energy_figures import baseload_figures, energy_figures, power_total
+from suite.energy_figures import baseload_figures, energy_figures, epoch_energy_j, power_total
 from suite.figures import Figure, mean_figure, unknown
 from suite.log import Log
-from suite.measure.total_energy import energy_of
 from suite.reading_figures import channel_statistics, disk_increase, disturbances, reading_figures, resident_ratio
 
 LOG = "log.txt"
@@ -115,7 +114,7 @@ def derive_epochs(log: Log, steps: pandas.DataFrame, readings: pandas.DataFrame)
                 overhead_s=end_to_end_s - sum(parts.values()),
                 mean_loss=float(of_epoch["loss"].mean()),
                 eval_accuracy=accuracy.get(int(epoch)),
-                energy_j=None if total is None else energy_of(readings, total, start_ns, stop.mono_ns).energy_j,
+                energy_j=None if total is None else epoch_energy_j(readings, total, start_ns, stop.mono_ns),
                 resident_start_ratio=resident_ratio(readings, start_ns, end_to_end_s),
                 resident_end_ratio=resident_ratio(readings, stop.mono_ns, end_to_end_s),
                 disk_read_bytes=disk_increase(readings, "read_bytes", (start_ns, stop.mono_ns))[0],

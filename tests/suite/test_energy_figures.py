@@ -3,7 +3,7 @@
 import pandas
 import pytest
 
-from suite.energy_figures import baseload_figures, energy_figures
+from suite.energy_figures import baseload_figures, energy_figures, epoch_energy_j, power_total
 from suite.figures import Figure
 
 SECOND = 10**9
@@ -49,6 +49,14 @@ def test_how_idle_the_machine_was_is_part_of_the_figure() -> None:
     load = readings(34.4, 80, 89, "cpu", "utilisation.total").assign(unit="%")
     figure = baseload(readings(10.0, 90, 130), pandas.concat([readings(4.0, 80, 89), load]))["baseload_power_w"]
     assert (figure.value, figure.method) == (pytest.approx(4.0), "ina3221: VDD_IN, idle for 9 s before the run, processor at 34 %")
+
+
+def test_an_epoch_shorter_than_the_sensors_period_has_no_energy_of_its_own() -> None:
+    power = readings(10.0, 90, 130)
+    total = power_total(power)
+    assert total is not None
+    assert epoch_energy_j(power, total, 100 * SECOND + 100, 101 * SECOND - 100) is None
+    assert epoch_energy_j(power, total, 100 * SECOND - 100, 101 * SECOND + 100) == pytest.approx(10.0, rel=1e-6)
 
 
 def test_a_sensor_that_died_during_the_run_leaves_the_power_and_no_share() -> None:
