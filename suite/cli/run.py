@@ -13,6 +13,7 @@ from suite.errors import SuiteError
 
 if TYPE_CHECKING:
     from suite.config import RunOptions, RunRequest
+    from suite.environments import Environment
     from suite.run import RunResult
 
 NOT_COMPLIANT = 1
@@ -124,6 +125,7 @@ def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool, baselo
     """One run to its closed bundle; raises SuiteError when it did not come to its end."""
     from suite.cli.watching import watcher
     from suite.environments import find
+    from suite.experiments.memory import kills_for_memory, ran_out_of_memory
     from suite.measure.recorder import Recorder
     from suite.measure.registry import open_meters
     from suite.preflight import preflight
@@ -133,6 +135,7 @@ def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool, baselo
     environment = find(request.framework)
     preflight(request)
     make_output(path, force)
+    kills = kills_for_memory()
     try:
         _measure_baseload(path, baseload_s)
         with watcher(request) as progress:
@@ -141,8 +144,24 @@ def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool, baselo
         again = " ".join(["suite", *sys.argv[1:]])
         raise SuiteError(f"Interrupted; every finished epoch is kept in {path}. To run again: {again}") from None
     if result.status != "finished":
+        if ran_out_of_memory(path, kills):
+            raise SuiteError(_out_of_memory(request, environment, path))
         raise SuiteError(f"The run did not finish: {result.message}. What it wrote is in {path} (see output.txt); every finished epoch is kept.")
     return result
+
+
+def _out_of_memory(request: "RunRequest", environment: "Environment", path: Path) -> str:
+    """What happened, and the size that would have fitted: it is tried, which takes some seconds a size."""
+    from suite.experiments.memory import largest_batch
+
+    size = request.training.global_batch_size
+    print("The memory did not suffice; trying smaller mini-batches (Ctrl-C ends the search)", file=sys.stderr)
+    try:
+        fitting = largest_batch(request, environment, lambda tried: print(f"  {tried} samples …", file=sys.stderr))
+        advice = f"one step with --batch-size {fitting} fits" if fitting else "not even a mini-batch of one sample fits: choose a smaller workload"
+    except KeyboardInterrupt:
+        advice = "the search for one that fits was interrupted; try half of it"
+    return f"Out of memory with mini-batches of {size} samples; {advice}. Every finished epoch is kept in {path} (see output.txt)."
 
 
 def _measure_baseload(path: Path, seconds: float) -> None:

@@ -1,0 +1,79 @@
+"""What to do about a run that ran out of memory: tell it from other failures, and find the largest mini-batch that fits."""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from reference_impls import contract
+from suite import bundle, launch
+from suite.bundle import Bundle
+from suite.config import RunRequest
+from suite.environments import Environment
+
+KILLED = -9
+PHRASES = (
+    "out of memory", "memoryerror", "unable to allocate", "can't allocate memory", "cannot allocate memory", "resourceexhausted",
+    "oom when allocating", "bad_alloc",
+)  # fmt: skip
+"""What PyTorch, TensorFlow, NumPy, CUDA and the C++ library say, in lower case."""
+
+TAIL_BYTES = 20_000
+FINENESS = 8
+"""The search ends when it knows the largest size that fits to an eighth of it."""
+
+
+def kills_for_memory(root: Path = Path("/")) -> int | None:
+    """How often the kernel has ended a process for lack of memory since it started (/proc/vmstat, oom_kill); None where it does not say."""
+    try:
+        lines = (root / "proc/vmstat").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), None)
+
+
+def ran_out_of_memory(path: Path, kills_before: int | None, root: Path = Path("/")) -> bool:
+    """Whether the failed run in ``path`` failed for lack of memory: its output says so, or the kernel killed a process meanwhile."""
+    exit_code = Bundle(path).run().exit_code
+    if exit_code == KILLED:
+        kills = kills_for_memory(root)
+        return kills is not None and kills_before is not None and kills > kills_before
+    output = path / bundle.OUTPUT
+    if not output.is_file():
+        return False
+    with output.open("rb") as stream:
+        stream.seek(max(0, output.stat().st_size - TAIL_BYTES))
+        said = stream.read().decode("utf-8", errors="replace").lower()
+    return any(phrase in said for phrase in PHRASES)
+
+
+def largest_batch(request: RunRequest, environment: Environment, say: Callable[[int], None]) -> int | None:
+    """The largest mini-batch, to an eighth, with which one step comes to its end here; None when not even one sample does.
+
+    Each size is tried with the implementation itself; ``say`` is told the size before. The size that the request has is known not to fit.
+    """
+    fits, fails = 0, request.training.global_batch_size
+    size = fails // 2
+    while size > fits:
+        say(size)
+        if _one_step(request, environment, size):
+            fits = size
+        else:
+            fails = size
+        size = fits + (fails - fits) // 2 if fails - fits > max(1, fits // FINENESS) else fits
+    return fits or None
+
+
+def _one_step(request: RunRequest, environment: Environment, batch_size: int) -> bool:
+    with tempfile.TemporaryDirectory(prefix="memory-") as folder:
+        training = request.training._replace(global_batch_size=batch_size, steps=1, output_directory=folder)
+        (Path(folder) / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(training)), encoding="utf-8")
+        output = Path(folder) / bundle.OUTPUT
+        process = launch.start(replace(request, training=training), environment, output)
+        try:
+            return launch.ending(process, output).exit_code == 0
+        except (KeyboardInterrupt, subprocess.SubprocessError):
+            launch.end(process)
+            raise

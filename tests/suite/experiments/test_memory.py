@@ -1,0 +1,83 @@
+"""A run that runs out of memory is told from other failures, and the person gets a size that fits."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suite import bundle
+from suite.bundle import write_json
+from suite.config import RunRequest
+from suite.devices import load_device
+from suite.environments import Environment
+from suite.experiments.memory import kills_for_memory, largest_batch, ran_out_of_memory
+from suite.frameworks import load_framework
+from suite.workloads import load_workload
+from tests.builders import Scenario, make_record, make_request
+from tests.suite.experiments.hungry import LIMIT_MIB
+
+
+def hungry(batch_size: int, tmp_path: Path) -> RunRequest:
+    """A request for the implementation that needs a MiB a sample."""
+    training = make_request(tmp_path, Scenario(framework="hungry"))._replace(global_batch_size=batch_size)
+    framework = replace(load_framework("fake"), module="tests.suite.experiments.hungry")
+    return RunRequest("run", load_workload("lenet"), load_device("generic"), "made up", framework, training)
+
+
+HERE = Environment("hungry", Path(sys.executable), {})
+
+
+@pytest.mark.parametrize("asked", [401, 1000, 3000])
+def test_the_size_that_is_named_fits_and_an_eighth_more_does_not(asked: int, tmp_path: Path) -> None:
+    tried: list[int] = []
+    found = largest_batch(hungry(asked, tmp_path), HERE, tried.append)
+    assert found is not None
+    assert LIMIT_MIB * 0.7 < found < LIMIT_MIB  # the interpreter itself takes some
+    larger = [size for size in tried if size > found]
+    assert all(size - found > 0 for size in larger)
+    assert min([*larger, asked]) - found <= max(1, found // 8)
+
+
+def test_where_nothing_fits_no_size_is_named(tmp_path: Path) -> None:
+    request = replace(hungry(4, tmp_path), framework=replace(load_framework("fake"), module="no.such.module"))
+    assert largest_batch(request, HERE, lambda size: None) is None
+
+
+def failed_run(path: Path, exit_code: int, output: str) -> Path:
+    """What a failed run leaves."""
+    path.mkdir()
+    record = make_record(make_request(path, Scenario()), Scenario(), "failed")
+    write_json(path / bundle.RUN, replace(record, exit_code=exit_code))
+    (path / bundle.OUTPUT).write_text(output)
+    return path
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 536870912 bytes.",
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error",
+        "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 3.00 GiB for an array",
+        "MemoryError",
+        "terminate called after throwing an instance of 'std::bad_alloc'",
+    ],
+)
+def test_what_frameworks_say_is_understood(said: str, tmp_path: Path) -> None:
+    assert ran_out_of_memory(failed_run(tmp_path / "run", 1, f"epoch 1\n{said}\n"), 0)
+
+
+def test_another_failure_is_another_failure(tmp_path: Path) -> None:
+    assert not ran_out_of_memory(failed_run(tmp_path / "run", 1, "ValueError: no such layer\n"), 0)
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), [(3, 4, True), (3, 3, False), (None, 4, False)])
+def test_a_killed_run_ran_out_of_memory_when_the_kernel_says_so(before: int | None, after: int, expected: bool, tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/vmstat").write_text(f"nr_free_pages 5\noom_kill {after}\n")
+    assert ran_out_of_memory(failed_run(tmp_path / "run", -9, ""), before, tmp_path) is expected
+
+
+def test_a_kernel_that_does_not_count_is_unknown(tmp_path: Path) -> None:
+    assert kills_for_memory(tmp_path) is None
