@@ -36,7 +36,7 @@ def location(framework: Framework, home: Path | None = None) -> Path:
     """Where the framework's environment is or would be."""
     asked = requirements_file(framework).read_bytes() if requirements_file(framework).is_file() else b""
     recipe = asked + repr((framework.install, platform.python_version_tuple()[:2], platform.machine())).encode()
-    return (home or paths.home()) / "envs" / f"{framework.name}-{hashlib.sha256(recipe).hexdigest()[:12]}"
+    return (home or paths.home()) / "envs" / f"{framework.environment_of or framework.name}-{hashlib.sha256(recipe).hexdigest()[:12]}"
 
 
 def find(framework: Framework, home: Path | None = None) -> Environment:

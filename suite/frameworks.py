@@ -19,7 +19,11 @@ class Install:
 
 @dataclass(frozen=True)
 class Framework:
-    """A framework's implementation: the module to start, and what its environment needs."""
+    """A framework's implementation: the module to start, and what its environment needs.
+
+    ``environment_of`` is another framework whose environment serves it; ``open_only`` implementations compute otherwise than the
+    closed division demands.
+    """
 
     name: str
     title: str
@@ -28,6 +32,8 @@ class Framework:
     needs_environment: bool
     highest_python: str | None = None
     install: Install = Install()
+    environment_of: str | None = None
+    open_only: bool = False
 
 
 def folder(root: Path | None = None) -> Path:
@@ -37,7 +43,7 @@ def folder(root: Path | None = None) -> Path:
 
 def requirements_file(framework: Framework, root: Path | None = None) -> Path:
     """What pip installs into the framework's environment."""
-    return folder(root) / framework.name / "requirements.txt"
+    return folder(root) / (framework.environment_of or framework.name) / "requirements.txt"
 
 
 def load_framework(name: str, root: Path | None = None) -> Framework:

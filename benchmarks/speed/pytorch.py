@@ -19,6 +19,7 @@ from reference_impls.data.pipelines import open_pipeline
 from reference_impls.pytorch.implementation import PyTorchImplementation
 from reference_impls.pytorch.models import MODELS
 from reference_impls.pytorch.vision import import_torchvision
+from reference_impls.pytorch_bf16.implementation import Bfloat16ChannelsLast
 
 
 def plain(model: nn.Module) -> Callable[[torch.Tensor, torch.Tensor], float]:
@@ -78,6 +79,15 @@ def model(name: str, side: int, classes: int, options: Options) -> Contest:
     return Contest(lambda: turns.steps_of(implementation, itertools.repeat(Batch(images, labels)), options.steps), do_theirs, options.steps)
 
 
+def bf16(name: str, side: int, classes: int, options: Options) -> Contest:
+    """A training step: the open-division variant, and the reference."""
+    torch.set_num_threads(options.threads)
+    batch, settings = Batch(*turns.pictures(options, side, classes)), turns.mnist(options).optimizer
+    both = [kind(MODELS[name](classes), settings, "cpu") for kind in (Bfloat16ChannelsLast, PyTorchImplementation)]
+    tuned, reference = (partial(turns.steps_of, one, itertools.repeat(batch), options.steps) for one in both)
+    return Contest(tuned, reference, options.steps)
+
+
 def photographs(options: Options) -> Contest:
     """Mini-batches of 224x224 from JPEG files, nothing trained: ours, and ImageFolder with the usual chain of transforms."""
     torch.set_num_threads(options.threads)
@@ -101,6 +111,8 @@ CASES = {
     "resnet18": partial(model, "resnet18", 32, 10),
     "mobilenetv3": partial(model, "mobilenetv3_large", 224, 203),
     "photographs": photographs,
+    "resnet18-bf16": partial(bf16, "resnet18", 32, 10),
+    "mobilenetv3-bf16": partial(bf16, "mobilenetv3_large", 224, 203),
 }
 
 if __name__ == "__main__":

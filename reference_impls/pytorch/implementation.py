@@ -1,6 +1,6 @@
 """PyTorch's side of the contract: build a model, take a step, count what is right."""
 
-from typing import Any, Tuple
+from typing import Any, Callable, Optional, Tuple
 
 import torch
 from torch import nn
@@ -15,8 +15,8 @@ from reference_impls.pytorch.models import MODELS
 DeviceBatch = Tuple[torch.Tensor, torch.Tensor]
 
 
-def build(request: Request) -> Built:
-    """The requested model on the requested device, with the seed's weights."""
+def build(request: Request, make: Optional[Callable[[nn.Module, Optimizer, str], Implementation]] = None) -> Built:
+    """The requested model on the requested device, with the seed's weights; a variant gives its own implementation as ``make``."""
     torch.set_num_threads(request.threads)
     if request.accelerator == "cuda" and not torch.cuda.is_available():
         raise ContractError("a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a CUDA build of PyTorch.")
@@ -28,7 +28,7 @@ def build(request: Request) -> Built:
         "framework_version": torch.__version__,
         "framework_threads": torch.get_num_threads(),
     }
-    return Built(PyTorchImplementation(model, request.optimizer, request.accelerator), open_pipeline(request, fetch=loading.fetch), facts)
+    return Built((make or PyTorchImplementation)(model, request.optimizer, request.accelerator), open_pipeline(request, fetch=loading.fetch), facts)
 
 
 def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
@@ -63,7 +63,7 @@ class PyTorchImplementation(Implementation):
             group["lr"] = learning_rate
         self._model.train()
         self._optimizer.zero_grad(set_to_none=True)
-        loss = nn.functional.cross_entropy(self._model(images), labels)
+        loss = nn.functional.cross_entropy(self._logits(images), labels)
         loss.backward()
         self._optimizer.step()
         self._synchronize()
@@ -74,7 +74,10 @@ class PyTorchImplementation(Implementation):
         """Correctly classified samples."""
         images, labels = device_batch
         self._model.eval()
-        return int((self._model(images).argmax(dim=1) == labels).sum().item())
+        return int((self._logits(images).argmax(dim=1) == labels).sum().item())
+
+    def _logits(self, images: torch.Tensor) -> torch.Tensor:
+        return self._model(images)
 
     def _synchronize(self) -> None:
         if self._device.type == "cuda":

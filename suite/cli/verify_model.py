@@ -50,7 +50,7 @@ def _subjects(frameworks: list[str] | None, implementation: str | None, python: 
         return [Subject(implementation, python or Path(sys.executable), implementation)]
     if python is not None:
         raise SuiteError("--python is the interpreter of --implementation; give both.")
-    return [_subject(name) for name in frameworks or [one.name for one in load_frameworks() if one.needs_environment]]
+    return [_subject(name) for name in frameworks or [one.name for one in load_frameworks() if one.needs_environment and not one.open_only]]
 
 
 def _subject(name: str) -> "Subject":
@@ -59,8 +59,8 @@ def _subject(name: str) -> "Subject":
     from suite.verify.probing import Subject
 
     framework = load_framework(name)
-    if not framework.needs_environment:
-        raise SuiteError(f"The framework {name!r} has no probe: it stands in for the others in tests.")
+    if not framework.needs_environment or framework.open_only:
+        raise SuiteError(f"The framework {name!r} has no probe: it stands in for others in tests, or is for the open division.")
     return Subject(name, find(framework).interpreter, f"{framework.module}.probe")
 
 

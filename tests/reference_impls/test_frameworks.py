@@ -10,7 +10,7 @@ from suite.datasets.definition import load_data_set
 from suite.datasets.prepare import make
 from suite.datasets.synthetic import WRITERS
 from suite.workloads import Workload, load_workload, load_workloads
-from tests.conftest import train
+from tests.conftest import environment_of, train
 
 SAMPLES = 64
 
@@ -76,3 +76,13 @@ def test_its_log_has_no_problem(framework: str, few: DataSet, tmp_path: Path) ->
     assert log.problems == ()
     assert log.finished_epochs() == (1, 2)
     assert isinstance(log.value("framework_version"), str)
+
+
+@pytest.mark.pytorch
+def test_the_open_variant_trains_nearly_as_the_reference(few: DataSet, tmp_path: Path) -> None:
+    """Bfloat16 keeps eight bits of a number: the first losses are the reference's to a few hundredths, and not to float32's rounding."""
+    environment_of("pytorch")
+    reference, tuned = (train(name, tmp_path / name, few, steps=4) for name in ("pytorch", "pytorch_bf16"))
+    assert tuned.losses == pytest.approx(reference.losses, rel=0.05)
+    assert tuned.losses != pytest.approx(reference.losses, rel=1e-5)
+    assert (tuned.log.value("precision"), reference.log.value("precision")) == ("bfloat16", None)

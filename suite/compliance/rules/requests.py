@@ -6,6 +6,7 @@ from typing import Any
 
 from suite.compliance.editing import EditableBundle
 from suite.compliance.rule import CLOSED, Complaint, Fault, RequestCase, Rule
+from suite.frameworks import load_frameworks
 
 OPEN_INSTEAD = "or run it in the open division"
 
@@ -31,6 +32,12 @@ def _read(case: RequestCase) -> Iterator[Complaint]:
 def _model(case: RequestCase) -> Iterator[Complaint]:
     if case.request.model != case.workload.model:
         yield Complaint(case.file, f"the model {case.workload.model!r}", f"{case.request.model!r}", f"train the workload's model {OPEN_INSTEAD}")
+
+
+def _framework(case: RequestCase) -> Iterator[Complaint]:
+    open_only = sorted(framework.name for framework in load_frameworks() if framework.open_only)
+    if case.request.framework in open_only:
+        yield Complaint(case.file, f"a framework other than {', '.join(open_only)}", f"{case.request.framework!r}", OPEN_INSTEAD.removeprefix("or "))
 
 
 def _length(case: RequestCase) -> Iterator[Complaint]:
@@ -82,6 +89,10 @@ def _unknown_data(bundle: EditableBundle) -> None:
 
 def _other_model(bundle: EditableBundle) -> None:
     bundle.request["model"] = bundle.event("model")["value"] = "lenet4"
+
+
+def _other_arithmetic(bundle: EditableBundle) -> None:
+    bundle.request["framework"] = bundle.event("framework")["value"] = "pytorch_bf16"
 
 
 def _longer(bundle: EditableBundle) -> None:
@@ -139,6 +150,14 @@ RULES = (
         divisions=CLOSED,
         judges_request=_model,
         faults=(Fault("another model", _other_model),),
+    ),
+    Rule(
+        id="closed-arithmetic",
+        sentence="A closed run computes in the precision of the reference implementations.",
+        rationale="Fewer bits are another arithmetic: faster, and with another convergence.",
+        divisions=CLOSED,
+        judges_request=_framework,
+        faults=(Fault("bfloat16", _other_arithmetic),),
     ),
     Rule(
         id="closed-length",
