@@ -1,6 +1,6 @@
 """Chainer: our loop against its own Trainer.
 
-usage: python -m benchmarks.speed.chainer {lenet,resnet18,mobilenetv3} [--data DIR] …
+usage: python -m benchmarks.speed.chainer {lenet,resnet18,resnet50,vgg11,mobilenetv3} [--data DIR] …
 """
 
 import itertools
@@ -57,6 +57,8 @@ def model(name: str, side: int, classes: int, options: Options) -> Contest:
 CASES = {
     "lenet": lenet,
     "resnet18": partial(model, "resnet18", 32, 10),
+    "resnet50": partial(model, "resnet50", 32, 10),
+    "vgg11": partial(model, "vgg11", 32, 10),
     "mobilenetv3": partial(model, "mobilenetv3_large", 224, 203),
 }
 

@@ -1,6 +1,6 @@
 """PyTorch: our loop against torchvision's data sets and a plain loop.
 
-usage: python -m benchmarks.speed.pytorch {lenet,resnet18,mobilenetv3,photographs} [--data DIR] …
+usage: python -m benchmarks.speed.pytorch {lenet,resnet18,resnet50,vgg11,mobilenetv3,photographs} [--data DIR] …
 """
 
 import itertools
@@ -109,6 +109,8 @@ def photographs(options: Options) -> Contest:
 CASES = {
     "lenet": lenet,
     "resnet18": partial(model, "resnet18", 32, 10),
+    "resnet50": partial(model, "resnet50", 32, 10),
+    "vgg11": partial(model, "vgg11", 32, 10),
     "mobilenetv3": partial(model, "mobilenetv3_large", 224, 203),
     "photographs": photographs,
     "resnet18-bf16": partial(bf16, "resnet18", 32, 10),

@@ -1,6 +1,6 @@
 """TensorFlow: our loop against Keras's `fit`, and our batch normalisation against Keras's.
 
-usage: python -m benchmarks.speed.tensorflow {lenet,resnet18,mobilenetv3,resnet18-stock,mobilenetv3-stock} [--data DIR] …
+usage: python -m benchmarks.speed.tensorflow {lenet,resnet18,resnet50,vgg11,mobilenetv3,resnet18-stock,mobilenetv3-stock} [--data DIR] …
 """
 
 import itertools
@@ -76,6 +76,8 @@ def _channels_last(options: Options, side: int, classes: int) -> "tuple[np.ndarr
 CASES = {
     "lenet": lenet,
     "resnet18": partial(model, "resnet18", 32, 10),
+    "resnet50": partial(model, "resnet50", 32, 10),
+    "vgg11": partial(model, "vgg11", 32, 10),
     "mobilenetv3": partial(model, "mobilenetv3_large", 224, 203),
     "resnet18-stock": partial(stock, "resnet18", 32, 10),
     "mobilenetv3-stock": partial(stock, "mobilenetv3_large", 224, 203),

@@ -39,9 +39,16 @@ def main(cases: dict[str, Callable[[Options], Contest]]) -> None:
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument(
+        "--share-of", metavar="MMAC", type=float, help="instead of theirs: NumPy's SGEMM rate; million multiply-adds of a forward pass"
+    )
     arguments = vars(parser.parse_args())
-    name = arguments.pop("case")
-    compare(name, cases[name](Options(**arguments)), arguments["pairs"])
+    name, mega_macs = arguments.pop("case"), arguments.pop("share_of")
+    options = Options(**arguments)
+    if mega_macs is None:
+        compare(name, cases[name](options), options.pairs)
+    else:
+        share(name, cases[name](options), options, mega_macs)
 
 
 def compare(name: str, contest: Contest, pairs: int) -> None:
@@ -58,6 +65,23 @@ def compare(name: str, contest: Contest, pairs: int) -> None:
     told = ", ".join(f"{who} {1e3 * statistics.median(times_s[who]):.2f} ms a mini-batch" for who in ("ours", "theirs"))
     print(f"{name}: theirs / ours {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f}, {pairs} pairs); {told}")
     sys.stdout.flush()
+
+
+def share(name: str, contest: Contest, options: Options, mega_macs: float) -> None:
+    """Training's rate, counted as three forward passes of two operations a multiply-add, over that of a large matrix product beside it."""
+    size = 2048
+    left, right = (np.random.RandomState(seed).standard_normal((size, size)).astype(np.float32) for seed in (1, 2))
+    contest.ours()
+    left.dot(right)
+    shares, rates = [], []
+    for _ in range(options.pairs):
+        product_s, steps_s = _time(lambda: left.dot(right)), _time(contest.ours)
+        rates.append(2e-9 * size**3 / product_s)
+        shares.append(6e-3 * mega_macs * options.batch_size * contest.steps / steps_s / rates[-1])
+    print(
+        f"{name}: {100 * statistics.median(shares):.1f} % ({100 * min(shares):.1f} to {100 * max(shares):.1f}) of SGEMM's "
+        f"{statistics.median(rates):.0f} GFLOPS, {options.threads} threads, mini-batches of {options.batch_size}"
+    )
 
 
 def _time(work: Callable[[], None]) -> float:
