@@ -4,11 +4,12 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint clean
+.PHONY: help setup demo test lint rules clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, draw a leaderboard page"
 	@echo "make test    run every test in the environments that tox makes"
+	@echo "make rules   fill the tables of rules/RULES.md from what the checker applies"
 	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
 	@echo "make clean   remove what setup and demo made here (framework environments stay in ~/.cache/edge-training-suite)"
 
@@ -34,6 +35,9 @@ test: setup
 lint: setup
 	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
 	@$(VENV)/bin/tox run -e lint,types
+
+rules: setup
+	@$(VENV)/bin/python -m suite.compliance.rulebook
 
 clean:
 	rm -rf $(VENV) .tox build runs site *.egg-info
