@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.compliance.registry import PRECONDITIONS, RULES
-from suite.datasets.definition import load_data_sets
+from suite.datasets.definition import DataSetDefinition, load_data_sets
 from suite.devices import load_devices
 from suite.paths import repository_root
 from suite.workloads import Workload, load_workloads
@@ -87,16 +87,16 @@ def _tunable() -> str:
 
 
 def _data_sets() -> str:
-    rows = [(f"`{each.name}`", each.title, _proof(each.files[0].sha256 if each.files else None, each.archive, each.tables)) for each in load_data_sets()]
+    rows = [(f"`{each.name}`", each.title, _proof(each)) for each in load_data_sets()]
     return _table(("data set", "what", "what proves it"), rows)
 
 
-def _proof(sha256: str | None, archive: object, tables: Sequence[object]) -> str:
-    if sha256 is not None:
-        return "SHA-256 of every file's content"
-    if archive is not None:
+def _proof(definition: DataSetDefinition) -> str:
+    if definition.archive is not None:
         return "MD5 of the published archive"
-    return "MD5 of the published tables" if tables else "nothing: for the open division"
+    if definition.files:
+        return "SHA-256 of every file's content"
+    return "MD5 of the published tables" if definition.tables else "nothing: for the open division"
 
 
 def _devices() -> str:
