@@ -129,7 +129,7 @@ def _digest_of_code() -> str:
     root = Path(__file__).resolve().parent.parent
     for room in ("reporter", "suite", "rules"):
         for file in sorted((root / room).rglob("*")):
-            if file.is_file() and file.suffix in (".py", ".html", ".toml"):
+            if file.is_file() and file.suffix in (".py", ".html", ".toml", ".md"):
                 digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
     return digest.hexdigest()
 

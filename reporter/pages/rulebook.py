@@ -1,20 +1,37 @@
-"""The rules by which the checker judges, and how to read the site."""
+"""The rulebook, and how to read the site."""
 
+import re
 from collections.abc import Iterator
 
 import jinja2
+import markupsafe
 
 from reporter.columns import FIGURE_COLUMNS
 from reporter.pages.shared import Contents, Page
 from reporter.ranking import FEWEST_RUNS, LEVEL
-from suite.compliance.registry import RULES
-from suite.workloads import load_workloads
+from suite.compliance import rulebook
+from suite.compliance.registry import PRECONDITIONS, RULES
+
+_RULE_ROW = re.compile(r"<tr>\n<td><code>([a-z-]+)</code></td>")
+_HEADING = re.compile(r"<h2>(.*?)</h2>")
 
 
 def rules_page(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
-    """rules.html: every rule, from the objects that judge, and the workloads with what may be tuned."""
+    """rules.html: rules/RULES.md; every rule's row and every section can be linked to."""
     page = environment.get_template("rules.html")
-    yield Page("rules.html", page.render(root="", here="rules", rules=RULES, workloads=load_workloads()))
+    yield Page("rules.html", page.render(root="", here="rules", text=markupsafe.Markup(_as_html(rulebook.path().read_text(encoding="utf-8")))))
+
+
+def _as_html(text: str) -> str:
+    """CommonMark with tables; the book lies in the checkout and is ours, and still no HTML in it is taken over."""
+    from markdown_it import MarkdownIt
+
+    page = MarkdownIt("commonmark", {"html": False}).enable("table").render(re.sub(r"^<!-- .* -->\n", "\n", text, flags=re.MULTILINE))
+    ids = {rule.id for rule in (*PRECONDITIONS, *RULES)}
+    page = _RULE_ROW.sub(lambda found: found[0].replace("<tr>", f'<tr id="{found[1]}">') if found[1] in ids else found[0], page)
+    page = _HEADING.sub(lambda found: f'<h2 id="{re.sub("[^a-z]+", "-", found[1].lower())}">{found[1]}</h2>', page)
+    page = re.sub(r'<a href="CHANGELOG\.md">(.*?)</a>', r"rules/\1", page)  # a file of the checkout, not of the site
+    return page.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>').replace("</table>", "</table></div>")
 
 
 def about_page(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:

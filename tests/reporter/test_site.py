@@ -12,6 +12,7 @@ import pytest
 
 from reporter.load import WITHDRAWAL
 from reporter.site import MARK, build
+from suite.compliance.registry import PRECONDITIONS, RULES
 from suite.errors import SuiteError
 from tests.builders import Scenario, make_bundle
 from tests.reporter.conftest import SCENARIOS
@@ -68,6 +69,13 @@ def test_every_link_leads_to_something_in_the_site_and_none_outside(site: Path) 
                 assert file.is_file(), f"{page}: {target}"
                 if anchor:
                     assert anchor in ids[file], f"{page}: {target}"
+
+
+def test_the_rulebook_is_a_page_and_every_rule_can_be_linked_to(site: Path) -> None:
+    page = (site / "rules.html").read_text()
+    assert '<h2 id="timing-boundaries">' in page
+    assert all(page.count(f'<tr id="{rule.id}">') == 1 for rule in (*PRECONDITIONS, *RULES))
+    assert "generated:" not in page
 
 
 def test_ids_are_unique_on_every_page(site: Path) -> None:
