@@ -60,7 +60,7 @@ class Needs:
 class Tolerances:
     """How far an implementation may be from the reference, relative to a quantity's largest value; float64 unless named otherwise.
 
-    ``losses``, ``statistic`` and ``parameter`` are those of the optimiser steps and after them.
+    ``losses``, ``statistic`` and ``parameter`` are those of the optimiser steps and after them, ``statistic_float32`` is that after the first.
     """
 
     logits: float
@@ -70,6 +70,8 @@ class Tolerances:
     statistic: float
     parameter: float
     logits_float32: float
+    loss_float32: float
+    statistic_float32: float
 
 
 @dataclass(frozen=True)

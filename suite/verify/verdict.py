@@ -76,6 +76,7 @@ def verify(workload: Workload, reference: Subject, subjects: Sequence[Subject], 
 def _judge(subject: Subject, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> SubjectVerdict:
     tolerances = workload.verification.tolerances
     wide = {name: getattr(tolerances, name) for name in ("logits", "loss", "gradient", "losses", "statistic", "parameter")}
+    narrow = {name: getattr(tolerances, f"{name}_float32") for name in ("logits", "loss", "statistic")}
     parameters = sum(value.size for name, value in found[WIDE].items() if name.startswith("parameter/"))
     count = Difference(
         "parameter count", abs(parameters - workload.parameters) / workload.parameters, 0.0, f"{parameters:,} of {workload.parameters:,} expected"
@@ -83,7 +84,7 @@ def _judge(subject: Subject, workload: Workload, expected: dict[str, Arrays], fo
     differences = [(WIDE, count)]
     if found is not expected:  # the reference is held to its number of parameters only
         differences += [(WIDE, one) for one in compare(expected[WIDE], found[WIDE], wide)]
-        differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], {"logits": tolerances.logits_float32})]
+        differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], narrow)]
     return SubjectVerdict(
         subject.name, subject.module, parameters, tuple(differences), {precision: _digest(arrays) for precision, arrays in found.items()}
     )

@@ -38,6 +38,12 @@ def biased_variance(subject: PyTorchSubject) -> None:
         module.register_forward_hook(correct)
 
 
+def biased_variance_in_float32(subject: PyTorchSubject) -> None:
+    """In the precision that is trained in only, as a fast kernel of its own might."""
+    if next(subject._model.parameters()).dtype == torch.float32:
+        biased_variance(subject)
+
+
 def asymmetric_padding(subject: PyTorchSubject) -> None:
     """Keras's `same` at stride 2."""
     for module in subject._model.modules():
@@ -80,7 +86,15 @@ def decoupled_weight_decay(subject: PyTorchSubject) -> None:
 
 MISTAKES = {
     function.__name__: function
-    for function in (other_momentum, other_epsilon, biased_variance, asymmetric_padding, momentum_of_keras, decoupled_weight_decay)
+    for function in (
+        other_momentum,
+        other_epsilon,
+        biased_variance,
+        biased_variance_in_float32,
+        asymmetric_padding,
+        momentum_of_keras,
+        decoupled_weight_decay,
+    )
 }
 
 
