@@ -32,7 +32,8 @@ def biased_variance(subject: PyTorchSubject) -> None:
     def correct(module: nn.BatchNorm2d, inputs: "tuple[torch.Tensor]", output: torch.Tensor) -> None:
         if module.training:
             count = inputs[0].numel() / inputs[0].shape[1]
-            module.running_var -= 0.1 * inputs[0].detach().var((0, 2, 3)) / count
+            # past autograd's count of changes: the backward pass refuses a tensor that was changed after the forward pass kept it
+            module.running_var.data.sub_(0.1 * inputs[0].detach().var((0, 2, 3)) / count)
 
     for module in normalisations(subject):
         module.register_forward_hook(correct)
