@@ -41,7 +41,8 @@ def prepare(
     if synthetic:
         prepared = preparing.generate(name, samples, seed)
     elif source is not None:
-        prepared = preparing.from_directory(name, source)
+        progress = _Progress()
+        prepared = preparing.from_directory(name, source, decoded=lambda done, of: progress.count(f"decoding {name}", done, of))
     elif download:
         prepared = _download(name)
     else:

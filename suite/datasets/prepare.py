@@ -33,12 +33,12 @@ def make(name: str, home: Path | None = None) -> PreparedDataSet:
     return find(name, home=home, verify=False)
 
 
-def from_directory(name: str, source: Path, home: Path | None = None) -> PreparedDataSet:
+def from_directory(name: str, source: Path, home: Path | None = None, decoded: Callable[[int, int], None] = lambda done, of: None) -> PreparedDataSet:
     """Prepare a data set from a folder that holds it.
 
     Files of a known size are taken from the folder or one below it, plain or as ``<name>.gz``; an archive is taken whole once its
-    checksum is right; pictures are taken with their tables and folders, and each is decoded once. Files are linked, not copied, where they
-    can be.
+    checksum is right; pictures are taken with their tables and folders, and each is decoded once (``decoded`` is told how many of how many).
+    Files are linked, not copied, where they can be.
     """
     definition = load_data_set(name)
     if not source.is_dir():
@@ -46,7 +46,7 @@ def from_directory(name: str, source: Path, home: Path | None = None) -> Prepare
     if definition.archive is not None and (source / definition.archive.name).is_file():
         return _from_archive(definition, source / definition.archive.name, home)
     if definition.layout != "idx":
-        return _from_tree(definition, source, home)
+        return _from_tree(definition, source, home, decoded)
     with _new_folder(name, home) as folder:
         for file in definition.files:
             _unpack(_find_source(source, file.name), folder / file.name, file.size_bytes)
@@ -128,7 +128,7 @@ def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) 
     return find(definition.name, home=home)
 
 
-def _from_tree(definition: DataSetDefinition, source: Path, home: Path | None) -> PreparedDataSet:
+def _from_tree(definition: DataSetDefinition, source: Path, home: Path | None, decoded: Callable[[int, int], None]) -> PreparedDataSet:
     """Take over a tree as it is, once it was looked at: its tables name files, and names that lead elsewhere are refused."""
     with _new_folder(definition.name, home) as folder:
         find(definition.name, source)
@@ -140,7 +140,7 @@ def _from_tree(definition: DataSetDefinition, source: Path, home: Path | None) -
                 target.mkdir()
             elif path.suffix.lower() in (*PICTURES, ".csv", ".bin", ".txt"):
                 _link_or_copy(path, target)
-        decode_all(folder, lambda done, of: None)
+        decode_all(folder, decoded)
     return find(definition.name, home=home, verify=False)
 
 
