@@ -29,6 +29,7 @@ demo: setup
 test: setup
 	@sh tools/browser.sh
 	@sh tools/measuring.sh
+	@sh tools/linpack.sh
 	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
 	@$(VENV)/bin/tox run
 
