@@ -163,16 +163,18 @@ def _run(command: list[str], directory: Path) -> str:
 
 
 def _loaded_blas(process: "subprocess.Popen[bytes]") -> str | None:
-    """What the first rank has really mapped, whatever the linker's files promise."""
+    """What a rank has really mapped, whatever the linker's files promise; seen twice, since a rank looked at while it loads lacks libraries."""
     import psutil
 
+    seen = None
     while process.poll() is None:
         try:
             ranks = [child for child in psutil.Process(process.pid).children(recursive=True) if child.name() == "hpcc"]
             blas = choose_blas(mapping.path for rank in ranks for mapping in rank.memory_maps())
         except psutil.Error:
             blas = None
-        if blas is not None:
+        if blas is not None and blas == seen:
             return blas
+        seen = blas or seen
         time.sleep(0.05)
-    return None
+    return seen
