@@ -104,12 +104,11 @@ def _environments() -> Iterator[Diagnosis]:
 
 def _data_sets() -> Iterator[Diagnosis]:
     from suite.datasets.definition import load_data_sets
-    from suite.datasets.locate import find
+    from suite.datasets.locate import find, how_to_prepare
     from suite.errors import SuiteError
 
     for definition in load_data_sets():
         try:
             yield Diagnosis(f"data: {definition.name}", True, str(find(definition.name, verify=False).directory))
         except SuiteError as error:
-            how = " --download (or --from DIR)" if definition.mirrors else ""
-            yield Diagnosis(f"data: {definition.name}", False, str(error).partition(";")[0], f"suite data prepare {definition.name}{how}")
+            yield Diagnosis(f"data: {definition.name}", False, str(error).partition(";")[0], how_to_prepare(definition).replace("`", ""))
