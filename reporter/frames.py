@@ -9,7 +9,7 @@ import pandas
 if TYPE_CHECKING:
     from suite.compliance.checker import Verdict
 
-ACCEPTED, REFUSED, WITHDRAWN = "accepted", "refused", "withdrawn"
+ACCEPTED, REFUSED, WITHDRAWN, GENERATED = "accepted", "refused", "withdrawn", "generated"
 
 IDENTITY: Mapping[str, str] = {
     "workload": "the workload's name",
@@ -38,7 +38,7 @@ RUNS: Mapping[str, str] = {
     **IDENTITY,
     "seed": "of weights and order",
     "epochs": "finished",
-    "state": "accepted, refused (by the checker) or withdrawn",
+    "state": "accepted, refused (by the checker), withdrawn, or generated: trained on data that nobody published",
     "withdrawn": "why it was withdrawn",
     "started_time_ms": "wall clock, ms since 1970",
     "suite_version": "that made the run",
@@ -79,7 +79,7 @@ EPOCHS: Mapping[str, str] = {
 ENTRIES: Mapping[str, str] = {
     "entry_id": "stable: made from the identity's values",
     **IDENTITY,
-    "state": "accepted, refused or withdrawn; the runs of an entry share it",
+    "state": "accepted, refused, withdrawn or generated; the runs of an entry share it",
     "runs": "how many",
     "withdrawn": "why it was withdrawn",
 }

@@ -11,7 +11,7 @@ import pandas
 from reporter import frames as columns
 from reporter.derived import derived_figures
 from reporter.entries import Row, entry_id, make_entries, make_entry_figures
-from reporter.frames import ACCEPTED, REFUSED, WITHDRAWN, Frames
+from reporter.frames import ACCEPTED, GENERATED, REFUSED, WITHDRAWN, Frames
 from reporter.text import plain, plain_or_none
 from suite.bundle import SUMMARY, SYSTEM, Bundle, BundleError
 from suite.compliance.checker import Verdict, check_bundle, find_bundles
@@ -106,7 +106,7 @@ def _read(found: Found, known_verdicts: Mapping[str, Verdict]) -> _Rows:
             "path": str(found.path.resolve()),
             "seed": int(record.request["seed"]),
             "epochs": len(summary["epochs"]),
-            "state": WITHDRAWN if withdrawn else ACCEPTED if verdict.complies else REFUSED,
+            "state": _state(withdrawn, record.request, verdict),
             "withdrawn": withdrawn,
             "started_time_ms": int(record.started_time_ms),
             "suite_version": plain(record.suite_version),
@@ -119,6 +119,14 @@ def _read(found: Found, known_verdicts: Mapping[str, Verdict]) -> _Rows:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SuiteError(f"it does not hold what the suite writes ({type(error).__name__}: {plain(error)})") from error
     return _Rows(run, figures, epochs, verdict)
+
+
+def _state(withdrawn: str | None, request: Mapping[str, Any], verdict: Verdict) -> str:
+    if withdrawn:
+        return WITHDRAWN
+    if request["data"]["synthetic"]:
+        return GENERATED
+    return ACCEPTED if verdict.complies else REFUSED
 
 
 def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:

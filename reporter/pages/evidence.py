@@ -95,7 +95,7 @@ def entry_pages(contents: Contents, environment: jinja2.Environment) -> Iterator
         runs, name = of_entry[entry["entry_id"]], entry["entry_id"]
         chosen = entry_figures.get(name, [])
         page = template.render(
-            root="../", here="entry", entry=entry, label=labels[name]["label"], board=boards[name], runs=runs, figures=chosen, of_runs=figures,
+            root="../", here="entry", entry=entry, label=labels[name]["label"], board=boards.get(name), runs=runs, figures=chosen, of_runs=figures,
             digits=digits, verdicts=frames.verdicts, identity=IDENTITY, name_of=name_of_figure,
         )  # fmt: skip
         yield Page(f"entries/{name}.html", page)

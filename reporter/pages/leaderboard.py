@@ -6,6 +6,7 @@ import jinja2
 
 from reporter.boards import Board
 from reporter.exports import board_files
+from reporter.frames import GENERATED
 from reporter.pages.shared import Contents, Page, place_charts
 from reporter.ranking import FEWEST_RUNS
 from suite.errors import SuiteError
@@ -22,7 +23,10 @@ def front_page(contents: Contents, environment: jinja2.Environment) -> Iterator[
         sections.append({"board": board, "title": title_of(board), "charts": charts, "most": MOST_ON_FRONT})
         yield from charts.files
     broken = contents.frames.broken.to_dict("records")
-    page = environment.get_template("front.html").render(root="", here="front", sections=sections, broken=broken, fewest=FEWEST_RUNS)
+    runs = contents.frames.runs
+    generated = runs[runs["state"] == GENERATED].to_dict("records")
+    template = environment.get_template("front.html")
+    page = template.render(root="", here="front", sections=sections, broken=broken, generated=generated, fewest=FEWEST_RUNS)
     yield Page("index.html", page)
 
 

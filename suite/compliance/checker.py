@@ -74,6 +74,8 @@ def _typed(request: Request) -> Request:
     )
     if not all(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 for value in whole) or 0 in whole[1:]:
         raise TypeError("seed, epochs, sizes and intervals must be whole numbers above zero")
+    if request.steps is not None and (not isinstance(request.steps, int) or isinstance(request.steps, bool) or request.steps < 1):
+        raise TypeError("steps must be a whole number above zero, or null")
     numbers = (request.optimizer.base_learning_rate, request.optimizer.momentum, request.optimizer.weight_decay)
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in numbers):
         raise TypeError("the optimizer's settings must be numbers")

@@ -40,6 +40,20 @@ def test_the_same_seed_gives_the_same_losses(suite: Run, digits: Path, tmp_path:
     assert len(losses[0]) == 20
 
 
+def test_a_run_that_a_step_limit_cut_short_complies_with_the_open_division(suite: Run, digits: Path, tmp_path: Path) -> None:
+    """No evaluation is asked of an epoch that was not finished; results on generated data are shown, and on no leaderboard."""
+    assert suite("data", "prepare", "mnist", "--synthetic", "--samples", 100).returncode == 0
+    command = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "synthetic")
+    assert suite(*command, "--steps", 9, "--output", tmp_path / "run").returncode == 0
+    assert Bundle(tmp_path / "run").log().finished_epochs() == (1, 2)
+    judged = suite("check", tmp_path / "run")
+    assert judged.returncode == 0, judged.stdout
+    assert suite("report", tmp_path / "run", "--output", tmp_path / "site").returncode == 0
+    front = (tmp_path / "site" / "index.html").read_text()
+    assert "On generated data" in front and "No run could be shown" in front
+    assert not (tmp_path / "site" / "boards").exists()
+
+
 def test_mlperf_loggings_own_parser_reads_our_log(suite: Run, digits: Path, tmp_path: Path) -> None:
     from mlperf_logging.compliance_checker.mlp_parser import parse_file
 

@@ -30,7 +30,10 @@ def _events(case: BundleCase) -> Iterator[Complaint]:
 
 
 def _epochs(case: BundleCase) -> Iterator[Complaint]:
-    """epoch_start 1, epoch_stop 1, [evaluation], epoch_start 2, … between run_start and run_stop, evaluated at every interval."""
+    """epoch_start 1, epoch_stop 1, [evaluation], epoch_start 2, … between run_start and run_stop, evaluated at every interval.
+
+    A last epoch that a step limit cut short is not evaluated.
+    """
     events = [event for event in case.log.events if event.key in PER_EPOCH]
     for index, event in enumerate(events):
         key, epoch = PER_EPOCH[index % 2], index // 2 + 1
@@ -41,7 +44,8 @@ def _epochs(case: BundleCase) -> Iterator[Complaint]:
         yield Complaint("log.txt", "at least one epoch, every one finished", f"{len(events)} epoch events", RUN_AGAIN)
         return
     last, interval = len(events) // 2, case.request.eval_every_epochs
-    expected = [epoch for epoch in range(1, last + 1) if epoch % interval == 0 or epoch == last]
+    cut_short = case.request.steps is not None and last * -(-case.request.data.train_samples // case.request.global_batch_size) > case.request.steps
+    expected = [epoch for epoch in range(1, last + 1 - cut_short) if epoch % interval == 0 or epoch == last]
     evaluated = [event.epoch for event in case.log.all("eval_accuracy")]
     if evaluated != expected:
         yield Complaint("log.txt", f"evaluations after epochs {expected}", f"{evaluated}", RUN_AGAIN)
