@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,9 @@ from suite.paths import repository_root
 
 PR_SET_PDEATHSIG = 1
 GRACE_S = 5.0
+KEPT_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(sys.maxsize)}
+"""glibc keeps what a step frees for the next one. By default it gives large arrays back to the kernel, which clears every page again when the
+next step asks for them: up to an eighth of a step in Chainer and PyTorch, and never the same (docs/models.md)."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +36,10 @@ def command(request: RunRequest, environment: Environment) -> list[str]:
 
 
 def surroundings(threads: int, base: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Environment variables of an implementation: thread counts of every BLAS and OpenMP, output unbuffered."""
+    """Environment variables of an implementation: thread counts of every BLAS and OpenMP, memory kept by the C library, output unbuffered."""
     counts = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")}
     kept = {name: value for name, value in base.items() if not name.startswith("PYTHON")}
-    return {**kept, **counts, "PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0"}
+    return {**kept, **counts, **KEPT_MEMORY, "PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0"}
 
 
 def start(request: RunRequest, environment: Environment, output: Path) -> "subprocess.Popen[bytes]":

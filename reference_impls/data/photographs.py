@@ -3,7 +3,7 @@
 import csv
 import math
 import os
-from typing import Tuple
+from typing import List, Tuple
 
 import numpy as np
 from PIL import Image
@@ -17,7 +17,7 @@ EXTENSIONS = (".jpg", ".jpeg", ".png")
 
 
 class PhotographReader(Reader):
-    """Pictures (samples, 224, 224, 3). Augmentation ``resized_crop``: a random part of the picture, mirrored half the time.
+    """Pictures (224, 224, 3), one by one. Augmentation ``resized_crop``: a random part of the picture, mirrored half the time.
 
     The part has 8 % to 100 % of the area and an aspect ratio between 3:4 and 4:3 (Szegedy et al., Going deeper with convolutions, 2015, as
     torchvision's RandomResizedCrop has it); an evaluation picture is the middle of one whose short side has become 256.
@@ -31,15 +31,15 @@ class PhotographReader(Reader):
         self._augments = request.preprocessing.augmentation == "resized_crop"
         self.draws = 5 if self._augments else 0
 
-    def training_pictures(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    def training_pictures(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> List[np.ndarray]:
         """Augmented, if that is asked for."""
         if not self._augments:
             return self.evaluation_pictures(split, chosen)
-        return np.stack([_decode(split.pictures[number], random_part, draw) for number, draw in zip(chosen, draws)])
+        return [_decode(split.pictures[number], random_part, draw) for number, draw in zip(chosen, draws)]
 
-    def evaluation_pictures(self, split: Split, chosen: np.ndarray) -> np.ndarray:
+    def evaluation_pictures(self, split: Split, chosen: np.ndarray) -> List[np.ndarray]:
         """The middles."""
-        return np.stack([_decode(split.pictures[number], middle, ()) for number in chosen])
+        return [_decode(split.pictures[number], middle, ()) for number in chosen]
 
 
 class Gld23kReader(PhotographReader):

@@ -1,7 +1,7 @@
 """What a data set's reader answers: pictures by number. Pipelines make mini-batches of them, frameworks decide who fetches them and when."""
 
 import abc
-from typing import NamedTuple
+from typing import List, NamedTuple, Union
 
 import numpy as np
 
@@ -13,11 +13,15 @@ class Split(NamedTuple):
     pictures: object
 
 
+Pictures = Union[np.ndarray, List[np.ndarray]]
+"""Uint8 pictures in one array (samples, ...), or, large ones, one by one."""
+
+
 class Reader(abc.ABC):
     """A data set on disk. Opening it reads what names and labels its pictures; the pictures are read when they are asked for."""
 
     channels_last = False
-    """Whether pictures come as (samples, height, width, channels), else (samples, channels, height, width)."""
+    """Whether a picture is (height, width, channels), else (channels, height, width)."""
 
     draws = 0
     """How many random numbers from [0, 1) a training picture's augmentation takes."""
@@ -34,9 +38,9 @@ class Reader(abc.ABC):
         """The evaluation half."""
 
     @abc.abstractmethod
-    def training_pictures(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """Pictures uint8 by their numbers, augmented; ``draws`` (samples, self.draws) are theirs whoever fetches them and in which company."""
+    def training_pictures(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> Pictures:
+        """Pictures by their numbers, augmented; ``draws`` (samples, self.draws) are theirs whoever fetches them and in which company."""
 
     @abc.abstractmethod
-    def evaluation_pictures(self, split: Split, chosen: np.ndarray) -> np.ndarray:
-        """Pictures uint8 by their numbers, as they are evaluated."""
+    def evaluation_pictures(self, split: Split, chosen: np.ndarray) -> Pictures:
+        """Pictures by their numbers, as they are evaluated."""

@@ -1,6 +1,6 @@
 """Keras layers as the models need them to be equal to the other frameworks' to the last bit that rounding leaves."""
 
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import keras
 import tensorflow as tf
@@ -44,13 +44,20 @@ class Normalization:
 
 
 def convolution(x: keras.KerasTensor, filters: int, kernel: int, name: str, stride: int = 1, bias: bool = False) -> keras.KerasTensor:
-    """A convolution padded alike on all sides; Keras's ``same`` pads only right and below where the stride is 2."""
-    return layers.Conv2D(filters, kernel, strides=stride, use_bias=bias, name=name)(padded(x, kernel // 2))
+    """A convolution padded alike on all sides."""
+    x, padding = _padding(x, kernel, stride)
+    return layers.Conv2D(filters, kernel, strides=stride, padding=padding, use_bias=bias, name=name)(x)
 
 
 def depthwise(x: keras.KerasTensor, kernel: int, name: str, stride: int) -> keras.KerasTensor:
     """One filter per channel, padded alike on all sides."""
-    return layers.DepthwiseConv2D(kernel, strides=stride, use_bias=False, name=name)(padded(x, kernel // 2))
+    x, padding = _padding(x, kernel, stride)
+    return layers.DepthwiseConv2D(kernel, strides=stride, padding=padding, use_bias=False, name=name)(x)
+
+
+def _padding(x: keras.KerasTensor, kernel: int, stride: int) -> Tuple[keras.KerasTensor, str]:
+    """The convolution pads by itself where it does so alike on all sides: with a stride of 2 ``same`` pads only right and below."""
+    return (x, "same") if stride == 1 else (padded(x, kernel // 2), "valid")
 
 
 def padded(x: keras.KerasTensor, size: int) -> keras.KerasTensor:
