@@ -154,7 +154,11 @@ class _Writer:
         for index, first in enumerate(range(0, samples, batch)):
             parts = (0.1 * step_s, 0.05 * step_s, 0.8 * step_s, 0.0)
             size = min(batch, samples - first)
-            rows.append(contract.StepRecord(epoch, done + index + 1, 0, size, self._now_ns, *parts, 2.3 / (1 + 0.01 * (done + index))))
+            rows.append(
+                contract.StepRecord(
+                    epoch, done + index + 1, 0, size, self._now_ns, *parts, (2.3 + 1e-6 * scenario.seed) / (1 + 0.01 * (done + index))
+                )
+            )
             self._now_ns += round(step_s * 1e9)
         self._event("INTERVAL_END", "epoch_stop", epoch_num=epoch, steps=len(rows))
         self._event("INTERVAL_START", "eval_start", epoch_num=epoch)

@@ -12,7 +12,7 @@ import typer
 import typer.core
 
 from suite import __version__
-from suite.cli import check, data, doctor, environment, linpack, listing, report, run, verify_model
+from suite.cli import check, data, doctor, environment, linpack, listing, report, run, submission, verify_model
 from suite.errors import SuiteError
 from suite.paths import home
 
@@ -38,6 +38,8 @@ app.command()(check.check)
 app.command()(check.explain)
 app.command()(report.report)
 app.command()(verify_model.verify_model)
+app.command()(submission.package)
+app.command()(submission.submit)
 app.command()(linpack.linpack)
 app.command()(doctor.doctor)
 app.add_typer(listing.app, name="list")

@@ -72,9 +72,9 @@ def frameworks(json: bool = AS_JSON) -> None:
 @app.command()
 def rules(json: bool = AS_JSON) -> None:
     """Rules, as the checker applies them; `suite explain RULE` says more."""
-    from suite.compliance.registry import PRECONDITIONS, RULES
+    from suite.compliance.registry import ALL
 
-    _show(("id", "severity", "rule"), [(rule.id, rule.severity.value, rule.sentence) for rule in (*PRECONDITIONS, *RULES)], json)
+    _show(("id", "severity", "rule"), [(rule.id, rule.severity.value, rule.sentence) for rule in ALL], json)
 
 
 def _show(columns: Sequence[str], rows: Sequence[Sequence[object]], json: bool) -> None:

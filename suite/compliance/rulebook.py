@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.compliance.registry import PRECONDITIONS, RULES
+from suite.compliance.registry import ALL
 from suite.datasets.definition import DataSetDefinition, load_data_sets
 from suite.devices import load_devices
 from suite.paths import repository_root
@@ -114,7 +114,7 @@ def _power() -> str:
 def _rules() -> str:
     rows = [
         (f"`{rule.id}`", " and ".join(division.value for division in rule.divisions), rule.severity.value, rule.sentence, rule.rationale)
-        for rule in (*PRECONDITIONS, *RULES)
+        for rule in ALL
     ]
     return _table(("rule", "divisions", "severity", "sentence", "why"), rows)
 

@@ -1,0 +1,58 @@
+"""Shows what the checker said, and ends with its exit code."""
+
+import json as json_format
+from typing import Any
+
+import typer
+
+from suite.cli.findings import as_json, show_findings
+from suite.compliance.checker import Verdict
+from suite.compliance.submissions import SubmissionVerdict
+from suite.compliance.tree import TreeVerdict
+from suite.errors import SuiteError
+
+NOT_COMPLIANT = 1
+
+
+def show(verdict: TreeVerdict, json: bool) -> None:
+    """Print every finding and a line for each bundle and submission; ends with 1 where one does not comply, 2 where one could not be judged."""
+    if json:
+        print(json_format.dumps(_plain(verdict), indent=1))
+    else:
+        for bundle in verdict.bundles:
+            _show_bundle(bundle)
+        for submission in verdict.submissions:
+            for bundle in submission.bundles:
+                _show_bundle(bundle)
+            show_findings(submission.findings, json=False)
+            print(f"{submission.path}: {len(submission.bundles)} runs, {_word(submission.complies)}")
+    if verdict.broken:
+        raise SuiteError("Could not judge: " + " ".join(verdict.broken))
+    if not verdict.complies:
+        raise typer.Exit(NOT_COMPLIANT)
+
+
+def _show_bundle(verdict: Verdict) -> None:
+    show_findings(verdict.findings, json=False)
+    print(f"{verdict.path}: {_word(verdict.complies)} with the {verdict.division} division")
+
+
+def _word(complies: bool) -> str:
+    return "complies" if complies else "does not comply"
+
+
+def _plain(verdict: TreeVerdict) -> dict[str, Any]:
+    return {
+        "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles],
+        "submissions": [_plain_submission(submission) for submission in verdict.submissions],
+        "could_not_judge": list(verdict.broken),
+    }
+
+
+def _plain_bundle(verdict: Verdict) -> dict[str, Any]:
+    return {"path": str(verdict.path), "division": verdict.division, "complies": verdict.complies, "findings": as_json(verdict.findings)}
+
+
+def _plain_submission(verdict: SubmissionVerdict) -> dict[str, Any]:
+    own = {"path": str(verdict.path), "complies": verdict.complies, "findings": as_json(verdict.findings)}
+    return {**own, "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles]}

@@ -1,0 +1,90 @@
+"""A submission as one file: written the same way every time, read as what a stranger sent.
+
+The archive is a plain tar: bundles hold compressed tables, and a compressor's version would change the bytes.
+"""
+
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from suite.errors import SuiteError
+
+MOST_FILES = 20_000
+MOST_BYTES = 2 * 2**30
+MOST_DEPTH = 12
+CHUNK_BYTES = 2**20
+
+
+def pack(directory: Path, target: Path) -> Path:
+    """Write every plain file below ``directory`` into the new tar ``target``; the same input gives the same bytes.
+
+    Members are sorted and carry no times and owners. Raises SuiteError for a link or anything else that is no file or folder.
+    """
+    with target.open("xb") as stream, tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path in sorted(directory.rglob("*")):
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                raise SuiteError(f"{path} is neither a file nor a folder; a submission holds nothing else.")
+            if path.is_file():
+                member = tarfile.TarInfo(path.relative_to(directory.parent.parent).as_posix())  # <round>/<organization>/…
+                member.size, member.mode, member.mtime = path.stat().st_size, 0o644, 0
+                with path.open("rb") as content:
+                    archive.addfile(member, content)
+    return target
+
+
+def unpack(path: Path, directory: Path) -> None:
+    """Write an archive's plain files below ``directory``, which must be empty.
+
+    Raises SuiteError, before anything more is written, for a member that is not a plain file or folder, whose name leads out of
+    ``directory`` or occurs twice, and for more files, bytes or folders in one another than any submission has.
+    """
+    try:
+        with tarfile.open(path) as archive:
+            written, seen = 0, set()
+            for count, member in enumerate(_members(archive, path)):
+                name = _safe_name(member, path)
+                written += member.size
+                if count >= MOST_FILES or written > MOST_BYTES:
+                    raise SuiteError(f"{path} holds more than {MOST_FILES} files or {MOST_BYTES // 2**20} MiB; it is not unpacked further.")
+                if name in seen:
+                    raise SuiteError(f"{path} holds {name} twice; it is not unpacked further.")
+                seen.add(name)
+                _write(archive, member, directory / name)
+            _demand_end(archive, path)
+    except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
+        raise SuiteError(f"{path} is not a whole tar archive ({str(error)[:200]}); pack it again with `suite package`.") from error
+
+
+def _members(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
+    """Files only; folders follow from their names."""
+    for member in archive:
+        if member.isdir():
+            continue
+        if not member.isreg() or member.issparse():
+            raise SuiteError(f"{path} holds {member.name[:100]!r}, which is no plain file; it is not unpacked further.")
+        yield member
+
+
+def _demand_end(archive: tarfile.TarFile, path: Path) -> None:
+    """An archive ends with two empty blocks; without them it was cut off between two members, which reading it does not notice."""
+    with path.open("rb") as stream:
+        stream.seek(archive.offset)
+        if stream.read(2 * tarfile.BLOCKSIZE) != bytes(2 * tarfile.BLOCKSIZE):
+            raise tarfile.ReadError("its end is missing")
+
+
+def _safe_name(member: tarfile.TarInfo, path: Path) -> PurePosixPath:
+    name = PurePosixPath(member.name)
+    bad = name.is_absolute() or ".." in name.parts or "\0" in member.name or "\\" in member.name or len(name.parts) > MOST_DEPTH or not name.parts
+    if bad:
+        raise SuiteError(f"{path} holds a file named {member.name[:100]!r}, which leads elsewhere; it is not unpacked further.")
+    return name
+
+
+def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    content = archive.extractfile(member)
+    assert content is not None  # it is a plain file
+    with content, target.open("xb") as out:
+        while chunk := content.read(CHUNK_BYTES):
+            out.write(chunk)

@@ -1,0 +1,87 @@
+"""``declaration.json``: who submits, in which round, how the system can be had, and where the code is that ran."""
+
+import enum
+import re
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from suite.bundle import BundleError, read_json, write_json
+from suite.errors import SuiteError
+
+NAME = "declaration.json"
+SCHEMA = 1
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
+LONGEST_NOTE = 4000
+
+
+class Availability(str, enum.Enum):
+    """How what was measured can be had: by anybody today, within half a year, or not."""
+
+    AVAILABLE = "available"
+    PREVIEW = "preview"
+    RESEARCH = "research"
+
+
+@dataclass(frozen=True)
+class Code:
+    """The code that ran: the repository's address and commit, None where the checkout has none, and whether files differed from it."""
+
+    address: str | None
+    commit: str | None
+    modified: bool | None
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a submission says of itself; ``notes`` are free words, on cooling for instance."""
+
+    schema: int
+    organization: str
+    round: str
+    availability: Availability
+    suite_version: str
+    code: Code
+    notes: str
+
+    def write(self, directory: Path) -> None:
+        """Write the file."""
+        write_json(directory / NAME, asdict(self))
+
+
+def plain_name(value: str, what: str) -> str:
+    """The name, which becomes a folder's; raises SuiteError for anything but lower-case letters, digits, dots, dashes and underscores."""
+    if not _PLAIN.fullmatch(value):
+        raise SuiteError(f"{what} {value[:80]!r} must be lower-case letters, digits, '.', '-' and '_', 60 at most: it names a folder.")
+    return value
+
+
+def read_declaration(directory: Path) -> Declaration:
+    """Read the file; raises BundleError naming it and what is wrong."""
+    path = directory / NAME
+    if path.is_symlink() or not path.is_file():
+        raise BundleError(path, "is missing")
+    values = read_json(path)
+    try:
+        return _build(values)
+    except (TypeError, KeyError, ValueError, SuiteError) as error:
+        raise BundleError(path, f"is no declaration ({str(error)[:200]})") from error
+
+
+def _build(values: dict[str, Any]) -> Declaration:
+    if set(values) != {field.name for field in fields(Declaration)} or values["schema"] != SCHEMA:
+        raise ValueError(f"its keys must be {', '.join(field.name for field in fields(Declaration))}, its schema {SCHEMA}")
+    code = values["code"]
+    if not all(code[name] is None or isinstance(code[name], str) for name in ("address", "commit")) or code["modified"] not in (None, True, False):
+        raise ValueError("code must hold address, commit and modified")
+    if not all(isinstance(values[name], str) for name in ("suite_version", "notes")) or len(values["notes"]) > LONGEST_NOTE:
+        raise ValueError(f"suite_version and notes must be text, notes of {LONGEST_NOTE} letters at most")
+    return Declaration(
+        SCHEMA,
+        plain_name(str(values["organization"]), "organization"),
+        plain_name(str(values["round"]), "round"),
+        Availability(values["availability"]),
+        values["suite_version"],
+        Code(code["address"], code["commit"], code["modified"]),
+        values["notes"],
+    )

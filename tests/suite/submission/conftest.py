@@ -1,0 +1,40 @@
+"""A submission that complies: three closed runs of one framework, and the verdict that its model is the workload's."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from suite.submission.declaration import Availability
+from suite.submission.package import Offer, package
+from suite.workloads import load_workload
+from tests.builders import Scenario, make_bundle
+
+
+def make_runs(folder: Path, count: int = 3) -> list[Path]:
+    """Bundles of one entry, by seed."""
+    return [
+        make_bundle(
+            folder / f"run{seed}", Scenario(name=f"lenet-pytorch-20270115T080000Z-{seed:06d}", seed=seed, step_s=0.002 + seed * 1e-5, jitter=0.01)
+        )
+        for seed in range(1, count + 1)
+    ]
+
+
+def make_probe(path: Path, passed: bool = True) -> Path:
+    """What `suite verify-model lenet --framework pytorch --output` writes, in short."""
+    subject = {"name": "pytorch", "module": "reference_impls.pytorch.probe", "passed": passed}
+    path.write_text(json.dumps({"schema": 1, "workload": "lenet", "model": load_workload("lenet").model, "passed": passed, "subjects": [subject]}))
+    return path
+
+
+@pytest.fixture
+def offer(tmp_path: Path) -> Offer:
+    """Who submits."""
+    return Offer("acme", "v0.1", Availability.RESEARCH, "a fan", (make_probe(tmp_path / "probe.json"),))
+
+
+@pytest.fixture
+def submission(offer: Offer, tmp_path: Path) -> Path:
+    """The good submission, to be spoiled."""
+    return package(make_runs(tmp_path / "runs"), offer, tmp_path / "submissions")

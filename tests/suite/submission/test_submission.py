@@ -1,0 +1,185 @@
+"""Packing, judging, and what a stranger may send."""
+
+import io
+import json
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from suite.bundle import MANIFEST, seal
+from suite.compliance.finding import Severity
+from suite.compliance.registry import SUBMISSION_RULES
+from suite.compliance.submission_rule import SubmissionFault, SubmissionRule
+from suite.compliance.submissions import check_submission, check_submissions
+from suite.compliance.tree import check_tree
+from suite.errors import SuiteError
+from suite.submission.archive import pack, unpack
+from suite.submission.package import Offer, package
+from tests.suite.submission.conftest import make_runs
+
+
+def test_a_packed_submission_complies_without_a_finding(submission: Path) -> None:
+    verdict = check_submission(submission)
+    assert verdict.complies
+    assert verdict.findings == ()
+    assert [one.findings for one in verdict.bundles] == [()] * 3
+    assert sorted(path.name for path in (submission / "lenet/pytorch").iterdir()) == ["run_1", "run_2", "run_3"]
+
+
+FAULTS = [(rule, fault) for rule in SUBMISSION_RULES for fault in rule.faults]
+
+
+@pytest.mark.parametrize(("rule", "fault"), FAULTS, ids=[f"{rule.id}: {fault.name}" for rule, fault in FAULTS])
+def test_a_fault_is_found_by_its_rule(rule: SubmissionRule, fault: SubmissionFault, submission: Path) -> None:
+    fault.change(submission)
+    verdict = check_submission(submission)
+    assert rule.id in {finding.rule for finding in verdict.findings}
+    assert verdict.complies == (rule.severity is not Severity.INVALID)
+
+
+def test_every_rule_has_a_fault() -> None:
+    assert all(rule.faults for rule in SUBMISSION_RULES)
+
+
+def test_a_broken_bundle_among_good_ones_is_named_and_the_others_are_judged(submission: Path) -> None:
+    (submission / "lenet/pytorch/run_2/run.json").write_text("{")
+    verdict = check_submission(submission)
+    assert not verdict.complies
+    assert len(verdict.bundles) == 2
+    (words,) = verdict.broken
+    assert "run_2" in words
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"schema": 1}', '{"schema": 2, "organization": "../x"}', "\x00"])
+def test_a_declaration_that_is_none_is_one_sentence(content: str, submission: Path) -> None:
+    (submission / "declaration.json").write_text(content)
+    verdict = check_submission(submission)
+    assert not verdict.complies
+    (words,) = verdict.broken
+    assert "declaration.json" in words
+
+
+def test_a_submission_is_never_written_over(submission: Path, offer: Offer, tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="exists"):
+        package(make_runs(tmp_path / "more"), offer, tmp_path / "submissions")
+
+
+def test_runs_of_different_machines_are_not_packed(offer: Offer, tmp_path: Path) -> None:
+    runs = make_runs(tmp_path / "more")
+    system = json.loads((runs[1] / "system.json").read_text())
+    (runs[1] / "system.json").write_text(json.dumps({**system, "kernel": "another"}))
+    (runs[1] / MANIFEST).unlink()
+    seal(runs[1])
+    with pytest.raises(SuiteError, match=r"another system .* \(kernel: 'another'"):
+        package(runs, offer, tmp_path / "submissions2")
+    assert not (tmp_path / "submissions2").exists()
+
+
+def test_the_same_submission_gives_the_same_bytes(submission: Path, tmp_path: Path) -> None:
+    first, second = pack(submission, tmp_path / "one.tar"), None
+    copy = tmp_path / "elsewhere/v0.1/acme"
+    shutil.copytree(submission, copy)
+    for path in copy.rglob("*"):
+        path.touch()
+    second = pack(copy, tmp_path / "two.tar")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_what_is_packed_is_unpacked(submission: Path, tmp_path: Path) -> None:
+    target = tmp_path / "unpacked"
+    unpack(pack(submission, tmp_path / "one.tar"), target)
+    assert check_submission(target / "v0.1/acme").complies
+
+
+def test_an_archive_cut_off_anywhere_is_noticed(submission: Path, tmp_path: Path) -> None:
+    whole = pack(submission, tmp_path / "whole.tar").read_bytes()
+    with tarfile.open(tmp_path / "whole.tar") as archive:
+        ends = [member.offset for member in archive]
+    for number, size in enumerate([1, 100, *ends[::4], ends[-1] + 600, len(whole.rstrip(b"\0")) + 20]):
+        (tmp_path / "cut.tar").write_bytes(whole[:size])
+        with pytest.raises(SuiteError, match="not a whole tar archive"):
+            unpack(tmp_path / "cut.tar", tmp_path / f"target{number}")
+
+
+def hostile(path: Path, *members: tarfile.TarInfo) -> Path:
+    """An archive of these members, files among them holding as many zeros as they say."""
+    with tarfile.open(path, "w") as archive:
+        for member in members:
+            archive.addfile(member, io.BytesIO(bytes(member.size)) if member.isreg() else None)
+    return path
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 1, target: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.size, made.linkname = kind, size if kind == tarfile.REGTYPE else 0, target
+    return made
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ([member("../outside")], "leads elsewhere"),
+        ([member("/etc/cron.d/x")], "leads elsewhere"),
+        ([member("a/../../x")], "leads elsewhere"),
+        ([member("a\\b")], "leads elsewhere"),
+        ([member("/".join("abcdefghijklmnop"))], "leads elsewhere"),
+        ([member("x", tarfile.SYMTYPE, target="/etc/passwd")], "no plain file"),
+        ([member("x", tarfile.LNKTYPE, target="/etc/passwd")], "no plain file"),
+        ([member("x", tarfile.FIFOTYPE)], "no plain file"),
+        ([member("x", tarfile.CHRTYPE)], "no plain file"),
+        ([member("x"), member("x")], "twice"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "-".join(repr(one.name) for one in value),
+)
+def test_a_hostile_archive_is_refused_and_nothing_is_outside(members: list[tarfile.TarInfo], words: str, tmp_path: Path) -> None:
+    archive, target = hostile(tmp_path / "bad.tar", *members), tmp_path / "in/target"
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SuiteError, match=words):
+        unpack(archive, target)
+    assert [path for path in sorted(tmp_path.rglob("*")) if path not in before and not path.is_relative_to(tmp_path / "in")] == []
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("suite.submission.archive.MOST_BYTES", 10_000)
+    with pytest.raises(SuiteError, match="more than"):
+        unpack(hostile(tmp_path / "bomb.tar", *(member(f"f{index}", size=3000) for index in range(5))), tmp_path / "target")
+    monkeypatch.setattr("suite.submission.archive.MOST_FILES", 3)
+    with pytest.raises(SuiteError, match="more than"):
+        unpack(hostile(tmp_path / "many.tar", *(member(f"f{index}") for index in range(5))), tmp_path / "target2")
+
+
+def test_what_is_no_archive_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "x.tar").write_bytes(b"\x1f\x8b" + bytes(1000))
+    with pytest.raises(SuiteError, match="not a whole tar archive"):
+        unpack(tmp_path / "x.tar", tmp_path / "target")
+
+
+def test_a_run_in_two_submissions_shows_in_the_second(submission: Path, tmp_path: Path) -> None:
+    again = tmp_path / "submissions/v0.1/globex"
+    shutil.copytree(submission, again)
+    edit_declaration(again, organization="globex")
+    first, second = check_submissions((submission, again))
+    assert first.complies
+    assert {finding.rule for finding in second.findings} == {"submission-duplicates"}
+    assert len(second.findings) == 9
+
+
+def edit_declaration(path: Path, **values: object) -> None:
+    content = json.loads((path / "declaration.json").read_text())
+    (path / "declaration.json").write_text(json.dumps({**content, **values}))
+
+
+def test_a_tree_is_judged_whole_archives_included(submission: Path, tmp_path: Path) -> None:
+    archive = pack(submission, tmp_path / "sent.tar")
+    alone = make_runs(tmp_path / "alone", 1)
+    tree = check_tree((tmp_path / "submissions", tmp_path / "alone", archive))
+    assert [one.path for one in tree.bundles] == alone
+    assert len(tree.submissions) == 2
+    assert {finding.rule for _, finding in tree.all_findings()} == {"submission-duplicates"}, "the archive holds the same runs"
+
+
+def test_a_tree_that_holds_nothing_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="holds none"):
+        check_tree((tmp_path,))
