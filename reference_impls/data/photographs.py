@@ -1,9 +1,11 @@
 """Photographs as JPEG files: GLD-23k's tables of names and classes, or one folder per class; decoded and cropped to a square."""
 
 import csv
+import itertools
 import math
 import os
-from typing import List, Tuple
+from concurrent.futures import ThreadPoolExecutor
+from typing import Callable, Iterable, List, Tuple
 
 import numpy as np
 from PIL import Image
@@ -17,8 +19,9 @@ EXTENSIONS = (".jpg", ".jpeg", ".png")
 
 
 class PhotographReader(Reader):
-    """Pictures (224, 224, 3), one by one. Augmentation ``resized_crop``: a random part of the picture, mirrored half the time.
+    """Pictures (224, 224, 3), one by one, decoded by as many threads as the request has.
 
+    Augmentation ``resized_crop``: a random part of the picture, mirrored half the time.
     The part has 8 % to 100 % of the area and an aspect ratio between 3:4 and 4:3 (Szegedy et al., Going deeper with convolutions, 2015, as
     torchvision's RandomResizedCrop has it); an evaluation picture is the middle of one whose short side has become 256.
     """
@@ -28,6 +31,8 @@ class PhotographReader(Reader):
 
     def __init__(self, request: Request) -> None:
         self._directory = request.data.directory
+        # Pillow decodes and resizes without the interpreter's lock. Worker processes are parallel already.
+        self._threads = request.threads if request.loading.workers == 0 else 1
         self._augments = request.preprocessing.augmentation == "resized_crop"
         self.draws = 5 if self._augments else 0
 
@@ -35,11 +40,18 @@ class PhotographReader(Reader):
         """Augmented, if that is asked for."""
         if not self._augments:
             return self.evaluation_pictures(split, chosen)
-        return [_decode(split.pictures[number], random_part, draw) for number, draw in zip(chosen, draws)]
+        return self._decoded(split, chosen, random_part, draws)
 
     def evaluation_pictures(self, split: Split, chosen: np.ndarray) -> List[np.ndarray]:
         """The middles."""
-        return [_decode(split.pictures[number], middle, ()) for number in chosen]
+        return self._decoded(split, chosen, middle, [()] * len(chosen))
+
+    def _decoded(self, split: Split, chosen: np.ndarray, part_of: "PartOf", draws: Iterable[object]) -> List[np.ndarray]:
+        paths = [split.pictures[number] for number in chosen]
+        if self._threads == 1:
+            return [_decode(path, part_of, draw) for path, draw in zip(paths, draws)]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(_decode, paths, itertools.repeat(part_of), draws))
 
 
 class Gld23kReader(PhotographReader):
@@ -106,7 +118,10 @@ def middle(width: int, height: int, draw: object) -> Tuple[Tuple[float, float, f
     return ((width - side) / 2, (height - side) / 2, (width + side) / 2, (height + side) / 2), False
 
 
-def _decode(path: str, part_of, draw) -> np.ndarray:
+PartOf = Callable[[int, int, object], Tuple[Tuple[float, float, float, float], bool]]
+
+
+def _decode(path: str, part_of: PartOf, draw: object) -> np.ndarray:
     """The part of a picture at 224x224; JPEG is decoded at the smallest scale that still has enough pixels."""
     try:
         with Image.open(path) as picture:

@@ -117,12 +117,19 @@ def test_the_middle_is_a_square_of_seven_eighths_of_the_short_side(width: int, h
     assert not mirrored
 
 
-def test_a_picture_that_cannot_be_decoded_is_named(folders: Callable[[str], Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("layout", ["gld23k", "imagefolder"])
+def test_the_number_of_threads_changes_no_picture(layout: str, folders: Callable[[str], Path]) -> None:
+    alone, together = (list(open_pipeline(request_for(folders(layout), layout, 8)._replace(threads=threads)).training(1)) for threads in (1, 3))
+    assert all(np.array_equal(one.images, other.images) for one, other in zip(alone, together, strict=True))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_picture_that_cannot_be_decoded_is_named(threads: int, folders: Callable[[str], Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(folders("imagefolder"), tmp_path / "data"))
     victim = next(iter(sorted((folder / "train").rglob("*.jpg"))))
     victim.write_bytes(victim.read_bytes()[:300])
     with pytest.raises(ContractError, match=victim.name):
-        list(open_pipeline(request_for(folder, "imagefolder", TRAIN)).training(1))
+        list(open_pipeline(request_for(folder, "imagefolder", TRAIN)._replace(threads=threads)).training(1))
 
 
 def test_another_number_of_samples_than_the_request_says_is_refused(folders: Callable[[str], Path]) -> None:
