@@ -30,6 +30,7 @@ test: setup
 	@sh tools/browser.sh
 	@sh tools/measuring.sh
 	@sh tools/linpack.sh
+	@sh tools/hosts.sh
 	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
 	@$(VENV)/bin/tox run
 

@@ -1,0 +1,220 @@
+"""Hosts of their own for a test: network namespaces with addresses, host names and SSH servers of their own, joined by a bridge.
+
+It takes root; where it cannot be made, the test is skipped with the reason. What is real: every byte between hosts crosses a network interface, an
+SSH session starts what runs on another host, and a cut link cuts all of it. What is not: hosts share processors, memory, disk and clocks.
+"""
+
+import itertools
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAMS = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "ssh-keygen": "openssh-client",
+    "ssh": "openssh-client",
+}
+SSHD = "/usr/sbin/sshd"
+_NUMBERS = itertools.count()
+OVER_THE_WIRE = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
+"""MPICH would find that all hosts are one machine and send through shared memory."""
+
+SSHD_CONFIG = """\
+HostKey {folder}/key
+AuthorizedKeysFile {folder}/key.pub
+PidFile none
+UsePAM no
+StrictModes no
+PermitRootLogin yes
+"""
+SSH_CONFIG = """\
+IdentityFile {folder}/key
+UserKnownHostsFile /dev/null
+StrictHostKeyChecking no
+LogLevel ERROR
+BatchMode yes
+ConnectTimeout 5
+"""
+TEAR_DOWN = """
+cat > /dev/null
+for namespace in "$@"; do
+    ip netns pids "$namespace" | xargs -r kill -KILL
+    ip netns delete "$namespace"
+    rm -rf "/etc/netns/$namespace"
+done
+"""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A namespace that plays a host; ``pid`` is its SSH server's."""
+
+    name: str
+    address: str
+    namespace: str
+    port: str
+    pid: int
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes that a host's interface has received and sent, with the headers of Ethernet, IP and TCP."""
+
+    received_bytes: int
+    sent_bytes: int
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Some hosts on one network; ``agent`` is the program that starts a command on one of them, as ssh does."""
+
+    hosts: tuple[Host, ...]
+    switch: str
+    agent: Path
+
+    def hostfile(self, path: Path) -> Path:
+        """A file with a host a line."""
+        path.write_text("".join(f"{host.name}\n" for host in self.hosts))
+        return path
+
+    def start(self, host: Host, *command: object, variables: Mapping[str, str] = OVER_THE_WIRE, **options: Any) -> "subprocess.Popen[str]":
+        """Start a command on a host, in a session of its own."""
+        enter = ["nsenter", "--target", str(host.pid), "--mount", "--net", "--uts", "--"]
+        return subprocess.Popen(
+            [*enter, *map(str, command)],
+            env={**os.environ, **variables},
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            **options,
+        )
+
+    def run(self, host: Host, *command: object, timeout_s: float = 120, **options: Any) -> "subprocess.CompletedProcess[str]":
+        """Run a command on a host to its end."""
+        process = self.start(host, *command, **options)
+        out, err = process.communicate(timeout=timeout_s)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+    def traffic(self, host: Host) -> Traffic:
+        """What has crossed the host's interface so far."""
+        folder = "/sys/class/net/eth0/statistics"
+        received, sent = self.run(host, "cat", f"{folder}/rx_bytes", f"{folder}/tx_bytes").stdout.split()
+        return Traffic(int(received), int(sent))
+
+    def shape(self, host: Host, megabits_per_s: float) -> None:
+        """Slow a host's link down, in both directions."""
+        for namespace, device in ((host.namespace, "eth0"), (self.switch, host.port)):
+            rate = ["tbf", "rate", f"{megabits_per_s}mbit", "burst", "64kbit", "latency", "100ms"]
+            _must("tc", "-n", namespace, "qdisc", "replace", "dev", device, "root", *rate)
+
+    def cut(self, host: Host) -> None:
+        """Pull the host's cable: nothing goes in or out, and nobody is told."""
+        _must("ip", "-n", self.switch, "link", "set", host.port, "nomaster")
+
+    def processes(self, host: Host, containing: str) -> list[int]:
+        """The host's processes whose command line contains a text."""
+        found = []
+        for pid in subprocess.run(["ip", "netns", "pids", host.namespace], capture_output=True, text=True).stdout.split():
+            try:
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            found += [int(pid)] if containing in words else []
+        return found
+
+
+@contextmanager
+def joined_hosts(count: int, folder: Path) -> Iterator[Cluster]:
+    """``count`` hosts, node1 first; whatever becomes of this process, they and all that runs on them are gone afterwards."""
+    _refuse_without_means()
+    prefix = f"suite{os.getpid()}x{next(_NUMBERS)}"
+    switch, namespaces = f"{prefix}s", [f"{prefix}n{number}" for number in range(1, count + 1)]
+    guard = subprocess.Popen(
+        ["sh", "-c", TEAR_DOWN, "sh", *namespaces, switch], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        _make_keys(folder)
+        _must("ip", "netns", "add", switch)
+        _must("ip", "-n", switch, "link", "add", "bridge", "type", "bridge")
+        _must("ip", "-n", switch, "link", "set", "bridge", "up")
+        names = "".join(f"{_address(number)} node{number}\n" for number in range(1, count + 1))
+        hosts = tuple(_make_host(number, namespace, switch, names, folder) for number, namespace in enumerate(namespaces, start=1))
+        yield Cluster(hosts, switch, folder / "agent")
+    finally:
+        assert guard.stdin is not None
+        guard.stdin.close()
+        guard.wait(30)
+
+
+def _address(number: int) -> str:
+    return f"10.77.0.{number}"
+
+
+def _refuse_without_means() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("network namespaces as hosts need root")
+    missing = {package for program, package in PROGRAMS.items() if shutil.which(program) is None}
+    if not Path(SSHD).exists():
+        missing.add("openssh-server")
+    if missing:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            f"hosts to test on need more programs: sudo apt-get install {' '.join(sorted(missing))}"
+        )
+
+
+def _make_keys(folder: Path) -> None:
+    _must("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key"))
+    (folder / "sshd_config").write_text(SSHD_CONFIG.format(folder=folder))
+    (folder / "ssh_config").write_text(SSH_CONFIG.format(folder=folder))
+    (folder / "agent").write_text(f'#!/bin/sh\nexec ssh -F {folder}/ssh_config "$@"\n')
+    (folder / "agent").chmod(0o755)
+
+
+def _make_host(number: int, namespace: str, switch: str, names: str, folder: Path) -> Host:
+    """A namespace with a cable to the switch, and an SSH server that answers."""
+    port = f"port{number}"
+    _must("ip", "netns", "add", namespace)
+    _must("ip", "-n", namespace, "link", "add", "eth0", "type", "veth", "peer", "name", port, "netns", switch)
+    _must("ip", "-n", switch, "link", "set", port, "master", "bridge", "up")
+    _must("ip", "-n", namespace, "address", "add", f"{_address(number)}/24", "dev", "eth0")
+    for device in ("lo", "eth0"):
+        _must("ip", "-n", namespace, "link", "set", device, "up")
+    hosts = Path("/etc/netns", namespace, "hosts")  # what `ip netns exec` puts in /etc/hosts' place
+    hosts.parent.mkdir(parents=True)
+    hosts.write_text(f"127.0.0.1 localhost\n{names}")
+    Path("/run/sshd").mkdir(exist_ok=True)
+    script = f"hostname node{number} && exec {SSHD} -D -e -f {folder}/sshd_config"
+    with (folder / f"sshd{number}.log").open("wb") as log:
+        server = subprocess.Popen(["ip", "netns", "exec", namespace, "unshare", "--uts", "sh", "-c", script], stderr=log, start_new_session=True)
+    host = Host(f"node{number}", _address(number), namespace, port, server.pid)
+    _await_server(host, server, folder / f"sshd{number}.log")
+    return host
+
+
+def _await_server(host: Host, server: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Wait until the server says that it listens; skip with its last words when it ended."""
+    while "Server listening" not in log.read_text():
+        try:
+            server.wait(0.05)
+        except subprocess.TimeoutExpired:
+            continue
+        pytest.skip(f"the SSH server of {host.name} does not start here: {log.read_text().strip()}")
+
+
+def _must(*command: str) -> None:
+    """Run what needs root, or skip with its last words."""
+    ran = subprocess.run(command, capture_output=True, text=True)
+    if ran.returncode != 0:
+        pytest.skip(f"hosts cannot be made here: {' '.join(command[:6])}: {ran.stderr.strip()}")
