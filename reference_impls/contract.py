@@ -10,7 +10,8 @@ because a vendor's implementation, in any language, may replace ours by honourin
 ``steps.csv``
     one row per mini-batch (see :data:`STEP_COLUMNS`), flushed before the epoch's ``epoch_stop`` is logged.
 
-Ranks other than 0 write ``log.rank<r>.txt`` and ``steps.rank<r>.csv``.
+In a run of several ranks each keeps records of its own; those of the others than 0 are ``log.rank<r>.txt`` and ``steps.rank<r>.csv``,
+brought to rank 0's folder at every epoch's end. A rank is told so by ``--ranks N``; only rank 0 can read the request.
 """
 
 import abc
@@ -19,7 +20,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 CONTRACT_VERSION = 1
 REQUEST_NAME = "request.json"
@@ -69,6 +70,16 @@ class Loading(NamedTuple):
     prefetch: int
 
 
+class Parallel(NamedTuple):
+    """How many processes train together, and how they sum their gradients."""
+
+    ranks: int
+    nodes: int
+    collective: str  # none on one rank; mpi: reference_impls.communication; native: the framework's own
+    bucket_bytes: int  # gradients are summed in pieces of about this size
+    overlap: bool  # while the backward pass goes on, where the framework allows it
+
+
 class Request(NamedTuple):
     """One training run, completely resolved. Times are in seconds, sizes in samples, unless the name says otherwise."""
 
@@ -90,6 +101,7 @@ class Request(NamedTuple):
     data: DataSet
     preprocessing: Preprocessing
     loading: Loading
+    parallel: Parallel
     batches: str  # "read" from the data set, or "synthetic": one that is in memory, again and again (reference_impls.data_stalls)
     drop_cache_every_epoch: bool  # the data set leaves the page cache after every epoch, so that each one is cold
     accelerator: str  # "cpu" or "cuda"
@@ -98,7 +110,7 @@ class Request(NamedTuple):
     output_directory: str
 
 
-_NESTED = {"optimizer": Optimizer, "data": DataSet, "preprocessing": Preprocessing, "loading": Loading}
+_NESTED = {"optimizer": Optimizer, "data": DataSet, "preprocessing": Preprocessing, "loading": Loading, "parallel": Parallel}
 
 
 def request_to_dict(request: Request) -> Dict[str, Any]:
@@ -157,7 +169,7 @@ class Batch(NamedTuple):
 class StepResult(NamedTuple):
     """What one optimiser step returns once the device has finished it."""
 
-    loss: float  # mean over the mini-batch, before the update
+    loss: float  # mean over this rank's mini-batch, before the update
     communication_s: float  # gradient exchange not hidden behind compute; 0.0 on one rank
 
 
@@ -169,12 +181,19 @@ class Implementation(abc.ABC):
         """Copy a host mini-batch to the device; return when it is there. The result goes to the two calls below."""
 
     @abc.abstractmethod
-    def step(self, device_batch: Any, learning_rate: float) -> StepResult:
-        """Forward, backward and optimiser update; return when the device has finished."""
+    def step(self, device_batch: Any, learning_rate: float, share: float) -> StepResult:
+        """Forward, backward and optimiser update; return when the device has finished.
+
+        ``share`` is this rank's part of the global mini-batch's samples, by which its mean gradient counts; 1.0 on one rank.
+        """
 
     @abc.abstractmethod
     def count_correct(self, device_batch: Any) -> int:
         """How many samples of an evaluation mini-batch are classified correctly (inference mode)."""
+
+    def bucket_times(self) -> List[Any]:
+        """How long the exchange of each bucket took since the last call (reference_impls.communication.BucketTime); empty on one rank."""
+        return []
 
 
 class Pipeline(abc.ABC):
@@ -248,6 +267,52 @@ def unchained(line: str) -> Tuple[str, Optional[str]]:
     return line[: cut - len(_LINK_PREFIX)] + "}}", line[cut : -len(_LINK_SUFFIX)]
 
 
+class RecordFile:
+    """A new file that is only appended to; what was written is handed to the kernel at once, and to the storage medium when asked."""
+
+    def __init__(self, path: str) -> None:
+        self._stream = open(path, "x", encoding="utf-8")
+
+    def write(self, text: str) -> None:
+        """Append."""
+        self._stream.write(text)
+        self._stream.flush()
+
+    def sync(self) -> None:
+        """Wait until it is on the storage medium."""
+        os.fsync(self._stream.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self.sync()
+        self._stream.close()
+
+
+class Outbox:
+    """Records that wait in memory until rank 0 takes them."""
+
+    def __init__(self) -> None:
+        self._parts = []  # type: List[str]
+
+    def write(self, text: str) -> None:
+        """Append."""
+        self._parts.append(text)
+
+    def sync(self) -> None:
+        """They are safe when rank 0 has written them."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def take(self) -> str:
+        """What was written since the last call."""
+        text, self._parts = "".join(self._parts), []
+        return text
+
+
+Sink = Union[RecordFile, Outbox]
+
+
 class LogWriter:
     """Appends events to a rank's log, each flushed, so that a killed run keeps every finished line.
 
@@ -255,8 +320,8 @@ class LogWriter:
     ``mono_ns``, ``rank``, ``boot`` and, last, ``chain`` (:func:`link`).
     """
 
-    def __init__(self, path: str, rank: int = 0, root: str = "/") -> None:
-        self._stream = open(path, "x", encoding="utf-8")
+    def __init__(self, sink: Sink, rank: int = 0, root: str = "/") -> None:
+        self._sink = sink
         self._rank, self._boot, self._chain = rank, boot_id(root), FIRST_LINK
 
     @property
@@ -277,9 +342,8 @@ class LogWriter:
         self._write("INTERVAL_END", key, None, metadata)
 
     def close(self) -> None:
-        """Flush to the storage medium and close."""
-        os.fsync(self._stream.fileno())
-        self._stream.close()
+        """Hand everything to the storage medium and close."""
+        self._sink.close()
 
     def _write(self, event_type: str, key: str, value: Any, metadata: Dict[str, Any]) -> None:
         now = monotonic_ns()
@@ -288,30 +352,33 @@ class LogWriter:
         full = dict(metadata, mono_ns=taken, rank=self._rank, boot=self._boot)
         event = [("namespace", "edge"), ("time_ms", time_ms), ("event_type", event_type), ("key", key), ("value", value), ("metadata", full)]
         line, self._chain = chained(self._chain, TOKEN + json.dumps(dict(event)))
-        self._stream.write(line + "\n")
-        self._stream.flush()
+        self._sink.write(line + "\n")
 
 
 class StepWriter:
-    """Appends step records to a rank's CSV, one flush per epoch: never inside the measured region."""
+    """Appends step records to a rank's CSV, once per epoch: never inside the measured region."""
 
-    def __init__(self, path: str) -> None:
-        self._stream = open(path, "x", encoding="utf-8")
-        self._stream.write(",".join(STEP_COLUMNS) + "\n")
-        self._stream.flush()
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._sink.write(",".join(STEP_COLUMNS) + "\n")
 
     def write(self, records: List[StepRecord]) -> None:
         """Append the records and hand them to the storage medium; floats are written so that they read back exactly."""
-        self._stream.writelines(",".join(map(repr, record)) + "\n" for record in records)
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        self._sink.write("".join(",".join(map(repr, record)) + "\n" for record in records))
+        self._sink.sync()
 
     def close(self) -> None:
         """Close the file."""
-        self._stream.close()
+        self._sink.close()
+
+
+def say(message: str) -> None:
+    """One sentence on standard error: why an implementation could not do what was asked."""
+    sys.stderr.write("error: {}\n".format(message))
+    sys.stderr.flush()
 
 
 def fail(message: str) -> None:
-    """End an implementation with one sentence on standard error and exit code 2 (it could not do what was asked)."""
-    sys.stderr.write("error: {}\n".format(message))
+    """Say it, and end with exit code 2: it could not do what was asked."""
+    say(message)
     sys.exit(2)

@@ -5,12 +5,13 @@ it). Nothing is written between an epoch's first fetch and its last step.
 """
 
 import math
-import os
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from reference_impls import contract
-from reference_impls.contract import Implementation, LogWriter, Pipeline, Request, StepRecord, StepWriter, monotonic_ns
+from reference_impls.communication import World
+from reference_impls.contract import Implementation, LogWriter, Pipeline, Request, StepRecord, monotonic_ns
 from reference_impls.data_stalls import as_requested
+from reference_impls.records import Records
 from reference_impls.schedules import SCHEDULES
 
 NANO = 1e-9
@@ -24,26 +25,45 @@ class Built(NamedTuple):
     facts: Dict[str, Any]  # logged before the run: versions, thread counts, parameter count
 
 
-def run(request: Request, build: Callable[[Request], Built]) -> None:
+def run(request: Request, world: World, build: Callable[[Request, World], Built]) -> None:
     """Train as requested and write the log and the step records into ``request.output_directory``.
 
     ``build`` makes model and pipeline; it runs inside ``init_start``/``init_stop`` and must not touch the training data.
     For the analysis of data stalls the pipeline is wrapped as the request says. An epoch that a step limit cuts short is not evaluated.
+    Every rank runs this, on its share of each mini-batch.
     """
-    log = LogWriter(os.path.join(request.output_directory, contract.log_name(0)))
-    steps = StepWriter(os.path.join(request.output_directory, contract.steps_name(0)))
+    records = Records(world, request.output_directory)
+    log = records.log
     _log_request(log, request)
     log.start("init_start")
-    built = build(request)
+    built = build(request, world)
     pipeline = as_requested(request, built.pipeline)
     for key in sorted(built.facts):
         log.point(key, built.facts[key])
+    _log_world(log, world)
     log.stop("init_stop")
     log.start("run_start")
-    status = _train(request, built.implementation, pipeline, log, steps)
+    status = _Training(request, world, built, pipeline, records).status()
     log.stop("run_stop", status=status)
-    steps.close()
-    log.close()
+    if world.size > 1:
+        _log_clocks(log, world)
+    records.close()
+
+
+def _log_world(log: LogWriter, world: World) -> None:
+    """Where this rank is, and how far its clock is from rank 0's; the ranks leave together."""
+    log.point("ranks", world.size)
+    if world.size > 1:
+        log.point("nodes_of_ranks", world.all(world.node))
+        _log_clocks(log, world)
+        world.all(None)
+
+
+def _log_clocks(log: LogWriter, world: World) -> None:
+    """Rank 0 logs them, before the run and after it: a difference is drift."""
+    offsets = world.clock_offsets()
+    if world.rank == 0:
+        log.point("clock_offsets_ns", [list(offset) for offset in offsets])
 
 
 def _log_request(log: LogWriter, request: Request) -> None:
@@ -66,6 +86,7 @@ def _log_request(log: LogWriter, request: Request) -> None:
         ("opt_weight_decay", optimizer.weight_decay),
         ("opt_learning_rate_schedule", optimizer.schedule),
         ("initial_weights", request.initial_weights),
+        ("collective", request.parallel.collective),
         ("max_epochs", request.epochs),
         ("target_accuracy", request.target_accuracy),
         ("train_samples", data.train_samples),
@@ -74,69 +95,94 @@ def _log_request(log: LogWriter, request: Request) -> None:
         log.point(key, value)
 
 
-def _train(request: Request, implementation: Implementation, pipeline: Pipeline, log: LogWriter, steps: StepWriter) -> str:
-    done = 0
-    for epoch in range(1, request.epochs + 1):
-        records = _epoch(request, implementation, pipeline, log, steps, epoch, done)
-        done += len(records)
-        last = epoch == request.epochs or done == request.steps
-        is_whole = len(records) == _steps_per_epoch(request)
-        if is_whole and (last or epoch % request.eval_every_epochs == 0):
-            accuracy = _evaluate(request, implementation, pipeline, log, epoch)
-            if request.target_accuracy is not None and accuracy >= request.target_accuracy:
-                return "success"
-        if last:
-            break
-    return "aborted" if request.target_accuracy is not None else "success"
+class _Training:
+    """The epochs of a run, on one rank."""
 
+    def __init__(self, request: Request, world: World, built: Built, pipeline: Pipeline, records: Records) -> None:
+        self._request, self._world, self._pipeline, self._records = request, world, pipeline, records
+        self._implementation, self._log = built.implementation, records.log
 
-def _epoch(
-    request: Request, implementation: Implementation, pipeline: Pipeline, log: LogWriter, steps: StepWriter, epoch: int, done: int
-) -> List[StepRecord]:
-    """Run one epoch; its records are on the storage medium before ``epoch_stop`` is logged."""
-    left = None if request.steps is None else request.steps - done
-    log.start("epoch_start", epoch_num=epoch)
-    records, stopped_ns = _steps(request, implementation, pipeline, epoch, done, left)
-    steps.write(records)
-    _refuse_divergence(records)
-    log.stop("epoch_stop", epoch_num=epoch, steps=len(records), mono_ns=stopped_ns)
-    return records
+    def status(self) -> str:
+        """Run until the target is reached or the request says stop."""
+        request, done = self._request, 0
+        for epoch in range(1, request.epochs + 1):
+            steps = self._epoch(epoch, done)
+            done += steps
+            last = epoch == request.epochs or done == request.steps
+            is_whole = steps == _steps_per_epoch(request)
+            if is_whole and (last or epoch % request.eval_every_epochs == 0):
+                accuracy = self._evaluate(epoch)
+                if request.target_accuracy is not None and accuracy >= request.target_accuracy:
+                    return "success"
+            if last:
+                break
+        return "aborted" if request.target_accuracy is not None else "success"
 
+    def _epoch(self, epoch: int, done: int) -> int:
+        """Run one epoch; rank 0's records are on the storage medium before ``epoch_stop`` is logged, the others' right after."""
+        left = None if self._request.steps is None else self._request.steps - done
+        self._log.start("epoch_start", epoch_num=epoch)
+        records, stopped_ns = self._steps(epoch, done, left)
+        self._records.steps.write(records)
+        _refuse_divergence(records)
+        self._log.stop("epoch_stop", epoch_num=epoch, steps=len(records), mono_ns=stopped_ns)
+        if self._world.size > 1:
+            self._log.point("chain_heads", self._world.all(self._log.chain), epoch_num=epoch)
+            self._log.point("bucket_times", [time._asdict() for time in self._implementation.bucket_times()], epoch_num=epoch)
+            self._records.gather()
+        return len(records)
 
-def _steps(
-    request: Request, implementation: Implementation, pipeline: Pipeline, epoch: int, done: int, left: Optional[int]
-) -> Tuple[List[StepRecord], int]:
-    """The measured region: nothing but fetch, copy and step, and the clock between them.
+    def _steps(self, epoch: int, done: int, left: Optional[int]) -> Tuple[List[StepRecord], int]:
+        """The measured region: nothing but fetch, copy and step, and the clock between them.
 
-    Returns the records and the time of the last step's end. Starting the pipeline (its workers, say) counts into the
-    first fetch; finding it exhausted is after the last step and counts nowhere.
-    """
-    horizon = request.epochs * _steps_per_epoch(request)
-    schedule, base = SCHEDULES[request.optimizer.schedule], request.optimizer.base_learning_rate
-    to_device, step = implementation.to_device, implementation.step
-    records = []  # type: List[StepRecord]
-    start_ns = stepped_ns = monotonic_ns()
-    batches = iter(pipeline.training(epoch))
-    batch = next(batches, None)
-    while batch is not None:
-        fetched_ns = monotonic_ns()
-        on_device = to_device(batch)
-        copied_ns = monotonic_ns()
-        index = done + len(records)
-        loss, comm_s = step(on_device, schedule(base, index, horizon))
-        stepped_ns = monotonic_ns()
-        fetch_s, h2d_s = (fetched_ns - start_ns) * NANO, (copied_ns - fetched_ns) * NANO
-        compute_s = (stepped_ns - copied_ns) * NANO - comm_s
-        records.append(StepRecord(epoch, index + 1, 0, len(batch.labels), start_ns, fetch_s, h2d_s, compute_s, comm_s, loss))
-        if len(records) == left:
-            break
-        start_ns = monotonic_ns()
+        Returns the records and the time of the last step's end. Starting the pipeline (its workers, say) counts into the
+        first fetch; finding it exhausted is after the last step and counts nowhere.
+        """
+        request, rank = self._request, self._world.rank
+        horizon = request.epochs * _steps_per_epoch(request)
+        schedule, base = SCHEDULES[request.optimizer.schedule], request.optimizer.base_learning_rate
+        to_device, step = self._implementation.to_device, self._implementation.step
+        sizes = _global_sizes(request)
+        records = []  # type: List[StepRecord]
+        start_ns = stepped_ns = monotonic_ns()
+        batches = iter(self._pipeline.training(epoch))
         batch = next(batches, None)
-    return records, stepped_ns
+        while batch is not None:
+            fetched_ns = monotonic_ns()
+            on_device = to_device(batch)
+            copied_ns = monotonic_ns()
+            index, samples = done + len(records), len(batch.labels)
+            loss, comm_s = step(on_device, schedule(base, index, horizon), samples / next(sizes))
+            stepped_ns = monotonic_ns()
+            fetch_s, h2d_s = (fetched_ns - start_ns) * NANO, (copied_ns - fetched_ns) * NANO
+            compute_s = (stepped_ns - copied_ns) * NANO - comm_s
+            records.append(StepRecord(epoch, index + 1, rank, samples, start_ns, fetch_s, h2d_s, compute_s, comm_s, loss))
+            if len(records) == left:
+                break
+            start_ns = monotonic_ns()
+            batch = next(batches, None)
+        return records, stepped_ns
+
+    def _evaluate(self, epoch: int) -> float:
+        """Every rank counts on its share of the evaluation set; all learn the sum, so all decide alike."""
+        self._log.start("eval_start", epoch_num=epoch)
+        count, to_device = self._implementation.count_correct, self._implementation.to_device
+        own = sum(count(to_device(batch)) for batch in self._pipeline.evaluation())
+        correct = sum(self._world.all(own))
+        accuracy = correct / self._request.data.eval_samples
+        self._log.point("eval_accuracy", accuracy, epoch_num=epoch, correct=correct)
+        self._log.stop("eval_stop", epoch_num=epoch)
+        return accuracy
 
 
 def _steps_per_epoch(request: Request) -> int:
     return math.ceil(request.data.train_samples / request.global_batch_size)
+
+
+def _global_sizes(request: Request) -> Iterator[int]:
+    """The samples of an epoch's mini-batches, all ranks together."""
+    for start in range(0, request.data.train_samples, request.global_batch_size):
+        yield min(request.global_batch_size, request.data.train_samples - start)
 
 
 def _refuse_divergence(records: List[StepRecord]) -> None:
@@ -145,12 +191,3 @@ def _refuse_divergence(records: List[StepRecord]) -> None:
             raise contract.ContractError(
                 "the loss became {} at step {} (epoch {}); use a smaller learning rate or batch size.".format(record.loss, record.step, record.epoch)
             )
-
-
-def _evaluate(request: Request, implementation: Implementation, pipeline: Pipeline, log: LogWriter, epoch: int) -> float:
-    log.start("eval_start", epoch_num=epoch)
-    correct = sum(implementation.count_correct(implementation.to_device(batch)) for batch in pipeline.evaluation())
-    accuracy = correct / request.data.eval_samples
-    log.point("eval_accuracy", accuracy, epoch_num=epoch, correct=correct)
-    log.stop("eval_stop", epoch_num=epoch)
-    return accuracy

@@ -1,19 +1,37 @@
-"""The command line of an implementation: ``python -m reference_impls.<framework> --request REQUEST.json``.
+"""The command line of an implementation: ``python -m reference_impls.<framework> --request REQUEST.json [--ranks N]``.
 
-Standard library only. Exit codes: 0 trained to the end (target reached or not), 2 could not.
+Standard library only, besides mpi4py where there are several ranks. Exit codes: 0 trained to the end (target reached or not), 2 could not.
 """
 
 import argparse
+import traceback
 from typing import Callable
 
-from reference_impls import contract, loop
+from reference_impls import communication, contract, loop
+from reference_impls.communication import World
 
 
-def main(build: Callable[[contract.Request], loop.Built]) -> None:
-    """Read the request, train, and end with one sentence where the contract or the data is broken."""
+def main(build: Callable[[contract.Request, World], loop.Built]) -> None:
+    """Read the request, train, and end with one sentence where the contract or the data is broken; one rank that cannot ends them all."""
     parser = argparse.ArgumentParser(description="Train one workload as a request file says.")
-    parser.add_argument("--request", required=True, help="path of the request file that the harness wrote")
+    parser.add_argument("--request", required=True, help="path of the request file that the harness wrote; rank 0 reads it")
+    parser.add_argument("--ranks", type=int, default=1, help="how many processes MPI started")
+    arguments = parser.parse_args()
+    world = World()
     try:
-        loop.run(contract.read_request(parser.parse_args().request), build)
+        world = communication.join(arguments.ranks)
+        loop.run(_request(arguments.request, world), world, build)
     except contract.ContractError as error:
-        contract.fail(str(error))
+        if world.size == 1:
+            contract.fail(str(error))
+        contract.say("rank {} on {}: {}".format(world.rank, world.node, error))
+        world.abort()
+    except Exception:
+        traceback.print_exc()
+        world.abort()
+        raise
+
+
+def _request(path: str, world: World) -> contract.Request:
+    values = world.from_first(contract.request_to_dict(contract.read_request(path)) if world.rank == 0 else None)
+    return contract.request_from_dict(values, path)

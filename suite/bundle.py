@@ -78,7 +78,12 @@ class Bundle:
 
         if (self.path / STEPS).exists():
             return tables.read_steps(self.file(STEPS))
-        return tables.read_raw_steps(self.file(contract.steps_name(0)), self.log().finished_epochs())
+        return tables.read_raw_steps(self.raw_steps(), self.log().finished_epochs())
+
+    def raw_steps(self) -> list[Path]:
+        """The ranks' plain step records, as an implementation left them."""
+        others = sorted(self.path.glob(contract.steps_name(1).replace("1", "*")), key=lambda path: int(path.name.split("rank")[1].split(".")[0]))
+        return [self.file(contract.steps_name(0)), *(self.file(path.name) for path in others)]
 
     def readings(self) -> "pandas.DataFrame":
         """What the meters read, columns t_ns, source, channel, value, unit; empty when no meter wrote."""
@@ -167,10 +172,11 @@ def convert_tables(path: Path) -> None:
     from suite import tables
 
     log = Bundle(path).log()
-    raw_steps = path / contract.steps_name(0)
-    if raw_steps.exists():
+    if (path / contract.steps_name(0)).exists():
+        raw_steps = Bundle(path).raw_steps()
         tables.write_table(tables.read_raw_steps(raw_steps, log.finished_epochs()), path / STEPS)
-        raw_steps.unlink()
+        for raw in raw_steps:
+            raw.unlink()
     for raw, table in ((path / READINGS_RAW, READINGS), (path / BASELOAD_RAW, BASELOAD)):
         if raw.exists():
             tables.write_table(tables.read_raw_readings(raw), path / table)

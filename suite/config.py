@@ -10,9 +10,12 @@ from suite.datasets.locate import SYNTHETIC, synthetic_place
 from suite.devices import Device, resolve_device
 from suite.errors import SuiteError
 from suite.frameworks import Framework, load_framework
+from suite.mpi import Placement
 from suite.workloads import Workload, load_workload
 
 GPU_WORKERS, PREFETCH = 4, 2
+BUCKET_BYTES = 4 * 2**20
+ALONE = Placement()
 MOST_WORKERS, MOST_PREFETCH = 64, 64
 
 
@@ -21,6 +24,13 @@ class Division(str, enum.Enum):
 
     CLOSED = "closed"
     OPEN = "open"
+
+
+class Collective(str, enum.Enum):
+    """Who sums the gradients of several ranks: reference_impls.communication over MPI, or the framework's own collectives."""
+
+    MPI = "mpi"
+    NATIVE = "native"
 
 
 class Accelerator(str, enum.Enum):
@@ -50,6 +60,8 @@ class RunOptions:
     workers: int | None = None
     prefetch: int | None = None
     organization: str = "none"
+    placement: Placement = ALONE
+    collective: Collective = Collective.MPI
 
 
 class PageCache(str, enum.Enum):
@@ -70,6 +82,7 @@ class RunRequest:
     framework: Framework
     training: contract.Request
     page_cache: PageCache = PageCache.COLD
+    placement: Placement = ALONE
 
 
 @dataclass(frozen=True)
@@ -116,6 +129,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
     workload, framework = load_workload(options.workload), load_framework(options.framework)
     device = resolve_device(options.device)
     choice = choose_data(workload, options.data)
+    batch_size = workload.batch_size if options.batch_size is None else options.batch_size
     optimizer, accelerator = workload.optimizer, _accelerator(options.accelerator, device.device)
     training = contract.Request(
         contract_version=contract.CONTRACT_VERSION,
@@ -130,7 +144,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         steps=options.steps,
         eval_every_epochs=workload.eval_every_epochs,
         target_accuracy=choice.target_accuracy,
-        global_batch_size=workload.batch_size if options.batch_size is None else options.batch_size,
+        global_batch_size=batch_size,
         optimizer=contract.Optimizer(
             optimizer.name,
             optimizer.base_learning_rate if options.learning_rate is None else options.learning_rate,
@@ -144,14 +158,28 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
             list(workload.preprocessing.mean), list(workload.preprocessing.std), workload.preprocessing.augmentation
         ),
         loading=contract.Loading(_workers(options, accelerator), PREFETCH if options.prefetch is None else options.prefetch),
+        parallel=_parallel(options, data_set, batch_size),
         batches="read",
         drop_cache_every_epoch=False,
         accelerator=accelerator,
-        threads=options.threads or workload.threads or len(os.sched_getaffinity(0)),
+        threads=options.threads or workload.threads or max(1, len(os.sched_getaffinity(0)) // options.placement.ranks_per_node),
         cache_cleared=None,  # known once the cache was dropped, right before the start
         output_directory=str(output_directory),
     )
-    return RunRequest(run_id, workload, device.device, device.evidence, framework, training)
+    return RunRequest(run_id, workload, device.device, device.evidence, framework, training, placement=options.placement)
+
+
+def _parallel(options: RunOptions, data_set: contract.DataSet, batch_size: int) -> contract.Parallel:
+    placement = options.placement
+    if placement.ranks == 1:
+        return contract.Parallel(1, 1, "none", 0, False)
+    smallest = data_set.train_samples % batch_size or batch_size
+    if smallest < placement.ranks:
+        raise SuiteError(
+            f"An epoch's smallest mini-batch has {smallest} samples, fewer than the {placement.ranks} ranks; "
+            f"choose another --batch-size, or fewer ranks."
+        )
+    return contract.Parallel(placement.ranks, placement.nodes, options.collective.value, BUCKET_BYTES, True)
 
 
 def _accelerator(asked: Accelerator, device: Device) -> str:

@@ -8,8 +8,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from reference_impls import contract
+from suite import mpi
 from suite.config import RunRequest
 from suite.environments import Environment
 from suite.paths import repository_root
@@ -29,10 +31,14 @@ class Ending:
     last_line: str
 
 
-def command(request: RunRequest, environment: Environment) -> list[str]:
-    """What is started: the framework's module, with the request file that lies in the output directory."""
-    request_file = Path(request.training.output_directory) / contract.REQUEST_NAME
-    return [str(environment.interpreter), "-m", request.framework.module, "--request", str(request_file)]
+def command(request: RunRequest, environment: Environment, variables: Mapping[str, str]) -> list[str]:
+    """What is started: the framework's module, with the request file that lies in the output directory, by mpirun where there are several ranks."""
+    directory, ranks = Path(request.training.output_directory), request.training.parallel.ranks
+    program = [str(environment.interpreter), "-m", request.framework.module, "--request", str(directory / contract.REQUEST_NAME)]
+    if ranks == 1:
+        return program
+    watched = [str(environment.interpreter), "-m", "reference_impls.rank", *program, "--ranks", str(ranks)]
+    return mpi.command(mpi.find_mpirun(environment.interpreter), request.placement, watched, variables, directory)
 
 
 def surroundings(threads: int, base: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -42,22 +48,29 @@ def surroundings(threads: int, base: Mapping[str, str] = os.environ) -> dict[str
     return {**kept, **counts, **KEPT_MEMORY, "PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0"}
 
 
-def start(request: RunRequest, environment: Environment, output: Path) -> "subprocess.Popen[bytes]":
-    """Start the implementation in a session of its own, its output appended to ``output``.
+OURS = frozenset(surroundings(1, {}))
+"""The names of the variables that every implementation gets, on whichever host."""
+
+
+def start(request: RunRequest, environment: Environment, output: Path, extra: Mapping[str, str] = MappingProxyType({})) -> "subprocess.Popen[bytes]":
+    """Start the implementation in a session of its own, its output appended to ``output``, ``extra`` added to its environment.
 
     The kernel ends it when the harness dies. Start it from the main thread, before any other thread exists: the parent-death
     signal belongs to the starting thread.
     """
     libc = ctypes.CDLL(None)
+    variables = {**surroundings(request.training.threads), **extra}
+    if request.training.parallel.ranks > 1:
+        variables = mpi.allow_root(variables)
 
     def die_with_parent() -> None:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
     with output.open("ab") as stream:
         return subprocess.Popen(
-            command(request, environment),
+            command(request, environment, variables),
             cwd=repository_root(),
-            env=surroundings(request.training.threads),
+            env=variables,
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,

@@ -23,6 +23,7 @@ from suite.measure.page_cache import drop_page_cache, fill_page_cache
 from suite.measure.recorder import MeterRecord, Recorder
 from suite.measure.sources.page_cache import PageCacheMeter
 from suite.progress import LogFollower
+from suite.rank_watch import RankWatch
 
 POLL_S = 0.2
 RECORDED_LIBRARIES = 200
@@ -66,21 +67,43 @@ def run(
     path = Path(request.training.output_directory)
     request = _with_page_cache(request)
     record = _open_bundle(request, command, allowed, path)
-    with _disk_errors(path):
-        process = launch.start(request, environment, path / bundle.OUTPUT)
+    with _disk_errors(path), _watching(request) as ranks:
+        process = launch.start(request, environment, path / bundle.OUTPUT, ranks.variables if ranks else {})
         try:
+            if ranks:
+                ranks.start()
             recorder.start(Subject(process.pid, Path(request.training.data.directory)))
-            _follow(process, path, watcher, recorder)
+            problem = _follow(process, path, watcher, recorder, ranks)
         except KeyboardInterrupt:
             launch.end(process)
             _rest(path, record, recorder.stop(), "interrupted", None, "interrupted by the person at the keyboard")
             raise
+        if problem is not None:
+            launch.end(process)
         ending = launch.ending(process, path / bundle.OUTPUT)
         meters = recorder.stop()
-        if ending.exit_code != 0:
-            message = f"the implementation ended with {_how(ending.exit_code)}: {ending.last_line}"
-            return _rest(path, record, meters, "failed", ending.exit_code, message)
+        if problem is not None or ending.exit_code != 0:
+            return _rest(path, record, meters, "failed", ending.exit_code, problem or _failure(ending, ranks))
         return _close(request, environment, path, record, meters)
+
+
+@contextmanager
+def _watching(request: RunRequest) -> Iterator[RankWatch | None]:
+    """Where there are several ranks, hear of each."""
+    if request.training.parallel.ranks == 1:
+        yield None
+        return
+    watch = RankWatch(request.training.parallel.ranks, request.placement.hosts)
+    try:
+        yield watch
+    finally:
+        watch.close()
+
+
+def _failure(ending: launch.Ending, ranks: RankWatch | None) -> str:
+    gone = ranks.first_gone() if ranks else None
+    who = "the implementation" if gone is None else f"rank {gone.rank} on node {gone.node} ended first; the job"
+    return f"{who} ended with {_how(ending.exit_code)}: {ending.last_line}"
 
 
 def _with_page_cache(request: RunRequest) -> RunRequest:
@@ -132,8 +155,11 @@ def _open_bundle(request: RunRequest, command: tuple[str, ...], allowed: tuple[s
     return record
 
 
-def _follow(process: "subprocess.Popen[bytes]", path: Path, watcher: Watcher, recorder: Recorder) -> None:
-    """Pass the log's events on until the implementation has ended; at an epoch's ends the page cache is looked at besides its turns."""
+def _follow(process: "subprocess.Popen[bytes]", path: Path, watcher: Watcher, recorder: Recorder, ranks: RankWatch | None) -> str | None:
+    """Pass the log's events on until the implementation has ended; at an epoch's ends the page cache is looked at besides its turns.
+
+    Returns early, with what is wrong, when a rank no longer lives as it should.
+    """
     follower = LogFollower(path / contract.log_name(0))
     ended = False
     while not ended:
@@ -142,9 +168,13 @@ def _follow(process: "subprocess.Popen[bytes]", path: Path, watcher: Watcher, re
             watcher.event(event)
             if event.key in EPOCH_ENDS:
                 recorder.ask(PageCacheMeter.name)
+        problem = ranks.problem() if ranks and not ended else None
+        if problem is not None:
+            return problem
         if not ended:
             watcher.tick()
             time.sleep(POLL_S)
+    return None
 
 
 def _close(request: RunRequest, environment: Environment, path: Path, record: RunRecord, meters: tuple[MeterRecord, ...]) -> RunResult:

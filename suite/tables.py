@@ -27,9 +27,9 @@ def read_readings(path: Path) -> pandas.DataFrame:
     return _read_parquet(path, READING_TYPES)
 
 
-def read_raw_steps(path: Path, finished_epochs: Iterable[int]) -> pandas.DataFrame:
-    """The steps of finished epochs from an implementation's plain file; a cut-off last line belongs to no finished epoch."""
-    frame = _read_csv(path, STEP_TYPES)
+def read_raw_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> pandas.DataFrame:
+    """The steps of finished epochs from an implementation's plain files, one a rank; a cut-off last line belongs to no finished epoch."""
+    frame = pandas.concat([_read_csv(path, STEP_TYPES) for path in paths])
     return frame[frame["epoch"].isin(list(finished_epochs))].reset_index(drop=True)
 
 

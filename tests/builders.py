@@ -88,6 +88,7 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
         data=contract.DataSet(scenario.data, "/data", "idx", 10, *sizes, True, False),
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), "none"),
         loading=contract.Loading(0, 2),
+        parallel=contract.Parallel(1, 1, "none", 0, False),
         batches="read",
         drop_cache_every_epoch=False,
         accelerator="cpu",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reference_impls.contract import CONTRACT_VERSION, DataSet, Loading, Optimizer, Preprocessing, Request
+from reference_impls.contract import CONTRACT_VERSION, DataSet, Loading, Optimizer, Parallel, Preprocessing, Request
 
 
 class Contest(NamedTuple):
@@ -96,7 +96,8 @@ def request_for(options: Options, model: str, data: DataSet, preprocessing: Prep
         contract_version=CONTRACT_VERSION, workload="benchmark", model=model, framework="", division="open", organization="none", platform="generic",
         seed=1, epochs=1, steps=None, eval_every_epochs=1, target_accuracy=None, global_batch_size=options.batch_size,
         optimizer=Optimizer("sgd", 0.01, 0.9, 0.0, "constant"), initial_weights="kaiming_normal", data=data, preprocessing=preprocessing,
-        loading=Loading(0, 2), batches="read", drop_cache_every_epoch=False, accelerator="cpu", threads=options.threads, cache_cleared=None,
+        loading=Loading(0, 2),
+        parallel=Parallel(1, 1, "none", 0, False), batches="read", drop_cache_every_epoch=False, accelerator="cpu", threads=options.threads, cache_cleared=None,
         output_directory="",
     )  # fmt: skip
 
@@ -124,4 +125,4 @@ def steps_of(implementation: Any, batches: Any, count: int) -> None:
     """``count`` mini-batches through our implementation, as the loop does it."""
     iterator = iter(batches)
     for _ in range(count):
-        implementation.step(implementation.to_device(next(iterator)), 0.01)
+        implementation.step(implementation.to_device(next(iterator)), 0.01, 1.0)

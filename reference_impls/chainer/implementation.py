@@ -1,6 +1,6 @@
 """Chainer's side of the contract: a chain, an optimizer set up on it, a count of what is right."""
 
-from typing import Any, Tuple
+from typing import Any, List, Optional, Tuple, Union
 
 import chainer
 import chainer.functions as F
@@ -8,24 +8,36 @@ import numpy as np
 
 from reference_impls import initial_weights
 from reference_impls.chainer import loading, weights
+from reference_impls.chainer.exchange import ChainerMN, GradientExchange, broadcast
 from reference_impls.chainer.models import MODELS
+from reference_impls.communication import BucketTime, MpiWorld, World
 from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
-from reference_impls.data.pipelines import open_pipeline
+from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 
 DeviceBatch = Tuple[Any, Any]
+Exchange = Union[GradientExchange, ChainerMN]
 
 
-def build(request: Request) -> Built:
+def build(request: Request, world: World) -> Built:
     """The requested model on the requested device, with the seed's weights. Threads are OpenMP's and BLAS's: the harness sets them."""
     if request.accelerator == "cuda" and not chainer.backends.cuda.available:
         raise ContractError("a CUDA device was requested and Chainer finds none; use `--accelerator cpu` or install CuPy.")
     model = MODELS[request.model](request.data.classes)
     load_weights(model, request.initial_weights, request.seed)
+    if isinstance(world, MpiWorld):
+        broadcast(world, model)
     device = chainer.get_device("@cupy:0" if request.accelerator == "cuda" else "@numpy")
     model.to_device(device)
     facts = {"parameters": model.count_params(), "framework_version": chainer.__version__, "framework_threads": request.threads}
-    return Built(ChainerImplementation(model, request.optimizer, device), open_pipeline(request, fetch=loading.fetch), facts)
+    implementation = ChainerImplementation(model, request.optimizer, device, _exchange(request, world, model))
+    return Built(implementation, open_pipeline(request, fetch=loading.fetch, share=Share(world.rank, world.size)), facts)
+
+
+def _exchange(request: Request, world: World, model: chainer.Chain) -> Optional[Exchange]:
+    if not isinstance(world, MpiWorld):
+        return None
+    return ChainerMN(world, model) if request.parallel.collective == "native" else GradientExchange(world, model, request.parallel)
 
 
 def load_weights(model: chainer.Chain, distribution: str, seed: int) -> None:
@@ -61,8 +73,8 @@ class MomentumSGD(chainer.optimizers.MomentumSGD):
 class ChainerImplementation(Implementation):
     """Define-by-run training, in the model's own precision."""
 
-    def __init__(self, model: chainer.Chain, settings: Optimizer, device: Any) -> None:
-        self._model, self._device = model, device
+    def __init__(self, model: chainer.Chain, settings: Optimizer, device: Any, exchange: Optional[Exchange] = None) -> None:
+        self._model, self._device, self._exchange = model, device, exchange
         self._optimizer = MomentumSGD(lr=settings.base_learning_rate, momentum=settings.momentum).setup(model)
         if settings.weight_decay:
             self._optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(settings.weight_decay))
@@ -73,16 +85,21 @@ class ChainerImplementation(Implementation):
         self._synchronize()
         return device_batch
 
-    def step(self, device_batch: DeviceBatch, learning_rate: float) -> StepResult:
+    def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
         """Forward, backward and update."""
         images, labels = device_batch
         self._optimizer.lr = learning_rate
         loss = F.softmax_cross_entropy(self._model(images), labels)
         self._model.cleargrads()
         loss.backward()
+        waited_s = 0.0 if self._exchange is None else self._exchange.mean(share)
         self._optimizer.update()
         self._synchronize()
-        return StepResult(float(loss.array), 0.0)
+        return StepResult(float(loss.array), waited_s)
+
+    def bucket_times(self) -> List[BucketTime]:
+        """Of our own exchange."""
+        return [] if self._exchange is None else self._exchange.take_times()
 
     def count_correct(self, device_batch: DeviceBatch) -> int:
         """Correctly classified samples."""

@@ -50,7 +50,7 @@ class ChainerSubject(Subject):
 
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
         """The implementation's own."""
-        return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate).loss
+        return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate, 1.0).loss
 
 
 if __name__ == "__main__":

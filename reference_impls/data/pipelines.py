@@ -1,7 +1,7 @@
 """Mini-batches from a reader's pictures: which samples, in which order, how normalised, the same in every framework."""
 
 import importlib
-from typing import Callable, Iterable, Iterator, Tuple
+from typing import Callable, Iterable, Iterator, NamedTuple, Tuple
 
 import numpy as np
 
@@ -18,15 +18,28 @@ READERS = {
 """By layout; imported when asked for, because photographs need Pillow."""
 
 
+class Share(NamedTuple):
+    """Whose samples: this rank's of so many ranks."""
+
+    rank: int
+    size: int
+
+
+ALONE = Share(0, 1)
+
+
 class Batches:
     """The mini-batches of an epoch or an evaluation, each made when it is asked for, in any order and by any process, always the same.
 
-    Float32 images (samples, channels, height, width), or channels last, and int64 labels (samples,).
+    Float32 images (samples, channels, height, width), or channels last, and int64 labels (samples,). Of several ranks each takes every
+    so-manieth sample of a mini-batch: together they see what one rank alone would.
     """
 
-    def __init__(self, reader: Reader, split: Split, order: np.ndarray, size: int, draws: "np.ndarray | None", normalise: "Normalisation") -> None:
+    def __init__(
+        self, reader: Reader, split: Split, order: np.ndarray, size: int, draws: "np.ndarray | None", normalise: "Normalisation", share: Share
+    ) -> None:
         self._reader, self._split, self._order, self._size = reader, split, order, size
-        self._draws, self._normalise = draws, normalise
+        self._draws, self._normalise, self._share = draws, normalise, share
 
     def __len__(self) -> int:
         return -(-len(self._order) // self._size)
@@ -34,7 +47,7 @@ class Batches:
     def __getitem__(self, index: int) -> Batch:
         if not 0 <= index < len(self):
             raise IndexError(index)
-        chosen = self._order[index * self._size : (index + 1) * self._size]
+        chosen = self._order[index * self._size : (index + 1) * self._size][self._share.rank :: self._share.size]
         if self._draws is None:
             pictures = self._reader.evaluation_pictures(self._split, chosen)
         else:
@@ -93,8 +106,8 @@ class ReaderPipeline(Pipeline):
     every sample is seen once an epoch.
     """
 
-    def __init__(self, request: Request, make_reader: Callable[[Request], Reader], channels_last: bool, fetch: Fetch) -> None:
-        self._request, self._make_reader, self._channels_last = request, make_reader, channels_last
+    def __init__(self, request: Request, make_reader: Callable[[Request], Reader], channels_last: bool, fetch: Fetch, share: Share) -> None:
+        self._request, self._make_reader, self._channels_last, self._share = request, make_reader, channels_last, share
         self._fetch = in_process if request.loading.workers == 0 else fetch
 
     def training(self, epoch: int) -> Iterator[Batch]:
@@ -105,15 +118,15 @@ class ReaderPipeline(Pipeline):
         # One row of random numbers per sample: neither the mini-batch it is in nor who fetches it changes a picture.
         draws = np.random.RandomState([request.seed, epoch, 1]).random_sample((len(order), reader.draws))
         normalise = Normalisation(request, reader.channels_last, self._channels_last)
-        yield from self._fetch(Batches(reader, split, order, request.global_batch_size, draws, normalise), request.loading)
+        yield from self._fetch(Batches(reader, split, order, request.global_batch_size, draws, normalise, self._share), request.loading)
 
     def evaluation(self) -> Iterator[Batch]:
         """The evaluation set, in file order."""
         request, reader = self._request, self._make_reader(self._request)
         split = _checked(reader.evaluation(), request.data.eval_samples, request)
         normalise = Normalisation(request, reader.channels_last, self._channels_last)
-        order = np.arange(len(split.labels))
-        yield from self._fetch(Batches(reader, split, order, reader.evaluation_batch, None, normalise), request.loading)
+        order = np.arange(self._share.rank, len(split.labels), self._share.size)
+        yield from self._fetch(Batches(reader, split, order, reader.evaluation_batch, None, normalise, ALONE), request.loading)
 
 
 def _checked(split: Split, samples: int, request: Request) -> Split:
@@ -122,9 +135,9 @@ def _checked(split: Split, samples: int, request: Request) -> Split:
     return split
 
 
-def open_pipeline(request: Request, channels_last: bool = False, fetch: Fetch = in_process) -> Pipeline:
-    """The pipeline of the request's data set; touches no data yet."""
+def open_pipeline(request: Request, channels_last: bool = False, fetch: Fetch = in_process, share: Share = ALONE) -> Pipeline:
+    """The pipeline of the request's data set, of one rank or a rank's share of it; touches no data yet."""
     if request.data.layout not in READERS:
         raise ContractError("no reader for the layout {!r}; known: {}.".format(request.data.layout, ", ".join(sorted(READERS))))
     module, name = READERS[request.data.layout].split(":")
-    return ReaderPipeline(request, getattr(importlib.import_module(module), name), channels_last, fetch)
+    return ReaderPipeline(request, getattr(importlib.import_module(module), name), channels_last, fetch, share)

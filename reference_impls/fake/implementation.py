@@ -11,6 +11,7 @@ import platform
 import random
 from typing import Any, Iterator, List, NamedTuple, Sequence, Tuple
 
+from reference_impls.communication import World
 from reference_impls.contract import Batch, ContractError, Implementation, Pipeline, Request, StepResult
 from reference_impls.data.idx import read_header
 from reference_impls.loop import Built
@@ -21,10 +22,12 @@ TRAIN, EVAL = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"), ("t10k-ima
 EVAL_BATCH = 250
 
 
-def build(request: Request) -> Built:
+def build(request: Request, world: World) -> Built:
     """A regression for the request's classes, whatever model it names; the log's ``model_trained`` says what it really is."""
     if request.accelerator != "cpu":
         raise ContractError("the fake framework has no accelerator; use `--accelerator cpu`.")
+    if world.size > 1:
+        raise ContractError("the fake framework trains on one rank; use another `--framework`.")
     facts = {
         "model_trained": "softmax_regression",
         "parameters": request.data.classes * (FEATURES + 1),
@@ -104,7 +107,7 @@ class SoftmaxRegression(Implementation):
         """The host is the device."""
         return batch
 
-    def step(self, device_batch: Any, learning_rate: float) -> StepResult:
+    def step(self, device_batch: Any, learning_rate: float, share: float) -> StepResult:
         """Mean cross-entropy of the mini-batch, then one update."""
         gradient = [[0.0] * (FEATURES + 1) for _ in self._weights]
         loss = 0.0

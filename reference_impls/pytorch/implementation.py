@@ -1,34 +1,45 @@
 """PyTorch's side of the contract: build a model, take a step, count what is right."""
 
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 import torch
 from torch import nn
 
 from reference_impls import initial_weights
+from reference_impls.communication import BucketTime, MpiWorld, World
 from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
-from reference_impls.data.pipelines import open_pipeline
+from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.pytorch import loading
+from reference_impls.pytorch.exchange import GradientExchange, broadcast, distributed_data_parallel
 from reference_impls.pytorch.models import MODELS
 
 DeviceBatch = Tuple[torch.Tensor, torch.Tensor]
+Make = Callable[[nn.Module, Optimizer, str, Optional[GradientExchange]], "PyTorchImplementation"]
 
 
-def build(request: Request, make: Optional[Callable[[nn.Module, Optimizer, str], Implementation]] = None) -> Built:
+def build(request: Request, world: World, make: Optional["Make"] = None) -> Built:
     """The requested model on the requested device, with the seed's weights; a variant gives its own implementation as ``make``."""
     torch.set_num_threads(request.threads)
     if request.accelerator == "cuda" and not torch.cuda.is_available():
         raise ContractError("a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a CUDA build of PyTorch.")
     model = MODELS[request.model](request.data.classes)
     load_weights(model, request.initial_weights, request.seed)
+    exchange = None
+    if isinstance(world, MpiWorld):
+        broadcast(world, model)
     model.to(request.accelerator)
+    if isinstance(world, MpiWorld) and request.parallel.collective == "mpi":
+        exchange = GradientExchange(world, model, request.parallel)
     facts = {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "framework_version": torch.__version__,
         "framework_threads": torch.get_num_threads(),
     }
-    return Built((make or PyTorchImplementation)(model, request.optimizer, request.accelerator), open_pipeline(request, fetch=loading.fetch), facts)
+    implementation = (make or PyTorchImplementation)(model, request.optimizer, request.accelerator, exchange)
+    if isinstance(world, MpiWorld) and request.parallel.collective == "native":
+        implementation.use_native(world)
+    return Built(implementation, open_pipeline(request, fetch=loading.fetch, share=Share(world.rank, world.size)), facts)
 
 
 def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
@@ -43,8 +54,9 @@ def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
 class PyTorchImplementation(Implementation):
     """Eager training, in the model's own precision, with torch.optim.SGD."""
 
-    def __init__(self, model: nn.Module, settings: Optimizer, accelerator: str) -> None:
-        self._model, self._device = model, torch.device(accelerator)
+    def __init__(self, model: nn.Module, settings: Optimizer, accelerator: str, exchange: Optional[GradientExchange] = None) -> None:
+        self._model, self._device, self._exchange = model, torch.device(accelerator), exchange
+        self._ranks = 1  # among which DistributedDataParallel takes the mean
         self._optimizer = torch.optim.SGD(
             model.parameters(), lr=settings.base_learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay
         )
@@ -56,7 +68,11 @@ class PyTorchImplementation(Implementation):
         self._synchronize()
         return device_batch
 
-    def step(self, device_batch: DeviceBatch, learning_rate: float) -> StepResult:
+    def use_native(self, world: MpiWorld) -> None:
+        """Leave the gradients to DistributedDataParallel; what it does not hide is part of the compute time."""
+        self._model, self._ranks = distributed_data_parallel(world, self._model), world.size
+
+    def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
         """Forward, backward and update."""
         images, labels = device_batch
         for group in self._optimizer.param_groups:
@@ -64,10 +80,23 @@ class PyTorchImplementation(Implementation):
         self._model.train()
         self._optimizer.zero_grad(set_to_none=True)
         loss = nn.functional.cross_entropy(self._logits(images), labels)
-        loss.backward()
+        waited_s = self._backward(loss, share)
         self._optimizer.step()
         self._synchronize()
-        return StepResult(loss.item(), 0.0)
+        return StepResult(loss.item(), waited_s)
+
+    def _backward(self, loss: torch.Tensor, share: float) -> float:
+        """Gradients of the global mini-batch's mean loss; returns the seconds that waiting for other ranks took."""
+        if self._exchange is None:
+            (loss if self._ranks == 1 else loss * (share * self._ranks)).backward()
+            return 0.0
+        self._exchange.begin(share)
+        loss.backward()
+        return self._exchange.finish()
+
+    def bucket_times(self) -> List[BucketTime]:
+        """Of our own exchange."""
+        return [] if self._exchange is None else self._exchange.take_times()
 
     @torch.no_grad()
     def count_correct(self, device_batch: Any) -> int:

@@ -5,9 +5,9 @@ from reference_impls.pytorch.implementation import build
 from reference_impls.pytorch_bf16.implementation import Bfloat16ChannelsLast
 
 
-def build_tuned(request):
+def build_tuned(request, world):
     """The reference's model, data and weights with the tuned implementation."""
-    built = build(request, Bfloat16ChannelsLast)
+    built = build(request, world, Bfloat16ChannelsLast)
     return built._replace(facts=dict(built.facts, precision="bfloat16", memory_format="channels_last"))
 
 

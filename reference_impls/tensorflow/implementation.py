@@ -1,21 +1,23 @@
 """TensorFlow's side of the contract: a Keras model, a compiled train step, a count of what is right."""
 
-from typing import Any, Tuple
+from typing import Any, List, Optional, Tuple
 
 import keras
 import tensorflow as tf
 
 from reference_impls import initial_weights
+from reference_impls.communication import BucketTime, MpiWorld, World
 from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
-from reference_impls.data.pipelines import open_pipeline
+from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.tensorflow import loading, weights
+from reference_impls.tensorflow.exchange import GradientExchange, broadcast
 from reference_impls.tensorflow.models import MODELS
 
 DeviceBatch = Tuple[tf.Tensor, tf.Tensor]
 
 
-def build(request: Request) -> Built:
+def build(request: Request, world: World) -> Built:
     """The requested model on the requested device, with the seed's weights."""
     tf.config.threading.set_intra_op_parallelism_threads(request.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -24,10 +26,15 @@ def build(request: Request) -> Built:
     with tf.device("/GPU:0" if request.accelerator == "cuda" else "/CPU:0"):
         model = MODELS[request.model](request.data.classes)
         load_weights(model, request.initial_weights, request.seed)
-        implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator)
+        exchange = None
+        if isinstance(world, MpiWorld):
+            broadcast(world, model)
+            exchange = GradientExchange(world, model, request.parallel)
+        implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator, exchange)
     parameters = sum(variable.read().size for variable in weights.parameters(model).values())
     facts = {"parameters": parameters, "framework_version": tf.__version__, "framework_threads": request.threads}
-    return Built(implementation, open_pipeline(request, channels_last=True, fetch=loading.fetch), facts)
+    share = Share(world.rank, world.size)
+    return Built(implementation, open_pipeline(request, channels_last=True, fetch=loading.fetch, share=share), facts)
 
 
 def load_weights(model: keras.Model, distribution: str, seed: int) -> None:
@@ -54,8 +61,8 @@ class SGD(keras.optimizers.SGD):
 class TensorFlowImplementation(Implementation):
     """Training in one compiled graph for any mini-batch size, in the model's own precision."""
 
-    def __init__(self, model: keras.Model, settings: Optimizer, accelerator: str) -> None:
-        self._model, self._weight_decay = model, settings.weight_decay
+    def __init__(self, model: keras.Model, settings: Optimizer, accelerator: str, exchange: Optional[GradientExchange] = None) -> None:
+        self._model, self._weight_decay, self._exchange = model, settings.weight_decay, exchange
         self._device = "/GPU:0" if accelerator == "cuda" else "/CPU:0"
         self._loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         self._optimizer = SGD(learning_rate=settings.base_learning_rate, momentum=settings.momentum)
@@ -63,7 +70,12 @@ class TensorFlowImplementation(Implementation):
         images = tf.TensorSpec((None, *model.input_shape[1:]), model.dtype)
         labels = tf.TensorSpec((None,), tf.int64)
         # Concrete functions: nothing is left to be looked up, or traced, when a step is timed.
-        self._train = tf.function(self._train_step).get_concrete_function(images, labels, tf.TensorSpec((), model.dtype))
+        number = tf.TensorSpec((), model.dtype)
+        if exchange is None:
+            self._train = tf.function(self._train_step).get_concrete_function(images, labels, number)
+        else:
+            self._differentiate = tf.function(self._packed_gradients).get_concrete_function(images, labels, number)
+            self._apply = tf.function(self._apply_packed).get_concrete_function(exchange.specs, number)
         self._correct = tf.function(self._count_correct).get_concrete_function(images, labels)
 
     def to_device(self, batch: Batch) -> DeviceBatch:
@@ -71,27 +83,50 @@ class TensorFlowImplementation(Implementation):
         with tf.device(self._device):
             return tf.convert_to_tensor(batch.images), tf.convert_to_tensor(batch.labels)
 
-    def step(self, device_batch: DeviceBatch, learning_rate: float) -> StepResult:
-        """Forward, backward and update; reading the loss waits for the device."""
-        loss = self._train(*device_batch, tf.constant(learning_rate, self._model.dtype))
-        return StepResult(float(loss), 0.0)
+    def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
+        """Forward, backward and update; reading the loss, or the count of updates, waits for the device."""
+        rate = tf.constant(learning_rate, self._model.dtype)
+        if self._exchange is None:
+            return StepResult(float(self._train(*device_batch, rate)), 0.0)
+        loss, packed = self._differentiate(*device_batch, tf.constant(share, self._model.dtype))
+        summed, waited_s = self._exchange.sum(packed)
+        self._apply(summed, rate).numpy()
+        return StepResult(float(loss), waited_s)
+
+    def bucket_times(self) -> List[BucketTime]:
+        """Of our own exchange."""
+        return [] if self._exchange is None else self._exchange.take_times()
 
     def count_correct(self, device_batch: DeviceBatch) -> int:
         """Correctly classified samples."""
         return int(self._correct(*device_batch))
 
     def _train_step(self, images: tf.Tensor, labels: tf.Tensor, learning_rate: tf.Tensor) -> tf.Tensor:
-        variables = self._model.trainable_variables
+        loss, gradients = self._gradients(images, labels)
+        # The loss must not be read before the update is done, or the clock stops too early.
+        with tf.control_dependencies([self._update(gradients, learning_rate)]):
+            return tf.identity(loss)
+
+    def _packed_gradients(self, images: tf.Tensor, labels: tf.Tensor, share: tf.Tensor) -> Tuple[tf.Tensor, List[tf.Tensor]]:
+        loss, gradients = self._gradients(images, labels)
+        return loss, self._exchange.pack(gradients, share)
+
+    def _apply_packed(self, buckets: List[tf.Tensor], learning_rate: tf.Tensor) -> tf.Tensor:
+        return tf.identity(self._update(self._exchange.unpack(buckets), learning_rate))
+
+    def _gradients(self, images: tf.Tensor, labels: tf.Tensor) -> Tuple[tf.Tensor, List[tf.Tensor]]:
         with tf.GradientTape() as tape:
             loss = self._loss(labels, self._model(images, training=True))
-        gradients = tape.gradient(loss, variables)
+        return loss, tape.gradient(loss, self._model.trainable_variables)
+
+    def _update(self, gradients: List[tf.Tensor], learning_rate: tf.Tensor) -> tf.Tensor:
+        """Returns the count of updates, this one included."""
+        variables = self._model.trainable_variables
         if self._weight_decay:
             gradients = [gradient + self._weight_decay * variable for gradient, variable in zip(gradients, variables)]
         self._optimizer.learning_rate = learning_rate
         self._optimizer.apply_gradients(zip(gradients, variables))
-        # The loss must not be read before the update is done, or the clock stops too early.
-        with tf.control_dependencies([self._optimizer.iterations.value]):
-            return tf.identity(loss)
+        return self._optimizer.iterations.value
 
     def _count_correct(self, images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
         predicted = tf.argmax(self._model(images, training=False), axis=1)

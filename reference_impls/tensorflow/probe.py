@@ -51,7 +51,7 @@ class TensorFlowSubject(Subject):
 
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
         """The implementation's own."""
-        return self._implementation.step(self._implementation.to_device(Batch(_channels_last(images), labels)), learning_rate).loss
+        return self._implementation.step(self._implementation.to_device(Batch(_channels_last(images), labels)), learning_rate, 1.0).loss
 
 
 def _channels_last(images: np.ndarray) -> np.ndarray:

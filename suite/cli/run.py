@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from suite.config import Accelerator, Division
+from suite.config import Accelerator, Collective, Division
 from suite.errors import SuiteError
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ def run(
     accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO,
     workers: Annotated[int | None, typer.Option(help="Processes that make mini-batches (default: 4 beside a GPU, else 0: the training one).")] = None,
     prefetch: Annotated[int | None, typer.Option(help="Mini-batches that each worker makes ahead (default: 2).")] = None,
+    nodes: Annotated[int | None, typer.Option(help="Train on the first so many hosts of --hostfile (default: all of them).")] = None,
+    hostfile: Annotated[Path | None, typer.Option(help="The hosts to train on together, one a line.")] = None,
+    ranks_per_node: Annotated[int, typer.Option(help="Processes on each host.")] = 1,
+    collective: Annotated[Collective, typer.Option(help="Who sums the gradients: the suite over MPI, or the framework itself.")] = Collective.MPI,
+    launch_agent: Annotated[str | None, typer.Option(help="What starts a process on another host (default: ssh).")] = None,
     org: Annotated[str, typer.Option(help="Whose run it is.")] = "none",
     baseload: Annotated[float, typer.Option(min=0, help="Seconds that the idle machine's power is measured before the run, where it can be.")] = 10.0,
     output: Annotated[Path | None, typer.Option(help="The run directory (default: runs/<run id>).")] = None,
@@ -50,13 +55,30 @@ def run(
     """Train as the rulebook says and keep everything that was measured."""
     from suite.config import RunOptions
     from suite.devices import resolve_device
+    from suite.mpi import place
 
-    profile = resolve_device(device).device
+    profile, placement = resolve_device(device).device, place(nodes, hostfile, ranks_per_node, launch_agent)
     names = (workload,) if workload is not None else profile.closed_workloads
     of_run = None if stall_analysis else epochs  # an analysis has epochs of its own; what it analyses is judged as it would be run
     options = [
         RunOptions(
-            division, device, name, framework, data, seed, of_run, steps, batch_size, learning_rate, threads, accelerator, workers, prefetch, org
+            division,
+            device,
+            name,
+            framework,
+            data,
+            seed,
+            of_run,
+            steps,
+            batch_size,
+            learning_rate,
+            threads,
+            accelerator,
+            workers,
+            prefetch,
+            org,
+            placement,
+            collective,
         )
         for name in names
     ]

@@ -67,7 +67,7 @@ EVENTS = st.lists(
 def written(folder: Path, events: list[tuple[str, object]]) -> list[str]:
     path = folder / "log.txt"
     path.unlink(missing_ok=True)
-    log = contract.LogWriter(str(path))
+    log = contract.LogWriter(contract.RecordFile(str(path)))
     for key, value in events:
         log.point(key, value)
     log.close()
@@ -98,6 +98,6 @@ def test_every_edit_deletion_and_swap_but_a_cut_tail_breaks_the_chain(
 
 
 def test_a_log_is_never_overwritten(tmp_path: Path) -> None:
-    contract.LogWriter(str(tmp_path / "log.txt")).close()
+    contract.LogWriter(contract.RecordFile(str(tmp_path / "log.txt"))).close()
     with pytest.raises(FileExistsError):
-        contract.LogWriter(str(tmp_path / "log.txt"))
+        contract.LogWriter(contract.RecordFile(str(tmp_path / "log.txt")))

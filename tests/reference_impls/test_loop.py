@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reference_impls import contract, loop
+from reference_impls.communication import World
 from reference_impls.contract import Batch, ContractError, Implementation, Pipeline, Request, StepResult
 from suite.bundle import Bundle
 from suite.log import read_log
@@ -44,7 +45,7 @@ class Scripted(Implementation, Pipeline):
         self.clock.now_ns += COPY_NS
         return batch
 
-    def step(self, device_batch: Any, learning_rate: float) -> StepResult:
+    def step(self, device_batch: Any, learning_rate: float, share: float) -> StepResult:
         self.clock.now_ns += STEP_NS
         self.learning_rates.append(learning_rate)
         return StepResult(self.losses[len(self.learning_rates) - 1] if self.losses else 1.0, COMMUNICATION_S)
@@ -69,7 +70,7 @@ def request_for(path: Path, **changes: Any) -> Request:
 
 def train(path: Path, clock: Clock, accuracies: list[float], losses: list[float] | None = None, **changes: Any) -> Scripted:
     scripted = Scripted(clock, accuracies, losses)
-    loop.run(request_for(path, **changes), lambda request: loop.Built(scripted, scripted, {"parameters": 1}))
+    loop.run(request_for(path, **changes), World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}))
     return scripted
 
 

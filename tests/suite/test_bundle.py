@@ -24,15 +24,15 @@ def test_coreutils_reads_the_manifest(good_bundle: Path) -> None:
 def test_steps_cut_off_in_the_middle_of_a_line_read_back_to_the_last_finished_epoch(tmp_path: Path) -> None:
     path = tmp_path / "steps.csv"
     path.write_text(STEPS_HEADER + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n1,2,0,16,200,0.1,0.0,0.2,0.0,2.2\n2,3,0,16,300,0.1,0.0,0.")
-    assert list(tables.read_raw_steps(path, [1])["step"]) == [1, 2]
+    assert list(tables.read_raw_steps([path], [1])["step"]) == [1, 2]
     path.write_text(STEPS_HEADER + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n2,2,0,16,200,0.1,0.0,0.2,0.0,2")
-    assert list(tables.read_raw_steps(path, [1, 2])["step"]) == [1]
+    assert list(tables.read_raw_steps([path], [1, 2])["step"]) == [1]
 
 
 @pytest.mark.parametrize("value", [0.1 + 0.2, 5e-324, 1.7976931348623157e308, 123456.789012345678])
 def test_floats_survive_both_tables_to_the_last_bit(value: float, tmp_path: Path) -> None:
     (tmp_path / "steps.csv").write_text(STEPS_HEADER + f"1,1,0,16,{2**62},{value!r},0.0,0.2,0.0,2.3\n")
-    frame = tables.read_raw_steps(tmp_path / "steps.csv", [1])
+    frame = tables.read_raw_steps([tmp_path / "steps.csv"], [1])
     tables.write_table(frame, tmp_path / "steps.parquet")
     again = tables.read_steps(tmp_path / "steps.parquet")
     assert float(again["fetch_s"][0]) == value and int(again["start_ns"][0]) == 2**62
@@ -42,7 +42,7 @@ def test_floats_survive_both_tables_to_the_last_bit(value: float, tmp_path: Path
 def test_a_table_that_is_none_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "steps.csv").write_text(content)
     with pytest.raises(BundleError, match=r"steps\.csv"):
-        tables.read_raw_steps(tmp_path / "steps.csv", [1])
+        tables.read_raw_steps([tmp_path / "steps.csv"], [1])
 
 
 def test_json_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_an_unfinished_run_is_one_finding_that_counts_its_epochs(tmp_path: Path)
     scenario = Scenario()
     request = make_request(tmp_path, scenario)
     write_json(tmp_path / "run.json", make_record(request, scenario, "running"))
-    log = contract.LogWriter(str(tmp_path / "log.txt"))
+    log = contract.LogWriter(contract.RecordFile(str(tmp_path / "log.txt")))
     for epoch in (1, 2):
         log.start("epoch_start", epoch_num=epoch)
         log.stop("epoch_stop", epoch_num=epoch)

@@ -1,0 +1,63 @@
+"""Gradients over several ranks: summed in buckets after the backward pass, or by ChainerMN."""
+
+from typing import List
+
+import chainer
+import numpy as np
+
+from reference_impls.chainer import weights
+from reference_impls.communication import Buckets, BucketTime, MpiWorld
+from reference_impls.contract import Parallel
+
+
+def broadcast(world: MpiWorld, model: chainer.Chain) -> None:
+    """Every rank gets rank 0's weights and statistics; the model is still on the CPU."""
+    world.broadcast([*(parameter.array for parameter in model.params()), *weights.statistics(model).values()])
+
+
+class GradientExchange:
+    """Puts every gradient, times this rank's share of the samples, into its bucket, and the sums back.
+
+    Chainer tells nobody when a gradient is ready, so nothing is hidden behind the backward pass.
+    """
+
+    def __init__(self, world: MpiWorld, model: chainer.Chain, settings: Parallel) -> None:
+        self._parameters = [parameter for _, parameter in sorted(model.namedparams())]
+        sizes = [parameter.size for parameter in self._parameters]
+        self._buckets = Buckets(world, sizes, self._parameters[0].dtype, settings.bucket_bytes)
+        self._views = [view.reshape(parameter.shape) for view, parameter in zip(self._buckets.views(), self._parameters)]
+
+    def mean(self, share: float) -> float:
+        """Every parameter's ``grad`` becomes the mean over the global mini-batch; returns the seconds that the ranks' exchange took."""
+        for parameter, view in zip(self._parameters, self._views):
+            np.multiply(chainer.backends.cuda.to_cpu(parameter.grad), share, out=view)
+        for bucket in range(len(self._buckets.arrays)):
+            self._buckets.start(bucket)
+        waited_s = self._buckets.finish()
+        for parameter, view in zip(self._parameters, self._views):
+            parameter.grad = parameter.device.send(view)
+        return waited_s
+
+    def take_times(self) -> List[BucketTime]:
+        """Of every bucket, since the last call."""
+        return self._buckets.take_times()
+
+
+class ChainerMN:
+    """ChainerMN's own mean of the gradients; without CuPy its one communicator is ``naive``."""
+
+    def __init__(self, world: MpiWorld, model: chainer.Chain) -> None:
+        import chainermn
+
+        self._communicator, self._model, self._ranks = chainermn.create_communicator("naive", world.communicator), model, world.size
+
+    def mean(self, share: float) -> float:
+        """As :meth:`GradientExchange.mean`; ChainerMN's mean counts every rank alike, so each gradient is scaled first."""
+        for parameter in self._model.params():
+            parameter.grad *= share * self._ranks
+        self._communicator.multi_node_mean_grad(self._model)
+        return 0.0
+
+    def take_times(self) -> List[BucketTime]:
+        """ChainerMN has no buckets of ours."""
+        return []

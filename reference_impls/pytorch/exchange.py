@@ -1,0 +1,76 @@
+"""Gradients over several ranks: summed in buckets while the backward pass goes on, or by DistributedDataParallel."""
+
+import socket
+from functools import partial
+from typing import List
+
+import torch
+from torch import nn
+
+from reference_impls.communication import Buckets, BucketTime, MpiWorld
+from reference_impls.contract import Parallel
+
+
+def broadcast(world: MpiWorld, model: nn.Module) -> None:
+    """Every rank gets rank 0's weights and buffers; the model is still on the CPU."""
+    world.broadcast([tensor.detach().numpy() for tensor in [*model.parameters(), *model.buffers()]])
+
+
+class GradientExchange:
+    """Puts each gradient, times this rank's share of the samples, into its bucket as soon as the backward pass has made it.
+
+    After :meth:`finish` every parameter's ``grad`` is the mean over the global mini-batch. With overlap a full bucket is on its way
+    while earlier layers are still computed (Li et al., PyTorch Distributed, VLDB 2020, section 3.2.3).
+    """
+
+    def __init__(self, world: MpiWorld, model: nn.Module, settings: Parallel) -> None:
+        self._parameters = list(model.parameters())
+        dtype = torch.empty(0, dtype=self._parameters[0].dtype).numpy().dtype
+        self._buckets = Buckets(world, [parameter.numel() for parameter in self._parameters], dtype, settings.bucket_bytes)
+        self._views = [torch.from_numpy(view).view_as(parameter) for view, parameter in zip(self._buckets.views(), self._parameters)]
+        self._bucket_of = {place: bucket for bucket, members in enumerate(self._buckets.plan.members) for place in members}
+        self._overlap, self._share = settings.overlap, 1.0
+        self._missing = []  # type: List[int]
+        for place, parameter in enumerate(self._parameters):
+            parameter.register_post_accumulate_grad_hook(partial(self._ready, place))
+
+    def begin(self, share: float) -> None:
+        """Call before the backward pass."""
+        self._share, self._missing = share, [len(members) for members in self._buckets.plan.members]
+
+    def _ready(self, place: int, parameter: nn.Parameter) -> None:
+        view, bucket = self._views[place], self._bucket_of[place]
+        view.copy_(parameter.grad)
+        view.mul_(self._share)
+        if not parameter.is_cuda:
+            parameter.grad = view
+        self._missing[bucket] -= 1
+        if self._overlap and self._missing[bucket] == 0:
+            self._buckets.start(bucket)
+        elif self._overlap:
+            self._buckets.progress()
+
+    def finish(self) -> float:
+        """Call after the backward pass; returns the seconds that were waited."""
+        if not self._overlap:
+            for bucket in range(len(self._missing)):
+                self._buckets.start(bucket)
+        waited_s = self._buckets.finish()
+        for parameter, view in zip(self._parameters, self._views):
+            if parameter.is_cuda:
+                parameter.grad.copy_(view)
+        return waited_s
+
+    def take_times(self) -> List[BucketTime]:
+        """Of every bucket, since the last call."""
+        return self._buckets.take_times()
+
+
+def distributed_data_parallel(world: MpiWorld, model: nn.Module) -> nn.Module:
+    """The model in PyTorch's own DistributedDataParallel over Gloo; MPI tells the ranks where to meet."""
+    with socket.socket() as free:
+        free.bind(("", 0))
+        port = free.getsockname()[1]
+    host, port = world.from_first((world.node, port))
+    torch.distributed.init_process_group("gloo", init_method="tcp://{}:{}".format(host, port), rank=world.rank, world_size=world.size)
+    return nn.parallel.DistributedDataParallel(model)

@@ -1,0 +1,42 @@
+"""A rank's log and step records, and how those of all ranks come together in rank 0's folder. Standard library only."""
+
+import os
+
+from reference_impls.communication import World
+from reference_impls.contract import LogWriter, Outbox, RecordFile, StepWriter, log_name, steps_name
+
+
+class Records:
+    """What a rank writes: ``log`` and ``steps``. Rank 0 writes its own into the folder, and the others' at every :meth:`gather`."""
+
+    def __init__(self, world: World, directory: str) -> None:
+        self._world = world
+        self._outboxes = (Outbox(), Outbox())
+        self._files = []  # type: List[Tuple[RecordFile, RecordFile]]
+        if world.rank == 0:
+            self._files = [
+                (RecordFile(os.path.join(directory, log_name(rank))), RecordFile(os.path.join(directory, steps_name(rank))))
+                for rank in range(world.size)
+            ]
+        log, steps = self._files[0] if self._files else self._outboxes
+        self.log, self.steps = LogWriter(log, world.rank), StepWriter(steps)
+
+    def gather(self) -> None:
+        """Bring the other ranks' new records to rank 0, onto its storage medium. Every rank calls it, outside what is measured."""
+        if self._world.size == 1:
+            return
+        log, steps = self._outboxes
+        taken = self._world.to_first((log.take(), steps.take()))
+        for files, texts in zip(self._files[1:], taken[1:]):
+            for file, text in zip(files, texts):
+                file.write(text)
+                file.sync()
+
+    def close(self) -> None:
+        """Bring together what is left, and close."""
+        self.gather()
+        self.steps.close()
+        self.log.close()
+        for files in self._files[1:]:
+            for file in files:
+                file.close()

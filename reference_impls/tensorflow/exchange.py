@@ -1,0 +1,56 @@
+"""Gradients over several ranks: packed into buckets inside the graph, summed between two graphs."""
+
+from typing import List, Sequence, Tuple
+
+import keras
+import tensorflow as tf
+
+from reference_impls.communication import Buckets, BucketTime, MpiWorld
+from reference_impls.contract import Parallel
+from reference_impls.tensorflow import weights
+
+
+def broadcast(world: MpiWorld, model: keras.Model) -> None:
+    """Every rank gets rank 0's weights and statistics."""
+    for variable in [*weights.parameters(model).values(), *weights.statistics(model).values()]:
+        value = variable.read().copy()
+        world.broadcast([value])
+        variable.write(value)
+
+
+class GradientExchange:
+    """``pack`` and ``unpack`` are for graphs, ``sum`` is between them: nothing is hidden behind the backward pass, which is one graph."""
+
+    def __init__(self, world: MpiWorld, model: keras.Model, settings: Parallel) -> None:
+        self._shapes = [tuple(variable.shape) for variable in model.trainable_variables]
+        sizes = [int(tf.reduce_prod(shape)) if shape else 1 for shape in self._shapes]
+        self._buckets = Buckets(world, sizes, model.dtype, settings.bucket_bytes)
+        self._sizes = sizes
+
+    @property
+    def specs(self) -> List[tf.TensorSpec]:
+        """What the buckets look like to a graph."""
+        return [tf.TensorSpec(array.shape, array.dtype) for array in self._buckets.arrays]
+
+    def pack(self, gradients: Sequence[tf.Tensor], share: tf.Tensor) -> List[tf.Tensor]:
+        """Gradients by variable, times this rank's share of the samples, as buckets."""
+        return [share * tf.concat([tf.reshape(gradients[place], [-1]) for place in members], 0) for members in self._buckets.plan.members]
+
+    def sum(self, buckets: Sequence[tf.Tensor]) -> Tuple[List[tf.Tensor], float]:
+        """The sums over all ranks, and the seconds that the exchange took."""
+        for number, bucket in enumerate(buckets):
+            self._buckets.start(number, bucket.numpy())
+        waited_s = self._buckets.finish()
+        return [tf.constant(array) for array in self._buckets.arrays], waited_s
+
+    def unpack(self, buckets: Sequence[tf.Tensor]) -> List[tf.Tensor]:
+        """Gradients by variable again."""
+        gradients = {}
+        for bucket, members in zip(buckets, self._buckets.plan.members):
+            pieces = tf.split(bucket, [self._sizes[place] for place in members])
+            gradients.update({place: tf.reshape(piece, self._shapes[place]) for place, piece in zip(members, pieces)})
+        return [gradients[place] for place in range(len(gradients))]
+
+    def take_times(self) -> List[BucketTime]:
+        """Of every bucket, since the last call."""
+        return self._buckets.take_times()

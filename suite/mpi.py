@@ -1,0 +1,130 @@
+"""Where ranks run, and the `mpirun` that starts them there: MPICH's or Open MPI's."""
+
+import enum
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.errors import SuiteError
+
+HOSTS_NAME = "hosts.txt"
+FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_")
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}")
+
+
+class Flavour(str, enum.Enum):
+    """Whose mpirun it is: they differ in how hosts and variables are given."""
+
+    MPICH = "MPICH"
+    OPEN_MPI = "Open MPI"
+
+
+@dataclass(frozen=True)
+class Mpirun:
+    """A launcher."""
+
+    path: Path
+    flavour: Flavour
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Which hosts train, none meaning this machine alone, with how many ranks each, started there by ``agent`` (ssh unless said otherwise)."""
+
+    hosts: tuple[str, ...] = ()
+    ranks_per_node: int = 1
+    agent: str | None = None
+
+    @property
+    def nodes(self) -> int:
+        """How many machines."""
+        return max(1, len(self.hosts))
+
+    @property
+    def ranks(self) -> int:
+        """How many processes in all."""
+        return self.nodes * self.ranks_per_node
+
+
+def read_hosts(path: Path) -> tuple[str, ...]:
+    """The hosts of a file, one a line, what follows a name (slots, comments) left aside; raises SuiteError naming the line that is none."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SuiteError(f"The hostfile {path} cannot be read: {error}.") from error
+    hosts = []
+    for number, line in enumerate(lines, start=1):
+        words = line.partition("#")[0].split()
+        if words and not _HOST.fullmatch(words[0]):
+            raise SuiteError(f"{path}:{number}: {words[0][:80]!r} is no host name; write one host a line, as in `pi1 slots=4`.")
+        if words:
+            hosts.append(words[0].partition(":")[0])
+    if not hosts:
+        raise SuiteError(f"The hostfile {path} names no host; write one host a line.")
+    return tuple(dict.fromkeys(hosts))
+
+
+def place(nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: str | None) -> Placement:
+    """The first ``nodes`` hosts of the file (default: all of them); without a file, this machine."""
+    if ranks_per_node < 1 or (nodes is not None and nodes < 1):
+        raise SuiteError("--nodes and --ranks-per-node must be at least 1.")
+    if hostfile is None:
+        if nodes not in (None, 1):
+            raise SuiteError(f"--nodes {nodes} needs --hostfile FILE with a host a line; for several ranks on this machine type --ranks-per-node.")
+        return Placement((), ranks_per_node, agent)
+    hosts = read_hosts(hostfile)
+    if nodes is not None and nodes > len(hosts):
+        raise SuiteError(f"{hostfile} names {len(hosts)} hosts; --nodes {nodes} needs {nodes - len(hosts)} more.")
+    return Placement(hosts[:nodes], ranks_per_node, agent)
+
+
+def find_mpirun(interpreter: Path) -> Mpirun:
+    """The environment's own mpirun, else the system's; raises SuiteError naming what to install."""
+    own = interpreter.with_name("mpirun")
+    found = str(own) if own.exists() else shutil.which("mpirun")
+    if found is None:
+        raise SuiteError("There is no mpirun; `sudo apt-get install openmpi-bin` installs one.")
+    said = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=60).stdout
+    return Mpirun(Path(found), Flavour.OPEN_MPI if "Open MPI" in said or "OpenRTE" in said else Flavour.MPICH)
+
+
+def command(mpirun: Mpirun, placement: Placement, program: Sequence[str], variables: Mapping[str, str], directory: Path) -> list[str]:
+    """The command that starts ``program`` on every rank; writes the hosts, in the launcher's own format, into ``directory``."""
+    build = _open_mpi if mpirun.flavour is Flavour.OPEN_MPI else _mpich
+    return [str(mpirun.path), "-n", str(placement.ranks), *build(placement, _sent(variables), directory / HOSTS_NAME), *program]
+
+
+def allow_root(variables: Mapping[str, str]) -> dict[str, str]:
+    """Open MPI asks root twice; a container has nobody else."""
+    asked = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
+    return {**variables, **asked}
+
+
+def _sent(variables: Mapping[str, str]) -> dict[str, str]:
+    """Variables that a rank on another host needs: ours, and what tunes MPI."""
+    from suite.launch import OURS
+
+    return {name: value for name, value in variables.items() if name in OURS or name.startswith((*FORWARDED, "SUITE_WATCH"))}
+
+
+def _mpich(placement: Placement, variables: Mapping[str, str], hosts_file: Path) -> list[str]:
+    words = [word for name, value in variables.items() for word in ("-genv", name, value)]
+    if not placement.hosts:
+        return ["-launcher", "fork", *words]
+    hosts_file.write_text("".join(f"{host}:{placement.ranks_per_node}\n" for host in placement.hosts), encoding="utf-8")
+    agent = ["-launcher-exec", placement.agent] if placement.agent else []
+    return ["-f", str(hosts_file), "-ppn", str(placement.ranks_per_node), "-launcher", "ssh", *agent, *words]
+
+
+def _open_mpi(placement: Placement, variables: Mapping[str, str], hosts_file: Path) -> list[str]:
+    words = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+    spread = ["--oversubscribe", "--bind-to", "none", *words]
+    if not placement.hosts:
+        return spread
+    hosts_file.write_text("".join(f"{host} slots={placement.ranks_per_node}\n" for host in placement.hosts), encoding="utf-8")
+    agent = ["--mca", "plm_rsh_agent", placement.agent] if placement.agent else []
+    return ["--hostfile", str(hosts_file), "--map-by", f"ppr:{placement.ranks_per_node}:node", *agent, *spread]
