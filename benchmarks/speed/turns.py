@@ -97,8 +97,8 @@ def request_for(options: Options, model: str, data: DataSet, preprocessing: Prep
         seed=1, epochs=1, steps=None, eval_every_epochs=1, target_accuracy=None, global_batch_size=options.batch_size,
         optimizer=Optimizer("sgd", 0.01, 0.9, 0.0, "constant"), initial_weights="kaiming_normal", data=data, preprocessing=preprocessing,
         loading=Loading(0, 2),
-        parallel=Parallel(1, 1, "none", 0, False), batches="read", drop_cache_every_epoch=False, accelerator="cpu", threads=options.threads, cache_cleared=None,
-        output_directory="",
+        parallel=Parallel(1, 1, "none", 0, False), batches="read", drop_cache_every_epoch=False, accelerator="cpu", threads=options.threads,
+        cache_cleared=None, output_directory="",
     )  # fmt: skip
 
 
