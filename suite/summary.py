@@ -10,7 +10,7 @@ from typing import Any
 import pandas
 
 from suite import counters
-from suite.bundle import SCHEMA, STEPS, Bundle
+from suite.bundle import READINGS, SCHEMA, STEPS, Bundle
 from suite.energy_figures import baseload_figures, energy_figures, epoch_energy_j, power_total
 from suite.figures import Figure, mean_figure, unknown
 from suite.log import Log
@@ -19,6 +19,8 @@ from suite.reading_figures import channel_statistics, disk_increase, disturbance
 LOG = "log.txt"
 PARTS = ("fetch_s", "h2d_s", "compute_s", "comm_s")
 NANO = 1e-9
+OTHER_NODES = "only the harness's node was metered, and the run had several"
+IN_COMPUTE = "the framework's own collectives exchange gradients within the backward pass: it is part of compute"
 TOO_FEW = "fewer than two epochs were finished; epoch 1 is kept apart because its caches are cold"
 
 
@@ -66,12 +68,14 @@ class Summary:
 
 def derive(bundle: Bundle) -> Summary:
     """Compute every figure of a bundle, finished or not, from its log, step records and readings."""
-    log, readings = bundle.log(), bundle.readings()
-    epochs = derive_epochs(log, bundle.steps(), readings)
+    log, readings, steps = bundle.log(), bundle.readings(), bundle.steps()
+    epochs = derive_epochs(log, steps, readings)
     phases = counters.count(bundle)
     run = run_window(log)
-    times = time_figures(epochs)
+    times = {**time_figures(epochs), **rank_figures(log, steps, epochs)}
     energies = energy_figures(readings, run, [epoch.energy_j for epoch in epochs if epoch.epoch > 1])
+    if len(set(log.value("nodes_of_ranks") or [])) > 1:
+        energies = {name: unknown(figure.unit, READINGS, OTHER_NODES) for name, figure in energies.items()}
     figures = {
         **times,
         **target_figures(log),
@@ -137,6 +141,25 @@ def time_figures(epochs: Sequence[EpochFigures]) -> dict[str, Figure]:
     figures["accelerator_utilisation"] = mean_figure([epoch.compute_s / epoch.end_to_end_s for epoch in later], "ratio", STEPS, TOO_FEW)
     figures["throughput"] = mean_figure([epoch.samples / epoch.end_to_end_s for epoch in later], "samples/s", STEPS, TOO_FEW)
     return figures
+
+
+def rank_figures(log: Log, steps: pandas.DataFrame, epochs: Sequence[EpochFigures]) -> dict[str, Figure]:
+    """How ranks shared the work: the exchange's share of an epoch, and how much longer the slowest is busy than the mean of all.
+
+    A straggler makes the others wait, which they see as communication: its own part of it is the smallest.
+    """
+    one_rank = len(steps["rank"].unique()) < 2
+    if one_rank or log.value("collective") == "native":
+        reason = "one rank trained alone" if one_rank else IN_COMPUTE
+        figures = {"communication_share": unknown("ratio", STEPS, reason)}
+        if not one_rank:
+            figures["communication_s"] = unknown("s", STEPS, reason)
+    else:
+        shares = [epoch.comm_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
+        figures = {"communication_share": mean_figure(shares, "ratio", STEPS, TOO_FEW)}
+    busy_s = steps[["fetch_s", "h2d_s", "compute_s"]].sum(axis=1).groupby(steps["rank"]).sum()
+    slowest = Figure(float(busy_s.max() / busy_s.mean()), "ratio", STEPS, len(busy_s))
+    return {**figures, "straggler_ratio": unknown("ratio", STEPS, "one rank trained alone") if one_rank else slowest}
 
 
 def target_figures(log: Log) -> dict[str, Figure]:

@@ -43,6 +43,7 @@ class Scenario:
     power_meter: str = "shelly"
     jitter: float = 0.0
     throttled_s: float | None = None
+    ranks: int = 1
 
 
 def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
@@ -50,8 +51,7 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     scenario = scenario or Scenario()
     path.mkdir(parents=True)
     request = make_request(path, scenario)
-    writer = _Writer(path)
-    steps = writer.write(request, scenario)
+    steps = _write_logs(path, request, scenario)
     tables.write_table(steps, path / bundle.STEPS)
     tables.write_table(_readings(steps, scenario), path / bundle.READINGS)
     (path / bundle.OUTPUT).write_text("made up by tests\n")
@@ -88,7 +88,7 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
         data=contract.DataSet(scenario.data, "/data", "idx", 10, *sizes, True, False),
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), "none"),
         loading=contract.Loading(0, 2),
-        parallel=contract.Parallel(1, 1, "none", 0, False),
+        parallel=contract.Parallel(scenario.ranks, 1, "mpi", 2**22, True) if scenario.ranks > 1 else contract.Parallel(1, 1, "none", 0, False),
         batches="read",
         drop_cache_every_epoch=False,
         accelerator="cpu",
@@ -115,13 +115,16 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
 
 
 class _Writer:
-    """Writes the log with scripted clocks, and makes the steps that go with it."""
+    """Writes one rank's log with scripted clocks, and makes the steps that go with it."""
 
-    def __init__(self, path: Path) -> None:
-        self._stream = (path / "log.txt").open("w", encoding="utf-8")
-        self._chain, self._now_ns = contract.FIRST_LINK, START_NS
+    def __init__(self, path: Path, request: contract.Request, scenario: Scenario, rank: int) -> None:
+        self._stream = (path / contract.log_name(rank)).open("w", encoding="utf-8")
+        self.chain, self._now_ns = contract.FIRST_LINK, START_NS
+        self._request, self._scenario, self._rank = request, scenario, rank
+        self._done = 0
 
-    def write(self, request: contract.Request, scenario: Scenario) -> pandas.DataFrame:
+    def begin(self) -> None:
+        request = self._request
         optimizer, data = request.optimizer, request.data
         facts = {
             "submission_benchmark": request.workload, "submission_org": request.organization, "submission_division": request.division,
@@ -129,56 +132,79 @@ class _Writer:
             "data_set": data.name, "cache_clear": None, "seed": request.seed, "global_batch_size": request.global_batch_size,
             "opt_name": optimizer.name, "opt_base_learning_rate": optimizer.base_learning_rate, "opt_momentum": optimizer.momentum,
             "opt_weight_decay": optimizer.weight_decay, "opt_learning_rate_schedule": optimizer.schedule,
-            "initial_weights": request.initial_weights, "max_epochs": request.epochs, "target_accuracy": request.target_accuracy,
-            "train_samples": data.train_samples, "eval_samples": data.eval_samples,
+            "initial_weights": request.initial_weights, "collective": request.parallel.collective, "max_epochs": request.epochs,
+            "target_accuracy": request.target_accuracy, "train_samples": data.train_samples, "eval_samples": data.eval_samples,
         }  # fmt: skip
         for key, value in facts.items():
             self._event("POINT_IN_TIME", key, value)
         self._event("INTERVAL_START", "init_start")
-        for key, value in {"parameters": 61706, "framework_version": "1.0", "framework_threads": 2}.items():
+        for key, value in {"parameters": 61706, "framework_version": "1.0", "framework_threads": 2, "ranks": request.parallel.ranks}.items():
             self._event("POINT_IN_TIME", key, value)
         self._event("INTERVAL_END", "init_stop")
         self._event("INTERVAL_START", "run_start")
-        rows: list[contract.StepRecord] = []
-        for epoch, accuracy in enumerate(scenario.accuracies, start=1):
-            rows += self._epoch(request, scenario, epoch, len(rows), round(accuracy * data.eval_samples))
-        reached = request.target_accuracy is not None and max(scenario.accuracies) >= request.target_accuracy
+
+    def end(self) -> None:
+        target = self._request.target_accuracy
+        reached = target is not None and max(self._scenario.accuracies) >= target
         self._event("INTERVAL_END", "run_stop", status="success" if reached else "aborted")
         self._stream.close()
-        return pandas.DataFrame(rows, columns=list(contract.STEP_COLUMNS)).astype(tables.STEP_TYPES)
 
-    def _epoch(self, request: contract.Request, scenario: Scenario, epoch: int, done: int, correct: int) -> list[contract.StepRecord]:
+    def train(self, epoch: int) -> list[contract.StepRecord]:
+        request, scenario = self._request, self._scenario
         samples, batch = request.data.train_samples, request.global_batch_size
         self._event("INTERVAL_START", "epoch_start", epoch_num=epoch)
         rows = []
         step_s = scenario.step_s * (1 + scenario.jitter * (2 * random.Random(f"{scenario.seed} {epoch}").random() - 1))
         for index, first in enumerate(range(0, samples, batch)):
             parts = (0.1 * step_s, 0.05 * step_s, 0.8 * step_s, 0.0)
-            size = min(batch, samples - first)
-            rows.append(
-                contract.StepRecord(
-                    epoch, done + index + 1, 0, size, self._now_ns, *parts, (2.3 + 1e-6 * scenario.seed) / (1 + 0.01 * (done + index))
-                )
-            )
+            size = len(range(self._rank, min(batch, samples - first), request.parallel.ranks))
+            loss = (2.3 + 1e-6 * scenario.seed) / (1 + 0.01 * (self._done + index))
+            rows.append(contract.StepRecord(epoch, self._done + index + 1, self._rank, size, self._now_ns, *parts, loss))
             self._now_ns += round(step_s * 1e9)
+        self._done += len(rows)
         self._event("INTERVAL_END", "epoch_stop", epoch_num=epoch, steps=len(rows))
+        return rows
+
+    def tell(self, heads: list[str], epoch: int) -> None:
+        self._event("POINT_IN_TIME", "chain_heads", heads, epoch_num=epoch)
+
+    def evaluate(self, epoch: int, correct: int) -> None:
         self._event("INTERVAL_START", "eval_start", epoch_num=epoch)
         self._now_ns += 10**8
-        self._event("POINT_IN_TIME", "eval_accuracy", correct / request.data.eval_samples, epoch_num=epoch, correct=correct)
+        self._event("POINT_IN_TIME", "eval_accuracy", correct / self._request.data.eval_samples, epoch_num=epoch, correct=correct)
         self._event("INTERVAL_END", "eval_stop", epoch_num=epoch)
-        return rows
 
     def _event(self, event_type: str, key: str, value: object = None, **metadata: object) -> None:
         self._now_ns += 1000
         time_ms = START_MS + (self._now_ns - START_NS) // 1_000_000
-        full = dict(metadata, mono_ns=self._now_ns, rank=0, boot=BOOT)
+        full = dict(metadata, mono_ns=self._now_ns, rank=self._rank, boot=BOOT)
         event = {"namespace": "edge", "time_ms": time_ms, "event_type": event_type, "key": key, "value": value, "metadata": full}
-        line, self._chain = contract.chained(self._chain, contract.TOKEN + json.dumps(event))
+        line, self.chain = contract.chained(self.chain, contract.TOKEN + json.dumps(event))
         self._stream.write(line + "\n")
 
 
+def _write_logs(path: Path, request: contract.Request, scenario: Scenario) -> pandas.DataFrame:
+    """Every rank's log; returns their steps, rank by rank."""
+    writers = [_Writer(path, request, scenario, rank) for rank in range(request.parallel.ranks)]
+    rows: list[list[contract.StepRecord]] = [[] for _ in writers]
+    for writer in writers:
+        writer.begin()
+    for epoch, accuracy in enumerate(scenario.accuracies, start=1):
+        for writer, of_rank in zip(writers, rows, strict=True):
+            of_rank += writer.train(epoch)
+        heads = [writer.chain for writer in writers]
+        for writer in writers:
+            if len(writers) > 1:
+                writer.tell(heads, epoch)
+            writer.evaluate(epoch, round(accuracy * request.data.eval_samples))
+    for writer in writers:
+        writer.end()
+    frame = pandas.DataFrame([row for of_rank in rows for row in of_rank], columns=list(contract.STEP_COLUMNS))
+    return frame.astype(tables.STEP_TYPES)
+
+
 def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
-    first_ns, last_ns = int(steps["start_ns"].iloc[0]), int(steps["start_ns"].iloc[-1])
+    first_ns, last_ns = int(steps["start_ns"].min()), int(steps["start_ns"].max())
     times = range(first_ns, last_ns, 500_000_000)
     rows = [(t_ns, "memory", "process_tree_rss", 2.0e8, "B") for t_ns in times] + [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
     if scenario.power_w is not None:

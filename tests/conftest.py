@@ -32,6 +32,18 @@ def _good_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_bundle(tmp_path_factory.mktemp("bundles") / "good")
 
 
+@pytest.fixture(scope="session")
+def _good_bundles(_good_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Good bundles by their number of ranks."""
+    return {1: _good_bundle, 2: make_bundle(tmp_path_factory.mktemp("bundles") / "ranks", Scenario(ranks=2))}
+
+
+@pytest.fixture
+def good_bundle_of(_good_bundles: dict[int, Path], tmp_path: Path) -> Callable[[int], Path]:
+    """A fresh copy of a bundle of so many ranks that complies with the closed division."""
+    return lambda ranks: Path(shutil.copytree(_good_bundles[ranks], tmp_path / f"bundle-{ranks}"))
+
+
 @pytest.fixture
 def good_bundle(_good_bundle: Path, tmp_path: Path) -> Path:
     """A fresh copy of a bundle that complies with the closed division."""

@@ -85,11 +85,13 @@ class Fault:
 
     ``change`` edits the bundle's files in place. With ``forged``, chain and manifest are made to fit again afterwards, as somebody
     who knows the format would do; without, the change is left to be found by what it broke.
+    ``ranks`` is of how many the good bundle is.
     """
 
     name: str
     change: Callable[[EditableBundle], None]
     forged: bool = True
+    ranks: int = 1
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def _wall_clock(case: BundleCase) -> Iterator[Complaint]:
 
 def _step_counts(case: BundleCase) -> Iterator[Complaint]:
     samples, batch = case.request.data.train_samples, case.request.global_batch_size
-    steps = case.steps[case.steps["rank"] == 0]
+    steps, total = case.steps[case.steps["rank"] == 0], case.steps.groupby("epoch")["samples"].sum()
     if list(steps["step"]) != list(range(1, len(steps) + 1)):
         yield Complaint(STEPS, f"steps 1 to {len(steps)}, each once and in order", "others", RUN_AGAIN)
     finished = case.log.finished_epochs()
@@ -96,10 +96,8 @@ def _step_counts(case: BundleCase) -> Iterator[Complaint]:
     for epoch, rows in steps.groupby("epoch"):
         cut = limit is not None and int(rows["step"].max()) == limit
         expected = -(-samples // batch)
-        if not cut and (len(rows) != expected or int(rows["samples"].sum()) != samples):
-            yield Complaint(
-                STEPS, f"{expected} steps and {samples} samples in epoch {epoch}", f"{len(rows)} and {int(rows['samples'].sum())}", RUN_AGAIN
-            )
+        if not cut and (len(rows) != expected or int(total[epoch]) != samples):
+            yield Complaint(STEPS, f"{expected} steps and {samples} samples in epoch {epoch}", f"{len(rows)} and {int(total[epoch])}", RUN_AGAIN)
 
 
 def _step_times(case: BundleCase) -> Iterator[Complaint]:

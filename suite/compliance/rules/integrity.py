@@ -100,6 +100,7 @@ def _log_is_the_request(case: BundleCase) -> Iterator[Complaint]:
     request, optimizer = case.request, case.request.optimizer
     expected = {
         "submission_benchmark": request.workload,
+        "submission_org": request.organization,
         "submission_division": request.division,
         "submission_platform": request.platform,
         "framework": request.framework,
@@ -113,6 +114,7 @@ def _log_is_the_request(case: BundleCase) -> Iterator[Complaint]:
         "opt_weight_decay": optimizer.weight_decay,
         "opt_learning_rate_schedule": optimizer.schedule,
         "initial_weights": request.initial_weights,
+        "collective": request.parallel.collective,
         "max_epochs": request.epochs,
         "target_accuracy": request.target_accuracy,
         "train_samples": request.data.train_samples,

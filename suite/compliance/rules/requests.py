@@ -40,6 +40,11 @@ def _framework(case: RequestCase) -> Iterator[Complaint]:
         yield Complaint(case.file, f"a framework other than {', '.join(open_only)}", f"{case.request.framework!r}", OPEN_INSTEAD.removeprefix("or "))
 
 
+def _collective(case: RequestCase) -> Iterator[Complaint]:
+    parallel = case.request.parallel
+    yield from _equal(case, "parallel.collective", "none" if parallel.ranks == 1 else "mpi", parallel.collective, "leave --collective out")
+
+
 def _length(case: RequestCase) -> Iterator[Complaint]:
     """Epochs set the schedule's horizon; a step limit would end a run before its target."""
     workload, request = case.workload, case.request
@@ -115,6 +120,10 @@ def _learning_rate_out_of_range(bundle: EditableBundle) -> None:
     bundle.request["optimizer"]["base_learning_rate"] = bundle.event("opt_base_learning_rate")["value"] = 0.5
 
 
+def _native(bundle: EditableBundle) -> None:
+    bundle.request["parallel"]["collective"] = bundle.event("collective")["value"] = "native"
+
+
 def _synthetic_batches(bundle: EditableBundle) -> None:
     bundle.request["batches"] = "synthetic"
 
@@ -158,6 +167,14 @@ RULES = (
         divisions=CLOSED,
         judges_request=_framework,
         faults=(Fault("bfloat16", _other_arithmetic),),
+    ),
+    Rule(
+        id="closed-collective",
+        sentence="A closed run of several ranks sums its gradients by the suite's exchange over MPI.",
+        rationale="One exchange for all frameworks can be timed; what a framework hides in its own cannot.",
+        divisions=CLOSED,
+        judges_request=_collective,
+        faults=(Fault("the framework's own collectives", _native, ranks=2),),
     ),
     Rule(
         id="closed-length",

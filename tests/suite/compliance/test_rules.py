@@ -1,5 +1,6 @@
 """Every rule accepts the good bundle and finds each of its own faults; both come from the registry."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,14 @@ from suite.compliance.rule import Fault, Rule
 CASES = [(rule, fault) for rule in RULES for fault in rule.faults]
 
 
-def test_a_good_bundle_has_no_finding(good_bundle: Path) -> None:
-    assert check_bundle(good_bundle).findings == ()
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_good_bundle_has_no_finding(ranks: int, good_bundle_of: Callable[[int], Path]) -> None:
+    assert check_bundle(good_bundle_of(ranks)).findings == ()
 
 
 @pytest.mark.parametrize(("rule", "fault"), CASES, ids=[f"{rule.id}: {fault.name}" for rule, fault in CASES])
-def test_a_rule_finds_its_fault(rule: Rule, fault: Fault, good_bundle: Path) -> None:
+def test_a_rule_finds_its_fault(rule: Rule, fault: Fault, good_bundle_of: Callable[[int], Path]) -> None:
+    good_bundle = good_bundle_of(fault.ranks)
     editable = EditableBundle(good_bundle)
     fault.change(editable)
     if fault.forged:

@@ -1,0 +1,103 @@
+"""Runs of several ranks: every rank's records are there, and they bear witness to one another."""
+
+from collections.abc import Iterator, Sequence
+
+from reference_impls.contract import log_name
+from suite.bundle import STEPS
+from suite.compliance.editing import EditableBundle
+from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
+from suite.log import Event
+
+RUN_AGAIN = "these are not the records that the training loop writes: run again"
+COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
+
+
+def _complete(case: BundleCase) -> Iterator[Complaint]:
+    """Each mini-batch is shared out among the ranks as the request says, each step is in every rank's records."""
+    ranks = case.request.parallel.ranks
+    found = sorted(int(rank) for rank in case.steps["rank"].unique())
+    if found != list(range(ranks)):
+        yield Complaint(STEPS, f"steps of the ranks 0 to {ranks - 1}", f"of {found}"[:200], RUN_AGAIN)
+        return
+    logged = case.log.value("ranks")
+    if logged != ranks:
+        yield Complaint("log.txt", f"ranks = {ranks}, as requested", f"{logged!r}"[:200], RUN_AGAIN)
+    for rank, steps in case.steps.groupby("rank"):
+        counts = _counts(case, len(steps), int(rank))
+        if list(steps["samples"]) != counts:
+            yield Complaint(STEPS, f"rank {rank} takes every {ranks}th sample of each mini-batch, from the {int(rank) + 1}th", "others", RUN_AGAIN)
+
+
+def _counts(case: BundleCase, steps: int, rank: int) -> list[int]:
+    """A rank's samples, step by step."""
+    samples, batch, ranks = case.request.data.train_samples, case.request.global_batch_size, case.request.parallel.ranks
+    of_epoch = [len(range(rank, min(batch, samples - first), ranks)) for first in range(0, samples, batch)]
+    return [of_epoch[index % len(of_epoch)] for index in range(steps)]
+
+
+def _agree(case: BundleCase) -> Iterator[Complaint]:
+    """Each rank's log holds every rank's chain value after each epoch; none can be rewritten without the others."""
+    ranks = case.request.parallel.ranks
+    if ranks == 1:
+        return
+    logs = [case.log, *(case.bundle.log(rank) for rank in range(1, ranks))]
+    heads = {epoch: [_head(log.all("epoch_stop"), epoch) for log in logs] for epoch in case.log.finished_epochs()}
+    for rank, log in enumerate(logs):
+        for problem in log.problems if rank else ():
+            yield Complaint(log_name(rank), "readable lines in an unbroken chain", problem.what, COPY_AGAIN, problem.line)
+        told = {event.epoch: event for event in log.all("chain_heads")}
+        for epoch, expected in heads.items():
+            event = told.get(epoch)
+            if event is None or event.value != expected:
+                observed, line = ("none", None) if event is None else ("others", event.line)
+                yield Complaint(log_name(rank), f"the chain values of all ranks' logs after epoch {epoch}", observed, COPY_AGAIN, line)
+
+
+def _head(stops: Sequence[Event], epoch: int) -> object:
+    return next((stop.metadata.get("chain") for stop in stops if stop.epoch == epoch), None)
+
+
+def _lost_rank(bundle: EditableBundle) -> None:
+    bundle.steps = bundle.steps[bundle.steps["rank"] != 1]
+
+
+def _other_share(bundle: EditableBundle) -> None:
+    second = bundle.steps["rank"] == 1
+    bundle.steps.loc[second, "samples"] -= 1
+    bundle.steps.loc[~second, "samples"] += 1
+
+
+def _more_ranks(bundle: EditableBundle) -> None:
+    bundle.request["parallel"]["ranks"] = 3
+
+
+def _better_accuracy(bundle: EditableBundle) -> None:
+    event = bundle.event("eval_accuracy", 1)
+    event["metadata"]["correct"] += 10
+    event["value"] = event["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
+
+
+def _other_peer(bundle: EditableBundle) -> None:
+    log = bundle.path / log_name(1)
+    log.write_text(log.read_text(encoding="utf-8").replace('"key": "seed", "value": ', '"key": "seed", "value": 4'), encoding="utf-8")
+
+
+RULES = (
+    Rule(
+        id="ranks-complete",
+        sentence="Every rank's steps are there, and each takes its share of every mini-batch.",
+        rationale="A rank that trained on less made the others look faster.",
+        judges_bundle=_complete,
+        faults=(Fault("a rank lost", _lost_rank, ranks=2), Fault("another share", _other_share, ranks=2), Fault("more ranks", _more_ranks, ranks=2)),
+    ),
+    Rule(
+        id="ranks-agree",
+        sentence="Every rank's log is whole and holds the chain values of all ranks' logs after every epoch.",
+        rationale="The log of one node contradicts its peers when it is edited.",
+        judges_bundle=_agree,
+        faults=(
+            Fault("rank 0's log rewritten with a fitting chain", _better_accuracy, ranks=2),
+            Fault("another rank's log edited", _other_peer, ranks=2),
+        ),
+    ),
+)
