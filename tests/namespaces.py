@@ -123,6 +123,11 @@ class Cluster:
         """Pull the host's cable: nothing goes in or out, and nobody is told."""
         _must("ip", "-n", self.switch, "link", "set", host.port, "nomaster")
 
+    def replace(self, host: Host, path: Path, other: Path) -> None:
+        """Let one host alone find something else in a path."""
+        answer = self.run(host, "mount", "--bind", other, path)
+        assert answer.returncode == 0, answer.stderr
+
     def processes(self, host: Host, containing: str) -> list[int]:
         """The host's processes whose command line contains a text."""
         found = []

@@ -12,7 +12,7 @@ import typer
 import typer.core
 
 from suite import __version__
-from suite.cli import check, data, doctor, environment, linpack, listing, report, run, submission, verify_model
+from suite.cli import check, cluster, data, doctor, environment, linpack, listing, report, run, submission, verify_model
 from suite.errors import SuiteError
 from suite.paths import home
 
@@ -45,6 +45,7 @@ app.command()(doctor.doctor)
 app.add_typer(listing.app, name="list")
 app.add_typer(environment.app, name="env")
 app.add_typer(data.app, name="data")
+app.add_typer(cluster.app, name="cluster")
 
 
 @app.callback(invoke_without_command=True)

@@ -1,0 +1,149 @@
+"""What a node says of itself: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST}'`` prints it as one line of JSON.
+
+Standard library only, Python 3.6 grammar: it runs on every node of a cluster, in a framework's environment. What cannot be known is None,
+with the reason beside it.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import re
+import socket
+import struct
+import subprocess
+import sys
+from typing import Any, Dict, Iterator, List, Optional
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SOURCE_ENDS = (".py", ".toml", ".txt")
+SIOCGIFADDR = 0x8915
+
+
+def facts(data_folders: List[str], peer: Optional[str]) -> Dict[str, Any]:
+    """Everything; ``peer`` is a host whose messages come through the interface that is described."""
+    return {
+        "node": socket.gethostname(),
+        "python": platform.python_version(),
+        "version": suite_version(ROOT),
+        "source_sha256": source_digest(ROOT),
+        "git": git_state(ROOT),
+        "packages": packages(),
+        "data": {folder: data_digest(folder) for folder in data_folders},
+        "link": link_towards(peer),
+    }
+
+
+def suite_version(root: str) -> Optional[str]:
+    """The harness's version, read and not imported."""
+    try:
+        with open(os.path.join(root, "suite", "__init__.py"), encoding="utf-8") as stream:
+            found = re.search('__version__ = "([^"]*)"', stream.read())
+    except OSError:
+        return None
+    return found.group(1) if found else None
+
+
+def source_digest(root: str) -> str:
+    """SHA-256 over names and content of all that trains: the sources, settings and requirements of reference_impls."""
+    folder = os.path.join(root, "reference_impls")
+    return _digest(folder, [name for name in _files(folder) if name.endswith(SOURCE_ENDS) and "__pycache__" not in name])
+
+
+def git_state(root: str) -> Optional[str]:
+    """The commit, with "+" when files that git knows were changed; None where git or its folder is missing."""
+    git = ["git", "-c", "safe.directory=*", "-C", root]
+    try:
+        commit = subprocess.check_output([*git, "rev-parse", "HEAD"], stderr=subprocess.DEVNULL)
+        changed = subprocess.check_output([*git, "status", "--porcelain", "--untracked-files=no"], stderr=subprocess.DEVNULL)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit.decode().strip() + ("+" if changed.strip() else "")
+
+
+def packages() -> Optional[Dict[str, str]]:
+    """Name and version of every package of this interpreter; None before Python 3.8, which cannot tell."""
+    try:
+        from importlib import metadata
+    except ImportError:
+        return None
+    return {entry.metadata["Name"]: entry.version for entry in metadata.distributions() if entry.metadata["Name"]}
+
+
+def data_digest(folder: str) -> Optional[str]:
+    """SHA-256 over names and content of a data set's files; None when there is no such folder. It reads all of it."""
+    if not os.path.isdir(folder):
+        return None
+    return _digest(folder, list(_files(folder)))
+
+
+def _files(folder: str) -> Iterator[str]:
+    for place, _, names in os.walk(folder):
+        for name in names:
+            yield os.path.relpath(os.path.join(place, name), folder)
+
+
+def _digest(folder: str, names: List[str]) -> str:
+    whole = hashlib.sha256()
+    for name in sorted(names):
+        content = hashlib.sha256()
+        with open(os.path.join(folder, name), "rb") as stream:
+            for piece in iter(lambda: stream.read(2**20), b""):
+                content.update(piece)
+        whole.update("{}  {}\n".format(content.hexdigest(), name).encode("utf-8", "surrogateescape"))
+    return whole.hexdigest()
+
+
+def link_towards(peer: Optional[str], root: str = "/") -> Dict[str, Any]:
+    """The interface that messages to ``peer`` leave by: name, address, kind (wired, wireless, virtual) and speed as the kernel states it."""
+    unknown = {"interface": None, "address": None, "kind": None, "speed_mbit_s": None}  # type: Dict[str, Any]
+    if peer is None:
+        return dict(unknown, reason="there is no other node")
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((peer, 9))  # sends nothing, but chooses the way
+            address = probe.getsockname()[0]
+    except OSError as error:
+        return dict(unknown, reason="there is no way to {} ({})".format(peer, error.strerror or error))
+    interface = next((name for name in _interfaces(root) if _address_of(name) == address), None)
+    if interface is None:
+        return dict(unknown, address=address, reason="no interface has the address {}".format(address))
+    return dict({"interface": interface, "address": address}, **describe_interface(interface, root))
+
+
+def describe_interface(name: str, root: str = "/") -> Dict[str, Any]:
+    """Kind and speed of a network interface, from sysfs; a wireless one states no speed there."""
+    folder = os.path.join(root, "sys/class/net", name)
+    if os.path.isdir(os.path.join(folder, "wireless")) or os.path.exists(os.path.join(folder, "phy80211")):
+        return {"kind": "wireless", "speed_mbit_s": None, "reason": "a wireless interface states no speed"}
+    kind = "wired" if os.path.exists(os.path.join(folder, "device")) else "virtual"
+    try:
+        with open(os.path.join(folder, "speed")) as stream:
+            speed = int(stream.read())
+    except (OSError, ValueError):
+        speed = -1
+    if speed <= 0:
+        return {"kind": kind, "speed_mbit_s": None, "reason": "its driver states no speed"}
+    return {"kind": kind, "speed_mbit_s": speed, "reason": None}
+
+
+def _interfaces(root: str) -> List[str]:
+    try:
+        return sorted(os.listdir(os.path.join(root, "sys/class/net")))
+    except OSError:
+        return []
+
+
+def _address_of(interface: str) -> Optional[str]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            answer = fcntl.ioctl(probe.fileno(), SIOCGIFADDR, struct.pack("256s", interface.encode()[:15]))
+        except OSError:
+            return None
+    return socket.inet_ntoa(answer[20:24])
+
+
+if __name__ == "__main__":
+    asked = json.loads(sys.argv[1])
+    sys.stdout.write(json.dumps(facts(asked["data"], asked["peer"])) + "\n")

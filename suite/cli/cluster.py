@@ -1,0 +1,92 @@
+"""`suite cluster doctor`: whether some hosts can train together."""
+
+import json as json_format
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from suite.cluster.doctor import Examination
+    from suite.cluster.links import LinkMeasure
+
+NOT_FIT = 1
+
+app = typer.Typer(no_args_is_help=True, help="Look at the hosts of a cluster.")
+
+
+@app.callback()
+def _group() -> None:
+    """Look at the hosts of a cluster."""
+
+
+@app.command()
+def doctor(
+    hostfile: Annotated[Path, typer.Option(help="The hosts, one a line.")],
+    framework: Annotated[str, typer.Option(help="In whose environment MPI is tried (`suite list frameworks`).")] = "pytorch",
+    data: Annotated[
+        str | None, typer.Option(help="A data set's name or a folder to compare (default: every data set that is prepared here).")
+    ] = None,
+    nodes: Annotated[int | None, typer.Option(help="Look at the first so many hosts (default: all of them).")] = None,
+    launch_agent: Annotated[str | None, typer.Option(help="What starts a process on another host (default: ssh).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say whether the hosts can train together: reachable, the same suite, packages and data, clocks, MPI and links."""
+    from dataclasses import asdict
+
+    from suite.cluster.doctor import examine
+    from suite.environments import find
+    from suite.frameworks import load_framework
+    from suite.mpi import place
+
+    environment = find(load_framework(framework))
+    found = examine(place(nodes, hostfile, 1, launch_agent), environment, _folders(data))
+    if json:
+        print(json_format.dumps(asdict(found), indent=1))
+    else:
+        _show(found)
+    if found.complaints:
+        raise typer.Exit(NOT_FIT)
+
+
+def _folders(data: str | None) -> tuple[Path, ...]:
+    """Which folders are compared."""
+    from suite.datasets.definition import load_data_sets
+    from suite.datasets.locate import find, place
+    from suite.errors import SuiteError
+
+    names = [definition.name for definition in load_data_sets()]
+    if data is None:
+        return tuple(place(name).absolute() for name in names if place(name).is_dir())
+    if data in names:
+        return (find(data, verify=False).directory.absolute(),)
+    if not Path(data).is_dir():
+        raise SuiteError(f"--data {data!r} is neither a data set ({', '.join(names)}) nor a folder that exists.")
+    return (Path(data).resolve(),)
+
+
+def _show(found: "Examination") -> None:
+    measured = {measure.rank: measure for measure in found.links.measures} if found.links else {}
+    fit = [answer.host for answer in found.answers if answer.facts is not None]
+    for answer in found.answers:
+        if answer.facts is None:
+            print(f"{answer.host:16} no answer" if not answer.reached else f"{answer.host:16} not ready")
+            continue
+        link, rank = answer.facts.link, fit.index(answer.host)
+        speed = f"{link.speed_mbit_s} Mbit/s stated" if link.speed_mbit_s else f"speed unknown: {link.reason}"
+        print(f"{answer.host:16} {link.interface or 'no interface'} ({link.kind or 'kind unknown'}, {speed}){_measured(measured.get(rank))}")
+    for complaint in found.complaints:
+        print(f"\n{complaint.node}: {complaint.sentence}.\n  to do: {complaint.remedy}.")
+    if not found.complaints:
+        print("\nThese hosts can train together.")
+
+
+def _measured(measure: "LinkMeasure | None") -> str:
+    if measure is None:
+        return ""
+    trip, clock = f"round trip {measure.round_trip_s * 1e3:.3g} ms, {_rate(measure.bandwidth_mbit_s)}", measure.wall_offset_ns * 1e-6
+    return f", from the first node: {trip}, clock {clock:+.3g} ms ± {measure.uncertainty_ns * 1e-6:.2g} ms"
+
+
+def _rate(mbit_s: float) -> str:
+    return f"{mbit_s:.0f} Mbit/s" if mbit_s >= 100 else f"{mbit_s:.3g} Mbit/s"

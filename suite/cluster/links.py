@@ -1,0 +1,64 @@
+"""Measures the links between nodes by MPI, as a run would use them: reference_impls.links, started by the same launcher."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite import launch, mpi
+from suite.paths import repository_root
+
+LIMIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class LinkMeasure:
+    """The way from the first host to another and back, and how far that one's clocks are ahead, to within ``uncertainty_ns``."""
+
+    rank: int
+    node: str
+    round_trip_s: float
+    bandwidth_mbit_s: float
+    message_bytes: int
+    monotonic_offset_ns: int
+    wall_offset_ns: int
+    uncertainty_ns: int
+
+
+@dataclass(frozen=True)
+class LinkMeasures:
+    """What was measured, as far as it came, and why it came no further."""
+
+    measures: tuple[LinkMeasure, ...]
+    problem: str | None
+
+
+def measure_links(placement: mpi.Placement, interpreter: Path) -> LinkMeasures:
+    """From the placement's first host to each of the others; raises SuiteError when there is no mpirun."""
+    variables = mpi.allow_root(launch.surroundings(1))
+    program = [str(interpreter), "-m", "reference_impls.links", "--ranks", str(placement.ranks)]
+    with tempfile.TemporaryDirectory() as folder:
+        command = mpi.command(mpi.find_mpirun(interpreter), placement, program, variables, Path(folder))
+        process = subprocess.Popen(
+            command,
+            cwd=repository_root(),
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            said, complaints = process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            said, complaints = process.communicate()
+            complaints = f"nothing more came within {LIMIT_S:g} s"
+    measures = tuple(LinkMeasure(**json.loads(line)) for line in said.splitlines() if line.startswith("{"))
+    if len(measures) == placement.ranks - 1:
+        return LinkMeasures(measures, None)
+    return LinkMeasures(measures, (complaints.strip().splitlines() or [f"mpirun ended with {process.returncode}"])[-1][:200])

@@ -1,0 +1,150 @@
+"""Asks every node what it is: whether it answers, and what reference_impls.node says there."""
+
+import json
+import shlex
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.paths import repository_root
+
+REACH_S, FACTS_S = 15.0, 900.0
+NO_CHECKOUT, NO_INTERPRETER = 71, 72
+SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
+
+
+@dataclass(frozen=True)
+class Link:
+    """The interface by which a node reaches the others; what is None is unknown for ``reason``."""
+
+    interface: str | None
+    address: str | None
+    kind: str | None
+    speed_mbit_s: int | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """What a node says of itself; ``data`` has a digest for every folder, None where it is missing."""
+
+    node: str
+    python: str
+    version: str | None
+    source_sha256: str
+    git: str | None
+    packages: Mapping[str, str] | None
+    data: Mapping[str, str | None]
+    link: Link
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back from a host: its facts, or what is wrong and what to do about it."""
+
+    host: str
+    reached: bool
+    facts: NodeFacts | None
+    problem: str | None = None
+    remedy: str | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of every host: ``data`` are the folders to look at, ``agent`` starts a command there (None: ssh)."""
+
+    interpreter: Path
+    data: tuple[Path, ...]
+    agent: str | None
+    framework: str
+
+
+def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
+    """Every host's answer, in their order; they are asked at the same time. The data are read whole, which takes a while."""
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        return tuple(pool.map(lambda host: _ask(host, next((other for other in hosts if other != host), None), question), hosts))
+
+
+def is_this_machine(host: str) -> bool:
+    """True when the name's address is one of this machine's own."""
+    try:
+        with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as probe:
+            probe.bind((host, 0))
+    except OSError:
+        return False
+    return True
+
+
+def _ask(host: str, peer: str | None, question: Question) -> Answer:
+    here = is_this_machine(host)
+    agent = [question.agent] if question.agent else list(SSH)
+    typed = f"{question.agent or 'ssh'} {host} true"
+    if not here:
+        problem = _failure([*agent, host, "true"], REACH_S)
+        if problem is not None:
+            return Answer(
+                host,
+                False,
+                None,
+                f"{host} cannot be reached: {problem}",
+                f"see that it is on, has this name, and that `{typed}` asks for no password",
+            )
+    asked = json.dumps({"data": [str(folder) for folder in question.data], "peer": peer})
+    script = _script(question.interpreter, asked)
+    command = ["sh", "-c", script] if here else [*agent, host, script]
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=FACTS_S, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return Answer(host, True, None, f"{host} did not say what it is within {FACTS_S:g} s", "look at its disk, from which the data are read")
+    return _understand(host, ran, question)
+
+
+def _script(interpreter: Path, asked: str) -> str:
+    root, python = shlex.quote(str(repository_root())), shlex.quote(str(interpreter))
+    return f"cd {root} || exit {NO_CHECKOUT}; test -x {python} || exit {NO_INTERPRETER}; exec {python} -m reference_impls.node {shlex.quote(asked)}"
+
+
+def _understand(host: str, ran: "subprocess.CompletedProcess[str]", question: Question) -> Answer:
+    if ran.returncode == NO_CHECKOUT:
+        place = repository_root()
+        return Answer(
+            host, True, None, f"{host} has no checkout of the suite in {place}", f"put the same checkout there: rsync -a {place}/ {host}:{place}/"
+        )
+    if ran.returncode == NO_INTERPRETER:
+        return Answer(
+            host,
+            True,
+            None,
+            f"{host} has no {question.interpreter}",
+            f"make the environment there: suite env create {question.framework} (same user, same place)",
+        )
+    try:
+        values = json.loads(ran.stdout.strip().splitlines()[-1])
+        return Answer(host, True, _facts(values))
+    except (ValueError, IndexError, KeyError, TypeError):
+        last = _last_line(ran.stderr or ran.stdout)
+        return Answer(host, True, None, f"{host} could not say what it is: {last}", "put the same checkout and environment on every node")
+
+
+def _facts(values: Mapping[str, Any]) -> NodeFacts:
+    return NodeFacts(**{**values, "link": Link(**values["link"])})
+
+
+def _failure(command: Sequence[str], timeout_s: float) -> str | None:
+    """Why a command failed; None when it did not."""
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {timeout_s:g} s"
+    except OSError as error:
+        return f"{command[0]} cannot be started ({error.strerror})"
+    return None if ran.returncode == 0 else _last_line(ran.stderr)
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it said nothing"])[-1][:200]

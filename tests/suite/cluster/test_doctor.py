@@ -1,0 +1,97 @@
+"""What makes a cluster unfit, judged on made-up answers; tests/hosts asks real ones."""
+
+from dataclasses import replace
+
+import pytest
+
+from suite.cluster.doctor import Complaint, Expected, judge
+from suite.cluster.links import LinkMeasure, LinkMeasures
+from suite.cluster.nodes import Answer, Link, NodeFacts
+
+EXPECTED = Expected("0.1.0", "a" * 64, "c" * 40, {"numpy": "2.1.0", "torch": "2.13.0"})
+WIRED = Link("eth0", "10.0.0.1", "wired", 1000, None)
+FACTS = NodeFacts("pi", "3.11.2", "0.1.0", "a" * 64, "c" * 40, dict(EXPECTED.packages), {"/data/mnist": "d" * 64}, WIRED)
+MEASURE = LinkMeasure(1, "pi2", 2e-4, 940.0, 2**24, 10**12, 10**6, 10**5)
+
+
+def answers(*facts: NodeFacts) -> tuple[Answer, ...]:
+    return tuple(Answer(f"pi{number}", True, each) for number, each in enumerate(facts, start=1))
+
+
+def links(*measures: LinkMeasure, problem: str | None = None) -> LinkMeasures:
+    return LinkMeasures(tuple(replace(measure, rank=rank, node=f"pi{rank + 1}") for rank, measure in enumerate(measures, start=1)), problem)
+
+
+def complaint(asked: tuple[Answer, ...], measured: LinkMeasures | None) -> Complaint:
+    """The only complaint there is."""
+    (only,) = judge(asked, measured, EXPECTED)
+    return only
+
+
+def test_equal_nodes_on_good_links_are_fit() -> None:
+    assert judge(answers(FACTS, FACTS, FACTS), links(MEASURE, MEASURE), EXPECTED) == ()
+
+
+def test_a_host_that_does_not_answer_is_named_with_what_to_do() -> None:
+    silent = Answer("pi2", False, None, "pi2 cannot be reached: Connection refused", "see that it is on")
+    found = complaint((*answers(FACTS), silent), None)
+    assert (found.node, found.point, found.remedy) == ("pi2", "reach", "see that it is on")
+
+
+@pytest.mark.parametrize(
+    ("change", "point", "words"),
+    [
+        ({"version": "0.0.9"}, "suite", "version 0.0.9"),
+        ({"source_sha256": "b" * 64}, "suite", "other sources"),
+        ({"packages": {"numpy": "1.26.4", "torch": "2.13.0"}}, "packages", "numpy 1.26.4 for 2.1.0"),
+        ({"packages": {"numpy": "2.1.0"}}, "packages", "torch missing"),
+        ({"data": {"/data/mnist": None}}, "data", "no data in /data/mnist"),
+        ({"data": {"/data/mnist": "e" * 64}}, "data", "other data"),
+        ({"link": replace(WIRED, kind="wireless", speed_mbit_s=None)}, "link", "wireless"),
+    ],
+)
+def test_a_node_that_differs_is_named(change: dict[str, object], point: str, words: str) -> None:
+    found = complaint(answers(FACTS, replace(FACTS, **change), FACTS), links(MEASURE, MEASURE))  # type: ignore[arg-type]
+    assert (found.node, found.point) == ("pi2", point)
+    assert words in found.sentence
+    assert found.remedy
+
+
+def test_packages_that_an_old_python_cannot_list_are_no_complaint() -> None:
+    assert judge(answers(FACTS, replace(FACTS, packages=None)), links(MEASURE), EXPECTED) == ()
+
+
+def test_a_clock_a_minute_ahead_is_a_complaint() -> None:
+    found = complaint(answers(FACTS, FACTS), links(replace(MEASURE, wall_offset_ns=60 * 10**9)))
+    assert (found.node, found.point) == ("pi2", "clock")
+    assert "+60 s" in found.sentence
+
+
+def test_a_monotonic_clock_counts_from_boot_and_may_differ() -> None:
+    assert judge(answers(FACTS, FACTS), links(replace(MEASURE, monotonic_offset_ns=10**15)), EXPECTED) == ()
+
+
+def test_a_link_below_half_of_its_interfaces_speed_is_a_complaint() -> None:
+    found = complaint(answers(FACTS, FACTS), links(replace(MEASURE, bandwidth_mbit_s=94.0)))
+    assert "94 Mbit/s of the 1000 Mbit/s" in found.sentence
+
+
+def test_a_slower_interface_at_one_end_explains_its_link() -> None:
+    slow = replace(FACTS, link=replace(WIRED, speed_mbit_s=300))
+    assert judge(answers(FACTS, slow), links(replace(MEASURE, bandwidth_mbit_s=280.0)), EXPECTED) == ()
+
+
+def test_what_a_virtual_interface_states_is_no_measure() -> None:
+    virtual = replace(FACTS, link=Link("eth0", "10.0.0.1", "virtual", 10000, None))
+    assert judge(answers(virtual, virtual), links(MEASURE), EXPECTED) == ()
+
+
+def test_a_link_much_slower_than_the_others_is_a_complaint() -> None:
+    unknown = replace(FACTS, link=Link("eth0", "10.0.0.1", "virtual", None, "its driver states no speed"))
+    found = complaint(answers(unknown, unknown, unknown), links(MEASURE, replace(MEASURE, bandwidth_mbit_s=90.0)))
+    assert (found.node, found.point) == ("pi3", "link")
+
+
+def test_a_link_that_mpi_cannot_use_is_named_by_how_far_it_came() -> None:
+    found = complaint(answers(FACTS, FACTS, FACTS), links(MEASURE, problem="nothing more came within 60 s"))
+    assert (found.node, found.point) == ("pi3", "mpi")
