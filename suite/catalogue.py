@@ -19,11 +19,11 @@ class Named(Protocol):
 Definition = TypeVar("Definition", bound=Named)
 
 
-def load_one(folder: Path, kind: type[Definition], word: str, name: str) -> Definition:
-    """The definition of this name; ``word`` says in the error what was looked for."""
+def load_one(folder: Path, kind: type[Definition], word: str, name: str, plural: str | None = None) -> Definition:
+    """The definition of this name; ``word`` says in the error what was looked for, ``plural`` (default: an s more) how `suite list` calls it."""
     names = sorted(path.stem for path in folder.glob("*.toml"))
     if name not in names:
-        raise SuiteError(unknown_name(word, name, names, f"`suite list {word}s`"))
+        raise SuiteError(unknown_name(word, name, names, f"`suite list {plural or word + 's'}`"))
     return _load(folder / f"{name}.toml", kind)
 
 

@@ -1,4 +1,4 @@
-"""Reads a TOML file into a frozen dataclass and refuses what does not fit, naming file, key and the nearest valid key."""
+"""Reads a TOML file, or plain values, into a frozen dataclass and refuses what does not fit, naming file, key and the nearest valid key."""
 
 import dataclasses
 import difflib
@@ -32,7 +32,12 @@ def read_toml(path: Path, kind: type[Kind]) -> Kind:
         raise SuiteError(f"{path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SuiteError(f"{path} is not valid TOML: {error}.") from error
-    return typing.cast(Kind, _build(kind, values, f"{path}: "))
+    return from_plain(values, kind, f"{path}: ")
+
+
+def from_plain(values: dict[str, Any], kind: type[Kind], where: str) -> Kind:
+    """Plain values as an instance of ``kind``, as :func:`read_toml` makes them; None is taken where the field may be None."""
+    return typing.cast(Kind, _build(kind, values, where))
 
 
 def _build(kind: Any, values: dict[str, Any], where: str) -> Any:
@@ -55,6 +60,8 @@ def _has_default(field: "dataclasses.Field[Any]") -> bool:
 
 def _convert(hint: Any, value: Any, where: str) -> Any:
     if isinstance(hint, types.UnionType):
+        if value is None and type(None) in typing.get_args(hint):
+            return None
         (hint,) = (choice for choice in typing.get_args(hint) if choice is not type(None))
     if dataclasses.is_dataclass(hint):
         return _build(hint, _expect(value, dict, "a table", where), f"{where}.")

@@ -12,7 +12,7 @@ import typer
 import typer.core
 
 from suite import __version__
-from suite.cli import check, cluster, data, doctor, environment, linpack, listing, report, run, submission, verify_model
+from suite.cli import check, cluster, data, doctor, environment, linpack, listing, report, run, submission, sweep, verify_model
 from suite.errors import SuiteError
 from suite.paths import home
 
@@ -34,6 +34,7 @@ app = typer.Typer(
     cls=InterruptibleGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Benchmark DNN training on edge devices."
 )
 app.command()(run.run)
+app.command()(sweep.sweep)
 app.command()(check.check)
 app.command()(check.explain)
 app.command()(report.report)

@@ -1,4 +1,4 @@
-"""`suite list workloads|devices|frameworks|rules`."""
+"""`suite list workloads|devices|frameworks|studies|rules`."""
 
 import json as json_format
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Show what there is: workloads, devices, frameworks, rules.")
+app = typer.Typer(no_args_is_help=True, help="Show what there is: workloads, devices, frameworks, studies, rules.")
 AS_JSON = typer.Option(False, "--json", help="Print JSON.")
 
 
@@ -67,6 +67,15 @@ def frameworks(json: bool = AS_JSON) -> None:
             state = str(error)
         rows.append((framework.name, framework.title, state))
     _show(("name", "title", "environment"), rows, json)
+
+
+@app.command()
+def studies(json: bool = AS_JSON) -> None:
+    """Studies that `suite sweep` makes: what each varies, over which values."""
+    from suite.studies import load_studies
+
+    rows = [(s.name, s.title, s.variable.value, ", ".join(s.values), s.repetitions) for s in load_studies()]
+    _show(("name", "title", "varies", "values", "repetitions"), rows, json)
 
 
 @app.command()

@@ -82,7 +82,7 @@ def run(
         )
         for name in names
     ]
-    requests = [_resolve(each, output if len(names) == 1 else output and output / each.workload) for each in options]
+    requests = [resolve_options(each, output if len(names) == 1 else output and output / each.workload) for each in options]
     allowed = _judge(requests, allow_invalid, json)
     if dry_run:
         print(json_format.dumps([_request_json(request) for request in requests], indent=1))
@@ -97,7 +97,7 @@ def run(
         _show_result(run_one(request, findings, force, baseload), json)
 
 
-def _resolve(options: "RunOptions", output: Path | None) -> "RunRequest":
+def resolve_options(options: "RunOptions", output: Path | None) -> "RunRequest":
     """Options to a request; the data set must be there."""
     from reference_impls.contract import DataSet
     from suite.config import choose_data, refuse_impossible, resolve
