@@ -23,7 +23,7 @@ GRADIENT_BYTES = 4
 
 NO_MODEL = "only numbers of nodes are modelled"
 TOO_SHORT = "the run has no more steps than are left out to warm up"
-ONE_MACHINE = "All ranks ran on one machine and shared its cores, memory and caches: the efficiency is that of sharing, and projections say nothing of a cluster."
+ONE_MACHINE = "All ranks shared one machine's cores and memory: the efficiency is that of sharing, and projections say nothing of a cluster."
 
 
 @dataclass(frozen=True)
