@@ -1,0 +1,125 @@
+"""A study is computed from its bundles and from nothing else: steps, efficiency, communication, the model, and what is missing."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pandas
+import pytest
+
+from suite import bundle, tables
+from suite.bundle import BundleError
+from suite.errors import SuiteError
+from suite.experiments.scaling_model import Algorithm, Scaling
+from suite.experiments.study import STUDY, StudyPlan, analyse, folder_name, read_study, run_times, write
+from suite.studies import Variable
+from tests.builders import Scenario, make_bundle
+
+WARM_UP, BYTES = 2, 4 * 61706
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A good bundle whose steps the tests write."""
+    return make_bundle(tmp_path_factory.mktemp("template") / "bundle", Scenario(division="open"))
+
+
+def bundle_of(template: Path, path: Path, ranks: int, compute_s: float, comm_s: float, late_s: float = 0.0, samples: int = 64) -> Path:
+    """A sealed bundle of ten steps: rank 0 waits ``late_s`` longer in the exchange, for the last rank; two slow steps come first."""
+    shutil.copytree(template, path)
+    rows = []
+    for step in range(1, 11):
+        slow = 100.0 if step <= WARM_UP else 1.0
+        for rank in range(ranks):
+            late = late_s if ranks > 1 and rank < ranks - 1 else 0.0
+            fetch_s = 0.0 if late or ranks == 1 else late_s
+            rows.append((1, step, rank, samples // ranks, step * 10**9, fetch_s, 0.0, compute_s * slow, comm_s + late, 2.3))
+    frame = pandas.DataFrame(rows, columns=list(tables.STEP_TYPES)).astype(tables.STEP_TYPES)
+    tables.write_table(frame, path / bundle.STEPS)
+    bundle.seal(path)
+    return path
+
+
+def plan(values: tuple[str, ...], scaling: Scaling | None = Scaling.STRONG, repetitions: int = 2, hosts: int = 4) -> StudyPlan:
+    """Of nodes, unless ``scaling`` is None."""
+    variable = Variable.NODES if scaling else Variable.THREADS
+    return StudyPlan("scaling", "Scaling", variable, scaling, values, repetitions, WARM_UP, "lenet", "pytorch", "mnist", hosts)
+
+
+def test_communication_is_the_least_of_the_ranks_and_the_rest_is_waiting(template: Path, tmp_path: Path) -> None:
+    path = bundle_of(template, tmp_path / "bundle", ranks=2, compute_s=0.02, comm_s=0.005, late_s=0.004)
+    times = run_times(bundle.Bundle(path), WARM_UP)
+    assert (times.ranks, times.samples_per_step, times.gradient_bytes) == (2, 64, BYTES)
+    assert times.step_s == pytest.approx(0.02 + 0.005 + 0.004)
+    assert times.communication_s == pytest.approx(0.005)
+    assert times.waiting_s == pytest.approx(0.002)
+
+
+@pytest.mark.parametrize(("scaling", "efficiency"), [(Scaling.STRONG, 0.02 / (2 * 0.0125)), (Scaling.WEAK, 0.02 / 0.0125)])
+def test_efficiency_is_what_its_definition_says(template: Path, tmp_path: Path, scaling: Scaling, efficiency: float) -> None:
+    for repetition, factor in ((1, 0.9), (2, 1.1)):
+        bundle_of(template, tmp_path / folder_name("1", repetition), 1, 0.02, 0.0)
+        bundle_of(template, tmp_path / folder_name("2", repetition), 2, 0.010 * factor, 0.0025 * factor)
+    study = analyse(tmp_path, plan(("1", "2"), scaling))
+    one, two = (point.figures for point in study.points)
+    assert one.efficiency.value == pytest.approx(1.0)
+    assert two.efficiency.value == pytest.approx(efficiency, rel=0.02)  # a mean of quotients: 1/0.9 and 1/1.1 are not 1 on average
+    assert two.efficiency.spread is not None and two.efficiency.spread > 0.05
+    assert two.communication_share.value == pytest.approx(0.2)
+    assert two.samples_per_s.value == pytest.approx(64 / 0.0125, rel=0.02)
+    assert [run.folder for run in study.points[1].runs] == ["2-r1", "2-r2"]
+
+
+def test_the_model_is_fitted_to_the_runs(template: Path, tmp_path: Path) -> None:
+    for n in (1, 2, 4, 8):
+        for repetition in (1, 2):
+            exchange_s = 2 * (n - 1) * 1e-3 + 2 * (n - 1) / n * BYTES * 1e-8
+            bundle_of(template, tmp_path / folder_name(str(n), repetition), n, 0.001 + 0.0005 * 64 / n, exchange_s if n > 1 else 0.0)
+    study = analyse(tmp_path, plan(("1", "2", "4", "8")))
+    assert study.model is not None and study.model.better is Algorithm.RING
+    found = {parameter.name: parameter.value for parameter in study.model.fits[0].parameters}
+    assert found == pytest.approx({"fixed_s": 0.001, "per_sample_s": 0.0005, "latency_s": 1e-3, "per_byte_s": 1e-8}, rel=1e-4)
+
+
+def test_without_enough_points_there_is_no_model_and_a_reason(template: Path, tmp_path: Path) -> None:
+    for value in ("1", "2"):
+        bundle_of(template, tmp_path / folder_name(value, 1), int(value), 0.02, 0.001)
+    study = analyse(tmp_path, plan(("1", "2"), repetitions=1))
+    assert study.model is None and "two numbers of ranks above 1" in str(study.model_reason)
+
+
+def test_other_variables_have_no_efficiency(template: Path, tmp_path: Path) -> None:
+    bundle_of(template, tmp_path / folder_name("1", 1), 1, 0.02, 0.0)
+    study = analyse(tmp_path, plan(("1",), None, repetitions=1))
+    assert (study.points[0].figures.efficiency.value, study.model, study.notes) == (None, None, ())
+
+
+def test_ranks_that_shared_a_machine_are_noted(template: Path, tmp_path: Path) -> None:
+    bundle_of(template, tmp_path / folder_name("2", 1), 2, 0.02, 0.0)
+    study = analyse(tmp_path, plan(("2",), repetitions=1, hosts=0))
+    assert "shared one machine" in study.notes[0]
+    assert study.points[0].figures.efficiency.reason == "nothing was run on one rank"
+
+
+def test_an_unfinished_run_is_named(template: Path, tmp_path: Path) -> None:
+    (bundle_of(template, tmp_path / folder_name("1", 1), 1, 0.02, 0.0) / bundle.MANIFEST).unlink()
+    with pytest.raises(SuiteError, match="1-r1 is no finished run; run the sweep again"):
+        analyse(tmp_path, plan(("1",), repetitions=1))
+
+
+def test_a_study_reads_back_and_is_sealed_with_its_runs(template: Path, tmp_path: Path) -> None:
+    for n in (1, 2, 4):
+        for repetition in (1, 2):
+            bundle_of(template, tmp_path / folder_name(str(n), repetition), n, 0.02 / n, 0.001 * n * repetition if n > 1 else 0.0)
+    study = analyse(tmp_path, plan(("1", "2", "4")))
+    write(study, tmp_path)
+    assert study.model is not None
+    assert read_study(tmp_path) == study
+    assert subprocess.run(["sha256sum", "-c", "--quiet", bundle.MANIFEST], cwd=tmp_path).returncode == 0
+    text = (tmp_path / STUDY).read_text()
+    (tmp_path / STUDY).write_text(text.replace('"points"', '"pints"'))
+    with pytest.raises(SuiteError, match="there is no key 'pints'; did you mean 'points'"):
+        read_study(tmp_path)
+    (tmp_path / STUDY).unlink()
+    with pytest.raises(BundleError, match="is missing"):
+        read_study(tmp_path)

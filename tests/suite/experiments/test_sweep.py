@@ -1,0 +1,120 @@
+"""A sweep: its runs are planned from the study's file, what is there is kept, what is broken is made again, Ctrl-C loses nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suite.bundle import MANIFEST
+from suite.config import Division, RunOptions
+from suite.errors import SuiteError
+from suite.experiments.scaling_model import Scaling
+from suite.experiments.sweep import plan
+from suite.paths import repository_root
+from suite.studies import Variable, load_studies, load_study
+from tests.conftest import Run
+
+OPTIONS = RunOptions(Division.OPEN, "generic", "lenet", "fake")
+SWEEP = ("sweep", "--study", "batch-size", "--workload", "lenet", "--framework", "fake", "--data", "digits")
+
+
+def test_every_study_plans_its_runs() -> None:
+    for study in load_studies():
+        scaling = Scaling.STRONG if study.variable is Variable.NODES else None
+        runs = plan(study, OPTIONS, (), scaling).runs
+        assert len({run.folder for run in runs}) == len(study.values) * study.repetitions
+        assert {run.options.seed for run in runs} == set(range(1, study.repetitions + 1))
+        assert study.fixed.steps is not None and study.fixed.steps > study.warm_up_steps
+
+
+def test_repetitions_of_a_value_lie_apart_in_time() -> None:
+    order = [(run.value, run.repetition) for run in plan(replace(load_study("threads"), repetitions=2), OPTIONS, (), None).runs]
+    assert order == [("1", 1), ("2", 1), ("4", 1), ("1", 2), ("2", 2), ("4", 2)]
+
+
+@pytest.mark.parametrize(("scaling", "sizes"), [(Scaling.STRONG, [32, 32, 32]), (Scaling.WEAK, [32, 64, 128])])
+def test_strong_scaling_keeps_the_global_mini_batch_and_weak_that_of_a_rank(scaling: Scaling, sizes: list[int]) -> None:
+    runs = plan(replace(load_study("scaling"), repetitions=1), replace(OPTIONS, batch_size=32), (), scaling).runs
+    assert [run.options.batch_size for run in runs] == sizes
+    assert [run.options.placement.ranks for run in runs] == [1, 2, 4]
+    assert len({run.options.threads for run in runs}) == 1
+
+
+def test_nodes_are_the_first_hosts_of_the_file() -> None:
+    runs = plan(replace(load_study("scaling"), repetitions=1), OPTIONS, ("a", "b", "c", "d"), Scaling.STRONG).runs
+    assert [run.options.placement.hosts for run in runs] == [("a",), ("a", "b"), ("a", "b", "c", "d")]
+    with pytest.raises(SuiteError, match="names 2 hosts, fewer than the 4 nodes"):
+        plan(load_study("scaling"), OPTIONS, ("a", "b"), Scaling.STRONG)
+
+
+def test_what_the_person_typed_comes_before_what_the_study_fixes() -> None:
+    runs = plan(load_study("prefetch"), replace(OPTIONS, steps=99), (), None).runs
+    assert {(run.options.steps, run.options.workers, run.options.prefetch) for run in runs} == {(99, 1, 1), (99, 1, 2), (99, 1, 4)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--values", "8,x"), "'x' is no whole number"),
+        (("--values", "0"), "The value 0 is too small"),
+        (("--nodes", "1,2"), "type --values"),
+        (("--weak",), "--weak and --strong belong to studies of nodes"),
+        (("--steps", "3"), "ask for more --steps"),
+    ],
+)
+def test_what_cannot_be_a_study_is_refused_before_anything_runs(
+    suite: Run, digits: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    refused = suite(*SWEEP, *arguments, "--output", tmp_path / "out")
+    assert (refused.returncode, words in refused.stderr) == (2, True), refused.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_study_names_the_nearest(suite: Run) -> None:
+    assert "did you mean 'batch-size'? `suite list studies`" in suite("sweep", "--study", "batchsize", "--workload", "lenet").stderr
+
+
+def test_finished_runs_are_kept_and_broken_ones_made_again(suite: Run, digits: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = (*SWEEP, "--values", "8,16", "--repetitions", "2", "--steps", "10", "--output", out)
+    first = suite(*command, "--json")
+    assert first.returncode == 0, first.stderr
+    assert "about" in first.stderr and "s to go" in first.stderr
+    record = json.loads(first.stdout)
+    assert [point["value"] for point in record["points"]] == ["8", "16"]
+    assert json.loads((out / "study.json").read_text()) == {name: value for name, value in record.items() if name != "path"}
+    seals = {path.parent.name: path.read_bytes() for path in out.glob("*/" + MANIFEST)}
+    (out / "8-r2" / "log.txt").write_bytes((out / "8-r2" / "log.txt").read_bytes()[:-1])  # damaged
+    (out / "16-r1" / MANIFEST).unlink()  # never came to its end
+    again = suite(*command)
+    assert again.returncode == 0, again.stderr
+    assert again.stderr.count("is there already") == 2
+    kept = {path.parent.name for path in out.glob("*/" + MANIFEST) if path.read_bytes() == seals[path.parent.name]}
+    assert kept == {"8-r1", "16-r2"}
+    refused = suite(*command[:-1], out, "--seed", "7")
+    assert refused.returncode == 2 and "holds another run (it differs in seed)" in refused.stderr
+
+
+def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, suite: Run, digits: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = (*SWEEP, "--values", "8,16,32", "--repetitions", "1", "--steps", "10", "--output", str(out))
+    surroundings = {**os.environ, "SUITE_HOME": str(suite_home)}
+    program = [str(Path(sys.executable).with_name("suite")), *arguments]
+    process = subprocess.Popen(program, cwd=repository_root(), env=surroundings, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    deadline_s = time.monotonic() + 60
+    while not (out / "16-r1" / "log.txt").is_file() and time.monotonic() < deadline_s and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "Interrupted" in said and "Traceback" not in said
+    assert not (out / "study.json").exists()
+    resumed = suite(*arguments)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "[1/3] batch_size 8, run 1 of 1: is there already" in resumed.stderr
