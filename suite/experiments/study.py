@@ -1,7 +1,7 @@
 """A study: runs that differ in one setting, and what that setting changes. Everything in ``study.json`` is computed from the bundles beside it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,7 @@ class PointFigures:
 
     ``step_s`` is rank 0's fetch, copy, compute and communication. ``communication_s`` is the least that any rank spent in the exchange of a step:
     the others also waited for the slowest there, on average for ``waiting_s``. ``computing_s`` is the step less its communication.
-    ``efficiency`` is T(1) / (n T(n)) in strong scaling, T(1) / T(n) in weak.
+    ``efficiency`` is T(1) / (n T(n)) in strong scaling, T(1) / T(n) in weak, of mean times; its spread is that of the single runs' T(n).
     """
 
     step_s: Figure
@@ -158,8 +158,9 @@ def _figures(runs: Sequence[RunTimes], scaling: Scaling | None, alone_s: Sequenc
 
     efficiency = unknown("ratio", STEPS, NO_MODEL if scaling is None else "nothing was run on one rank")
     if scaling is not None and alone_s:
-        base_s = sum(alone_s) / len(alone_s)
-        efficiency = mean([base_s / (run.step_s * (run.ranks if scaling is Scaling.STRONG else 1)) for run in runs], "ratio")
+        base_s, shares = sum(alone_s) / len(alone_s), runs[0].ranks if scaling is Scaling.STRONG else 1
+        of_runs = mean([base_s / (shares * run.step_s) for run in runs], "ratio")
+        efficiency = replace(of_runs, value=base_s * len(runs) / (shares * sum(run.step_s for run in runs)))
     return PointFigures(
         step_s=mean([run.step_s for run in runs], "s"),
         samples_per_s=mean([run.samples_per_step / run.step_s for run in runs], "samples/s"),
