@@ -20,7 +20,7 @@ PR_SET_PDEATHSIG = 1
 GRACE_S = 5.0
 KEPT_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(sys.maxsize)}
 """glibc keeps what a step frees for the next one. By default it gives large arrays back to the kernel, which clears every page again when the
-next step asks for them: up to an eighth of a step in Chainer and PyTorch, and never the same (docs/models.md)."""
+next step asks for them: a sixth of a step of MobileNetV3 in Chainer, more with larger mini-batches (docs/models.md)."""
 
 
 @dataclass(frozen=True)
