@@ -7,7 +7,7 @@ from typing import Any
 from reporter.columns import FACETS, FIGURE_COLUMNS, Cell, Column, Facet, make_cell, show_facet
 from reporter.entries import make_labels
 from reporter.figures.chart import values_of_runs
-from reporter.frames import ACCEPTED, GENERATED, REFUSED, WITHDRAWN, Frames, known
+from reporter.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known
 from reporter.ranking import Rank, rank_entries
 
 RANKED_BY = "time_to_target_s"
@@ -58,8 +58,8 @@ class Board:
 
 
 def make_boards(frames: Frames) -> list[Board]:
-    """One board per workload, division and data set; the workloads' own data sets first. Generated data are on none."""
-    published = frames.entries[frames.entries["state"] != GENERATED]
+    """One board per workload, division and data set; the workloads' own data sets first. Generated data and runs of an analysis are on none."""
+    published = frames.entries[~frames.entries["state"].isin((GENERATED, STUDIED))]
     groups = published.groupby(["workload", "division", "data"], sort=True)
     boards = [_board(frames.of_entries(entries), *key) for key, entries in groups]
     return sorted(boards, key=lambda board: (board.workload, not board.own_data, board.division, board.data))

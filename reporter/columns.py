@@ -72,6 +72,8 @@ FACETS = (
     Facet("nodes", "nodes", True),
     Facet("accelerator", "accelerator"),
     Facet("threads", "threads", True),
+    Facet("workers", "workers", True),
+    Facet("storage_medium", "storage"),
     Facet("batch_size", "batch", True),
     Facet("learning_rate", "learning rate", True),
     Facet("organization", "submitter"),

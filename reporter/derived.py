@@ -1,14 +1,38 @@
-"""Figures that are the quotient of two others of the same run; a page shows them, no bundle holds them."""
+"""Figures that follow from others of the same run, or from its counts; a page shows them, no summary holds them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from reporter.entries import Row
-from reporter.frames import known
+from reporter.frames import FIGURES, known
+from reporter.text import plain
+from suite.bundle import COUNTERS
 
 QUOTIENTS = (
     ("fetch_stall_share", "fetch_stall_s", "time_to_epoch_s", "ratio"),
     ("mean_power_w", "energy_per_epoch_j", "time_to_epoch_s", "W"),
+    ("instructions_per_cpu_s", "instructions", "cpu_time_s", "1/s"),
 )
+COUNTED = ("l1d_access", "l1d_refill", "branches", "branch_mispredicts")
+"""Events of counters.json, of the training region, that a summary has only in ratios."""
+
+
+def counted_figures(run_id: str, counters: Mapping[str, Any]) -> list[Row]:
+    """The counts of COUNTED over the training region; unknown for the reason that the bundle gives. Raises as a malformed bundle does."""
+    events = counters["phases"].get("run", {}).get("events", {})
+    rows = []
+    for name in COUNTED:
+        event = events.get(name, {})
+        value, reason = event.get("count"), event.get("reason")
+        row = {**dict.fromkeys(FIGURES), "run_id": run_id, "figure": name, "unit": "events", "source": COUNTERS, "count": 1.0}
+        rows.append(
+            {
+                **row,
+                "value": None if value is None else float(value),
+                "reason": plain(reason or "the bundle gives no reason") if value is None else None,
+            }
+        )
+    return rows
 
 
 def derived_figures(figures: Sequence[Row]) -> list[Row]:

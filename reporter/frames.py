@@ -1,7 +1,7 @@
 """The tidy frames that everything else is drawn from: one row per thing, documented columns, units in the names."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pandas
@@ -9,7 +9,7 @@ import pandas
 if TYPE_CHECKING:
     from suite.compliance.checker import Verdict
 
-ACCEPTED, REFUSED, WITHDRAWN, GENERATED = "accepted", "refused", "withdrawn", "generated"
+ACCEPTED, REFUSED, WITHDRAWN, GENERATED, STUDIED = "accepted", "refused", "withdrawn", "generated", "studied"
 
 IDENTITY: Mapping[str, str] = {
     "workload": "the workload's name",
@@ -25,6 +25,8 @@ IDENTITY: Mapping[str, str] = {
     "framework_version": "as the implementation logged it",
     "accelerator": "cpu or cuda",
     "threads": "of the framework",
+    "workers": "processes that make mini-batches; 0: the training one does",
+    "storage_medium": "what the data lie on",
     "batch_size": "global, samples",
     "learning_rate": "at the start of the schedule",
 }
@@ -38,7 +40,7 @@ RUNS: Mapping[str, str] = {
     **IDENTITY,
     "seed": "of weights and order",
     "epochs": "finished",
-    "state": "accepted, refused (by the checker), withdrawn, or generated: trained on data that nobody published",
+    "state": "accepted, refused (by the checker), withdrawn, generated (nobody published its data) or studied (made for an analysis)",
     "withdrawn": "why it was withdrawn",
     "started_time_ms": "wall clock, ms since 1970",
     "suite_version": "that made the run",
@@ -79,7 +81,7 @@ EPOCHS: Mapping[str, str] = {
 ENTRIES: Mapping[str, str] = {
     "entry_id": "stable: made from the identity's values",
     **IDENTITY,
-    "state": "accepted, refused, withdrawn or generated; the runs of an entry share it",
+    "state": "accepted, refused, withdrawn, generated or studied; the runs of an entry share it",
     "runs": "how many",
     "withdrawn": "why it was withdrawn",
 }
@@ -100,6 +102,27 @@ ENTRY_FIGURES: Mapping[str, str] = {
     "tier": "of energy; None where the runs differ",
 }
 
+READINGS: Mapping[str, str] = {
+    "run_id": "of which run",
+    "kind": "power or load",
+    "channel": "what was read, by which meter",
+    "t_s": "middle of an interval, s since run_start",
+    "low": "smallest reading in the interval",
+    "mean": "of the readings in the interval",
+    "high": "greatest reading in the interval",
+    "unit": "of low, mean and high",
+}
+"""Readings over time, drawn together to a few hundred intervals; read for the page of a run only, empty elsewhere."""
+
+SPANS: Mapping[str, str] = {
+    "run_id": "of which run",
+    "name": "epoch 1, evaluation 1, …",
+    "kind": "epoch or evaluation",
+    "start_s": "s since run_start",
+    "stop_s": "s since run_start",
+}
+"""What a run was doing when; read for the page of a run only, empty elsewhere."""
+
 BROKEN: Mapping[str, str] = {"place": "where it was found, relative to the path that was given", "reason": "why it cannot be shown"}
 
 
@@ -117,6 +140,8 @@ class Frames:
     entry_figures: pandas.DataFrame
     broken: pandas.DataFrame
     verdicts: Mapping[str, "Verdict"]
+    readings: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(READINGS)))
+    spans: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(SPANS)))
 
     def of_entries(self, entries: pandas.DataFrame) -> "Frames":
         """The same frames for some of the entries only."""
@@ -131,6 +156,10 @@ class Frames:
             entries=entries,
             entry_figures=self.entry_figures[self.entry_figures["entry_id"].isin(chosen)],
         )
+
+    def with_broken(self, rows: Iterable[Mapping[str, str]]) -> "Frames":
+        """The same frames with more rows of what could not be shown."""
+        return replace(self, broken=pandas.DataFrame([*self.broken.to_dict("records"), *rows], columns=list(BROKEN)))
 
     def accepted(self) -> "Frames":
         """The same frames without what was refused or withdrawn."""

@@ -9,13 +9,14 @@ from typing import Any
 import pandas
 
 from reporter import frames as columns
-from reporter.derived import derived_figures
+from reporter.derived import counted_figures, derived_figures
 from reporter.entries import Row, entry_id, make_entries, make_entry_figures
-from reporter.frames import ACCEPTED, GENERATED, REFUSED, WITHDRAWN, Frames
+from reporter.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames
 from reporter.text import plain, plain_or_none
-from suite.bundle import SUMMARY, SYSTEM, Bundle, BundleError
+from suite.bundle import COUNTERS, SUMMARY, SYSTEM, Bundle, BundleError
 from suite.compliance.checker import Verdict, check_bundle, find_bundles
 from suite.errors import SuiteError
+from suite.experiments import stalls
 from suite.workloads import load_workload
 
 WITHDRAWAL = "WITHDRAWN"
@@ -106,13 +107,14 @@ def _read(found: Found, known_verdicts: Mapping[str, Verdict]) -> _Rows:
             "path": str(found.path.resolve()),
             "seed": int(record.request["seed"]),
             "epochs": len(summary["epochs"]),
-            "state": _state(withdrawn, record.request, verdict),
+            "state": _state(withdrawn, found, record.request, verdict),
             "withdrawn": withdrawn,
             "started_time_ms": int(record.started_time_ms),
             "suite_version": plain(record.suite_version),
         }
         run["entry_id"] = entry_id(run)
         figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
+        figures += counted_figures(run_id, bundle.json(COUNTERS)) if bundle.file(COUNTERS).is_file() else []
         figures += derived_figures(figures)
         epochs = [{"run_id": run_id, **{name: epoch.get(name) for name in columns.EPOCHS if name != "run_id"}} for epoch in summary["epochs"]]
         pandas.DataFrame(epochs, columns=list(columns.EPOCHS)).astype({name: "float64" for name in columns.EPOCHS if name != "run_id"})
@@ -121,12 +123,19 @@ def _read(found: Found, known_verdicts: Mapping[str, Verdict]) -> _Rows:
     return _Rows(run, figures, epochs, verdict)
 
 
-def _state(withdrawn: str | None, request: Mapping[str, Any], verdict: Verdict) -> str:
+def _state(withdrawn: str | None, found: Found, request: Mapping[str, Any], verdict: Verdict) -> str:
     if withdrawn:
         return WITHDRAWN
     if request["data"]["synthetic"]:
         return GENERATED
+    if request.get("batches", "read") != "read" or request.get("drop_cache_every_epoch") or _is_part_of_analysis(found):
+        return STUDIED
     return ACCEPTED if verdict.complies else REFUSED
+
+
+def _is_part_of_analysis(found: Found) -> bool:
+    """The warm run of an analysis of stalls is like any other run but for its target; its folder tells."""
+    return found.path != found.given and (found.path.parent / stalls.RECORD).is_file()
 
 
 def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
@@ -145,6 +154,8 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
         "framework_version": plain_or_none(system.get("framework_version"), 40),
         "accelerator": plain(request["accelerator"]),
         "threads": int(request["threads"]),
+        "workers": int(request["loading"]["workers"]),
+        "storage_medium": plain_or_none(system.get("storage_medium"), 40),
         "batch_size": int(request["global_batch_size"]),
         "learning_rate": float(request["optimizer"]["base_learning_rate"]),
     }

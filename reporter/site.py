@@ -19,6 +19,8 @@ from reporter.pages.evidence import copied_files, entry_pages, run_pages
 from reporter.pages.leaderboard import board_pages, front_page
 from reporter.pages.rulebook import about_page, rules_page
 from reporter.pages.shared import Contents, Page, make_contents, templates
+from reporter.pages.studies import study_pages
+from reporter.studies import Study, find_studies
 from suite.bundle import MANIFEST, Bundle
 from suite.errors import SuiteError
 
@@ -32,13 +34,15 @@ def build(paths: Iterable[Path], output: Path, force: bool = False) -> Path:
     An existing folder that this function did not make is an error, with or without ``force``; one that it made is replaced with ``force``,
     and files in it that stay the same are kept as they are. Raises SuiteError for paths without bundles.
     """
-    return write(load(paths), output, force)
+    places = list(paths)
+    frames, (studies, broken) = load(places), find_studies(places)
+    return write(frames.with_broken(broken), output, force, studies)
 
 
-def write(frames: Frames, output: Path, force: bool = False) -> Path:
+def write(frames: Frames, output: Path, force: bool = False, studies: tuple[Study, ...] = ()) -> Path:
     """As :func:`build`, from frames whose bundles are still there."""
     _refuse_foreign(output, force)
-    contents = make_contents(frames, tuple(make_boards(frames)))
+    contents = make_contents(frames, tuple(make_boards(frames)), studies)
     folder = None
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +86,7 @@ def _fill(contents: Contents, folder: Path, old: Path) -> None:
 
 
 def _pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
-    for make in (front_page, board_pages, entry_pages, frameworks_page, device_pages, rules_page, about_page):
+    for make in (front_page, board_pages, entry_pages, frameworks_page, device_pages, study_pages, rules_page, about_page):
         yield from make(contents, environment)
 
 

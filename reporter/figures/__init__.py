@@ -3,14 +3,20 @@
 from reporter.figures import (
     accuracy,
     batch_size,
+    batch_times,
+    counters,
     distribution,
     energy_per_epoch,
     first_epoch,
+    first_stall,
+    over_time,
+    radar,
     scaling,
     stacked_epoch,
     time_energy,
     time_to_epoch,
     time_to_target,
+    workers,
 )
 from reporter.figures.chart import Chart
 
@@ -25,7 +31,14 @@ CHARTS: tuple[Chart, ...] = (
     energy_per_epoch.CHART,
     batch_size.THROUGHPUT,
     batch_size.MEMORY,
+    batch_times.CHART,
+    first_stall.CHART,
+    workers.CHART,
+    radar.CHART,
+    counters.CHART,
     scaling.CHART,
+    over_time.POWER,
+    over_time.LOAD,
 )
 
 

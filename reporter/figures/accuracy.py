@@ -44,6 +44,6 @@ CHART = Chart(
     "accuracy",
     "Accuracy against training time",
     "One line per run; each point is the evaluation after an epoch.",
-    frozenset({"board", "comparison"}),
+    frozenset({"board", "comparison", "study"}),
     draw,
 )

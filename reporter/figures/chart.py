@@ -49,7 +49,7 @@ class NotDrawn:
 class Chart:
     """A registered figure. ``name`` is its file's and anchor's, ``about`` says how to read it, ``draw`` turns frames into it.
 
-    ``pages`` are the kinds of pages that show it: board, comparison, device, run.
+    ``pages`` are the kinds of pages that show it: board, comparison, device, front, run, study.
     """
 
     name: str

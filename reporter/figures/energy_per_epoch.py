@@ -43,8 +43,11 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         if name in idle:
             chart.canvas.rect(scale.at(0), y - 11, scale.at(float(idle[name]["value"])) - scale.at(0), 22, "idle", "baseload")
         chart.canvas.text(scale.at(value) + 6, y + 4.5, f"{digits(value)} J", "tick")
-        rows.append((label, digits(value), digits(float(idle[name]["value"])) if name in idle else "not known", kinds[name]))
-    return Drawing(chart.canvas.svg(), ("entry", "energy per epoch, J", "of it baseload, J", "measured"), tuple(rows), note)
+        idle_j = float(idle[name]["value"]) if name in idle else None
+        share = ("not known", "not known") if idle_j is None else (digits(idle_j), f"{100 * idle_j / value:.0f}" if value > 0 else "not known")
+        rows.append((label, digits(value), *share, kinds[name]))
+    headings = ("entry", "energy per epoch, J", "of it baseload, J", "baseload, %", "measured")
+    return Drawing(chart.canvas.svg(), headings, tuple(rows), note)
 
 
 def _kind(covers: object, tier: object) -> str:
@@ -55,6 +58,6 @@ CHART = Chart(
     "energy-per-epoch",
     "Energy per epoch",
     "Bars of one colour were measured by the same kind of instrument over the same part of the machine; others do not compare.",
-    frozenset({"board", "device"}),
+    frozenset({"board", "device", "study"}),
     draw,
 )

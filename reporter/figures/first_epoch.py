@@ -31,6 +31,6 @@ CHART = Chart(
     "first-epoch",
     "Epoch 1 against the rest",
     "Epoch 1 reads data from cold caches and warms up the framework. The number is how many times as long it takes.",
-    frozenset({"board", "device"}),
+    frozenset({"board", "device", "study"}),
     draw,
 )

@@ -41,6 +41,6 @@ CHART = Chart(
     "stacked-epoch",
     "Where an epoch's time goes",
     "One bar per entry: time blocked on the next mini-batch, copying it to the device, computing, exchanging gradients, and what is left over.",
-    frozenset({"board", "comparison", "device", "front"}),
+    frozenset({"board", "comparison", "device", "front", "study"}),
     draw,
 )

@@ -43,6 +43,6 @@ CHART = Chart(
     "time-energy",
     "Time against energy",
     "Further left is faster, further down is thriftier. The stepped line joins the entries that no other beats in both.",
-    frozenset({"board", "device"}),
+    frozenset({"board", "device", "study"}),
     draw,
 )

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import jinja2
 
 from reference_impls.contract import TOKEN
 from reporter.columns import name_of_figure
+from reporter.figures import charts_for
 from reporter.figures.chart import digits, entries_of
 from reporter.frames import IDENTITY, Frames, known
-from reporter.pages.shared import Contents, Page, place_charts, records
+from reporter.pages.shared import Contents, Page, place_drawings, records
 from reporter.text import plain
+from reporter.timeline import with_timeline
 from suite.bundle import MANIFEST, SUMMARY, Bundle
 from suite.log import Event, Log
 
@@ -43,6 +46,9 @@ def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[
     figures = list(records(contents.frames.figures[contents.frames.figures["run_id"] == run["run_id"]]))
     evidence = {figure["figure"]: _evidence(figure, log) for figure in figures}
     pointed_at = {number for links in evidence.values() for number, _ in links} | {finding.line for finding in verdict.findings if finding.line}
+    place = f"runs/{run['run_id']}/"
+    of_run = with_timeline(run_frames(contents.frames, run), str(run["run_id"]), bundle)
+    charts = place_drawings([(chart, partial(chart.draw, of_run)) for chart in charts_for("run")], contents, "../../", place)
     page = environment.get_template("run.html").render(
         root="../../",
         here="run",
@@ -59,12 +65,13 @@ def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[
         files=[(name, (bundle.path / name).stat().st_size) for name in copied_files(bundle)],
         file_names=copied_files(bundle),
         of_epochs=OF_EPOCHS,
-        charts=place_charts("run", run_frames(contents.frames, run), contents, "../../", str(run["run_id"])),
+        charts=charts,
         lines=list(_lines(bundle, pointed_at)),
         window=_window(log),
         disturbances=list(disturbances(bundle.json(SUMMARY))),
     )
-    yield Page(f"runs/{run['run_id']}/index.html", page)
+    yield Page(f"{place}index.html", page)
+    yield from charts.files
 
 
 def run_frames(frames: Frames, run: Mapping[str, Any]) -> Frames:

@@ -1,7 +1,8 @@
 """What pages are made of: the site's contents, rendering, and charts placed on a page."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ from reporter.boards import Board
 from reporter.figures import charts_for
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
 from reporter.frames import Frames
+from reporter.studies import Study
 from reporter.text import plain
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
+
+
+Draw = Callable[[Context], Drawing | NotDrawn]
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,7 @@ class Contents:
     frames: Frames
     boards: tuple[Board, ...]
     colours: Mapping[str, int]
+    studies: tuple[Study, ...] = ()
 
     def context(self, root: str) -> Context:
         """For figures on a page from which ``root`` leads to the site's top."""
@@ -58,10 +64,10 @@ class Charts:
     files: tuple[Page, ...]
 
 
-def make_contents(frames: Frames, boards: tuple[Board, ...]) -> Contents:
+def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[Study, ...] = ()) -> Contents:
     """Every framework has one colour on every page."""
     frameworks = sorted(set(frames.runs["framework"]))
-    return Contents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)})
+    return Contents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies)
 
 
 def templates() -> jinja2.Environment:
@@ -74,16 +80,21 @@ def templates() -> jinja2.Environment:
 
 
 def place_charts(kind: str, frames: Frames, contents: Contents, root: str, slug: str) -> Charts:
-    """Draw the charts of a kind of page; ``slug`` names their files."""
+    """Draw the charts of a kind of page; ``slug`` names their files in the site's folder of figures."""
+    return place_drawings([(chart, partial(chart.draw, frames)) for chart in charts_for(kind)], contents, root, f"figures/{slug}-")
+
+
+def place_drawings(drawers: Sequence[tuple[Chart, Draw]], contents: Contents, root: str, stem: str) -> Charts:
+    """Draw each chart as its function says; ``stem`` begins the places of their files, from the site's top."""
     placed, not_drawn, files = [], [], []
-    for chart in charts_for(kind):
-        drawing = chart.draw(frames, contents.context(root))
+    for chart, draw in drawers:
+        drawing = draw(contents.context(root))
         if isinstance(drawing, NotDrawn):
             not_drawn.append((chart.title, drawing.reason))
             continue
-        file = f"figures/{slug}-{chart.name}.svg"
+        file = f"{stem}{chart.name}.svg"
         placed.append(PlacedChart(chart, drawing, markupsafe.Markup(drawing.svg), file))
-        alone = chart.draw(frames, contents.context("../"))
+        alone = draw(contents.context("../" * file.count("/")))
         assert isinstance(alone, Drawing)
         files.append(Page(file, _with_style(alone.svg)))
     return Charts(tuple(placed), tuple(not_drawn), tuple(files))

@@ -76,7 +76,7 @@ def test_energies_measured_in_different_ways_are_not_compared(runs: Path, tmp_pa
     by_name = {chart.name: chart for chart in CHARTS}
     drawing = drawn(by_name["time-energy"], frames)
     assert "1 entries whose energy was measured in another way" in drawing.note and not any("batch 16" in row[0] for row in drawing.rows)
-    kinds = {row[3] for row in drawn(by_name["energy-per-epoch"], frames).rows}
+    kinds = {row[4] for row in drawn(by_name["energy-per-epoch"], frames).rows}
     assert kinds == {"wall, wall meter", "board, wall meter"}
 
 

@@ -1,0 +1,95 @@
+"""Stall, compute and whole time by batch size, per epoch and per mini-batch (the form of Prashanthi et al., POMACS 2022, Figure 4)."""
+
+from dataclasses import dataclass
+
+from reporter.figures.batch_size import SETTING
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
+from reporter.figures.panels import LINE_HEIGHT, WIDTH, line_box, line_frame
+from reporter.frames import Frames
+from reporter.svg import Canvas, linear, logarithmic
+
+PARTS = (("fetch stall", ("fetch_s", "h2d_s")), ("compute", ("compute_s",)), ("whole", ("end_to_end_s",)))
+TOP = 24
+
+
+@dataclass(frozen=True)
+class Point:
+    """An entry's times at its batch size: seconds of an epoch and milliseconds of a mini-batch, for each of PARTS."""
+
+    entry_id: str
+    batch_size: float
+    epoch_s: tuple[float, ...]
+    step_ms: tuple[float, ...]
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """Six panels, a line per setting that was run at two batch sizes or more: above seconds of an epoch, below milliseconds of a mini-batch."""
+    entries = entries_of(frames)
+    lines = _lines(frames)
+    if not lines:
+        return NotDrawn("nothing was run at two batch sizes for two epochs, all else equal")
+    points = [point for line in lines for point in line]
+    canvas = Canvas(WIDTH, TOP + 2 * LINE_HEIGHT, CHART.title, CHART.about)
+    frameworks_legend(canvas, [entries[point.entry_id] for point in points], context)
+    for index in range(2 * len(PARTS)):
+        _panel(canvas, index, lines, {point.entry_id: entries[point.entry_id] for point in points}, context)
+    rows = tuple(
+        (entries[point.entry_id]["label"], f"{point.batch_size:g}", *(digits(value, 4) for value in (*point.epoch_s, *point.step_ms)))
+        for point in points
+    )
+    headings = ("entry", "batch size", *(f"{name}, s per epoch" for name, _ in PARTS), *(f"{name}, ms per mini-batch" for name, _ in PARTS))
+    return Drawing(canvas.svg(), headings, rows)
+
+
+def _lines(frames: Frames) -> list[list[Point]]:
+    entries, points = entries_of(frames), _points(frames)
+    settings: dict[tuple[str, ...], list[Point]] = {}
+    for name in sorted(points):
+        settings.setdefault(tuple(str(entries[name][key]) for key in SETTING), []).append(points[name])
+    lines = [sorted(line, key=lambda point: point.batch_size) for _, line in sorted(settings.items())]
+    return [line for line in lines if len({point.batch_size for point in line}) > 1]
+
+
+def _points(frames: Frames) -> dict[str, Point]:
+    """Means over epochs 2 to last of all runs of an entry; stall is the wait for a mini-batch and its copy to the device, as in the paper."""
+    later = frames.epochs[frames.epochs["epoch"] > 1].merge(frames.runs[["run_id", "entry_id", "batch_size"]], on="run_id")
+    points = {}
+    for name, epochs in later.sort_values(["run_id", "epoch"]).groupby("entry_id"):
+        seconds = [epochs[list(columns)].astype(float).sum(axis=1) for _, columns in PARTS]
+        if any(column.isna().any() for column in seconds) or not (epochs["steps"].astype(float) > 0).all():
+            continue
+        steps = epochs["steps"].astype(float)
+        per_step = tuple(float((1e3 * column / steps).mean()) for column in seconds)
+        points[str(name)] = Point(str(name), float(epochs["batch_size"].iloc[0]), tuple(float(column.mean()) for column in seconds), per_step)
+    return points
+
+
+def _panel(canvas: Canvas, index: int, lines: list[list[Point]], entries: dict[str, dict[str, object]], context: Context) -> None:
+    part, per_step = index % len(PARTS), index >= len(PARTS)
+    unit = "ms per mini-batch" if per_step else "s per epoch"
+    across, up = line_box(index, TOP)
+
+    def value(point: Point) -> float:
+        return (point.step_ms if per_step else point.epoch_s)[part]
+
+    x = logarithmic([point.batch_size for line in lines for point in line], *across)
+    y = linear([value(point) for line in lines for point in line], *up, about=4)
+    frame = line_frame(canvas, f"{PARTS[part][0]}, {unit}", x, y)
+    canvas.text((across[0] + across[1]) / 2, up[0] + 30, "global batch size", "tick", "middle")
+    for line in lines:
+        style = context.colour(str(entries[line[0].entry_id]["framework"]))
+        canvas.path([frame.at(point.batch_size, value(point)) for point in line], f"l{style} curve")
+        for point in line:
+            label = str(entries[point.entry_id]["label"])
+            with canvas.link(context.entry(point.entry_id) + "#time_to_epoch_s", label):
+                tip = f"{label}, batch {point.batch_size:g}: {digits(value(point))} {unit}"
+                canvas.dot(*frame.at(point.batch_size, value(point)), f"c{style}", tip, 3.5)
+
+
+CHART = Chart(
+    "batch-times",
+    "Stall, compute and whole time by batch size",
+    "Above, of an epoch, mean of epochs 2 to last; below, of a mini-batch. The stall is the wait for a mini-batch and its copy to the device.",
+    frozenset({"board", "comparison", "study"}),
+    draw,
+)

@@ -1,0 +1,47 @@
+"""The stall of epoch 1, with cold caches, against that of the epochs after it (the form of Prashanthi et al., POMACS 2022, Figure 2b)."""
+
+import statistics
+
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, legend, rows_chart, shortest
+from reporter.frames import Frames, known
+from reporter.svg import linear
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """Two bars per entry, in seconds: wait for mini-batches and their copy in epoch 1, and in an epoch after it; means over runs."""
+    entries, stalls = entries_of(frames), _stalls(frames)
+    if not stalls:
+        return NotDrawn("no run has finished two epochs")
+    ids, note = shortest({name: rest for name, (_, rest) in stalls.items()})
+    scale = linear([value for name in ids for value in stalls[name]], LEFT, WIDTH - RIGHT)
+    chart = rows_chart(CHART.title, CHART.about, len(ids), scale, "seconds of stall per epoch")
+    legend(chart.canvas, [("p0", "epoch 1"), ("p2", "epochs 2 to last, mean")])
+    for index, name in enumerate(ids):
+        label = entries[name]["label"]
+        chart.name(index, label, context.entry(name) + "#fetch_stall_s")
+        for value, style, above, when in zip(stalls[name], ("p0", "p2"), (-12, 1), ("epoch 1", "later epochs"), strict=True):
+            y = chart.y(index) + above
+            chart.canvas.rect(scale.at(0), y, scale.at(value) - scale.at(0), 11, style, f"{label}, {when}: {digits(value)} s")
+            chart.canvas.text(scale.at(value) + 5, y + 10, f"{digits(value)} s", "tick")
+    rows = tuple((entries[name]["label"], *map(digits, stalls[name])) for name in ids)
+    return Drawing(chart.canvas.svg(), ("entry", "stall of epoch 1, s", "stall of epochs 2 to last, s"), rows, note)
+
+
+def _stalls(frames: Frames) -> dict[str, tuple[float, float]]:
+    entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
+    first: dict[str, list[float]] = {}
+    later: dict[str, list[float]] = {}
+    for row in frames.epochs.sort_values(["run_id", "epoch"]).to_dict("records"):
+        if known(row["fetch_s"]) and known(row["h2d_s"]):
+            into = first if row["epoch"] == 1 else later
+            into.setdefault(entry_of[row["run_id"]], []).append(float(row["fetch_s"]) + float(row["h2d_s"]))
+    return {name: (statistics.fmean(first[name]), statistics.fmean(later[name])) for name in first if name in later}
+
+
+CHART = Chart(
+    "first-stall",
+    "Stall of epoch 1 against the rest",
+    "The wait for mini-batches and their copy to the device: in epoch 1, which finds cold caches where they were emptied before, and later.",
+    frozenset({"board", "comparison", "study"}),
+    draw,
+)

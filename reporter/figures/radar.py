@@ -1,0 +1,117 @@
+"""Frameworks along several axes at once (the form of Figure 1d of the Raspberry Pi study); the table beside it has the numbers."""
+
+import math
+from dataclasses import dataclass
+
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, legend
+from reporter.frames import Frames
+from reporter.svg import Canvas
+
+MOST_SERIES, FEWEST_AXES = 4, 3
+WIDTH, HEIGHT, RADIUS = 900, 470, 165
+CENTRE = (WIDTH / 2, 255)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A figure as an axis; at the rim is the best of those drawn. ``better`` is 1 where more is better, -1 where less is."""
+
+    figure: str
+    title: str
+    better: int
+    factor: float = 1.0
+
+
+AXES = (
+    Axis("throughput", "samples per second", 1),
+    Axis("time_to_target_s", "time to target, s", -1),
+    Axis("best_accuracy", "accuracy, %", 1, 100.0),
+    Axis("peak_rss_bytes", "peak memory, MiB", -1, 2.0**-20),
+    Axis("energy_per_epoch_j", "energy per epoch, J", -1),
+    Axis("accelerator_utilisation", "share of an epoch computing, %", 1, 100.0),
+    Axis("first_epoch_s", "epoch 1, s", -1),
+    Axis("ipc", "instructions per cycle", 1),
+    Axis("l1d_miss_ratio", "L1 data miss ratio, %", -1, 100.0),
+    Axis("branch_mispredict_ratio", "branch mispredict ratio, %", -1, 100.0),
+)
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """One polygon per framework (its fastest entry), at most four; along each axis the share of the best: best/value where less is better."""
+    chosen = _series(frames)
+    if len(chosen) < 2:
+        return NotDrawn("fewer than two frameworks have finished two epochs")
+    found = {axis: figures_of(frames, axis.figure) for axis in AXES}
+    energies = found[AXES[4]]
+    kinds = {(energies[name]["covers"], energies[name]["tier"]) for name in chosen if name in energies}
+    axes = [axis for axis in AXES if all(name in found[axis] for name in chosen) and (axis is not AXES[4] or len(kinds) == 1)]
+    if len(axes) < FEWEST_AXES:
+        return NotDrawn(f"fewer than {FEWEST_AXES} figures are known for all of the frameworks")
+    entries = entries_of(frames)
+    values = {name: [float(found[axis][name]["value"]) for axis in axes] for name in chosen}
+    shares = {
+        name: [share(axis, [values[other][index] for other in chosen], values[name][index]) for index, axis in enumerate(axes)] for name in chosen
+    }
+    canvas = _web(axes)
+    for name in chosen:
+        style, label = context.colour(entries[name]["framework"]), entries[name]["label"]
+        points = [_at(index, len(axes), shares[name][index]) for index in range(len(axes))]
+        canvas.path(points, f"c{style} area", closed=True)
+        canvas.path(points, f"l{style} curve", closed=True)
+        with canvas.link(context.entry(name), label):
+            for index, point in enumerate(points):
+                canvas.dot(*point, f"c{style}", f"{label}, {axes[index].title}: {digits(values[name][index] * axes[index].factor)}")
+    legend(canvas, [(f"c{context.colour(entries[name]['framework'])}", entries[name]["label"]) for name in chosen], 20)
+    rows = tuple((entries[name]["label"], *(digits(value * axis.factor) for axis, value in zip(axes, values[name], strict=True))) for name in chosen)
+    return Drawing(canvas.svg(), ("entry", *(axis.title for axis in axes)), rows, _note(axes, entries.keys() - set(chosen)))
+
+
+def share(axis: Axis, values: list[float], value: float) -> float:
+    """How far from the centre, 0 to 1: the rim is the best of ``values``, half the way is half as good."""
+    best = max(values) if axis.better > 0 else min(values)
+    if value == best:
+        return 1.0
+    above, below = (value, best) if axis.better > 0 else (best, value)
+    return min(max(above / below, 0.0), 1.0) if below > 0 else 0.0
+
+
+def _series(frames: Frames) -> list[str]:
+    """The fastest entry of each framework, the fastest frameworks first, no more than four."""
+    times, entries = figures_of(frames, "time_to_epoch_s"), entries_of(frames)
+    best: dict[str, str] = {}
+    for name in sorted((name for name in entries if name in times), key=lambda name: (float(times[name]["value"]), name)):
+        best.setdefault(str(entries[name]["framework"]), name)
+    return list(best.values())[:MOST_SERIES]
+
+
+def _web(axes: list[Axis]) -> Canvas:
+    canvas = Canvas(WIDTH, HEIGHT, CHART.title, CHART.about)
+    for ring in (0.25, 0.5, 0.75, 1.0):
+        canvas.path([_at(index, len(axes), ring) for index in range(len(axes))], "ring", closed=True)
+        canvas.text(CENTRE[0] + 4, CENTRE[1] - ring * RADIUS - 3, f"{ring:g}", "tick")
+    for index, axis in enumerate(axes):
+        canvas.line(*CENTRE, *_at(index, len(axes), 1.0), "grid")
+        x, y = _at(index, len(axes), 1.13)
+        anchor = "middle" if abs(x - CENTRE[0]) < 40 else "start" if x > CENTRE[0] else "end"
+        canvas.text(x, y + 4, f"{axis.title} ({'more' if axis.better > 0 else 'less'} is better)", "axis", anchor)
+    return canvas
+
+
+def _at(index: int, count: int, reach: float) -> tuple[float, float]:
+    angle = 2 * math.pi * index / count - math.pi / 2
+    return CENTRE[0] + reach * RADIUS * math.cos(angle), CENTRE[1] + reach * RADIUS * math.sin(angle)
+
+
+def _note(axes: list[Axis], left_out: set[str]) -> str:
+    missing = [axis.title for axis in AXES if axis not in axes]
+    said = f"Not among the axes, because not known, or not alike, for all: {', '.join(missing)}. " if missing else ""
+    return said + (f"{len(left_out)} entries that are not the fastest of their framework are left out." if left_out else "")
+
+
+CHART = Chart(
+    "radar",
+    "Frameworks at a glance",
+    "Along each axis the rim is the best of those drawn, and half the way to it is half as good; the areas mean nothing. The table has the values.",
+    frozenset({"comparison", "study"}),
+    draw,
+)

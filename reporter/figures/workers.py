@@ -1,0 +1,68 @@
+"""Where an epoch's time goes by workers and storage (the form of Prashanthi et al., POMACS 2022, Figures 2a and 3)."""
+
+from reporter.figures.chart import (
+    LEFT,
+    MOST_ROWS,
+    RIGHT,
+    WIDTH,
+    Chart,
+    Context,
+    Drawing,
+    NotDrawn,
+    digits,
+    entries_of,
+    figures_of,
+    legend,
+    rows_chart,
+)
+from reporter.figures.stacked_epoch import PARTS
+from reporter.frames import IDENTITY, Frames, known
+from reporter.svg import linear
+
+VARIED = ("workers", "storage_medium")
+SETTING = [name for name in IDENTITY if name not in VARIED]
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """One stacked bar per entry, in seconds, mean of epochs 2 to last; entries in which only workers or storage differ stand together."""
+    parts = {name: figures_of(frames, name) for name, _ in PARTS}
+    entries = {name: entry for name, entry in entries_of(frames).items() if all(name in found for found in parts.values())}
+    settings: dict[tuple[str, ...], list[str]] = {}
+    for name in sorted(entries):
+        settings.setdefault(tuple(str(entries[name][key]) for key in SETTING), []).append(name)
+    groups = [sorted(names, key=lambda name: (str(entries[name]["storage_medium"]), float(entries[name]["workers"]), name))
+              for _, names in sorted(settings.items()) if len(names) > 1]  # fmt: skip
+    if not groups:
+        return NotDrawn("nothing was run with two numbers of workers or from two storage media, all else equal")
+    ids = [name for names in groups for name in names]
+    values = {name: [max(float(parts[part][name]["value"]), 0.0) for part, _ in PARTS] for name in ids}
+    drawn = ids[:MOST_ROWS]
+    scale = linear([sum(values[name]) for name in drawn], LEFT, WIDTH - RIGHT)
+    chart = rows_chart(CHART.title, CHART.about, len(drawn), scale, "seconds per epoch, mean of epochs 2 to last")
+    legend(chart.canvas, [(f"p{index}", label) for index, (_, label) in enumerate(PARTS)])
+    for index, name in enumerate(drawn):
+        x, label = scale.at(0), f"{entries[name]['framework']} · {_said(entries[name])}"
+        chart.name(index, label, context.entry(name) + "#time_to_epoch_s")
+        for part, value in enumerate(values[name]):
+            chart.canvas.rect(x, chart.y(index) - 11, scale.at(value) - scale.at(0), 22, f"p{part}", f"{label}, {PARTS[part][1]}: {digits(value)} s")
+            x += scale.at(value) - scale.at(0)
+        chart.canvas.text(x + 6, chart.y(index) + 4.5, f"{digits(sum(values[name]))} s", "tick")
+    rows = tuple(
+        (entries[name]["label"], _said(entries[name]), *(digits(value) for value in values[name]), digits(sum(values[name]))) for name in ids
+    )
+    headings = ("entry", "workers and storage", *(f"{label}, s" for _, label in PARTS), "whole epoch, s")
+    return Drawing(chart.canvas.svg(), headings, rows, f"The first {MOST_ROWS} of {len(ids)}; the table has all." if len(ids) > MOST_ROWS else "")
+
+
+def _said(entry: dict[str, object]) -> str:
+    storage = entry["storage_medium"]
+    return f"{float(str(entry['workers'])):g} workers, {storage if known(storage) else 'storage unknown'}"
+
+
+CHART = Chart(
+    "workers",
+    "Workers and storage",
+    "Entries that differ only in how many processes make mini-batches (0: the training one does) and in what the data lie on.",
+    frozenset({"board", "study"}),
+    draw,
+)

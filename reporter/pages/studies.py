@@ -1,0 +1,75 @@
+"""A page per study, with its own figures and links to the evidence of each of its runs, and a page that lists them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import jinja2
+
+from reporter.columns import FIGURE_COLUMNS, make_cell, name_of_figure
+from reporter.figures import charts_for, stall_analysis
+from reporter.figures.chart import Chart, digits
+from reporter.frames import Frames
+from reporter.pages.shared import Contents, Page, place_drawings, records
+from reporter.studies import WHOLE, Study
+
+NAMES = {
+    "fetch_s": "reading, of the stall",
+    "preprocessing_s": "preprocessing, of the stall",
+    "epoch_fetch_s": "reading, of the whole epoch",
+    "epoch_preprocessing_s": "preprocessing, of the whole epoch",
+    "fetch_share": "reading, share of the cold epoch",
+    "preprocessing_share": "preprocessing, share of the cold epoch",
+}
+KINDS: Mapping[str, str] = {"stalls": "analysis of stalls", "sweep": "sweep"}
+
+
+def study_pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+    """studies/index.html and studies/<name>.html, with the study's own record beside it."""
+    listing = environment.get_template("studies.html").render(root="../", here="studies", studies=contents.studies, kinds=KINDS)
+    yield Page("studies/index.html", listing)
+    template = environment.get_template("study.html")
+    for study in contents.studies:
+        frames = of_study(contents.frames, study)
+        drawers = [(chart, partial(chart.draw, frames)) for chart in CHARTS[study.kind](study)]
+        charts = place_drawings(drawers, contents, "../", f"figures/{study.name}-")
+        page = template.render(
+            root="../", here="studies", study=study, kind=KINDS[study.kind], charts=charts, name_of=_name_of, digits=digits,
+            figures=list(records(study.figures[study.figures["part"] == WHOLE])), rows=_rows(frames, study), columns=FIGURE_COLUMNS,
+            record=f"{study.name}.json",
+        )  # fmt: skip
+        yield Page(f"studies/{study.name}.html", page)
+        yield Page(f"studies/{study.name}.json", study.record.read_bytes())
+        yield from charts.files
+
+
+def of_study(frames: Frames, study: Study) -> Frames:
+    """The frames of a study's runs only, and of what they were entered as."""
+    names = {run for _, run in study.runs}
+    entries = set(frames.runs[frames.runs["run_id"].isin(names)]["entry_id"])
+    return frames.of_entries(frames.entries[frames.entries["entry_id"].isin(entries)])
+
+
+CHARTS: Mapping[str, Callable[[Study], tuple[Chart, ...]]] = {
+    "stalls": lambda study: stall_analysis.charts(study.figures, dict(study.runs)),
+    "sweep": lambda study: charts_for("study"),
+}
+
+
+def _rows(frames: Frames, study: Study) -> list[dict[str, Any]]:
+    """A row per run of the study, in its order; a run that could not be loaded has no cells."""
+    figures: dict[str, dict[str, Any]] = {}
+    for figure in frames.figures.to_dict("records"):
+        figures.setdefault(figure["run_id"], {})[figure["figure"]] = figure
+    return [
+        {
+            "part": part,
+            "run_id": run,
+            "cells": [make_cell(column, figures[run].get(column.figure)) for column in FIGURE_COLUMNS] if run in figures else [],
+        }
+        for part, run in study.runs
+    ]
+
+
+def _name_of(figure: str) -> str:
+    return NAMES.get(figure, name_of_figure(figure))
