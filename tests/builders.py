@@ -25,7 +25,8 @@ class Scenario:
 
     ``step_s`` is a step's time, which scatters by ``jitter`` from epoch to epoch, the same for the same seed. ``power_w`` is what
     ``power_meter`` (shelly, um25c) reads once a second; None: there is none. ``throttled_s`` is for how long, from its middle on, the firmware
-    says that the run was throttled; None: nothing would say so.
+    says that the run was throttled; None: nothing would say so. ``counted``: a processor with hardware counters. ``batches`` and
+    ``drop_cache`` are those of an analysis of stalls.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -43,6 +44,10 @@ class Scenario:
     power_meter: str = "shelly"
     jitter: float = 0.0
     throttled_s: float | None = None
+    workers: int = 0
+    counted: bool = False
+    batches: str = "read"
+    drop_cache: bool = False
     ranks: int = 1
 
 
@@ -87,10 +92,10 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
         initial_weights=workload.initial_weights,
         data=contract.DataSet(scenario.data, "/data", "idx", 10, *sizes, True, False),
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), "none"),
-        loading=contract.Loading(0, 2),
+        loading=contract.Loading(scenario.workers, 2),
         parallel=contract.Parallel(scenario.ranks, 1, "mpi", 2**22, True) if scenario.ranks > 1 else contract.Parallel(1, 1, "none", 0, False),
-        batches="read",
-        drop_cache_every_epoch=False,
+        batches=scenario.batches,
+        drop_cache_every_epoch=scenario.drop_cache,
         accelerator="cpu",
         threads=scenario.threads,
         cache_cleared=None,
@@ -212,4 +217,16 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     if scenario.throttled_s is not None:
         middle_ns, held_ns = (first_ns + last_ns) // 2, scenario.throttled_s * 1e9
         rows += [(t_ns, "throttling", "throttled", float(0 <= t_ns - middle_ns < held_ns), "active") for t_ns in range(first_ns, last_ns, 10**8)]
+    if scenario.counted:
+        rates = {
+            "instructions": 4e9,
+            "cycles": 2e9,
+            "l1d_access": 1e9,
+            "l1d_refill": 5e7,
+            "branches": 4e8,
+            "branch_mispredicts": 8e6,
+            "page_faults": 1e3,
+        }
+        for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 10**8):
+            rows += [(t_ns, "counters", f"{name}.count", rate * (t_ns - first_ns + 10**9) / 1e9, "events") for name, rate in rates.items()]
     return pandas.DataFrame(rows, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)

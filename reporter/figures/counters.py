@@ -43,7 +43,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     drawn = [counter for counter in COUNTERS if values[counter]]
     if not drawn:
         return NotDrawn(_why(frames, COUNTERS))
-    ids = sorted({name for counter in drawn for name in values[counter]}, key=lambda name: (entries[name]["label"], name))
+    ids = sorted(entries, key=lambda name: (not any(name in values[counter] for counter in drawn), entries[name]["label"], name))
     names = [(entries[name]["label"], context.entry(name) + "#runs") for name in ids[:MOST]]
     panels = [
         Bars(

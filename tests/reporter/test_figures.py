@@ -1,31 +1,49 @@
 """Every registered figure: drawn from frames, the same twice, readable without seeing it, and honest about what it leaves out."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import reporter
 from reporter.figures import CHARTS
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
+from reporter.figures.radar import Axis, share
 from reporter.frames import Frames
+from reporter.timeline import with_timeline
+from suite.bundle import Bundle
 from tests.builders import Scenario, make_bundle
 
 GOLDEN = Path(__file__).parent / "golden"
 CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
+TABLES = ("runs", "figures", "epochs", "entries", "entry_figures", "readings", "spans")
 every_chart = pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
 
 
 @pytest.fixture(scope="module")
-def frames(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Frames:
-    """The runs, and what the figures about batch sizes and nodes need besides."""
+def more(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Bundles that the figures about batch sizes, workers and counters need besides."""
     more = tmp_path_factory.mktemp("more")
     for size in (16, 32, 64):
-        make_bundle(more / f"{size}", Scenario(name=f"batch-{size}", batch_size=size, step_s=0.0005))
-    return reporter.load([runs, more]).accepted()
+        make_bundle(more / f"{size}", Scenario(name=f"batch-{size}", batch_size=size, step_s=0.0005, power_w=3.0))
+    for workers in (1, 4):
+        make_bundle(more / f"workers-{workers}", Scenario(name=f"workers-{workers}", batch_size=16, workers=workers, step_s=0.0004))
+    make_bundle(more / "counted", Scenario(name="counted", framework="fake", step_s=0.0005, counted=True))
+    return more
+
+
+@pytest.fixture(scope="module")
+def frames(runs: Path, more: Path) -> Frames:
+    """The runs with what the figures need besides; the readings are those of one run with a power meter."""
+    return with_timeline(reporter.load([runs, more]).accepted(), "batch-16", Bundle(more / "16"))
 
 
 def drawn(chart: Chart, frames: Frames) -> Drawing:
@@ -34,10 +52,18 @@ def drawn(chart: Chart, frames: Frames) -> Drawing:
     return drawing
 
 
+def by_name(name: str) -> Chart:
+    return next(chart for chart in CHARTS if chart.name == name)
+
+
+def no_timeline(frames: Frames) -> Frames:
+    return replace(frames, readings=frames.readings.iloc[:0], spans=frames.spans.iloc[:0])
+
+
 def with_nodes(frames: Frames) -> Frames:
     """As if every batch size had been run on another number of nodes."""
     entries = frames.entries.assign(nodes=frames.entries["batch_size"].map(lambda size: {16: 1, 32: 2, 64: 4}.get(size, 1)))
-    return Frames(frames.runs, frames.figures, frames.epochs, entries, frames.entry_figures, frames.broken, frames.verdicts)
+    return replace(frames, entries=entries)
 
 
 @every_chart
@@ -52,17 +78,13 @@ def test_a_figure_says_in_words_what_it_shows(chart: Chart, frames: Frames) -> N
 @every_chart
 def test_the_same_frames_give_the_same_figure(chart: Chart, frames: Frames) -> None:
     chosen = with_nodes(frames) if chart.name == "scaling" else frames
-    shuffled = Frames(
-        *(frame.sample(frac=1, random_state=1) for frame in (chosen.runs, chosen.figures, chosen.epochs, chosen.entries, chosen.entry_figures)),
-        chosen.broken,
-        chosen.verdicts,
-    )
+    shuffled = replace(chosen, **{name: getattr(chosen, name).sample(frac=1, random_state=1) for name in TABLES})
     assert drawn(chart, chosen) == drawn(chart, shuffled)
 
 
 @every_chart
 def test_nothing_to_draw_is_said_with_its_reason(chart: Chart, frames: Frames) -> None:
-    answer = chart.draw(frames.of_entries(frames.entries.iloc[:0]), CONTEXT)
+    answer = chart.draw(frames.of_entries(frames.entries.iloc[:0]), CONTEXT) if chart.pages != {"run"} else chart.draw(no_timeline(frames), CONTEXT)
     assert isinstance(answer, NotDrawn) and answer.reason
 
 
@@ -73,15 +95,14 @@ def test_names_are_unique() -> None:
 def test_energies_measured_in_different_ways_are_not_compared(runs: Path, tmp_path: Path) -> None:
     make_bundle(tmp_path / "usb", Scenario(name="usb", batch_size=16, power_w=1.0, power_meter="um25c"))
     frames = reporter.load([runs, tmp_path]).accepted()
-    by_name = {chart.name: chart for chart in CHARTS}
-    drawing = drawn(by_name["time-energy"], frames)
+    drawing = drawn(by_name("time-energy"), frames)
     assert "1 entries whose energy was measured in another way" in drawing.note and not any("batch 16" in row[0] for row in drawing.rows)
-    kinds = {row[4] for row in drawn(by_name["energy-per-epoch"], frames).rows}
+    kinds = {row[4] for row in drawn(by_name("energy-per-epoch"), frames).rows}
     assert kinds == {"wall, wall meter", "board, wall meter"}
 
 
 def test_a_front_is_drawn_in_steps(frames: Frames) -> None:
-    svg = drawn({chart.name: chart for chart in CHARTS}["time-energy"], frames).svg
+    svg = drawn(by_name("time-energy"), frames).svg
     path = next(element for element in ElementTree.fromstring(svg).iter() if element.get("class") == "front")
     corners = [tuple(map(float, pair.split())) for pair in str(path.get("d"))[1:].split("L")]
     assert all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(corners))
@@ -92,12 +113,118 @@ def test_many_entries_are_cut_and_the_figure_says_so(tmp_path: Path, frames: Fra
         first = frame[frame["entry_id"] == frames.entries["entry_id"].iloc[0]]
         return pandas.concat([first.assign(entry_id=f"e{index}") for index in range(60)], ignore_index=True)
 
-    crowd = Frames(frames.runs, frames.figures, frames.epochs, many(frames.entries), many(frames.entry_figures), frames.broken, frames.verdicts)
-    drawing = drawn({chart.name: chart for chart in CHARTS}["stacked-epoch"], crowd)
+    crowd = replace(frames, entries=many(frames.entries), entry_figures=many(frames.entry_figures))
+    drawing = drawn(by_name("stacked-epoch"), crowd)
     assert drawing.note == "The first 40 of 60; the table has all." and len(drawing.rows) == 40
 
 
 def test_golden_figure(runs: Path, golden: Callable[[str, str], None]) -> None:
     """The stacked bars of two entries, as a reader gets them: a change of looks is seen in the difference, and meant."""
     frames = reporter.load([runs / "lenet-pytorch-1", runs / "lenet-chainer-1"]).accepted()
-    golden("stacked-epoch.svg", drawn({chart.name: chart for chart in CHARTS}["stacked-epoch"], frames).svg.replace("><", ">\n<") + "\n")
+    golden("stacked-epoch.svg", drawn(by_name("stacked-epoch"), frames).svg.replace("><", ">\n<") + "\n")
+
+
+def test_power_is_drawn_with_its_epochs_and_the_table_has_each_of_them(frames: Frames) -> None:
+    drawing = drawn(by_name("power-time"), frames)
+    spans = [element for element in ElementTree.fromstring(drawing.svg).iter() if element.get("class") == "span"]
+    assert len(spans) == 3
+    assert [row[0] for row in drawing.rows] == [
+        "all that was read", "epoch 1", "evaluation 1", "epoch 2", "evaluation 2", "epoch 3", "evaluation 3",
+    ]  # fmt: skip
+    assert {row[3] for row in drawing.rows if row[1] != "0"} == {"3.00"}
+
+
+def test_a_run_without_a_power_sensor_says_so_and_shows_its_load_under_that_name(runs: Path) -> None:
+    frames = with_timeline(reporter.load([runs / "lenet-pytorch-1"]), "lenet-pytorch-1", Bundle(runs / "lenet-pytorch-1"))
+    powered = make_answer(by_name("load-time"), frames)
+    assert isinstance(powered, Drawing) and "watt" not in powered.svg and {row[3] for row in powered.rows if row[1] != "0"} == {"50.0"}
+
+
+def make_answer(chart: Chart, frames: Frames) -> Drawing | NotDrawn:
+    return chart.draw(frames, CONTEXT)
+
+
+def test_a_radar_has_at_most_four_series_and_its_rim_is_the_best(frames: Frames) -> None:
+    drawing = drawn(by_name("radar"), frames)
+    assert len(drawing.rows) == 4 and {row[0].split(" ")[0] for row in drawing.rows} == {"pytorch", "tensorflow", "chainer", "fake"}
+    assert "energy per epoch" in drawing.note and "L1 data miss ratio" in drawing.note
+    peak = Axis("peak_rss_bytes", "", -1)
+    assert [share(peak, [100.0, 400.0], value) for value in (100.0, 400.0)] == [1.0, 0.25]
+    assert [share(Axis("throughput", "", 1), [10.0, 40.0], value) for value in (10.0, 40.0)] == [0.25, 1.0]
+
+
+def test_counters_that_no_machine_has_are_named_with_the_reason_and_are_no_zero(frames: Frames, runs: Path) -> None:
+    drawing = drawn(by_name("counters"), frames)
+    row = next(row for row in drawing.rows if row[0].startswith("fake"))
+    assert dict(zip(drawing.headings, row, strict=True))["L1 data miss ratio, %"] == "5.000"
+    other = next(row for row in drawing.rows if row[0].startswith("chainer"))
+    assert set(other[1:]) <= {"not known"}
+    nothing = by_name("counters").draw(reporter.load([runs]).accepted(), CONTEXT)
+    assert isinstance(nothing, NotDrawn) and nothing.reason == "it was not counted on this machine"
+
+
+def test_counts_are_per_epoch_so_that_longer_runs_compare(frames: Frames) -> None:
+    drawing = drawn(by_name("counters"), frames)
+    row = dict(zip(drawing.headings, next(row for row in drawing.rows if row[0].startswith("fake")), strict=True))
+    run = frames.figures[(frames.figures["run_id"] == "counted") & (frames.figures["figure"] == "instructions")]["value"].iloc[0]
+    assert float(row["instructions, 10⁹ per epoch"]) == pytest.approx(run / 3 / 1e9, rel=1e-3)
+
+
+def test_batch_times_are_means_of_later_epochs_per_epoch_and_per_mini_batch(frames: Frames) -> None:
+    drawing = drawn(by_name("batch-times"), frames)
+    row = dict(zip(drawing.headings, next(row for row in drawing.rows if "batch 16" in row[0] and "0 workers" in row[0]), strict=True))
+    assert float(row["compute, ms per mini-batch"]) == pytest.approx(0.4, rel=0.01)
+    assert float(row["compute, s per epoch"]) == pytest.approx(0.4e-3 * 3750, rel=0.01)
+    assert float(row["fetch stall, ms per mini-batch"]) == pytest.approx(0.075, rel=0.02)
+
+
+def test_workers_of_one_setting_stand_together(frames: Frames) -> None:
+    rows = drawn(by_name("workers"), frames).rows
+    assert [row[1].split(",")[0] for row in rows] == ["0 workers", "1 workers", "4 workers"]
+
+
+def test_the_share_of_the_baseload_is_in_the_table(frames: Frames) -> None:
+    figures = frames.entry_figures.copy()
+    figures.loc[figures["figure"] == "baseload_per_epoch_j", ["value", "reason"]] = [1.0, None]
+    drawing = drawn(by_name("energy-per-epoch"), replace(frames, entry_figures=figures))
+    assert 'class="idle"' in drawing.svg
+    for row in drawing.rows:
+        assert float(row[3]) == pytest.approx(100.0 / float(row[1]), abs=0.6)
+
+
+HOSTILE = st.sampled_from(["<script>x</script>", "\"'&", "]]>", "\u202egpj", "w" * 500, "", "-->", "{{ 7 }}", "a\nb"])
+NUMBER = st.sampled_from([None, float("nan"), 0.0, -1.0, 1e-12, 1e300, 3.5])
+EDITS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["figures", "entry_figures"]), st.sampled_from(["value", "spread"]), st.integers(0, 10**6), NUMBER),
+        st.tuples(st.just("epochs"), st.sampled_from(["end_to_end_s", "fetch_s", "h2d_s", "compute_s", "eval_accuracy", "energy_j"]),
+                  st.integers(0, 10**6), NUMBER),
+        st.tuples(st.just("entry_figures"), st.sampled_from(["reason", "covers", "tier"]), st.integers(0, 10**6), HOSTILE),
+        st.tuples(st.just("entries"), st.sampled_from(["framework", "device", "power_mode", "storage_medium", "cpu_model"]),
+                  st.integers(0, 10**6), HOSTILE),
+        st.tuples(st.just("readings"), st.just("channel"), st.integers(0, 10**6), HOSTILE),
+        st.tuples(st.just("spans"), st.just("name"), st.integers(0, 10**6), HOSTILE),
+    ),
+    max_size=30,
+)  # fmt: skip
+
+
+@every_chart
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(edits=EDITS, keep=st.sampled_from([1, 2, 5, 100]))
+def test_whatever_the_frames_hold_the_figure_is_whole_and_the_same_twice(frames: Frames, chart: Chart, edits: list[Any], keep: int) -> None:
+    changed = {name: getattr(frames, name).astype(object).reset_index(drop=True) for name in TABLES}
+    for table, column, row, value in edits:
+        changed[table].loc[row % len(changed[table]), column] = value
+    edited = replace(frames, **changed).of_entries(changed["entries"].iloc[:keep])
+    answer = chart.draw(edited, CONTEXT)
+    assert answer == chart.draw(edited, CONTEXT)
+    if isinstance(answer, NotDrawn):
+        assert answer.reason
+        return
+    root = ElementTree.fromstring(answer.svg)
+    assert {element.tag.split("}")[1] for element in root.iter()} <= {"svg", "title", "desc", "a", "g", "rect", "line", "path", "circle", "text"}
+    for element in root.iter():
+        for attribute in ("x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "width", "height", "d"):
+            assert not re.search("nan|inf", str(element.get(attribute, "")))
+    assert answer.rows and all(len(row) == len(answer.headings) for row in answer.rows)
