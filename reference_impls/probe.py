@@ -11,6 +11,9 @@
 ``losses``
     of every step, in training mode, before its update
 
+Of several ranks, each of which takes its share of every mini-batch, rank 0 writes ``losses``, parameters, its own statistics, and
+``apart``: the largest difference between any rank's parameter and rank 0's.
+
 Names, layout and everything random are fixed here, from the seed, so nothing but the request is exchanged. A vendor's implementation can
 be probed by any program that honours the request.
 """
@@ -18,14 +21,17 @@ be probed by any program that honours the request.
 import abc
 import argparse
 import json
+import sys
 import zlib
 from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple, cast
 
 import numpy as np
 
-from reference_impls.contract import ContractError, Optimizer, fail
+from reference_impls import communication
+from reference_impls.communication import MpiWorld, World
+from reference_impls.contract import ContractError, Optimizer, Parallel, say
 
-PROBE_VERSION = 1
+PROBE_VERSION = 2
 Arrays = Dict[str, np.ndarray]
 
 
@@ -42,6 +48,8 @@ class ProbeRequest(NamedTuple):
     optimizer: Optimizer
     learning_rates: List[float]
     threads: int
+    parallel: Parallel
+    shares: int  # 1, or: one rank does by itself, one after the other, what so many would do together
     output: str
 
 
@@ -69,26 +77,81 @@ class Subject(abc.ABC):
         """The mean loss in training mode and its gradients, without weight decay and without an update of the parameters."""
 
     @abc.abstractmethod
-    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
-        """One training step, the implementation's own; returns the loss before the update."""
+    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
+        """One training step, the implementation's own, on ``share`` of the samples of a mini-batch; returns the loss before the update."""
+
+    @abc.abstractmethod
+    def join(self, world: MpiWorld, settings: Parallel) -> None:
+        """Train together with the other ranks from now on, from rank 0's parameters and statistics."""
 
 
-def probe(request: ProbeRequest, subject: Subject) -> Arrays:
+def probe(request: ProbeRequest, subject: Subject, world: World) -> Arrays:
     """Everything that is compared."""
     shapes = {name: value.shape for name, value in {**subject.parameters(), **subject.statistics()}.items()}
-    values = {name: random_value(name, shape, request.seed).astype(request.dtype) for name, shape in shapes.items()}
+    # Other ranks begin elsewhere: joining must bring them to where rank 0 is.
+    values = {name: random_value(name, shape, request.seed + world.rank).astype(request.dtype) for name, shape in shapes.items()}
     subject.assign(values)
+    found = {} if isinstance(world, MpiWorld) else _first_mini_batch(request, subject)
+    subject.assign(values)  # the forward pass of training has moved the statistics
+    if isinstance(world, MpiWorld):
+        subject.join(world, request.parallel)
+    found["losses"] = np.asarray(_by_hand(request, subject) if request.shares > 1 else _steps(request, subject, world))
+    parameters = subject.parameters()
+    if world.size > 1:
+        found["apart"] = np.asarray(_apart(parameters, world))
+    found.update(("parameter/" + name, value) for name, value in parameters.items())
+    found.update(("statistic/" + name, value) for name, value in subject.statistics().items())
+    return found
+
+
+def _first_mini_batch(request: ProbeRequest, subject: Subject) -> Arrays:
     images, labels = mini_batch(request, 0)
     found = {"logits": subject.logits(images)}  # type: Arrays
     loss, gradients = subject.gradients(images, labels)
     found["loss"] = np.asarray(loss)
     found.update(("gradient/" + name, value) for name, value in gradients.items())
-    subject.assign(values)  # the forward pass of training has moved the statistics
-    losses = [subject.step(*mini_batch(request, index), rate) for index, rate in enumerate(request.learning_rates)]
-    found["losses"] = np.asarray(losses)
-    found.update(("parameter/" + name, value) for name, value in subject.parameters().items())
-    found.update(("statistic/" + name, value) for name, value in subject.statistics().items())
     return found
+
+
+def _steps(request: ProbeRequest, subject: Subject, world: World) -> List[float]:
+    """The implementation's own steps; the loss of a mini-batch is the mean over all ranks' samples."""
+    losses = []
+    for index, rate in enumerate(request.learning_rates):
+        images, labels = mini_batch(request, index)
+        own = slice(world.rank, None, world.size)
+        share = len(labels[own]) / len(labels)
+        losses.append(sum(world.all(share * subject.step(images[own], labels[own], rate, share))))
+    return losses
+
+
+def _by_hand(request: ProbeRequest, subject: Subject) -> List[float]:
+    """What ``shares`` ranks should compute: every share normalised by its own statistics, SGD in NumPy, rank 0's running statistics kept."""
+    settings, losses = request.optimizer, []
+    velocity = {name: np.zeros_like(value) for name, value in subject.parameters().items()}
+    for index, rate in enumerate(request.learning_rates):
+        images, labels = mini_batch(request, index)
+        weights, loss = subject.parameters(), 0.0
+        gradient = {name: settings.weight_decay * value for name, value in weights.items()}
+        statistics = {}  # type: Arrays
+        for rank in range(request.shares):
+            own = slice(rank, None, request.shares)
+            share = len(labels[own]) / len(labels)
+            own_loss, own_gradient = subject.gradients(images[own], labels[own])
+            statistics = statistics or subject.statistics()
+            loss += share * own_loss
+            for name in gradient:
+                gradient[name] += share * own_gradient[name]
+        for name in weights:
+            velocity[name] = settings.momentum * velocity[name] + gradient[name]
+            weights[name] -= rate * velocity[name]
+        subject.assign({**weights, **statistics})
+        losses.append(loss)
+    return losses
+
+
+def _apart(parameters: Arrays, world: World) -> float:
+    first = world.from_first(parameters)
+    return max(world.all(max(float(np.abs(value - first[name]).max()) for name, value in parameters.items())))
 
 
 def random_value(name: str, shape: Sequence[int], seed: int) -> np.ndarray:
@@ -113,7 +176,7 @@ def read_probe_request(path: str) -> ProbeRequest:
     try:
         with open(path, encoding="utf-8") as stream:
             values = json.load(stream)
-        request = ProbeRequest(**dict(values, optimizer=Optimizer(**values["optimizer"])))
+        request = ProbeRequest(**dict(values, optimizer=Optimizer(**values["optimizer"]), parallel=Parallel(**values["parallel"])))
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ContractError("{}: the probe's request cannot be read: {}.".format(path, error)) from error
     if request.probe_version != PROBE_VERSION:
@@ -125,10 +188,14 @@ def main(open_subject: Callable[[ProbeRequest], Subject]) -> None:
     """The command line of an implementation's probe."""
     parser = argparse.ArgumentParser(description="Write down what a model computes, for comparison.")
     parser.add_argument("--request", required=True, help="the request, a JSON file")
+    world = World()
     try:
         request = read_probe_request(parser.parse_args().request)
-        found = probe(request, open_subject(request))
+        world = communication.join(request.parallel.ranks)
+        found = probe(request, open_subject(request), world)
     except ContractError as error:
-        fail(str(error))
-    else:
+        say(str(error))
+        world.abort()
+        sys.exit(2)
+    if world.rank == 0:
         np.savez(request.output, **cast(Any, found))  # its types know no arrays by name

@@ -1,6 +1,6 @@
 """Gradients over several ranks: summed in buckets after the backward pass, or by ChainerMN."""
 
-from typing import List
+from typing import List, Union
 
 import chainer
 import numpy as np
@@ -10,8 +10,13 @@ from reference_impls.communication import Buckets, BucketTime, MpiWorld
 from reference_impls.contract import Parallel
 
 
-def broadcast(world: MpiWorld, model: chainer.Chain) -> None:
-    """Every rank gets rank 0's weights and statistics; the model is still on the CPU."""
+def join(world: MpiWorld, model: chainer.Chain, settings: Parallel) -> "Exchange":
+    """Give every rank rank 0's weights and statistics; returns what sums the gradients from now on. The model is still on the CPU."""
+    _broadcast(world, model)
+    return ChainerMN(world, model) if settings.collective == "native" else GradientExchange(world, model, settings)
+
+
+def _broadcast(world: MpiWorld, model: chainer.Chain) -> None:
     world.broadcast([*(parameter.array for parameter in model.params()), *weights.statistics(model).values()])
 
 
@@ -61,3 +66,6 @@ class ChainerMN:
     def take_times(self) -> List[BucketTime]:
         """ChainerMN has no buckets of ours."""
         return []
+
+
+Exchange = Union[GradientExchange, ChainerMN]

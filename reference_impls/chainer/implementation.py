@@ -1,6 +1,6 @@
 """Chainer's side of the contract: a chain, an optimizer set up on it, a count of what is right."""
 
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, List, Optional, Tuple
 
 import chainer
 import chainer.functions as F
@@ -8,7 +8,7 @@ import numpy as np
 
 from reference_impls import initial_weights
 from reference_impls.chainer import loading, weights
-from reference_impls.chainer.exchange import ChainerMN, GradientExchange, broadcast
+from reference_impls.chainer.exchange import Exchange, join
 from reference_impls.chainer.models import MODELS
 from reference_impls.communication import BucketTime, MpiWorld, World
 from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
@@ -16,7 +16,6 @@ from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 
 DeviceBatch = Tuple[Any, Any]
-Exchange = Union[GradientExchange, ChainerMN]
 
 
 def build(request: Request, world: World) -> Built:
@@ -25,19 +24,12 @@ def build(request: Request, world: World) -> Built:
         raise ContractError("a CUDA device was requested and Chainer finds none; use `--accelerator cpu` or install CuPy.")
     model = MODELS[request.model](request.data.classes)
     load_weights(model, request.initial_weights, request.seed)
-    if isinstance(world, MpiWorld):
-        broadcast(world, model)
+    exchange = join(world, model, request.parallel) if isinstance(world, MpiWorld) else None
     device = chainer.get_device("@cupy:0" if request.accelerator == "cuda" else "@numpy")
     model.to_device(device)
     facts = {"parameters": model.count_params(), "framework_version": chainer.__version__, "framework_threads": request.threads}
-    implementation = ChainerImplementation(model, request.optimizer, device, _exchange(request, world, model))
+    implementation = ChainerImplementation(model, request.optimizer, device, exchange)
     return Built(implementation, open_pipeline(request, fetch=loading.fetch, share=Share(world.rank, world.size)), facts)
-
-
-def _exchange(request: Request, world: World, model: chainer.Chain) -> Optional[Exchange]:
-    if not isinstance(world, MpiWorld):
-        return None
-    return ChainerMN(world, model) if request.parallel.collective == "native" else GradientExchange(world, model, request.parallel)
 
 
 def load_weights(model: chainer.Chain, distribution: str, seed: int) -> None:

@@ -7,9 +7,11 @@ import chainer.functions as F
 import numpy as np
 
 from reference_impls.chainer import weights
+from reference_impls.chainer.exchange import join
 from reference_impls.chainer.implementation import ChainerImplementation
 from reference_impls.chainer.models import MODELS
-from reference_impls.contract import Batch
+from reference_impls.communication import MpiWorld
+from reference_impls.contract import Batch, Parallel
 from reference_impls.probe import Arrays, ProbeRequest, Subject, main
 
 
@@ -19,7 +21,8 @@ class ChainerSubject(Subject):
     def __init__(self, request: ProbeRequest) -> None:
         chainer.global_config.dtype = np.dtype(request.dtype)
         self._model = MODELS[request.model](request.classes)
-        self._implementation = ChainerImplementation(self._model, request.optimizer, chainer.get_device("@numpy"))
+        self._settings = request.optimizer
+        self._implementation = ChainerImplementation(self._model, self._settings, chainer.get_device("@numpy"))
 
     def parameters(self) -> Arrays:
         """Chainer's layout is the canonical one."""
@@ -48,9 +51,13 @@ class ChainerSubject(Subject):
         loss.backward()
         return float(loss.array), {name: parameter.grad.copy() for name, parameter in weights.parameters(self._model).items()}
 
-    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
+    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
         """The implementation's own."""
-        return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate, 1.0).loss
+        return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate, share).loss
+
+    def join(self, world: MpiWorld, settings: Parallel) -> None:
+        """As the implementation does it."""
+        self._implementation = ChainerImplementation(self._model, self._settings, chainer.get_device("@numpy"), join(world, self._model, settings))
 
 
 if __name__ == "__main__":

@@ -12,8 +12,12 @@ from reference_impls.contract import Parallel
 
 
 def broadcast(world: MpiWorld, model: nn.Module) -> None:
-    """Every rank gets rank 0's weights and buffers; the model is still on the CPU."""
-    world.broadcast([tensor.detach().numpy() for tensor in [*model.parameters(), *model.buffers()]])
+    """Every rank gets rank 0's weights and buffers."""
+    for tensor in [*model.parameters(), *model.buffers()]:
+        value = tensor.detach().cpu().numpy().copy()
+        world.broadcast([value])
+        with torch.no_grad():
+            tensor.copy_(torch.from_numpy(value))
 
 
 class GradientExchange:
@@ -73,4 +77,5 @@ def distributed_data_parallel(world: MpiWorld, model: nn.Module) -> nn.Module:
         port = free.getsockname()[1]
     host, port = world.from_first((world.node, port))
     torch.distributed.init_process_group("gloo", init_method="tcp://{}:{}".format(host, port), rank=world.rank, world_size=world.size)
-    return nn.parallel.DistributedDataParallel(model)
+    # Buffers stay local: batch normalisation is each rank's own, and ranks may evaluate unequal numbers of mini-batches.
+    return nn.parallel.DistributedDataParallel(model, broadcast_buffers=False)

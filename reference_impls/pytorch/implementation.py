@@ -7,7 +7,7 @@ from torch import nn
 
 from reference_impls import initial_weights
 from reference_impls.communication import BucketTime, MpiWorld, World
-from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
+from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Parallel, Request, StepResult
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.pytorch import loading
@@ -15,7 +15,7 @@ from reference_impls.pytorch.exchange import GradientExchange, broadcast, distri
 from reference_impls.pytorch.models import MODELS
 
 DeviceBatch = Tuple[torch.Tensor, torch.Tensor]
-Make = Callable[[nn.Module, Optimizer, str, Optional[GradientExchange]], "PyTorchImplementation"]
+Make = Callable[[nn.Module, Optimizer, str], "PyTorchImplementation"]
 
 
 def build(request: Request, world: World, make: Optional["Make"] = None) -> Built:
@@ -25,20 +25,15 @@ def build(request: Request, world: World, make: Optional["Make"] = None) -> Buil
         raise ContractError("a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a CUDA build of PyTorch.")
     model = MODELS[request.model](request.data.classes)
     load_weights(model, request.initial_weights, request.seed)
-    exchange = None
-    if isinstance(world, MpiWorld):
-        broadcast(world, model)
     model.to(request.accelerator)
-    if isinstance(world, MpiWorld) and request.parallel.collective == "mpi":
-        exchange = GradientExchange(world, model, request.parallel)
     facts = {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "framework_version": torch.__version__,
         "framework_threads": torch.get_num_threads(),
     }
-    implementation = (make or PyTorchImplementation)(model, request.optimizer, request.accelerator, exchange)
-    if isinstance(world, MpiWorld) and request.parallel.collective == "native":
-        implementation.use_native(world)
+    implementation = (make or PyTorchImplementation)(model, request.optimizer, request.accelerator)
+    if isinstance(world, MpiWorld):
+        implementation.join(world, request.parallel)
     return Built(implementation, open_pipeline(request, fetch=loading.fetch, share=Share(world.rank, world.size)), facts)
 
 
@@ -54,8 +49,9 @@ def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
 class PyTorchImplementation(Implementation):
     """Eager training, in the model's own precision, with torch.optim.SGD."""
 
-    def __init__(self, model: nn.Module, settings: Optimizer, accelerator: str, exchange: Optional[GradientExchange] = None) -> None:
-        self._model, self._device, self._exchange = model, torch.device(accelerator), exchange
+    def __init__(self, model: nn.Module, settings: Optimizer, accelerator: str) -> None:
+        self._model, self._device = model, torch.device(accelerator)
+        self._exchange = None  # type: Optional[GradientExchange]
         self._ranks = 1  # among which DistributedDataParallel takes the mean
         self._optimizer = torch.optim.SGD(
             model.parameters(), lr=settings.base_learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay
@@ -68,9 +64,16 @@ class PyTorchImplementation(Implementation):
         self._synchronize()
         return device_batch
 
-    def use_native(self, world: MpiWorld) -> None:
-        """Leave the gradients to DistributedDataParallel; what it does not hide is part of the compute time."""
-        self._model, self._ranks = distributed_data_parallel(world, self._model), world.size
+    def join(self, world: MpiWorld, settings: Parallel) -> None:
+        """Train together with the other ranks from now on, from rank 0's weights.
+
+        What DistributedDataParallel, the native way, does not hide is part of the compute time.
+        """
+        broadcast(world, self._model)
+        if settings.collective == "native":
+            self._model, self._ranks = distributed_data_parallel(world, self._model), world.size
+        else:
+            self._exchange = GradientExchange(world, self._model, settings)
 
     def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
         """Forward, backward and update."""

@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from reference_impls.contract import Batch
+from reference_impls.communication import MpiWorld
+from reference_impls.contract import Batch, Parallel
 from reference_impls.probe import Arrays, ProbeRequest, Subject, main
 from reference_impls.pytorch.implementation import PyTorchImplementation
 from reference_impls.pytorch.models import MODELS
@@ -51,9 +52,13 @@ class PyTorchSubject(Subject):
         loss.backward()
         return loss.item(), {name: parameter.grad.numpy().copy() for name, parameter in self._model.named_parameters()}
 
-    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
+    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
         """The implementation's own."""
-        return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate, 1.0).loss
+        return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate, share).loss
+
+    def join(self, world: MpiWorld, settings: Parallel) -> None:
+        """As the implementation does it."""
+        self._implementation.join(world, settings)
 
 
 if __name__ == "__main__":

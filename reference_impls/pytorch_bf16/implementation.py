@@ -1,12 +1,9 @@
 """What is tuned: the forward pass in bfloat16, and images and weights with their channels last."""
 
-from typing import Optional
-
 import torch
 from torch import nn
 
 from reference_impls.contract import Batch, Optimizer
-from reference_impls.pytorch.exchange import GradientExchange
 from reference_impls.pytorch.implementation import DeviceBatch, PyTorchImplementation
 
 
@@ -16,8 +13,8 @@ class Bfloat16ChannelsLast(PyTorchImplementation):
     Not compiled: that would need a C++ compiler on every device and gains a tenth more on ResNet-18.
     """
 
-    def __init__(self, model: nn.Module, settings: Optimizer, accelerator: str, exchange: Optional[GradientExchange] = None) -> None:
-        super().__init__(model.to(memory_format=torch.channels_last), settings, accelerator, exchange)
+    def __init__(self, model: nn.Module, settings: Optimizer, accelerator: str) -> None:
+        super().__init__(model.to(memory_format=torch.channels_last), settings, accelerator)
 
     def to_device(self, batch: Batch) -> DeviceBatch:
         """As the reference does, then reordered."""

@@ -10,8 +10,13 @@ from reference_impls.contract import Parallel
 from reference_impls.tensorflow import weights
 
 
-def broadcast(world: MpiWorld, model: keras.Model) -> None:
-    """Every rank gets rank 0's weights and statistics."""
+def join(world: MpiWorld, model: keras.Model, settings: Parallel) -> "GradientExchange":
+    """Give every rank rank 0's weights and statistics; returns what sums the gradients from now on."""
+    _broadcast(world, model)
+    return GradientExchange(world, model, settings)
+
+
+def _broadcast(world: MpiWorld, model: keras.Model) -> None:
     for variable in [*weights.parameters(model).values(), *weights.statistics(model).values()]:
         value = variable.read().copy()
         world.broadcast([value])

@@ -11,7 +11,7 @@ from reference_impls.contract import Batch, ContractError, Implementation, Optim
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.tensorflow import loading, weights
-from reference_impls.tensorflow.exchange import GradientExchange, broadcast
+from reference_impls.tensorflow.exchange import GradientExchange, join
 from reference_impls.tensorflow.models import MODELS
 
 DeviceBatch = Tuple[tf.Tensor, tf.Tensor]
@@ -26,10 +26,7 @@ def build(request: Request, world: World) -> Built:
     with tf.device("/GPU:0" if request.accelerator == "cuda" else "/CPU:0"):
         model = MODELS[request.model](request.data.classes)
         load_weights(model, request.initial_weights, request.seed)
-        exchange = None
-        if isinstance(world, MpiWorld):
-            broadcast(world, model)
-            exchange = GradientExchange(world, model, request.parallel)
+        exchange = join(world, model, request.parallel) if isinstance(world, MpiWorld) else None
         implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator, exchange)
     parameters = sum(variable.read().size for variable in weights.parameters(model).values())
     facts = {"parameters": parameters, "framework_version": tf.__version__, "framework_threads": request.threads}

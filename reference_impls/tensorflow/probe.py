@@ -6,9 +6,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from reference_impls.contract import Batch
+from reference_impls.communication import MpiWorld
+from reference_impls.contract import Batch, Parallel
 from reference_impls.probe import Arrays, ProbeRequest, Subject, main
 from reference_impls.tensorflow import weights
+from reference_impls.tensorflow.exchange import join
 from reference_impls.tensorflow.implementation import TensorFlowImplementation
 from reference_impls.tensorflow.models import MODELS
 
@@ -21,7 +23,8 @@ class TensorFlowSubject(Subject):
         tf.config.threading.set_inter_op_parallelism_threads(1)
         keras.config.set_floatx(request.dtype)
         self._model = MODELS[request.model](request.classes)
-        self._implementation = TensorFlowImplementation(self._model, request.optimizer, "cpu")
+        self._settings = request.optimizer
+        self._implementation = TensorFlowImplementation(self._model, self._settings, "cpu")
 
     def parameters(self) -> Arrays:
         """From Keras's layout to the canonical one."""
@@ -49,9 +52,13 @@ class TensorFlowSubject(Subject):
         gradients = tape.gradient(loss, [entry.variable.value for entry in named.values()])
         return float(loss), {name: entry.layout.to_canonical(gradient.numpy()) for (name, entry), gradient in zip(named.items(), gradients)}
 
-    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
+    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
         """The implementation's own."""
-        return self._implementation.step(self._implementation.to_device(Batch(_channels_last(images), labels)), learning_rate, 1.0).loss
+        return self._implementation.step(self._implementation.to_device(Batch(_channels_last(images), labels)), learning_rate, share).loss
+
+    def join(self, world: MpiWorld, settings: Parallel) -> None:
+        """As the implementation does it."""
+        self._implementation = TensorFlowImplementation(self._model, self._settings, "cpu", join(world, self._model, settings))
 
 
 def _channels_last(images: np.ndarray) -> np.ndarray:

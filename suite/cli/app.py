@@ -12,7 +12,7 @@ import typer
 import typer.core
 
 from suite import __version__
-from suite.cli import check, cluster, data, doctor, environment, linpack, listing, report, run, submission, sweep, verify_model
+from suite.cli import check, cluster, data, doctor, environment, linpack, listing, report, run, submission, sweep, verify_model, verify_ranks
 from suite.errors import SuiteError
 from suite.paths import home
 
@@ -39,6 +39,7 @@ app.command()(check.check)
 app.command()(check.explain)
 app.command()(report.report)
 app.command()(verify_model.verify_model)
+app.command()(verify_ranks.verify_ranks)
 app.command()(submission.package)
 app.command()(submission.submit)
 app.command()(linpack.linpack)

@@ -43,14 +43,20 @@ def verify_model(
 
 
 def _subjects(frameworks: list[str] | None, implementation: str | None, python: Path | None) -> "list[Subject]":
-    from suite.frameworks import load_frameworks
     from suite.verify.probing import Subject
 
     if implementation is not None:
         return [Subject(implementation, python or Path(sys.executable), implementation)]
     if python is not None:
         raise SuiteError("--python is the interpreter of --implementation; give both.")
-    return [_subject(name) for name in frameworks or [one.name for one in load_frameworks() if one.needs_environment and not one.open_only]]
+    return chosen_frameworks(frameworks)
+
+
+def chosen_frameworks(names: list[str] | None) -> "list[Subject]":
+    """The probes of the frameworks that were named, of all that have one if none was."""
+    from suite.frameworks import load_frameworks
+
+    return [_subject(name) for name in names or [one.name for one in load_frameworks() if one.needs_environment and not one.open_only]]
 
 
 def _subject(name: str) -> "Subject":

@@ -4,13 +4,15 @@ import json
 import subprocess
 import tempfile
 import zipfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from reference_impls.probe import PROBE_VERSION
+from reference_impls.contract import Optimizer, Parallel
+from reference_impls.probe import PROBE_VERSION, ProbeRequest
+from suite import mpi
 from suite.errors import SuiteError
 from suite.launch import surroundings
 from suite.paths import repository_root
@@ -18,6 +20,7 @@ from suite.verify.compare import Arrays
 from suite.workloads import Workload
 
 LONGEST_S = 1800
+ALONE = Parallel(1, 1, "none", 0, False)
 
 
 @dataclass(frozen=True)
@@ -36,34 +39,48 @@ def probe(subject: Subject, workload: Workload, precision: str, threads: int = 1
     first one's forward pass leaves in the statistics does not depend on that.
     """
     settings = workload.verification
+    rates = settings.learning_rates if precision == "float64" else settings.learning_rates[:1]
+    return probe_as(
+        subject,
+        ProbeRequest(
+            probe_version=PROBE_VERSION,
+            model=workload.model,
+            classes=settings.classes,
+            image_shape=list(settings.image_shape),
+            batch_size=settings.batch_size,
+            dtype=precision,
+            seed=settings.seed,
+            optimizer=Optimizer(**asdict(workload.optimizer)),
+            learning_rates=list(rates),
+            threads=threads,
+            parallel=ALONE,
+            shares=1,
+            output="",
+        ),
+    )
+
+
+def probe_as(subject: Subject, asked: ProbeRequest) -> Arrays:
+    """Every array that the probe wrote when asked so, wherever the request says that it shall write."""
     with tempfile.TemporaryDirectory(prefix="probe-") as folder:
         request, output = Path(folder) / "probe.json", Path(folder) / "probe.npz"
-        values = {
-            "probe_version": PROBE_VERSION,
-            "model": workload.model,
-            "classes": settings.classes,
-            "image_shape": settings.image_shape,
-            "batch_size": settings.batch_size,
-            "dtype": precision,
-            "seed": settings.seed,
-            "optimizer": {**workload.optimizer.__dict__},
-            "learning_rates": settings.learning_rates if precision == "float64" else settings.learning_rates[:1],
-            "threads": threads,
-            "output": str(output),
-        }
-        request.write_text(json.dumps(values), encoding="utf-8")
-        _run(subject, request, threads)
+        values = {**asked._asdict(), "output": str(output)}
+        request.write_text(json.dumps({**values, **{name: values[name]._asdict() for name in ("optimizer", "parallel")}}), encoding="utf-8")
+        _run(subject, request, asked)
         return _read(output, subject)
 
 
-def _run(subject: Subject, request: Path, threads: int) -> None:
+def _run(subject: Subject, request: Path, asked: ProbeRequest) -> None:
     command = [str(subject.interpreter), "-m", subject.module, "--request", str(request)]
-    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    variables = {**surroundings(asked.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    if asked.parallel.ranks > 1:
+        variables = mpi.allow_root(variables)
+        command = mpi.command(mpi.find_mpirun(subject.interpreter), mpi.Placement((), asked.parallel.ranks), command, variables, request.parent)
     try:
         done = subprocess.run(
             command,
             cwd=repository_root(),
-            env={**surroundings(threads), **quiet},
+            env=variables,
             capture_output=True,
             text=True,
             errors="replace",

@@ -1,0 +1,86 @@
+"""The verdict on training with several ranks: they must do together what one rank does alone."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from reference_impls.contract import Optimizer, Parallel
+from reference_impls.probe import PROBE_VERSION, ProbeRequest
+from suite import __version__
+from suite.verify.compare import Arrays, Difference, compare
+from suite.verify.probing import ALONE, Subject, probe_as
+from suite.workloads import Workload
+
+SCHEMA = 1
+STEPS = 50
+SAMPLES_PER_RANK = 3
+BUCKET_BYTES = 65536
+"""Small, so that the smallest model has several buckets."""
+
+ON_THE_WHOLE, IN_TURN = "one rank", "one rank, shares in turn"
+
+
+@dataclass(frozen=True)
+class RanksVerdict:
+    """How far so many ranks, after ``steps`` steps in float64, are from ``reference``: one rank on the whole mini-batches, or, for a model
+    with batch normalisation, one rank that takes every rank's share in turn, each normalised by its own statistics."""
+
+    schema: int
+    suite_version: str
+    workload: str
+    subject: str
+    ranks: int
+    collective: str
+    overlap: bool
+    steps: int
+    batch_size: int
+    reference: str
+    differences: tuple[Difference, ...]
+
+    @property
+    def passed(self) -> bool:
+        """No tolerance is missed."""
+        return all(difference.passed for difference in self.differences)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**asdict(self), "passed": self.passed, "differences": [{**asdict(one), "passed": one.passed} for one in self.differences]}
+
+
+def verify_ranks(workload: Workload, subject: Subject, parallel: Parallel, say: Callable[[str], None]) -> RanksVerdict:
+    """Train with so many ranks on this machine and with one, and compare. Raises SuiteError where a probe does not come to its end.
+
+    Mini-batches have one sample more than can be shared evenly, so that a rank with more samples must count for more.
+    """
+    say(f"{parallel.ranks} ranks of {subject.name}")
+    found = probe_as(subject, _request(workload, parallel, parallel.ranks, 1))
+    is_normalised = any(name.startswith("statistic/") for name in found)
+    reference = IN_TURN if is_normalised else ON_THE_WHOLE
+    say(f"{reference} of {subject.name}")
+    expected = probe_as(subject, _request(workload, ALONE, parallel.ranks, parallel.ranks if is_normalised else 1))
+    tolerances = workload.verification.tolerances
+    limits = {"losses": tolerances.losses, "parameter": tolerances.parameter, "statistic": tolerances.statistic}
+    differences = (*compare(expected, found, limits), _apart(found))
+    return RanksVerdict(
+        SCHEMA, __version__, workload.name, subject.name, parallel.ranks, parallel.collective, parallel.overlap, STEPS,
+        _samples(parallel.ranks), reference, differences,
+    )  # fmt: skip
+
+
+def _samples(ranks: int) -> int:
+    return SAMPLES_PER_RANK * ranks + 1
+
+
+def _apart(found: Arrays) -> Difference:
+    """Ranks that got the same sums took the same steps, to the last bit."""
+    return Difference("ranks apart", float(found["apart"]), 0.0, "")
+
+
+def _request(workload: Workload, parallel: Parallel, ranks: int, shares: int) -> ProbeRequest:
+    settings = workload.verification
+    first, last = settings.learning_rates[0], settings.learning_rates[-1]
+    rates = [first] * (STEPS // 2) + [last] * (STEPS - STEPS // 2)
+    return ProbeRequest(
+        PROBE_VERSION, workload.model, settings.classes, list(settings.image_shape), _samples(ranks), "float64", settings.seed,
+        Optimizer(**asdict(workload.optimizer)), rates, 1, parallel, shares, "",
+    )  # fmt: skip
