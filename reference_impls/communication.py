@@ -126,6 +126,13 @@ def join(ranks: int) -> World:
         raise ContractError("mpi4py cannot be imported ({}); make the environment again with `suite env create`.".format(error)) from error
 
 
+def free_address(world: World) -> str:
+    """``host:port`` of this rank, where nobody listens now: for frameworks that let their ranks meet by TCP."""
+    with socket.socket() as free:
+        free.bind(("", 0))
+        return "{}:{}".format(world.node, free.getsockname()[1])
+
+
 class Plan(NamedTuple):
     """Which gradients share a bucket, by the parameters' places, and each bucket's number of elements."""
 

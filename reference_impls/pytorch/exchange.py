@@ -1,13 +1,12 @@
 """Gradients over several ranks: summed in buckets while the backward pass goes on, or by DistributedDataParallel."""
 
-import socket
 from functools import partial
 from typing import List
 
 import torch
 from torch import nn
 
-from reference_impls.communication import Buckets, BucketTime, MpiWorld
+from reference_impls.communication import Buckets, BucketTime, MpiWorld, free_address
 from reference_impls.contract import Parallel
 
 
@@ -72,10 +71,7 @@ class GradientExchange:
 
 def distributed_data_parallel(world: MpiWorld, model: nn.Module) -> nn.Module:
     """The model in PyTorch's own DistributedDataParallel over Gloo; MPI tells the ranks where to meet."""
-    with socket.socket() as free:
-        free.bind(("", 0))
-        port = free.getsockname()[1]
-    host, port = world.from_first((world.node, port))
-    torch.distributed.init_process_group("gloo", init_method="tcp://{}:{}".format(host, port), rank=world.rank, world_size=world.size)
+    meeting_point = "tcp://" + world.from_first(free_address(world))
+    torch.distributed.init_process_group("gloo", init_method=meeting_point, rank=world.rank, world_size=world.size)
     # Buffers stay local: batch normalisation is each rank's own, and ranks may evaluate unequal numbers of mini-batches.
     return nn.parallel.DistributedDataParallel(model, broadcast_buffers=False)

@@ -1,19 +1,26 @@
-"""Gradients over several ranks: packed into buckets inside the graph, summed between two graphs."""
+"""Gradients over several ranks: packed into buckets inside the graph and summed between two graphs, or by MultiWorkerMirroredStrategy."""
 
-from typing import List, Sequence, Tuple
+import json
+import os
+from typing import List, Optional, Sequence, Tuple, Union
 
 import keras
 import tensorflow as tf
 
-from reference_impls.communication import Buckets, BucketTime, MpiWorld
+from reference_impls.communication import Buckets, BucketTime, MpiWorld, World, free_address
 from reference_impls.contract import Parallel
 from reference_impls.tensorflow import weights
 
 
-def join(world: MpiWorld, model: keras.Model, settings: Parallel) -> "GradientExchange":
+def open_strategy(world: World, settings: Parallel) -> "Optional[StrategyExchange]":
+    """TensorFlow's own way, if it was asked for; call it before anything else of TensorFlow, which must know its peers from the start."""
+    return StrategyExchange(world) if settings.collective == "native" else None
+
+
+def join(world: MpiWorld, model: keras.Model, settings: Parallel, strategy: "Optional[StrategyExchange]") -> "Exchange":
     """Give every rank rank 0's weights and statistics; returns what sums the gradients from now on."""
     _broadcast(world, model)
-    return GradientExchange(world, model, settings)
+    return strategy or GradientExchange(world, model, settings)
 
 
 def _broadcast(world: MpiWorld, model: keras.Model) -> None:
@@ -59,3 +66,32 @@ class GradientExchange:
     def take_times(self) -> List[BucketTime]:
         """Of every bucket, since the last call."""
         return self._buckets.take_times()
+
+
+class StrategyExchange:
+    """MultiWorkerMirroredStrategy's sum over all ranks, inside the step's graph; MPI tells the ranks where to meet.
+
+    Keras 3 has no support for this strategy (its `fit` refuses it), so the variables are each rank's own and the strategy only sums gradients.
+    """
+
+    def __init__(self, world: World) -> None:
+        workers, task = world.all(free_address(world)), {"type": "worker", "index": world.rank}
+        os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": workers}, "task": task})
+        self._strategy = tf.distribute.MultiWorkerMirroredStrategy()
+
+    def mean(self, gradients: Sequence[tf.Tensor], share: tf.Tensor) -> List[tf.Tensor]:
+        """Means over the global mini-batch; for graphs."""
+
+        def sums() -> List[tf.Tensor]:
+            # The products are made here, where the strategy has chosen a device: it refuses tensors that have none yet.
+            own = [share * gradient for gradient in gradients]
+            return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, own)
+
+        return self._strategy.run(sums)
+
+    def take_times(self) -> List[BucketTime]:
+        """TensorFlow has no buckets of ours."""
+        return []
+
+
+Exchange = Union[GradientExchange, StrategyExchange]

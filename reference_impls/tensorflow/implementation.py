@@ -11,7 +11,7 @@ from reference_impls.contract import Batch, ContractError, Implementation, Optim
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.tensorflow import loading, weights
-from reference_impls.tensorflow.exchange import GradientExchange, join
+from reference_impls.tensorflow.exchange import Exchange, GradientExchange, StrategyExchange, join, open_strategy
 from reference_impls.tensorflow.models import MODELS
 
 DeviceBatch = Tuple[tf.Tensor, tf.Tensor]
@@ -23,10 +23,11 @@ def build(request: Request, world: World) -> Built:
     tf.config.threading.set_inter_op_parallelism_threads(1)
     if request.accelerator == "cuda" and not tf.config.list_physical_devices("GPU"):
         raise ContractError("a CUDA device was requested and TensorFlow finds none; use `--accelerator cpu` or a CUDA build of TensorFlow.")
+    strategy = open_strategy(world, request.parallel)
     with tf.device("/GPU:0" if request.accelerator == "cuda" else "/CPU:0"):
         model = MODELS[request.model](request.data.classes)
         load_weights(model, request.initial_weights, request.seed)
-        exchange = join(world, model, request.parallel) if isinstance(world, MpiWorld) else None
+        exchange = join(world, model, request.parallel, strategy) if isinstance(world, MpiWorld) else None
         implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator, exchange)
     parameters = sum(variable.read().size for variable in weights.parameters(model).values())
     facts = {"parameters": parameters, "framework_version": tf.__version__, "framework_threads": request.threads}
@@ -58,7 +59,7 @@ class SGD(keras.optimizers.SGD):
 class TensorFlowImplementation(Implementation):
     """Training in one compiled graph for any mini-batch size, in the model's own precision."""
 
-    def __init__(self, model: keras.Model, settings: Optimizer, accelerator: str, exchange: Optional[GradientExchange] = None) -> None:
+    def __init__(self, model: keras.Model, settings: Optimizer, accelerator: str, exchange: Optional[Exchange] = None) -> None:
         self._model, self._weight_decay, self._exchange = model, settings.weight_decay, exchange
         self._device = "/GPU:0" if accelerator == "cuda" else "/CPU:0"
         self._loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -68,8 +69,8 @@ class TensorFlowImplementation(Implementation):
         labels = tf.TensorSpec((None,), tf.int64)
         # Concrete functions: nothing is left to be looked up, or traced, when a step is timed.
         number = tf.TensorSpec((), model.dtype)
-        if exchange is None:
-            self._train = tf.function(self._train_step).get_concrete_function(images, labels, number)
+        if exchange is None or isinstance(exchange, StrategyExchange):
+            self._train = tf.function(self._train_step).get_concrete_function(images, labels, number, number)
         else:
             self._differentiate = tf.function(self._packed_gradients).get_concrete_function(images, labels, number)
             self._apply = tf.function(self._apply_packed).get_concrete_function(exchange.specs, number)
@@ -83,9 +84,10 @@ class TensorFlowImplementation(Implementation):
     def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
         """Forward, backward and update; reading the loss, or the count of updates, waits for the device."""
         rate = tf.constant(learning_rate, self._model.dtype)
-        if self._exchange is None:
-            return StepResult(float(self._train(*device_batch, rate)), 0.0)
-        loss, packed = self._differentiate(*device_batch, tf.constant(share, self._model.dtype))
+        counts = tf.constant(share, self._model.dtype)
+        if not isinstance(self._exchange, GradientExchange):
+            return StepResult(float(self._train(*device_batch, rate, counts)), 0.0)
+        loss, packed = self._differentiate(*device_batch, counts)
         summed, waited_s = self._exchange.sum(packed)
         self._apply(summed, rate).numpy()
         return StepResult(float(loss), waited_s)
@@ -98,8 +100,10 @@ class TensorFlowImplementation(Implementation):
         """Correctly classified samples."""
         return int(self._correct(*device_batch))
 
-    def _train_step(self, images: tf.Tensor, labels: tf.Tensor, learning_rate: tf.Tensor) -> tf.Tensor:
+    def _train_step(self, images: tf.Tensor, labels: tf.Tensor, learning_rate: tf.Tensor, share: tf.Tensor) -> tf.Tensor:
         loss, gradients = self._gradients(images, labels)
+        if isinstance(self._exchange, StrategyExchange):
+            gradients = self._exchange.mean(gradients, share)
         # The loss must not be read before the update is done, or the clock stops too early.
         with tf.control_dependencies([self._update(gradients, learning_rate)]):
             return tf.identity(loss)

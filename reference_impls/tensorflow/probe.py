@@ -6,11 +6,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from reference_impls import communication
 from reference_impls.communication import MpiWorld
 from reference_impls.contract import Batch, Parallel
 from reference_impls.probe import Arrays, ProbeRequest, Subject, main
 from reference_impls.tensorflow import weights
-from reference_impls.tensorflow.exchange import join
+from reference_impls.tensorflow.exchange import join, open_strategy
 from reference_impls.tensorflow.implementation import TensorFlowImplementation
 from reference_impls.tensorflow.models import MODELS
 
@@ -21,6 +22,7 @@ class TensorFlowSubject(Subject):
     def __init__(self, request: ProbeRequest) -> None:
         tf.config.threading.set_intra_op_parallelism_threads(request.threads)
         tf.config.threading.set_inter_op_parallelism_threads(1)
+        self._strategy = open_strategy(communication.join(request.parallel.ranks), request.parallel)
         keras.config.set_floatx(request.dtype)
         self._model = MODELS[request.model](request.classes)
         self._settings = request.optimizer
@@ -58,7 +60,7 @@ class TensorFlowSubject(Subject):
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
         """As the implementation does it."""
-        self._implementation = TensorFlowImplementation(self._model, self._settings, "cpu", join(world, self._model, settings))
+        self._implementation = TensorFlowImplementation(self._model, self._settings, "cpu", join(world, self._model, settings, self._strategy))
 
 
 def _channels_last(images: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reference_impls.contract import ContractError, DataSet, Loading, Preprocessing, Request
 from reference_impls.data.cifar10 import crop_and_flip
 from reference_impls.data.photographs import middle, random_part
-from reference_impls.data.pipelines import READERS, open_pipeline
+from reference_impls.data.pipelines import READERS, Share, open_pipeline
 from suite.datasets.definition import load_data_set
 from suite.datasets.synthetic import WRITERS
 from tests.builders import Scenario, make_request
@@ -61,6 +61,18 @@ def test_the_size_of_a_mini_batch_changes_no_picture(layout: str, folders: Calla
     small, large = (list(open_pipeline(request_for(folders(layout), layout, size)).training(3)) for size in (3, 20))
     assert np.array_equal(np.concatenate([batch.images for batch in small]), large[0].images)
     assert np.array_equal(np.concatenate([batch.labels for batch in small]), large[0].labels)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("layout", READERS)
+def test_ranks_see_together_what_one_sees(layout: str, ranks: int, folders: Callable[[str], Path]) -> None:
+    """Rank r has every picture r, r + n, … of each mini-batch, augmented alike; the evaluation set is shared out without rest."""
+    request = request_for(folders(layout), layout, 8)
+    shares = [open_pipeline(request, share=Share(rank, ranks)) for rank in range(ranks)]
+    for whole, *parts in zip(open_pipeline(request).training(1), *(share.training(1) for share in shares), strict=True):
+        for rank, part in enumerate(parts):
+            assert np.array_equal(part.images, whole.images[rank::ranks]) and np.array_equal(part.labels, whole.labels[rank::ranks])
+    assert sum(len(batch.labels) for share in shares for batch in share.evaluation()) == EVAL
 
 
 @pytest.mark.parametrize("layout", READERS)

@@ -1,0 +1,36 @@
+"""What ranks share out and how gradients are put together; the exchange itself is tested in tests/suite/verify/test_verify_ranks.py."""
+
+import subprocess
+import sys
+
+import pytest
+
+from reference_impls.communication import Plan, World, join, plan_buckets
+from suite.paths import repository_root
+
+
+def test_buckets_fill_from_the_last_parameter_to_the_first() -> None:
+    assert plan_buckets([10, 20, 30, 40], item_bytes=4, bucket_bytes=200) == Plan([[3, 2], [1, 0]], [70, 30])
+
+
+def test_a_parameter_larger_than_a_bucket_has_one_of_its_own() -> None:
+    assert plan_buckets([1000, 5], item_bytes=8, bucket_bytes=16) == Plan([[1], [0]], [5, 1000])
+
+
+@pytest.mark.parametrize("bucket_bytes", [1, 100, 10**9])
+def test_every_parameter_is_in_one_bucket(bucket_bytes: int) -> None:
+    sizes = [7, 1, 300, 20, 20, 4]
+    plan = plan_buckets(sizes, 4, bucket_bytes)
+    assert sorted(place for members in plan.members for place in members) == list(range(len(sizes)))
+    assert plan.lengths == [sum(sizes[place] for place in members) for members in plan.members]
+
+
+def test_one_rank_is_a_world_of_its_own() -> None:
+    world = join(1)
+    assert type(world) is World
+    assert (world.rank, world.size, world.all(3), world.to_first(4), world.from_first(5)) == (0, 1, [3], [4], 5)
+
+
+def test_one_rank_imports_neither_mpi_nor_numpy() -> None:
+    words = "import sys; from reference_impls import communication, loop; communication.join(1); assert not {'mpi4py', 'numpy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", words], check=True, cwd=repository_root())

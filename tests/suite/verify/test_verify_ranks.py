@@ -1,0 +1,57 @@
+"""Two and four ranks are, after 50 steps in float64, where one rank is; a mistake in what they do together shows."""
+
+import json
+
+import pytest
+
+from reference_impls.contract import Parallel
+from suite.paths import home
+from suite.verify.probing import Subject
+from suite.verify.ranks import BUCKET_BYTES, IN_TURN, ON_THE_WHOLE, STEPS, RanksVerdict, verify_ranks
+from suite.workloads import load_workload
+from tests.conftest import Run, environment_of
+
+WORKLOADS = {"lenet": ON_THE_WHOLE, "vgg11": ON_THE_WHOLE, "resnet18": IN_TURN}
+"""With what each is compared: batch normalisation makes shares another method than the whole."""
+
+MISTAKES = {
+    "every_rank_counts_alike": {"losses", "parameter"},
+    "nobody_gets_the_first_ranks_weights": {"losses", "parameter", "ranks apart"},
+    "a_bucket_stays_at_home": {"losses", "parameter", "ranks apart"},
+}
+"""Each and what must show it: ranks that make the same mistake stay together."""
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_ranks_train_as_one(framework: str, workload: str, suite: Run) -> None:
+    answer = suite("verify-ranks", workload, "--framework", framework, "--json", SUITE_HOME=str(home()))
+    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
+    verdicts = json.loads(answer.stdout)
+    assert [(verdict["ranks"], verdict["steps"], verdict["reference"]) for verdict in verdicts] == [(n, STEPS, WORKLOADS[workload]) for n in (2, 4)]
+    assert all({"losses", "parameter", "ranks apart"} <= {one["quantity"] for one in verdict["differences"]} for verdict in verdicts)
+
+
+def test_the_frameworks_own_collective_does_the_same(framework: str, suite: Run) -> None:
+    command = ("verify-ranks", "lenet", "--framework", framework, "--ranks", 2, "--collective", "native", "--json")
+    answer = suite(*command, SUITE_HOME=str(home()))
+    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
+    assert json.loads(answer.stdout)[0]["collective"] == "native"
+
+
+@pytest.mark.pytorch
+def test_without_overlap_the_sums_are_the_same() -> None:
+    assert _verdict("reference_impls.pytorch.probe", overlap=False).passed
+
+
+@pytest.mark.pytorch
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MISTAKE", mistake)
+    verdict = _verdict("tests.reference_impls.mistaken_exchange", overlap=True)
+    missed = {one.quantity for one in verdict.differences if not one.passed}
+    assert missed == MISTAKES[mistake]
+
+
+def _verdict(module: str, overlap: bool) -> RanksVerdict:
+    subject = Subject("pytorch", environment_of("pytorch").interpreter, module)
+    return verify_ranks(load_workload("lenet"), subject, Parallel(2, 1, "mpi", BUCKET_BYTES, overlap), lambda words: None)
