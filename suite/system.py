@@ -51,7 +51,7 @@ def describe(
     storage = storage_of(data, root)
     found = {
         "board": board_name(root),
-        "cpu_model": _cpu_model(root),
+        "cpu_model": cpu_model(root),
         "cpu_cores": len(os.sched_getaffinity(0)) if root == Path("/") else None,
         "memory_size_bytes": _memory_size_bytes(root),
         "cpu_governor": _text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
@@ -101,7 +101,8 @@ def _field(path: Path, pattern: str) -> str | None:
     return match.group(1).strip() if match else None
 
 
-def _cpu_model(root: Path) -> str | None:
+def cpu_model(root: Path = Path("/")) -> str | None:
+    """The processor as the kernel names it."""
     return _field(root / "proc/cpuinfo", r"^(?:model name|Model)\s*:\s*(.+)$")
 
 

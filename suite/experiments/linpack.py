@@ -1,140 +1,70 @@
-"""LINPACK on this machine: HPL as Debian's `hpcc` brings it, sized, started, its BLAS looked at while it runs, its answer read and sealed."""
+"""LINPACK: HPL through hpcc or an xhpl on one node or several, else SciPy's LU on this one; sized, started, watched, judged and sealed."""
 
-import json
-import math
 import os
-import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from suite import bundle
+from suite import bundle, mpi
+from suite.bundle import write_json
+from suite.devices import identify
 from suite.errors import SuiteError
+from suite.experiments import hpl
+from suite.experiments.linpack_power import PowerWatch
+from suite.experiments.linpack_record import FAST, RECORD, SCHEMA, Linpack, Problem, Solution, refuse_wrong
+from suite.experiments.lu import Solved
+from suite.system import cpu_model
+from suite.toml_reader import from_plain
 
-RECORD, INPUT, OUTPUT = "linpack.json", "hpccinf.txt", "hpccoutf.txt"
-BLOCK = 128
-SMALLEST = 4 * BLOCK
-THRESHOLD = 16.0
-"""HPL's own: a scaled residual at or above it is a wrong answer."""
-
-FAST = ("openblas", "libblis", "libatlas", "libmkl", "libarmpl", "libnvpl")
+HPCC_INPUT, HPCC_OUTPUT, XHPL_INPUT = "hpccinf.txt", "hpccoutf.txt", "HPL.dat"
 INSTALL = "sudo apt-get install hpcc libopenblas0-pthread"
-RESULT = re.compile(r"^W\S+\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s*$", re.MULTILINE)
-RESIDUAL = re.compile(r"^\|\|Ax-b\|\|_oo/.*=\s*(\S+) \.+ \S+\s*$", re.MULTILINE)
-NO_WATTS = "HPL's phase has no power readings of its own: no meter records during it yet"
+LOOK_S = 0.05
 
 
 @dataclass(frozen=True)
-class Problem:
-    """The order of the matrix, a multiple of the block, and the grid of processes, P <= Q."""
+class Asked:
+    """What LINPACK is to run on and with. ``xhpl`` is a HPL of the person's own; ``size`` an order smaller than the memory holds."""
 
-    size: int
-    block: int
-    rows: int
-    columns: int
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What HPL printed: the problem it solved, how long that took, and its scaled residual."""
-
-    problem: Problem
-    time_s: float
-    gflops: float
-    residual: float
+    placement: mpi.Placement
+    xhpl: Path | None = None
+    size: int | None = None
+    with_scipy: bool = False
 
 
 @dataclass(frozen=True)
-class Linpack:
-    """``linpack.json``: one sealed LINPACK result of one machine."""
+class _Ran:
+    """What a program left: its BLAS as a process had it mapped, and when it solved, where that is known better than from the program's ends."""
 
-    schema: int
-    program: str
-    ranks: int
-    threads_per_rank: int
-    blas: str
-    solution: Solution
-    gflops_per_node: float
-    gflops_per_watt: float | None
-    gflops_per_watt_reason: str
+    blas: str | None
+    window_ns: tuple[int, int]
 
 
-def plan(ranks: int, available_bytes: int, size: int | None = None) -> Problem:
-    """N = 0.9 sqrt(0.75 memory / 8), or ``size`` at most, as a multiple of the block. Raises SuiteError where the memory holds no such matrix."""
-    most = int(0.9 * math.sqrt(0.75 * available_bytes / 8)) // BLOCK * BLOCK
-    order = most if size is None else size // BLOCK * BLOCK
-    if order < SMALLEST:
-        raise SuiteError(f"LINPACK needs a matrix of order {SMALLEST} or more, here it would be {order}: free memory, or ask for a larger --size.")
-    if order > most:
-        raise SuiteError(f"Too little memory for LINPACK of order {order}: {available_bytes / 2**20:.0f} MiB are free, enough for --size {most}.")
-    rows = max(divisor for divisor in range(1, math.isqrt(ranks) + 1) if ranks % divisor == 0)
-    return Problem(order, BLOCK, rows, ranks // rows)
-
-
-def input_file(problem: Problem) -> str:
-    """hpcc's input: HPL's 31 lines with one problem, then no further sizes for PTRANS. hpcc has no switch that leaves out its other tests."""
-    values = [
-        "edge-training-suite", "", "HPL.out", 8, 1, problem.size, 1, problem.block, 0, 1, problem.rows, problem.columns, THRESHOLD,
-        1, 2, 1, 4, 1, 2, 1, 1, 1, 1, 1, 1, 2, 64, 0, 0, 1, 8, "-", 0, 0, 0, 0,
-    ]  # fmt: skip
-    return "".join(f"{value}\n" for value in values)
-
-
-def read_solution(text: str) -> Solution:
-    """HPL's result from hpcc's output. Raises SuiteError where there is none or where it fails HPL's residual test."""
-    result, residual = RESULT.search(text), RESIDUAL.search(text)
-    if result is None or residual is None:
-        raise SuiteError(f"hpcc ended without a result of HPL; its {OUTPUT} says how far it came.")
-    size, block, rows, columns = (int(result[i]) for i in range(1, 5))
-    solution = Solution(Problem(size, block, rows, columns), float(result[5]), float(result[6]), float(residual[1]))
-    if not solution.residual < THRESHOLD:  # NaN fails, too
-        raise SuiteError(
-            f"HPL's answer is wrong: its scaled residual is {solution.residual:g}, not below {THRESHOLD:g}; suspect the BLAS or the memory."
-        )
-    return solution
-
-
-def choose_blas(mapped: Iterable[str]) -> str | None:
-    """The BLAS among the files that a process has mapped: a fast one by name, else what calls itself libblas; None where none is seen."""
-    paths = sorted(set(mapped))
-    fast = [path for path in paths if any(name in Path(path).name for name in FAST)]
-    plain = [path for path in paths if Path(path).name.startswith("libblas.so")]
-    return next(iter(fast + plain), None)
-
-
-def refuse_slow(blas: str | None) -> str:
-    """The BLAS itself. Raises SuiteError for the reference BLAS, and where the BLAS is unknown."""
-    if blas is None:
-        raise SuiteError(f"Which BLAS hpcc uses could not be seen, so its rate says little; install OpenBLAS: {INSTALL}.")
-    if not any(name in Path(blas).name for name in FAST):
-        raise SuiteError(f"hpcc uses the reference BLAS ({blas}), many times slower than this machine; install OpenBLAS: {INSTALL}.")
-    return blas
-
-
-def measure(directory: Path, ranks: int, size: int | None) -> Linpack:
-    """Run HPL with one thread per rank and seal record and raw output in ``directory``, which must not exist. Raises SuiteError."""
+def measure(directory: Path, asked: Asked) -> Linpack:
+    """Run LINPACK and seal record and raw output in ``directory``, which must not exist. Raises SuiteError in a sentence for all that fails."""
     import psutil
 
-    mpirun, hpcc = (_found(name) for name in ("mpirun", "hpcc"))
-    problem = plan(ranks, int(psutil.virtual_memory().available), size)
+    with_scipy = asked.with_scipy or (asked.xhpl is None and asked.placement.nodes == 1 and shutil.which("hpcc") is None)
+    available = int(psutil.virtual_memory().available) * asked.placement.nodes
+    if with_scipy:
+        problem = hpl.plan(1, available // 2, asked.size)  # the factors are a copy of the matrix
+        return _seal(directory, _with_scipy(_made(directory), problem))
+    programs = (_found("mpirun"), str(_own(asked.xhpl)) if asked.xhpl else _found("hpcc"))
+    problem = hpl.plan(asked.placement.ranks, available, asked.size)
+    return _seal(directory, _with_hpl(_made(directory), asked, programs, problem))
+
+
+def _made(directory: Path) -> Path:
     try:
         directory.mkdir(parents=True)
     except OSError as error:
         raise SuiteError(f"The LINPACK record cannot be made in {directory} ({error.strerror}): name another --output.") from error
-    (directory / INPUT).write_text(input_file(problem), encoding="ascii")
-    blas = _run([mpirun, "-np", str(ranks), hpcc], directory)
-    output = directory / OUTPUT
-    if not output.is_file():
-        raise SuiteError(f"hpcc wrote no result; what it said is in {directory / bundle.OUTPUT}.")
-    solution = read_solution(output.read_text(encoding="utf-8", errors="replace"))
-    record = Linpack(1, hpcc, ranks, 1, blas, solution, solution.gflops, None, NO_WATTS)
-    (directory / RECORD).write_text(json.dumps(asdict(record), indent=1) + "\n", encoding="utf-8")
-    bundle.seal(directory)
-    return record
+    return directory
 
 
 def _found(name: str) -> str:
@@ -144,37 +74,150 @@ def _found(name: str) -> str:
     return path
 
 
-def _run(command: list[str], directory: Path) -> str:
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-    if os.geteuid() == 0:  # Open MPI refuses root unless told twice
-        environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+def _own(xhpl: Path) -> Path:
+    if not xhpl.is_file() or not os.access(xhpl, os.X_OK):
+        raise SuiteError(f"--xhpl {xhpl} is no program that can be run; give the path of the xhpl that you built.")
+    return xhpl.absolute()
+
+
+def _with_hpl(directory: Path, asked: Asked, programs: tuple[str, str], problem: Problem) -> Linpack:
+    mpirun, program = programs
+    own = asked.xhpl is not None
+    name, text = (XHPL_INPUT, hpl.hpl_input(problem, to_file=False)) if own else (HPCC_INPUT, hpl.hpcc_input(problem))
+    (directory / name).write_text(text, encoding="ascii")
+    output = directory / (bundle.OUTPUT if own else HPCC_OUTPUT)
+    variables = mpi.allow_root({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
+    command = mpi.command(mpi.find_mpirun(Path(mpirun)), asked.placement, [program], variables, directory)
+    power = PowerWatch(directory, asked.placement.nodes)
+    ran = _run(command, variables, directory, power, None if own else output, needs_blas=not own)
+    if not output.is_file():
+        raise SuiteError(
+            f"hpcc wrote no result; what it said is in {directory / bundle.OUTPUT}. Its folder must be one that the first host has, too."
+        )
+    solution = hpl.read_solution(output.read_text(encoding="utf-8", errors="replace"), output.name)
+    placement = asked.placement
+    watts = power.figures(solution.gflops, ran.window_ns)
+    return Linpack(
+        SCHEMA, "HPL", program, *_machine(), placement.nodes, placement.ranks, 1, ran.blas, *_rates(solution, placement.nodes), watts, output.name
+    )
+
+
+def _with_scipy(directory: Path, problem: Problem) -> Linpack:
+    import psutil
+
+    threads = psutil.cpu_count(logical=False) or 1
+    variables = {"OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
+    power = PowerWatch(directory, 1)
+    command = [sys.executable, "-m", "suite.experiments.lu", str(problem.size)]
+    ran = _run(command, variables, directory, power, None, needs_blas=True)
+    solved = read_lu((directory / bundle.OUTPUT).read_text(encoding="utf-8", errors="replace"))
+    watts = power.figures(solved.solution.gflops, (solved.start_ns, solved.stop_ns))
+    return Linpack(SCHEMA, "LU", "SciPy", *_machine(), 1, 1, threads, ran.blas, *_rates(solved.solution, 1), watts, bundle.OUTPUT)
+
+
+def read_lu(text: str) -> Solved:
+    """What the process of SciPy's LU printed; raises SuiteError where that is nothing, or a wrong answer."""
+    import json
+
+    try:
+        found = from_plain(json.loads(text.strip().splitlines()[-1]), Solved, "output.txt: ")
+    except (ValueError, IndexError) as error:
+        raise SuiteError("SciPy's LU ended without a result; its output.txt says why.") from error
+    refuse_wrong(found.solution)
+    return found
+
+
+def _machine() -> tuple[str, str | None]:
+    """The device profile's name and the processor."""
+    return identify().device.name, cpu_model()
+
+
+def _rates(solution: Solution, nodes: int) -> tuple[Solution, float]:
+    return solution, solution.gflops / nodes
+
+
+def _seal(directory: Path, record: Linpack) -> Linpack:
+    write_json(directory / RECORD, record)
+    bundle.seal(directory)
+    return record
+
+
+def _run(command: Sequence[str], variables: dict[str, str], directory: Path, power: PowerWatch, sections: Path | None, needs_blas: bool) -> _Ran:
+    """The program to its end, its BLAS looked at and, where ``sections`` tells, when HPL's own part began and ended."""
+    environment = {**os.environ, "OMPI_MCA_rmaps_base_oversubscribe": "1", **variables}
+    if sys.executable == command[0]:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH"))))
     with (directory / bundle.OUTPUT).open("wb") as said:
-        process = subprocess.Popen(command, cwd=directory, env=environment, stdout=said, stderr=said, start_new_session=True)
-        try:
-            blas = refuse_slow(_loaded_blas(process))
-            code = process.wait()
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)  # mpirun takes its ranks along
-                process.wait()
-    if code != 0:
-        raise SuiteError(f"hpcc ended with exit code {code}; what it said is in {directory / bundle.OUTPUT}.")
+        process = subprocess.Popen(
+            list(command), cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+        )
+        with _ended(process), power.recording(process.pid):
+            began_ns = time.monotonic_ns()
+            blas = _loaded_blas(process)
+            if needs_blas or blas is not None:
+                refuse_slow(blas)
+            window_ns = _follow(process, sections, began_ns)
+    if process.returncode != 0:
+        raise SuiteError(f"{Path(command[0]).name} ended with exit code {process.returncode}; what it said is in {directory / bundle.OUTPUT}.")
+    return _Ran(blas, window_ns)
+
+
+@contextmanager
+def _ended(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """Nothing is left behind, whatever happens."""
+    try:
+        yield
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)  # mpirun takes its ranks along
+            process.wait()
+
+
+def _follow(process: "subprocess.Popen[bytes]", sections: Path | None, began_ns: int) -> tuple[int, int]:
+    """Wait for the end; returns when HPL's section of the output began and ended, as far as it has one."""
+    start_ns = stop_ns = None
+    while True:
+        ended = process.poll() is not None
+        text = sections.read_text(encoding="utf-8", errors="replace") if sections is not None and sections.is_file() else ""
+        if start_ns is None and hpl.BEGIN in text:
+            start_ns = time.monotonic_ns()
+        if stop_ns is None and hpl.END in text:
+            stop_ns = time.monotonic_ns()
+        if ended:
+            return start_ns or began_ns, stop_ns or time.monotonic_ns()
+        time.sleep(LOOK_S)
+
+
+def choose_blas(mapped: Iterable[str]) -> str | None:
+    """The BLAS among the files that a process has mapped: a fast one by name, SciPy's before NumPy's, else what calls itself libblas."""
+    paths = sorted(set(mapped), key=lambda path: ("numpy.libs" in path, path))
+    fast = [path for path in paths if any(name in Path(path).name for name in FAST)]
+    plain = [path for path in paths if Path(path).name.startswith("libblas.so")]
+    return next(iter(fast + plain), None)
+
+
+def refuse_slow(blas: str | None) -> str:
+    """The BLAS itself. Raises SuiteError for the reference BLAS, and where the BLAS is unknown."""
+    if blas is None:
+        raise SuiteError(f"Which BLAS LINPACK uses could not be seen, so its rate says little; install OpenBLAS: {INSTALL}.")
+    if not any(name in Path(blas).name for name in FAST):
+        raise SuiteError(f"LINPACK uses the reference BLAS ({blas}), many times slower than this machine; install OpenBLAS: {INSTALL}.")
     return blas
 
 
 def _loaded_blas(process: "subprocess.Popen[bytes]") -> str | None:
-    """What a rank has really mapped, whatever the linker's files promise; seen twice, since a rank looked at while it loads lacks libraries."""
+    """What a process has really mapped, whatever the linker's files promise; seen twice, since one looked at while it loads lacks libraries."""
     import psutil
 
     seen = None
     while process.poll() is None:
         try:
-            ranks = [child for child in psutil.Process(process.pid).children(recursive=True) if child.name() == "hpcc"]
-            blas = choose_blas(mapping.path for rank in ranks for mapping in rank.memory_maps())
+            root = psutil.Process(process.pid)
+            blas = choose_blas(mapping.path for one in (root, *root.children(recursive=True)) for mapping in one.memory_maps())
         except psutil.Error:
             blas = None
         if blas is not None and blas == seen:
             return blas
         seen = blas or seen
-        time.sleep(0.05)
+        time.sleep(LOOK_S)
     return seen

@@ -19,7 +19,7 @@ from suite.workloads import load_workload
 OF_A_RUN = ("output_directory", "cache_cleared")
 """Keys of a request that say nothing of what was asked."""
 
-INTACT = frozenset(("run-complete", "readable", "manifest", "log-readable", "log-chain", "summary-recomputes", "counters-recompute"))
+INTACT = frozenset(("run-complete", "bundle-readable", "manifest", "log-readable", "log-chain", "summary-recomputes", "counters-recompute"))
 """Rules that a bundle keeps as long as it is whole."""
 
 

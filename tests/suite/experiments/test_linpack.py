@@ -4,10 +4,17 @@ import json
 import shutil
 from pathlib import Path
 
+import pandas
 import pytest
 
+from suite.bundle import seal
 from suite.errors import SuiteError
-from suite.experiments.linpack import Problem, choose_blas, measure, plan, read_solution, refuse_slow
+from suite.experiments.hpl import plan, read_solution
+from suite.experiments.linpack import Asked, choose_blas, measure, read_lu, refuse_slow
+from suite.experiments.linpack_power import power_of
+from suite.experiments.linpack_record import Problem, find_linpacks, operations, read_linpack, share_reached
+from suite.mpi import Placement
+from suite.tables import READING_TYPES
 
 ANSWER = """T/V                N    NB     P     Q               Time                 Gflops
 WR11C2R4        2000   128     1     2               0.68              7.801e+00
@@ -35,19 +42,19 @@ def test_too_little_memory_names_what_fits() -> None:
 
 
 def test_an_answer_is_read() -> None:
-    solution = read_solution(ANSWER.format(residual="0.0036790", verdict="PASSED"))
+    solution = read_solution(ANSWER.format(residual="0.0036790", verdict="PASSED"), "out")
     assert (solution.problem, solution.time_s, solution.gflops, solution.residual) == (Problem(2000, 128, 1, 2), 0.68, 7.801, 0.003679)
 
 
 @pytest.mark.parametrize("residual", ["16.0", "nan"])
 def test_a_wrong_answer_is_refused(residual: str) -> None:
     with pytest.raises(SuiteError, match="answer is wrong"):
-        read_solution(ANSWER.format(residual=residual, verdict="FAILED"))
+        read_solution(ANSWER.format(residual=residual, verdict="FAILED"), "out")
 
 
 def test_no_answer_is_refused() -> None:
     with pytest.raises(SuiteError, match="without a result"):
-        read_solution("Begin of HPL section.\n")
+        read_solution("Begin of HPL section.\n", "out")
 
 
 def test_the_reference_blas_is_refused_and_openblas_is_not() -> None:
@@ -57,10 +64,87 @@ def test_the_reference_blas_is_refused_and_openblas_is_not() -> None:
             refuse_slow(choose_blas(mapped))
 
 
-@pytest.mark.skipif(not (shutil.which("hpcc") and shutil.which("mpirun")), reason="hpcc is not installed: apt-get install hpcc libopenblas0-pthread")
+HPCC = pytest.mark.skipif(
+    not (shutil.which("hpcc") and shutil.which("mpirun")), reason="hpcc is not installed: apt-get install hpcc libopenblas0-pthread"
+)
+
+
+@HPCC
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_real_hpcc_passes_its_residual_test(tmp_path: Path, ranks: int) -> None:
-    record = measure(tmp_path / "record", ranks, 512)
+    record = measure(tmp_path / "record", Asked(Placement((), ranks), size=512))
     assert record.solution.problem == Problem(512, 128, 1, ranks)
-    assert json.loads((tmp_path / "record" / "linpack.json").read_text())["blas"] == record.blas
+    assert (record.kind, record.ranks, record.nodes, Path(record.program).name) == ("HPL", ranks, 1, "hpcc")
+    assert record.gflops_per_node == record.solution.gflops
+    assert read_linpack(tmp_path / "record") == record
+    assert list(find_linpacks(tmp_path)) == [tmp_path / "record"]
     assert "linpack.json" in (tmp_path / "record" / "MANIFEST.sha256").read_text()
+
+
+@HPCC
+def test_a_hpl_of_ones_own_reads_hpl_dat_and_says_its_answer_on_standard_output(tmp_path: Path) -> None:
+    """The real HPL, in the shape of an xhpl: hpcc's input is HPL's with a few lines more, its output has HPL's within."""
+    xhpl = tmp_path / "xhpl"
+    xhpl.write_text("#!/bin/sh\nset -e\n{ sed s/^6$/8/ HPL.dat; printf '%s\\n' - 0 0 0 0; } > hpccinf.txt\nhpcc\ncat hpccoutf.txt\n")
+    xhpl.chmod(0o755)
+    record = measure(tmp_path / "record", Asked(Placement((), 1), xhpl=xhpl, size=512))
+    assert (record.kind, record.program, record.output) == ("HPL", str(xhpl), "output.txt")
+    assert record.solution.problem.size == 512 and record.solution.residual < 16
+    assert not (tmp_path / "record" / "hpccinf.txt").samefile(tmp_path / "record" / "HPL.dat")
+
+
+def test_scipys_lu_is_labelled_and_judged_as_hpl_is(tmp_path: Path) -> None:
+    record = measure(tmp_path / "record", Asked(Placement(), size=1024, with_scipy=True))
+    found = record.solution
+    assert (record.kind, record.program, record.nodes, record.ranks) == ("LU", "SciPy", 1, 1)
+    assert found.gflops == pytest.approx(operations(1024) / found.time_s / 1e9)
+    assert 0 < found.residual < 16
+    assert read_linpack(tmp_path / "record") == record
+
+
+def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert measure(tmp_path / "record", Asked(Placement((), 2), size=512)).kind == "LU"
+    with pytest.raises(SuiteError, match=r"needs mpirun, which is not installed here: sudo apt-get install hpcc"):
+        measure(tmp_path / "two", Asked(Placement(("a", "b"), 1), size=512))
+
+
+def test_a_wrong_answer_of_lu_is_refused() -> None:
+    problem = {"size": 512, "block": 512, "rows": 1, "columns": 1}
+    solved = {"solution": {"problem": problem, "time_s": 1.0, "gflops": 1.0, "residual": 17.0}, "start_ns": 0, "stop_ns": 1}
+    with pytest.raises(SuiteError, match="answer is wrong"):
+        read_lu(json.dumps(solved))
+    with pytest.raises(SuiteError, match="without a result"):
+        read_lu("MemoryError\n")
+
+
+def test_an_xhpl_that_is_no_program_is_named(tmp_path: Path) -> None:
+    if shutil.which("mpirun") is None:
+        pytest.skip("needs an mpirun: apt-get install openmpi-bin")
+    with pytest.raises(SuiteError, match="no program that can be run"):
+        measure(tmp_path / "record", Asked(Placement(), xhpl=tmp_path / "nothing"))
+
+
+def test_the_rate_per_watt_is_over_the_mean_power_while_it_solved() -> None:
+    times_ns = [index * 100_000_000 for index in range(101)]
+    rows = [(t_ns, "shelly", "power", 4.0 if t_ns < 5 * 10**9 else 8.0, "W") for t_ns in times_ns]
+    readings = pandas.DataFrame(rows, columns=list(READING_TYPES)).astype(READING_TYPES)
+    power = power_of(readings, (6 * 10**9, 10 * 10**9), gflops=12.0)
+    assert (power.energy_j, power.time_s, power.gflops_per_watt) == pytest.approx((32.0, 4.0, 1.5))
+    assert "shelly" in str(power.method)
+    nothing = power_of(readings[readings["source"] == "cpu"], (0, 10**9), 12.0)
+    assert (nothing.gflops_per_watt, nothing.reason) == (None, "no power sensor was read")
+
+
+def test_the_share_that_training_reaches() -> None:
+    assert share_reached(forward_macs=1_000_000, samples_per_s=500.0, gflops=30.0) == pytest.approx(0.1)
+
+
+def test_a_record_of_another_shape_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "linpack.json").write_text('{"schema": 2, "kind": "HPL"}')
+    seal(tmp_path)
+    with pytest.raises(SuiteError, match="the key 'program' is missing"):
+        read_linpack(tmp_path)
+    (tmp_path / "linpack.json").write_text('{"schema": 1}')
+    with pytest.raises(SuiteError, match="reads schema 2"):
+        read_linpack(tmp_path)
