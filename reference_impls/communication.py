@@ -4,7 +4,7 @@ Python 3.6 grammar. mpi4py and NumPy are imported when there is more than one ra
 """
 
 import socket
-from typing import Any, List, NamedTuple, Sequence
+from typing import Any, List, NamedTuple, Optional, Sequence
 
 from reference_impls.contract import ContractError, monotonic_ns
 
@@ -91,7 +91,7 @@ class MpiWorld(World):
         return [ClockOffset(0, 0)] + [self._ask_clock(rank) for rank in range(1, self.size)]
 
     def _ask_clock(self, rank: int) -> ClockOffset:
-        best = None  # type: Optional[ClockOffset]
+        best: Optional[ClockOffset] = None
         for _ in range(PING_PONGS):
             asked_ns = monotonic_ns()
             self.communicator.send(None, dest=rank, tag=PING_TAG)

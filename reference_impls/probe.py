@@ -151,7 +151,7 @@ def _by_hand(request: ProbeRequest, subject: Subject) -> List[float]:
 
 def _apart(parameters: Arrays, world: World) -> float:
     first = world.from_first(parameters)
-    return max(world.all(max(float(np.abs(value - first[name]).max()) for name, value in parameters.items())))
+    return float(max(world.all(max(float(np.abs(value - first[name]).max()) for name, value in parameters.items()))))
 
 
 def random_value(name: str, shape: Sequence[int], seed: int) -> np.ndarray:
