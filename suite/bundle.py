@@ -6,10 +6,10 @@ Reading takes a bundle as hostile input: sizes are bounded, no link is followed,
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from reference_impls import contract
 from suite.digest import sha256
@@ -111,6 +111,34 @@ class Bundle:
         if path.stat().st_size > MAX_TABLE_BYTES:
             raise BundleError(path, f"is larger than {MAX_TABLE_BYTES} bytes")
         return path
+
+
+@dataclass(frozen=True)
+class BundleReadOnce(Bundle):
+    """A bundle whose log and tables are read once and kept: for who asks often, of a bundle that does not change. Nobody may change them."""
+
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def log(self, rank: int = 0) -> Log:
+        """A rank's log."""
+        return cast(Log, self._once(f"log {rank}", lambda: Bundle.log(self, rank)))
+
+    def steps(self) -> "pandas.DataFrame":
+        """One row per mini-batch."""
+        return self._once("steps", lambda: Bundle.steps(self))
+
+    def readings(self) -> "pandas.DataFrame":
+        """What the meters read."""
+        return self._once("readings", lambda: Bundle.readings(self))
+
+    def baseload(self) -> "pandas.DataFrame":
+        """What the power meters read before the run."""
+        return self._once("baseload", lambda: Bundle.baseload(self))
+
+    def _once(self, what: str, read: Callable[[], Any]) -> Any:
+        if what not in self._kept:
+            self._kept[what] = read()
+        return self._kept[what]
 
 
 class BundleError(SuiteError):

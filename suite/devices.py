@@ -59,7 +59,10 @@ class PowerMode:
 
 @dataclass(frozen=True)
 class Device:
-    """A hardware profile; ``max_power_w`` is the board's limit (or its adapter's where none is stated)."""
+    """A hardware profile; ``max_power_w`` is the board's limit (or its adapter's where none is stated).
+
+    ``peak_gflops`` is more than the device can compute per second in any precision that trains; None where that is not known.
+    """
 
     name: str
     title: str
@@ -68,6 +71,7 @@ class Device:
     closed_workloads: tuple[str, ...]
     identity: Identity
     max_power_w: float | None = None
+    peak_gflops: float | None = None
     cpu: Cpu | None = None
     gpu: Gpu | None = None
     memory: Memory | None = None

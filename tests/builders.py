@@ -2,8 +2,9 @@
 
 import json
 import random
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas
 
@@ -11,6 +12,7 @@ from reference_impls import contract
 from suite import __version__, bundle, system, tables
 from suite.bundle import Bundle, RunRecord, write_json
 from suite.counters import derive_counters
+from suite.measure.track import MeterRecord
 from suite.summary import derive
 from suite.workloads import load_workload
 
@@ -25,8 +27,8 @@ class Scenario:
 
     ``step_s`` is a step's time, which scatters by ``jitter`` from epoch to epoch, the same for the same seed. ``power_w`` is what
     ``power_meter`` (shelly, um25c) reads once a second; None: there is none. ``throttled_s`` is for how long, from its middle on, the firmware
-    says that the run was throttled; None: nothing would say so. ``counted``: a processor with hardware counters. ``batches`` and
-    ``drop_cache`` are those of an analysis of stalls.
+    says that the run was throttled; None: nothing would say so. ``idle_w`` was read in the ten seconds before the run. ``counted``: a processor
+    with hardware counters, and a disk whose reads are counted. ``batches`` and ``drop_cache`` are those of an analysis of stalls.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -49,6 +51,11 @@ class Scenario:
     batches: str = "read"
     drop_cache: bool = False
     ranks: int = 1
+    idle_w: float | None = None
+
+
+RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
+"""A run of which everything was measured that the rules look at."""
 
 
 def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
@@ -58,13 +65,16 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     request = make_request(path, scenario)
     steps = _write_logs(path, request, scenario)
     tables.write_table(steps, path / bundle.STEPS)
-    tables.write_table(_readings(steps, scenario), path / bundle.READINGS)
+    readings = _readings(steps, scenario)
+    tables.write_table(readings, path / bundle.READINGS)
+    if scenario.idle_w is not None:
+        tables.write_table(_idle(steps, scenario), path / bundle.BASELOAD)
     (path / bundle.OUTPUT).write_text("made up by tests\n")
-    described = system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path)
+    described = replace(system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path), boot=BOOT, cpu_cores=2)
     write_json(path / bundle.SYSTEM, described)
     write_json(path / bundle.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / bundle.SUMMARY, derive(Bundle(path)).to_dict())
-    write_json(path / bundle.RUN, make_record(request, scenario, "finished"))
+    write_json(path / bundle.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
     bundle.seal(path)
     return path
 
@@ -74,6 +84,7 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
     workload = load_workload("lenet")
     sizes = {"mnist": (60000, 10000), "digits": (1438, 359)}[scenario.data]
     settings = workload.optimizer
+    reached = workload.target_accuracy is not None and max(scenario.accuracies) >= workload.target_accuracy
     return contract.Request(
         contract_version=contract.CONTRACT_VERSION,
         workload="lenet",
@@ -83,7 +94,7 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
         organization=scenario.organization,
         platform=scenario.device,
         seed=scenario.seed,
-        epochs=workload.epochs,
+        epochs=workload.epochs if reached or scenario.division == "closed" else len(scenario.accuracies),
         steps=None,
         eval_every_epochs=1,
         target_accuracy=workload.target_accuracy,
@@ -210,8 +221,12 @@ def _write_logs(path: Path, request: contract.Request, scenario: Scenario) -> pa
 
 def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     first_ns, last_ns = int(steps["start_ns"].min()), int(steps["start_ns"].max())
-    times = range(first_ns, last_ns, 500_000_000)
+    scatter = random.Random(f"{scenario.seed} {scenario.step_s}")  # no two runs are read at the same moments
+    times = [t_ns + scatter.randrange(1000) for t_ns in range(first_ns, last_ns, 500_000_000)]
     rows = [(t_ns, "memory", "process_tree_rss", 2.0e8, "B") for t_ns in times] + [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
+    if scenario.counted:
+        rows += [(t_ns, "cpu", f"utilisation.core{core}", 50.0, "%") for t_ns in times for core in (0, 1)]
+        rows += [(t_ns, "disk", "read_bytes", 4096.0 * index, "B") for index, t_ns in enumerate(times)]
     if scenario.power_w is not None:
         rows += [(t_ns, scenario.power_meter, "power", scenario.power_w, "W") for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000)]
     if scenario.throttled_s is not None:
@@ -230,3 +245,14 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
         for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 10**8):
             rows += [(t_ns, "counters", f"{name}.count", rate * (t_ns - first_ns + 10**9) / 1e9, "events") for name, rate in rates.items()]
     return pandas.DataFrame(rows, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)
+
+
+def _idle(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
+    first_ns = int(steps["start_ns"].iloc[0])
+    rows = [(t_ns, scenario.power_meter, "power", scenario.idle_w, "W") for t_ns in range(first_ns - 15 * 10**9, first_ns - 5 * 10**9, 200_000_000)]
+    return pandas.DataFrame(rows, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)
+
+
+def _meters(readings: pandas.DataFrame) -> tuple[dict[str, Any], ...]:
+    """What the recorder would have counted."""
+    return tuple(asdict(MeterRecord(str(name), 0.5, True, "", readings=len(rows))) for name, rows in readings.groupby("source"))

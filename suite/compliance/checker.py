@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reference_impls.contract import ContractError, Request, request_from_dict
-from suite.bundle import RUN, Bundle, BundleError, RunRecord
+from suite.bundle import RUN, Bundle, BundleError, BundleReadOnce, RunRecord
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import READABLE, RULES, RUN_COMPLETE
 from suite.compliance.rule import BundleCase, Complaint, RequestCase, Rule
@@ -37,7 +37,7 @@ def check_request(request: RunRequest) -> tuple[Finding, ...]:
 
 def check_bundle(path: Path) -> Verdict:
     """Judge one bundle; raises SuiteError when there is none at ``path`` or its run.json says nothing that can be judged."""
-    bundle = Bundle(path)
+    bundle = BundleReadOnce(path)
     run = bundle.run()
     try:
         request = _typed(request_from_dict(dict(run.request), f"{path / RUN}: request"))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reference_impls.contract import FIRST_LINK, TOKEN, chained
-from suite.bundle import MANIFEST, RUN, STEPS, SUMMARY, SYSTEM, Bundle, seal
+from suite.bundle import COUNTERS, MANIFEST, READINGS, RUN, STEPS, SUMMARY, SYSTEM, Bundle, seal
 
 if TYPE_CHECKING:
     import pandas
@@ -16,7 +16,7 @@ JSON_FILES = (RUN, SYSTEM, SUMMARY)
 class EditableBundle:
     """A bundle's content as plain objects, to be changed in place and saved.
 
-    ``run``, ``system`` and ``summary`` are the JSON files; ``events`` the log's records; ``steps`` the step table.
+    ``run``, ``system`` and ``summary`` are the JSON files; ``events`` the log's records; ``steps`` and ``readings`` the tables.
     """
 
     def __init__(self, path: Path) -> None:
@@ -26,6 +26,7 @@ class EditableBundle:
         lines = bundle.file("log.txt").read_text(encoding="utf-8").splitlines()
         self.events: list[dict[str, Any]] = [json.loads(line[len(TOKEN) :]) for line in lines]
         self.steps: pandas.DataFrame = bundle.steps()
+        self.readings: pandas.DataFrame = bundle.readings()
 
     @property
     def request(self) -> Any:
@@ -40,8 +41,12 @@ class EditableBundle:
         """Take an event out of the log."""
         self.events.remove(self.event(key, number))
 
-    def save(self) -> None:
-        """Write everything back with a fitting chain, fitting derived figures and a fitting manifest."""
+    def at(self, source: str, channel: str | None = None) -> "pandas.Series":
+        """Which readings are of this meter, or of this one of its channels."""
+        return (self.readings["source"] == source) & ((self.readings["channel"] == channel) | (channel is None))
+
+    def save(self, recomputed: bool = False) -> None:
+        """Write everything back with a fitting chain and a fitting manifest; with ``recomputed``, summary and counters are made to fit, too."""
         from suite import tables
 
         chain, lines = FIRST_LINK, []
@@ -51,7 +56,18 @@ class EditableBundle:
             lines.append(line + "\n")
         (self.path / "log.txt").write_text("".join(lines), encoding="utf-8")
         tables.write_table(self.steps, self.path / STEPS)
+        tables.write_table(self.readings, self.path / READINGS)
         for name, value in zip(JSON_FILES, (self.run, self.system, self.summary), strict=True):
             (self.path / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+        if recomputed:
+            self._derive_again()
         (self.path / MANIFEST).unlink()
         seal(self.path)
+
+    def _derive_again(self) -> None:
+        from suite.counters import derive_counters
+        from suite.summary import derive
+
+        bundle = Bundle(self.path)
+        for name, value in ((SUMMARY, derive(bundle).to_dict()), (COUNTERS, derive_counters(bundle))):
+            (self.path / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")

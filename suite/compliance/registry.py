@@ -3,11 +3,13 @@
 import difflib
 
 from suite.compliance.rule import Rule
-from suite.compliance.rules import course, integrity, ranks, requests, results, submissions
+from suite.compliance.rules import course, ending, integrity, plausibility, ranks, readings, requests, results, submissions
 from suite.compliance.submission_rule import SubmissionRule
 from suite.errors import SuiteError
 
-RULES: tuple[Rule, ...] = (*integrity.RULES, *requests.RULES, *course.RULES, *ranks.RULES, *results.RULES)
+RULES: tuple[Rule, ...] = (
+    *integrity.RULES, *requests.RULES, *course.RULES, *ending.RULES, *ranks.RULES, *results.RULES, *readings.RULES, *plausibility.RULES,
+)  # fmt: skip
 SUBMISSION_RULES: tuple[SubmissionRule, ...] = submissions.RULES
 
 # What must hold before the others can judge; the checker itself finds when it does not.

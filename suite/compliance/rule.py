@@ -16,6 +16,8 @@ from suite.workloads import Workload
 if TYPE_CHECKING:
     import pandas
 
+    from suite.summary import Summary
+
 BOTH = (Division.CLOSED, Division.OPEN)
 CLOSED = (Division.CLOSED,)
 
@@ -63,6 +65,25 @@ class BundleCase:
     def steps(self) -> "pandas.DataFrame":
         """The step records."""
         return self.bundle.steps()
+
+    @cached_property
+    def readings(self) -> "pandas.DataFrame":
+        """What the meters read during the run."""
+        return self.bundle.readings()
+
+    @cached_property
+    def window(self) -> tuple[int, int] | None:
+        """run_start and run_stop on the monotonic clock, ns; None where one of them was not logged."""
+        from suite.summary import run_window
+
+        return run_window(self.log)
+
+    @cached_property
+    def derived(self) -> "Summary":
+        """Every figure, computed from the raw records."""
+        from suite.summary import derive
+
+        return derive(self.bundle)
 
     @cached_property
     def system(self) -> Mapping[str, Any]:

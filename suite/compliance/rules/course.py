@@ -85,19 +85,23 @@ def _wall_clock(case: BundleCase) -> Iterator[Complaint]:
 
 
 def _step_counts(case: BundleCase) -> Iterator[Complaint]:
+    """Every rank has every step once; the ranks' shares of a mini-batch make up the mini-batch."""
     samples, batch = case.request.data.train_samples, case.request.global_batch_size
-    steps, total = case.steps[case.steps["rank"] == 0], case.steps.groupby("epoch")["samples"].sum()
-    if list(steps["step"]) != list(range(1, len(steps) + 1)):
-        yield Complaint(STEPS, f"steps 1 to {len(steps)}, each once and in order", "others", RUN_AGAIN)
     finished = case.log.finished_epochs()
-    if sorted(set(steps["epoch"])) != sorted(finished):
-        yield Complaint(STEPS, f"steps of the epochs {list(finished)}", f"of {sorted(set(steps['epoch']))}", RUN_AGAIN)
-    limit = case.request.steps
-    for epoch, rows in steps.groupby("epoch"):
-        cut = limit is not None and int(rows["step"].max()) == limit
-        expected = -(-samples // batch)
-        if not cut and (len(rows) != expected or int(total[epoch]) != samples):
-            yield Complaint(STEPS, f"{expected} steps and {samples} samples in epoch {epoch}", f"{len(rows)} and {int(total[epoch])}", RUN_AGAIN)
+    for rank, steps in case.steps.groupby("rank"):
+        if list(steps["step"]) != list(range(1, len(steps) + 1)):
+            yield Complaint(STEPS, f"steps 1 to {len(steps)} of rank {rank}, each once and in order", "others", RUN_AGAIN)
+        if sorted(set(steps["epoch"])) != sorted(finished):
+            yield Complaint(STEPS, f"steps of the epochs {list(finished)}", f"of {sorted(set(steps['epoch']))}", RUN_AGAIN)
+    for epoch, rows in case.steps.groupby("epoch"):
+        cut = case.request.steps is not None and int(rows["step"].max()) == case.request.steps
+        expected, found = -(-samples // batch), rows.groupby("step")["samples"].sum()
+        if cut or not len(found):
+            continue
+        last = samples - (expected - 1) * batch
+        if len(found) != expected or int(found.sum()) != samples or (found.iloc[:-1] != batch).any() or found.iloc[-1] != last:
+            observed = f"{len(found)} and {int(found.sum())}, or in other shares"
+            yield Complaint(STEPS, f"{expected} steps of {batch} and {samples} samples in epoch {epoch}", observed, RUN_AGAIN)
 
 
 def _step_times(case: BundleCase) -> Iterator[Complaint]:

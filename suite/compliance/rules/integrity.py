@@ -22,6 +22,8 @@ def _manifest(case: BundleCase) -> Iterator[Complaint]:
         if not separator or len(digest) != 64:
             yield Complaint(MANIFEST, "lines of a SHA-256, two blanks and a file name", line[:80], COPY_AGAIN, number)
         else:
+            if name in listed:
+                yield Complaint(MANIFEST, f"{name[:200]} once", "twice", COPY_AGAIN, number)
             listed[name] = (number, digest)
     there = {
         file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if (file.is_file() or file.is_symlink()) and file.name != MANIFEST
@@ -52,9 +54,7 @@ def _chain(case: BundleCase) -> Iterator[Complaint]:
 
 def _summary(case: BundleCase) -> Iterator[Complaint]:
     """Compute every figure again and hold it against what is written."""
-    from suite.summary import derive
-
-    computed = derive(case.bundle).to_dict()
+    computed = case.derived.to_dict()
     for name, difference in _differences(computed, case.summary, ""):
         yield Complaint(SUMMARY, f"{name} as computed from the raw records: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
 
@@ -90,6 +90,8 @@ def _same(computed: Any, written: Any) -> bool:
 
 def _system(case: BundleCase) -> Iterator[Complaint]:
     expected = {"device": case.request.platform, "framework": case.request.framework, "framework_version": case.log.value("framework_version")}
+    if case.request.parallel.ranks == 1 and case.log.events:  # rank 0 of several may be on another machine than the harness
+        expected["boot"] = case.log.events[0].metadata.get("boot")
     for name, value in expected.items():
         if case.system.get(name) != value:
             yield Complaint(SYSTEM, f"{name} = {value!r}, as the run has it", repr(case.system.get(name))[:200], COPY_AGAIN)
@@ -115,6 +117,7 @@ def _log_is_the_request(case: BundleCase) -> Iterator[Complaint]:
         "opt_learning_rate_schedule": optimizer.schedule,
         "initial_weights": request.initial_weights,
         "collective": request.parallel.collective,
+        "cache_clear": request.cache_cleared,
         "max_epochs": request.epochs,
         "target_accuracy": request.target_accuracy,
         "train_samples": request.data.train_samples,
@@ -218,7 +221,7 @@ RULES = (
     ),
     Rule(
         id="system-agrees",
-        sentence="The system description names the device, the framework and the framework's version that the run used.",
+        sentence="The system description names the device, framework and version that the run used, and the boot in which it ran.",
         rationale="A row is only worth something with the right machine beside it.",
         judges_bundle=_system,
         faults=(Fault("another device", _other_device),),

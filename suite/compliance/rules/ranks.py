@@ -38,9 +38,13 @@ def _counts(case: BundleCase, steps: int, rank: int) -> list[int]:
 def _agree(case: BundleCase) -> Iterator[Complaint]:
     """Each rank's log holds every rank's chain value after each epoch; none can be rewritten without the others."""
     ranks = case.request.parallel.ranks
+    logs = [case.log, *(case.bundle.log(rank) for rank in range(1, ranks))]
+    for rank, log in enumerate(logs):
+        stranger = next((event for event in log.events if event.metadata.get("rank", rank) != rank), None)
+        if stranger is not None:
+            yield Complaint(log_name(rank), f"events of rank {rank}", f"rank {stranger.metadata['rank']!r}"[:200], COPY_AGAIN, stranger.line)
     if ranks == 1:
         return
-    logs = [case.log, *(case.bundle.log(rank) for rank in range(1, ranks))]
     heads = {epoch: [_head(log.all("epoch_stop"), epoch) for log in logs] for epoch in case.log.finished_epochs()}
     for rank, log in enumerate(logs):
         for problem in log.problems if rank else ():
@@ -77,6 +81,10 @@ def _better_accuracy(bundle: EditableBundle) -> None:
     event["value"] = event["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
 
 
+def _another_rank(bundle: EditableBundle) -> None:
+    bundle.event("run_stop")["metadata"]["rank"] = 1
+
+
 def _other_peer(bundle: EditableBundle) -> None:
     log = bundle.path / log_name(1)
     log.write_text(log.read_text(encoding="utf-8").replace('"key": "seed", "value": ', '"key": "seed", "value": 4'), encoding="utf-8")
@@ -92,12 +100,13 @@ RULES = (
     ),
     Rule(
         id="ranks-agree",
-        sentence="Every rank's log is whole and holds the chain values of all ranks' logs after every epoch.",
+        sentence="Every rank's log is whole, of that rank alone, and holds the chain values of all ranks' logs after every epoch.",
         rationale="The log of one node contradicts its peers when it is edited.",
         judges_bundle=_agree,
         faults=(
             Fault("rank 0's log rewritten with a fitting chain", _better_accuracy, ranks=2),
             Fault("another rank's log edited", _other_peer, ranks=2),
+            Fault("an event of another rank", _another_rank),
         ),
     ),
 )

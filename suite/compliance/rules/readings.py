@@ -1,0 +1,209 @@
+"""What the meters read: whole, of this run, and possible."""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from suite.bundle import BASELOAD, READINGS
+from suite.compliance.editing import EditableBundle
+from suite.compliance.finding import Severity
+from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
+
+if TYPE_CHECKING:
+    import pandas
+
+NANO = 1e-9
+AROUND_S = 600.0  # frameworks load for minutes from an SD card before the first event, and take a while to leave
+BEFORE_S = 3600.0
+GAP_PERIODS, SHORTEST_GAP_S = 10.0, 5.0
+ROUNDING = 1.005
+# Counters that only a new boot takes back. Counters of energy are left out: a glitch of the sensor leaves no energy and is no forgery.
+RISING = ("counters", "disk")
+RANGES: Mapping[str, tuple[float, float]] = {
+    "%": (0.0, 100.0 * ROUNDING), "ratio": (0.0, 1.0 * ROUNDING), "B": (0.0, 2.0**60), "Hz": (0.0, 1e11), "degC": (-60.0, 200.0),
+    "events": (0.0, 2.0**64), "operations": (0.0, 2.0**64), "processes": (0.0, 2.0**22), "ns": (0.0, 2.0**64), "W": (-50.0, 5000.0),
+}  # fmt: skip
+READ_AGAIN = "run again; readings are kept as the meters gave them"
+
+
+def _in_run(case: BundleCase) -> Iterator[Complaint]:
+    """Readings of the run lie around the log, those of the idle machine before it."""
+    times_ns = [event.mono_ns for event in case.log.events if event.mono_ns is not None]
+    if not times_ns:
+        return
+    first_ns, last_ns = min(times_ns), max(times_ns)
+    spans = (
+        (READINGS, case.readings, first_ns - AROUND_S / NANO, last_ns + AROUND_S / NANO, "from ten minutes before the log to ten minutes after it"),
+        (BASELOAD, case.bundle.baseload(), first_ns - BEFORE_S / NANO, first_ns, "in the hour before the log"),
+    )
+    for name, table, from_ns, until_ns, words in spans:
+        outside = table[~table["t_ns"].between(from_ns, until_ns)]
+        if not outside.empty:
+            observed = f"{len(outside)} of {len(table)} readings at another time, the first of {outside['source'].iloc[0]!r}"
+            yield Complaint(name, f"readings {words}", observed[:200], READ_AGAIN)
+
+
+def _order(case: BundleCase) -> Iterator[Complaint]:
+    for (source, channel), rows in case.readings.groupby(["source", "channel"], sort=True):
+        if (rows["t_ns"].diff().iloc[1:] <= 0).any():
+            yield Complaint(
+                READINGS, f"readings of {source} {channel} one after another"[:200], "two at the same time, or an earlier one", READ_AGAIN
+            )
+
+
+def _counted(case: BundleCase) -> Iterator[Complaint]:
+    """As many readings of each meter as run.json says; a disk that was full loses some, and the recorder says so."""
+    meters = {str(meter.get("name")): meter for meter in case.run.meters if isinstance(meter, Mapping)}
+    if meters.get("recorder", {}).get("last_error") is not None:
+        return
+    found = case.readings["source"].value_counts()
+    for source in sorted({*map(str, found.index), *(name for name in meters if name != "recorder")}):
+        recorded, there = meters.get(source, {}).get("readings", 0), int(found.get(source, 0))
+        if recorded != there:
+            yield Complaint(READINGS, f"{recorded!r} readings of {source}, as run.json records"[:200], f"{there}", READ_AGAIN)
+
+
+def _rising(case: BundleCase) -> Iterator[Complaint]:
+    chosen = case.readings[case.readings["source"].isin(RISING)]
+    for (source, channel), rows in chosen.groupby(["source", "channel"], sort=True):
+        falls = rows["value"].diff() < 0
+        if falls.any():
+            observed = f"{rows['value'][falls].iloc[0]:g} after more, {int(falls.sum())} times"
+            yield Complaint(READINGS, f"a counter {source} {channel} that never falls"[:200], observed, READ_AGAIN)
+
+
+def _possible(case: BundleCase) -> Iterator[Complaint]:
+    for unit, rows in case.readings.groupby("unit", sort=True):
+        low, high = RANGES.get(str(unit), (float("-inf"), float("inf")))
+        bad = rows[~(rows["value"].abs() < float("inf")) | (rows["value"] < low) | (rows["value"] > high)]
+        if not bad.empty:
+            observed = f"{bad['value'].iloc[0]:g} of {bad['source'].iloc[0]} {bad['channel'].iloc[0]}, {len(bad)} such readings"
+            yield Complaint(READINGS, f"values from {low:g} to {high:g} {unit}"[:200], observed[:200], READ_AGAIN)
+    for (source, channel), units in case.readings.groupby(["source", "channel"])["unit"].nunique().items():
+        if units > 1:
+            yield Complaint(READINGS, f"one unit for {source} {channel}"[:200], f"{units}", READ_AGAIN)
+
+
+def _fit_machine(case: BundleCase) -> Iterator[Complaint]:
+    """No more memory is used than the described machine has; at least its cores are seen."""
+    size_bytes, cores = case.system.get("memory_size_bytes"), case.system.get("cpu_cores")
+    memory = _of(case.readings, "memory")
+    used = memory[memory["channel"].isin(("used", "available", "process_tree_rss", "largest_process_peak_rss"))]
+    if isinstance(size_bytes, int) and not used.empty and used["value"].max() > size_bytes * ROUNDING:
+        yield Complaint(READINGS, f"at most the {size_bytes} bytes that system.json says", f"{used['value'].max():.0f} bytes in use", READ_AGAIN)
+    seen = _of(case.readings, "cpu")["channel"].drop_duplicates().str.startswith("utilisation.core").sum()
+    if isinstance(cores, int) and 0 < seen < cores:
+        yield Complaint(READINGS, f"readings of the {cores} cores that system.json says", f"of {seen}", READ_AGAIN)
+
+
+def _gaps(case: BundleCase) -> Iterator[Complaint]:
+    window = case.window
+    if window is None:
+        return
+    for meter in (meter for meter in case.run.meters if isinstance(meter, Mapping)):
+        name, period_s = str(meter.get("name")), meter.get("period_s")
+        times_ns = _of(case.readings, name)["t_ns"]
+        if times_ns.empty or not isinstance(period_s, int | float):
+            continue
+        inside = sorted({*window, *times_ns[times_ns.between(*window)]})
+        longest_s = max((after - before) * NANO for before, after in pairwise(inside)) if len(inside) > 1 else 0.0
+        if longest_s > max(GAP_PERIODS * period_s, SHORTEST_GAP_S):
+            yield Complaint(READINGS, f"a reading of {name} every {period_s:g} s"[:200], f"none for {longest_s:.1f} s", "find out what held it up")
+
+
+def _of(readings: "pandas.DataFrame", source: str) -> "pandas.DataFrame":
+    return readings[readings["source"] == source]
+
+
+def _another_day(bundle: EditableBundle) -> None:
+    bundle.readings["t_ns"] -= 86_400 * 10**9
+
+
+def _twice(bundle: EditableBundle) -> None:
+    bundle.readings.loc[1, "t_ns"] = bundle.readings.loc[0, "t_ns"]
+
+
+def _dropped(bundle: EditableBundle) -> None:
+    bundle.readings = bundle.readings.drop(index=3).reset_index(drop=True)
+
+
+def _falling(bundle: EditableBundle) -> None:
+    chosen = bundle.readings[bundle.at("disk", "read_bytes")].index
+    bundle.readings.loc[chosen[-1], "value"] = 0.0
+
+
+def _too_much(bundle: EditableBundle) -> None:
+    bundle.readings.loc[bundle.at("cpu", "utilisation.total"), "value"] = 140.0
+
+
+def _not_a_number(bundle: EditableBundle) -> None:
+    bundle.readings.loc[bundle.at("memory", "process_tree_rss"), "value"] = float("nan")
+
+
+def _smaller_machine(bundle: EditableBundle) -> None:
+    bundle.system["memory_size_bytes"] = 100_000_000
+
+
+def _more_cores(bundle: EditableBundle) -> None:
+    bundle.system["cpu_cores"] = 64
+
+
+def _pause(bundle: EditableBundle) -> None:
+    """The run's clock times are stretched, so that the meters are silent for a minute."""
+    for event in bundle.events[bundle.events.index(bundle.event("run_stop")) :]:
+        event["metadata"]["mono_ns"] += 60 * 10**9
+        event["time_ms"] += 60_000
+
+
+RULES = (
+    Rule(
+        id="readings-in-run",
+        sentence="The meters' readings were taken around the log's time, those of the idle machine in the hour before.",
+        rationale="Readings of another run tell nothing of this one.",
+        judges_bundle=_in_run,
+        faults=(Fault("readings of the day before", _another_day),),
+    ),
+    Rule(
+        id="readings-in-order",
+        sentence="The readings of a channel follow one another, none at the time of another.",
+        rationale="A meter reads once at a time; readings that were put in show.",
+        judges_bundle=_order,
+        faults=(Fault("a reading twice", _twice),),
+    ),
+    Rule(
+        id="readings-counted",
+        sentence="There are as many readings of each meter as the recorder counted.",
+        rationale="Readings that were left out, or put in, show.",
+        judges_bundle=_counted,
+        faults=(Fault("a reading left out", _dropped),),
+    ),
+    Rule(
+        id="counters-never-fall",
+        sentence="Counters of the processor and of the disk never fall.",
+        rationale="They count from the run's or the boot's start; one that falls was edited or is of two boots.",
+        judges_bundle=_rising,
+        faults=(Fault("bytes read that are taken back", _falling),),
+    ),
+    Rule(
+        id="readings-possible",
+        sentence="Every reading is a number that its unit allows, and a channel has one unit.",
+        rationale="A load of 140 % was not measured.",
+        judges_bundle=_possible,
+        faults=(Fault("a load of 140 %", _too_much), Fault("no number", _not_a_number)),
+    ),
+    Rule(
+        id="readings-fit-machine",
+        sentence="The readings fit the machine that is described: its memory, its cores.",
+        rationale="A row is only worth something with the right machine beside it.",
+        judges_bundle=_fit_machine,
+        faults=(Fault("a machine with less memory than was used", _smaller_machine), Fault("a machine with more cores than were read", _more_cores)),
+    ),
+    Rule(
+        id="readings-gaps",
+        sentence="No meter is silent for ten of its periods, and five seconds, while the run goes on.",
+        rationale="What happened in between is not known; the figures' coverage says how much that is.",
+        severity=Severity.WARNING,
+        judges_bundle=_gaps,
+        faults=(Fault("a minute without a reading", _pause),),
+    ),
+)
