@@ -12,7 +12,22 @@ import typer
 import typer.core
 
 from suite import __version__
-from suite.cli import check, cluster, data, doctor, environment, linpack, listing, report, run, submission, sweep, verify_model, verify_ranks
+from suite.cli import (
+    check,
+    cluster,
+    data,
+    doctor,
+    environment,
+    linpack,
+    listing,
+    reference_points,
+    report,
+    run,
+    submission,
+    sweep,
+    verify_model,
+    verify_ranks,
+)
 from suite.errors import SuiteError
 from suite.paths import home
 
@@ -45,6 +60,7 @@ app.command()(submission.submit)
 app.command()(linpack.linpack)
 app.command()(doctor.doctor)
 app.add_typer(listing.app, name="list")
+app.add_typer(reference_points.app, name="reference-points")
 app.add_typer(environment.app, name="env")
 app.add_typer(data.app, name="data")
 app.add_typer(cluster.app, name="cluster")

@@ -23,6 +23,7 @@ class Placed:
     system: Mapping[str, Any]
     losses: str  # the SHA-256 of its losses
     times: str  # and of the times between its steps
+    epochs_to_target: float | None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from suite.compliance.submission_rule import Placed, SubmissionCase
 from suite.errors import SuiteError
 from suite.submission.declaration import read_declaration
 from suite.submission.tree import Place, places
+from suite.summary import target_figures
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,9 @@ def _read_submission(path: Path, seen: tuple[Placed, ...]) -> tuple[SubmissionCa
 def _read(path: Path, place: Place) -> Placed:
     bundle = Bundle(place.path)
     run, steps = bundle.run(), bundle.steps()
+    epochs = target_figures(bundle.log())["epochs_to_target"].value
     name, times = place.path.relative_to(path).as_posix(), np.diff(steps["start_ns"].to_numpy())
-    return Placed(place, name, run.request, run.run_id, bundle.json(SYSTEM), _digest(steps["loss"].to_numpy()), _digest(times))
+    return Placed(place, name, run.request, run.run_id, bundle.json(SYSTEM), _digest(steps["loss"].to_numpy()), _digest(times), epochs)
 
 
 def _digest(values: "np.ndarray[Any, Any]") -> str:

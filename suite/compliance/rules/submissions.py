@@ -11,6 +11,8 @@ from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Complaint
 from suite.compliance.submission_rule import Placed, SubmissionCase, SubmissionFault, SubmissionRule
+from suite.convergence import LEVEL, compare
+from suite.reference_points import load_points
 from suite.submission.declaration import NAME
 from suite.submission.package import MACHINE
 from suite.submission.tree import probe_path
@@ -98,6 +100,43 @@ def _equivalence(case: SubmissionCase) -> Iterator[Complaint]:
             yield Complaint(name, expected, "none", fix)
         elif verdict.get("passed") is not True or verdict.get("workload") != workload or verdict.get("model") != one.request.get("model"):
             yield Complaint(name, expected, f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r}, {verdict.get('model')!r}"[:200], fix)
+
+
+def _converges(case: SubmissionCase) -> Iterator[Complaint]:
+    yield from (complaint for complaint, as_reference in _faster(case) if as_reference)
+
+
+def _converges_tuned(case: SubmissionCase) -> Iterator[Complaint]:
+    yield from (complaint for complaint, as_reference in _faster(case) if not as_reference)
+
+
+def _faster(case: SubmissionCase) -> Iterator[tuple[Complaint, bool]]:
+    """Closed entries that reach the target sooner than chance allows, and whether they have the reference's learning rate."""
+    for (workload, framework, _), runs in _entries(case).items():
+        request, epochs = runs[0].request, [one.epochs_to_target for one in runs if one.epochs_to_target is not None]
+        for point in load_points(workload):
+            if request.get("division") != "closed" or not epochs or request.get("global_batch_size") != point.batch_size:
+                continue
+            found = compare(point.epochs, epochs)
+            if found.p_faster <= LEVEL:
+                mean = sum(point.epochs) / len(point.epochs)
+                observed = f"{', '.join(f'{value:g}' for value in epochs)} (p = {found.p_faster:.2g})"
+                fix = "say in the review why it converges so; further runs tell chance from cause"
+                rate = request.get("optimizer", {}).get("base_learning_rate")
+                yield Complaint(f"{workload}/{framework}", f"about {mean:.3g} epochs to the target", observed, fix), rate == point.base_learning_rate
+
+
+def _at_once(submission: Path, rate: float) -> None:
+    """Every run is at the target after its first epoch."""
+    point = load_points("lenet")[0]
+    for path in sorted(submission.glob("lenet/*/run_*")):
+        bundle = EditableBundle(path)
+        bundle.request["global_batch_size"] = bundle.event("global_batch_size")["value"] = point.batch_size
+        bundle.request["optimizer"]["base_learning_rate"] = bundle.event("opt_base_learning_rate")["value"] = rate
+        evaluated = bundle.event("eval_accuracy")
+        evaluated["metadata"]["correct"] = bundle.request["data"]["eval_samples"] - 1
+        evaluated["value"] = evaluated["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
+        bundle.save()
 
 
 def _run(submission: Path, number: int) -> Path:
@@ -205,5 +244,22 @@ RULES = (
         _equivalence,
         (SubmissionFault("no verdict", lambda path: shutil.rmtree(path / "probes")), SubmissionFault("a verdict that failed", _failed_probe)),
         divisions=CLOSED,
+    ),
+    SubmissionRule(
+        "submission-convergence",
+        "A closed entry does not need fewer epochs to the target than the reference at its batch size and learning rate, beyond chance (p 0.01).",
+        "The same mathematics converges alike; who is faster by epochs does something else.",
+        _converges,
+        (SubmissionFault("every run at the target after one epoch", lambda path: _at_once(path, load_points("lenet")[0].base_learning_rate)),),
+        divisions=CLOSED,
+    ),
+    SubmissionRule(
+        "submission-convergence-tuned",
+        "An entry that converges faster than the reference at another learning rate is looked at.",
+        "A better learning rate within the range is allowed, and becomes a reference point.",
+        _converges_tuned,
+        (SubmissionFault("after one epoch at another learning rate", lambda path: _at_once(path, 0.01)),),
+        divisions=CLOSED,
+        severity=Severity.WARNING,
     ),
 )

@@ -45,7 +45,7 @@ def test_the_worked_examples_hold() -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    ["Purpose", "Divisions", "Workloads and targets", "What may be tuned", "Data and preprocessing", "Timing boundaries", "Runs and scoring", "Seeds",
+    ["Purpose", "Divisions", "Workloads and targets", "What may be tuned", "Data and preprocessing", "Timing boundaries", "Runs and scoring", "Seeds", "Convergence",
      "Power", "Power modes, cooling and throttling", "Several nodes", "System description", "Availability",
      "Submission, review, objections, corrections, audit", "Versions"],
 )  # fmt: skip
