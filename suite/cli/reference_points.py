@@ -55,3 +55,24 @@ def show(
         told = "nothing" if row["detectable_factor"] is None else f"an entry that needs {row['detectable_factor']:g} of the epochs"
         print(f"batch size {row['batch_size']}, learning rate {row['base_learning_rate']:g}: {row['epochs_to_target']} epochs to the target")
         print(f"  of {runs} runs, at level {LEVEL:g}: {told} is noticed {WANTED_POWER:.0%} of the time")
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Runs of one workload, batch size and learning rate, or folders that hold some.")],
+    json: bool = JSON,
+) -> None:
+    """Compare runs' epochs to target with the reference's: faster, or different either way, beyond chance."""
+    from dataclasses import asdict
+
+    from suite.compliance.checker import find_bundles
+    from suite.convergence import LEVEL
+    from suite.reference_points import compare_runs
+
+    point, epochs, found = compare_runs([bundle for path in runs for bundle in find_bundles(path)])
+    if json:
+        print(json_format.dumps({"epochs_to_target": epochs, "reference": point.epochs, "level": LEVEL, **asdict(found)}))
+        return
+    print(f"epochs to the target: {', '.join(map(str, epochs))}; the reference's: {', '.join(map(str, point.epochs))}")
+    print(f"faster than the reference by chance alone: p = {found.p_faster:.3g}; different either way: p = {found.p_different:.3g}")
+    print(f"judged at {LEVEL:g}; the smallest p that this many runs can give is {found.smallest_p:.2g}")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import SuiteError
-from suite.reference_points import load_points, make_points, write_points
+from suite.reference_points import compare_runs, load_points, make_points, write_points
 from suite.workloads import Workload, load_workloads
 from tests.builders import Scenario, make_bundle
 
@@ -42,6 +42,16 @@ def test_a_run_that_did_not_reach_its_target_makes_no_point(tmp_path: Path) -> N
 def test_open_runs_make_no_point(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="closed run"):
         make_points(bundles(tmp_path, division="open"))
+
+
+def test_runs_are_compared_with_the_point_of_their_kind(tmp_path: Path) -> None:
+    write_points(make_points(bundles(tmp_path / "a")), tmp_path)
+    point, epochs, found = compare_runs(bundles(tmp_path / "b"), tmp_path)
+    assert (point.epochs, epochs, found.p_faster, found.p_different) == ((2, 3), (2, 3), pytest.approx(5 / 6), 1.0)
+    with pytest.raises(SuiteError, match="no reference point at batch size 64"):
+        compare_runs(bundles(tmp_path / "c", batch_size=64), tmp_path)
+    with pytest.raises(SuiteError, match="2 kinds"):
+        compare_runs([*bundles(tmp_path / "d", batch_size=64), *bundles(tmp_path / "e")], tmp_path)
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
