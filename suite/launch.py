@@ -6,9 +6,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+
+import psutil
 
 from reference_impls import contract
 from suite import mpi
@@ -80,7 +83,8 @@ def start(request: RunRequest, environment: Environment, output: Path, extra: Ma
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
-    """Ask the implementation and all its children to end, then make them."""
+    """Ask the implementation and all its children to end, then make them; those too that mpirun put into sessions of their own (ssh)."""
+    descendants = _descendants(process)
     for signal_number, wait_s in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, GRACE_S)):
         try:
             os.killpg(process.pid, signal_number)
@@ -91,11 +95,23 @@ def end(process: "subprocess.Popen[bytes]") -> None:
         except subprocess.TimeoutExpired:
             continue
     process.poll()
+    for descendant in descendants:
+        with suppress(psutil.NoSuchProcess):  # psutil knows a process from a later one with its number
+            descendant.kill()
+
+
+def _descendants(process: "subprocess.Popen[bytes]") -> "list[psutil.Process]":
+    """All that it started, however deep; none once it has ended, when its number may be another's."""
+    try:
+        return psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    except psutil.NoSuchProcess:
+        return []
 
 
 def ending(process: "subprocess.Popen[bytes]", output: Path) -> Ending:
-    """How the implementation ended, with the last line of its output; its children are ended too."""
+    """How the implementation ended, with the last line of its own output, not mpirun's; its children are ended too."""
     exit_code = process.wait()
     end(process)
-    lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines() if output.exists() else []
-    return Ending(exit_code, lines[-1][:300] if lines else "it said nothing")
+    lines = output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
+    own = mpi.said_by_ranks(lines) or [line for line in lines if line.strip()]
+    return Ending(exit_code, own[-1].strip()[:300] if own else "it said nothing")

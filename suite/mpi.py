@@ -4,8 +4,10 @@ import enum
 import os
 import re
 import shutil
+import socket
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,12 @@ from suite.errors import SuiteError
 
 HOSTS_NAME = "hosts.txt"
 FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_")
+_LAUNCHER = re.compile(
+    r"\s*$|=+|\[(mpiexec|proxy:\d+|prterun)[-@]|YOUR APPLICATION TERMINATED|This typically refers to a problem|Please see the FAQ page"
+    r"|[Aa]bort\(\d+\)|application called MPI_Abort|Abnormal termination|-----+$"
+)
+"""What MPICH's launcher says of its own when a job fails."""
+
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}")
 
 
@@ -82,6 +90,16 @@ def place(nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: 
     return Placement(hosts[:nodes], ranks_per_node, agent)
 
 
+def is_this_machine(host: str) -> bool:
+    """True when the name's address is one of this machine's own."""
+    try:
+        with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as probe:
+            probe.bind((host, 0))
+    except OSError:
+        return False
+    return True
+
+
 def find_mpirun(interpreter: Path) -> Mpirun:
     """The environment's own mpirun, else the system's; raises SuiteError naming what to install."""
     own = interpreter.with_name("mpirun")
@@ -90,6 +108,17 @@ def find_mpirun(interpreter: Path) -> Mpirun:
         raise SuiteError("There is no mpirun; `sudo apt-get install openmpi-bin` installs one.")
     said = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=60).stdout
     return Mpirun(Path(found), Flavour.OPEN_MPI if "Open MPI" in said or "OpenRTE" in said else Flavour.MPICH)
+
+
+def said_by_ranks(lines: Sequence[str]) -> list[str]:
+    """The lines of a job's output that its ranks wrote: the launcher's are left out, Open MPI's between two rules of dashes too."""
+    said, quoted = [], False
+    for line in lines:
+        is_rule = re.fullmatch(r"-{70,}", line.strip()) is not None
+        quoted = quoted != is_rule
+        if not quoted and not _LAUNCHER.match(line):
+            said.append(line)
+    return said
 
 
 def command(mpirun: Mpirun, placement: Placement, program: Sequence[str], variables: Mapping[str, str], directory: Path) -> list[str]:

@@ -5,12 +5,14 @@ from pathlib import Path
 
 from suite.config import RunRequest
 from suite.errors import SuiteError
+from suite.mpi import is_this_machine
 
 BUNDLE_SIZE_BYTES = 64 * 2**20  # logs, step records and readings of a long run
 
 
 def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     """Refuse a run that cannot come to its end on this machine; raises SuiteError naming what is short and by how much."""
+    _refuse_foreign_first_host(request.placement.hosts)
     available = _available_memory_bytes(system_root)
     needed = request.workload.needs.memory_size_bytes
     if available is not None and available < needed:
@@ -24,6 +26,15 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
         raise SuiteError(
             f"The disk that holds {place} has {free // 2**20} MiB free and a run directory may need {BUNDLE_SIZE_BYTES // 2**20} MiB; "
             "free some space or choose another --output."
+        )
+
+
+def _refuse_foreign_first_host(hosts: tuple[str, ...]) -> None:
+    """Rank 0 runs on the first host and keeps the run's directory, which the harness reads as it grows."""
+    if hosts and not is_this_machine(hosts[0]):
+        raise SuiteError(
+            f"The hostfile's first host, {hosts[0]}, is not this machine, where the run directory is kept; "
+            f"write this machine's own name first, or start the run on {hosts[0]}."
         )
 
 

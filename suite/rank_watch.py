@@ -6,11 +6,11 @@ import socket
 import socketserver
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from reference_impls.rank import SILENCE_S, TOKEN, WATCH
+from reference_impls.rank import BEAT_S, SILENCE_S, TOKEN, WATCH
 
 START_S = 60.0
 LONGEST_LINE = 4096
@@ -30,17 +30,19 @@ class Beat:
 class RankWatch:
     """Takes the ranks' beats on a port of its own; a connection without the run's token is closed.
 
-    A rank that was never heard of within a minute, is silent for ten seconds, or stays stopped for as long, is a problem.
+    A rank that was never heard of within a minute, is silent for ten seconds, stays stopped for as long, or is outlived by others for as long,
+    is a problem.
     """
 
-    def __init__(self, ranks: int, hosts: Sequence[str]) -> None:
-        self._ranks, self._token = ranks, secrets.token_hex(16)
+    def __init__(self, ranks: int, hosts: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._ranks, self._token, self._clock = ranks, secrets.token_hex(16), clock
         self._beats: dict[int, Beat] = {}
         self._gone: list[Beat] = []
         self._lock = threading.Lock()
+        self._listener: threading.Thread | None = None
         self._server = _Server(("" if hosts else "127.0.0.1", 0), self)
         self._address = f"{_own_address(hosts)}:{self._server.server_address[1]}"
-        self._began_s = time.monotonic()
+        self._began_s = clock()
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -49,23 +51,27 @@ class RankWatch:
 
     def start(self) -> None:
         """Begin to listen; the ranks may have been started already."""
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.5}, daemon=True).start()
+        self._listener = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+        self._listener.start()
 
     def close(self) -> None:
         """Hang up: ranks that still live end themselves."""
-        self._server.shutdown()
+        if self._listener is not None:  # else there is nothing that would answer
+            self._server.shutdown()
         self._server.hang_up()
 
     def problem(self) -> str | None:
         """Which rank does not live as it should, in words; None while all do."""
-        now_s = time.monotonic()
+        now_s = self._clock()
         with self._lock:
-            beats, gone = dict(self._beats), {beat.rank for beat in self._gone}
+            beats, gone, first = dict(self._beats), {beat.rank for beat in self._gone}, next(iter(self._gone), None)
         for beat in beats.values():
             if beat.rank not in gone and now_s - beat.heard_s > SILENCE_S:
                 return f"rank {beat.rank} on node {beat.node} has not been heard of for {SILENCE_S:g} s: it hangs, or the network is cut"
             if beat.stopped_s is not None and now_s - beat.stopped_s > SILENCE_S:
                 return f"rank {beat.rank} on node {beat.node} was stopped and has not gone on for {SILENCE_S:g} s"
+        if first is not None and now_s - first.heard_s > SILENCE_S + BEAT_S and len(gone) < self._ranks:
+            return f"rank {first.rank} on node {first.node} ended and others have not for {SILENCE_S:g} s"
         missing = sorted(set(range(self._ranks)) - set(beats))
         if missing and now_s - self._began_s > START_S:
             return f"rank {missing[0]} has not been heard of in the first {START_S:g} s: its node cannot be reached, or cannot reach {self._address}"
@@ -82,7 +88,7 @@ class RankWatch:
             said = json.loads(line)
             if not secrets.compare_digest(str(said["token"]), self._token) or not 0 <= int(said["rank"]) < self._ranks:
                 return None
-            rank, node, now_s = int(said["rank"]), str(said["node"])[:100], time.monotonic()
+            rank, node, now_s = int(said["rank"]), str(said["node"])[:100], self._clock()
         except (ValueError, KeyError, TypeError):
             return None
         with self._lock:

@@ -83,7 +83,8 @@ def run(
         ending = launch.ending(process, path / bundle.OUTPUT)
         meters = recorder.stop()
         if problem is not None or ending.exit_code != 0:
-            return _rest(path, record, meters, "failed", ending.exit_code, problem or _failure(ending, ranks))
+            message = _failure(ending, problem, ranks, path) if ranks else f"the implementation {_ended(ending)}"
+            return _rest(path, record, meters, "failed", ending.exit_code, message)
         return _close(request, environment, path, record, meters)
 
 
@@ -100,10 +101,17 @@ def _watching(request: RunRequest) -> Iterator[RankWatch | None]:
         watch.close()
 
 
-def _failure(ending: launch.Ending, ranks: RankWatch | None) -> str:
-    gone = ranks.first_gone() if ranks else None
-    who = "the implementation" if gone is None else f"rank {gone.rank} on node {gone.node} ended first; the job"
-    return f"{who} ended with {_how(ending.exit_code)}: {ending.last_line}"
+def _failure(ending: launch.Ending, problem: str | None, ranks: RankWatch, path: Path) -> str:
+    """Which rank is to blame, and how far the run came."""
+    gone = ranks.first_gone()
+    if problem is None:
+        problem = f"the job {_ended(ending)}" if gone is None else f"rank {gone.rank} on node {gone.node} ended before the others: {ending.last_line}"
+    finished = Bundle(path).log().finished_epochs() if (path / contract.log_name(0)).exists() else ()
+    return f"{problem}; " + (f"the last finished epoch is epoch {max(finished)}" if finished else "no epoch was finished")
+
+
+def _ended(ending: launch.Ending) -> str:
+    return f"ended with {_how(ending.exit_code)}: {ending.last_line}"
 
 
 def _with_page_cache(request: RunRequest) -> RunRequest:

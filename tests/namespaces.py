@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,15 +128,12 @@ class Cluster:
         answer = self.run(host, "mount", "--bind", other, path)
         assert answer.returncode == 0, answer.stderr
 
-    def processes(self, host: Host, containing: str) -> list[int]:
-        """The host's processes whose command line contains a text."""
-        found = []
+    def processes(self, host: Host) -> dict[int, str]:
+        """The command line of everything that runs on a host."""
+        found = {}
         for pid in subprocess.run(["ip", "netns", "pids", host.namespace], capture_output=True, text=True).stdout.split():
-            try:
-                words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                continue
-            found += [int(pid)] if containing in words else []
+            with suppress(OSError):  # it has ended meanwhile
+                found[int(pid)] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
         return found
 
 

@@ -18,7 +18,7 @@ NANO = 1e-9
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is wrong with a node, and what to do; ``point`` is reach, suite, packages, data, clock, mpi or link."""
+    """What is wrong with a node, and what to do; ``point`` is reach, first, suite, packages, data, clock, mpi or link."""
 
     node: str
     point: str
@@ -50,7 +50,7 @@ def examine(placement: mpi.Placement, environment: Environment, data: tuple[Path
     answers = ask_nodes(placement.hosts, Question(environment.interpreter, data, placement.agent, environment.framework))
     fit = tuple(answer.host for answer in answers if answer.facts is not None)
     links = measure_links(mpi.Placement(fit, 1, placement.agent), environment.interpreter) if len(fit) > 1 else None
-    return Examination(answers, links, judge(answers, links, _expected(environment)))
+    return Examination(answers, links, (*_about_first(placement.hosts[0]), *judge(answers, links, _expected(environment))))
 
 
 def judge(answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected) -> tuple[Complaint, ...]:
@@ -61,6 +61,12 @@ def judge(answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Exp
 def _expected(environment: Environment) -> Expected:
     root = this_node.ROOT
     return Expected(this_node.suite_version(root), this_node.source_digest(root), this_node.git_state(root), environment.packages)
+
+
+def _about_first(host: str) -> Iterator[Complaint]:
+    if not mpi.is_this_machine(host):
+        remedy = f"write this machine's own name first in the hostfile, or work on {host}"
+        yield Complaint(host, "first", f"{host}, the first of the hosts, is not this machine, where a run's directory is kept", remedy)
 
 
 def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[Complaint]:

@@ -2,15 +2,14 @@
 
 import json
 import shlex
-import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from suite.mpi import is_this_machine
 from suite.paths import repository_root
 
 REACH_S, FACTS_S = 15.0, 900.0
@@ -68,16 +67,6 @@ def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
     """Every host's answer, in their order; they are asked at the same time. The data are read whole, which takes a while."""
     with ThreadPoolExecutor(len(hosts)) as pool:
         return tuple(pool.map(lambda host: _ask(host, next((other for other in hosts if other != host), None), question), hosts))
-
-
-def is_this_machine(host: str) -> bool:
-    """True when the name's address is one of this machine's own."""
-    try:
-        with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as probe:
-            probe.bind((host, 0))
-    except OSError:
-        return False
-    return True
 
 
 def _ask(host: str, peer: str | None, question: Question) -> Answer:

@@ -1,9 +1,11 @@
 """Hosts to test on."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.hosts.training import Trainer
 from tests.namespaces import Cluster, joined_hosts
 
 
@@ -19,3 +21,9 @@ def three_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """node1, node2 and node3."""
     with joined_hosts(3, tmp_path_factory.mktemp("hosts")) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def trainer(two_hosts: Cluster, tmp_path: Path, digits: Path) -> Trainer:
+    """Trains on node1 and node2."""
+    return Trainer(two_hosts, digits, two_hosts.hostfile(tmp_path / "hosts.txt"))

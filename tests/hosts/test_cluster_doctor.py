@@ -104,6 +104,11 @@ def test_an_mpi_that_cannot_use_the_network_is_a_complaint_not_a_traceback(docto
     assert "Traceback" not in answer.stderr
 
 
+def test_hosts_of_which_this_machine_is_not_the_first_are_named(three_hosts: Cluster, doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / "others.txt").write_text("node2\nnode3\n")
+    assert complaints(doctor("--json", "--hostfile", tmp_path / "others.txt")) == [("node2", "first")]
+
+
 def test_a_hostfile_that_is_not_there_is_one_sentence(doctor: Doctor) -> None:
     answer = doctor("--hostfile", "/no/such/file")
     assert answer.returncode == 2

@@ -1,0 +1,59 @@
+"""Two hosts train together: every gradient crosses the wire between them, and a slower wire costs what it must."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.bundle import Bundle
+from suite.workloads import load_workload
+from tests.conftest import Run, environment_of
+from tests.hosts.training import Trainer
+from tests.namespaces import Traffic
+
+pytestmark = pytest.mark.hosts
+LEAST_BYTES = 4 * load_workload("lenet").parameters
+"""What each of two ranks must at least send and receive in a step: the sum of two arrays needs, at both ends, all that the other end has."""
+
+
+def counted(trainer: Trainer) -> dict[str, Traffic]:
+    return {host.name: trainer.cluster.traffic(host) for host in trainer.cluster.hosts}
+
+
+def test_every_gradient_crosses_the_wire(trainer: Trainer, framework: str, suite: Run, tmp_path: Path) -> None:
+    before = counted(trainer)
+    bundle = trainer.train(framework, tmp_path / "run", "--epochs", 3)
+    after = counted(trainer)
+    steps = bundle.steps()
+    least = LEAST_BYTES * steps["step"].max()
+    for host in before:
+        for crossed in (after[host].sent_bytes - before[host].sent_bytes, after[host].received_bytes - before[host].received_bytes):
+            assert least < crossed < 1.1 * least
+    assert bundle.log().value("nodes_of_ranks") == ["node1", "node2"]
+    assert list(steps.groupby("rank")["samples"].sum()) == [3 * 719, 3 * 719]
+    judged = suite("check", bundle.path)
+    assert judged.returncode == 0, judged.stdout
+
+
+@pytest.mark.pytorch
+def test_a_link_of_100_megabits_shows_as_communication(trainer: Trainer, tmp_path: Path) -> None:
+    environment_of("pytorch")
+    on_the_wire_s = LEAST_BYTES * 8 / 100e6
+    open_s = communication_s(trainer.train("pytorch", tmp_path / "open", "--steps", 60))
+    trainer.cluster.shape(trainer.cluster.hosts[1], megabits_per_s=100)
+    shaped_s = communication_s(trainer.train("pytorch", tmp_path / "shaped", "--steps", 60))
+    assert open_s < 0.5 * on_the_wire_s
+    assert 0.8 * on_the_wire_s < shaped_s < 2 * on_the_wire_s
+
+
+def communication_s(bundle: Bundle) -> float:
+    """A step's, the median; of the rank that waited less, as the other may have waited for it to compute."""
+    return float(bundle.steps().groupby("step")["comm_s"].min().median())
+
+
+def test_a_run_that_does_not_begin_on_its_first_host_is_refused(trainer: Trainer, tmp_path: Path) -> None:
+    """The records would be where nobody looks."""
+    _, second = trainer.cluster.hosts
+    answer = trainer.cluster.run(second, *trainer.words("fake", tmp_path / "run"))
+    assert answer.returncode == 2
+    assert answer.stderr.splitlines()[-1].startswith("error: The hostfile's first host, node1, is not this machine")
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,134 @@
+"""What the harness makes of what it hears of its ranks, and does not hear."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from reference_impls.rank import SILENCE_S, TOKEN, WATCH, name_of, state_of
+from suite.paths import repository_root
+from suite.rank_watch import START_S, Beat, RankWatch
+
+
+class Clock:
+    """Time that passes when told to."""
+
+    now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def watch(clock: Clock) -> Iterator[RankWatch]:
+    """A watch over two ranks of this machine, which both have just been heard of."""
+    watch = RankWatch(2, (), clock)
+    for rank in range(2):
+        assert watch.hear(line(watch, rank)) is not None
+    yield watch
+    watch.close()
+
+
+def line(watch: RankWatch, rank: object, state: str = "R", token: str | None = None) -> bytes:
+    said = {"token": token or watch.variables[TOKEN], "rank": rank, "node": f"node{rank + 1}" if isinstance(rank, int) else "", "state": state}
+    return json.dumps(said).encode()
+
+
+def test_ranks_that_are_heard_of_are_well(watch: RankWatch, clock: Clock) -> None:
+    clock.now_s += SILENCE_S - 1
+    assert watch.problem() is None
+    for rank in range(2):
+        watch.hear(line(watch, rank))
+    clock.now_s += SILENCE_S - 1
+    assert watch.problem() is None
+
+
+def test_a_silent_rank_is_named_with_its_node(watch: RankWatch, clock: Clock) -> None:
+    clock.now_s += SILENCE_S + 1
+    watch.hear(line(watch, 0))
+    assert str(watch.problem()).startswith("rank 1 on node node2 has not been heard of")
+
+
+def test_a_stopped_rank_is_a_problem_when_it_stays_stopped(watch: RankWatch, clock: Clock) -> None:
+    for second in range(int(SILENCE_S) + 1):
+        assert watch.problem() is None, second
+        clock.now_s += 1
+        watch.hear(line(watch, 0))
+        watch.hear(line(watch, 1, state="T"))
+    clock.now_s += 1
+    assert "rank 1 on node node2 was stopped" in str(watch.problem())
+    watch.hear(line(watch, 1))
+    assert watch.problem() is None
+
+
+def test_a_rank_that_others_outlive_is_a_problem(watch: RankWatch, clock: Clock) -> None:
+    watch.leave(Beat(1, "node2", clock.now_s, None))
+    assert watch.problem() is None
+    assert watch.first_gone() == Beat(1, "node2", clock.now_s, None)
+    for _ in range(3):
+        clock.now_s += SILENCE_S / 2
+        watch.hear(line(watch, 0))
+    assert "rank 1 on node node2 ended and others have not" in str(watch.problem())
+    watch.leave(Beat(0, "node1", clock.now_s, None))
+    assert watch.problem() is None
+
+
+def test_a_rank_that_never_comes_is_a_problem_after_a_minute(clock: Clock) -> None:
+    watch = RankWatch(2, (), clock)
+    watch.hear(line(watch, 0))
+    clock.now_s += START_S + 1
+    watch.hear(line(watch, 0))
+    assert "rank 1 has not been heard of in the first 60 s" in str(watch.problem())
+    watch.close()
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\n", b"{}", b"[]", b"\xff\xfe"])
+def test_what_no_rank_says_is_not_believed(watch: RankWatch, said: bytes) -> None:
+    assert watch.hear(said) is None
+
+
+def test_another_runs_rank_is_not_believed(watch: RankWatch) -> None:
+    assert watch.hear(line(watch, 0, token="guess")) is None
+
+
+@pytest.mark.parametrize("rank", [2, -1, "x", None])
+def test_a_rank_that_there_is_not_is_not_believed(watch: RankWatch, rank: object) -> None:
+    assert watch.hear(line(watch, rank)) is None
+
+
+def test_a_watch_over_ranks_that_could_not_be_started_is_closed_at_once() -> None:
+    RankWatch(2, ()).close()
+
+
+def test_a_rank_ends_when_the_harness_hangs_up() -> None:
+    watch = RankWatch(1, ())
+    watch.start()
+    rank = start_rank(watch)
+    assert rank.stdout is not None
+    rank.stdout.readline()  # the program runs
+    watch.close()
+    assert rank.wait(SILENCE_S * 2) == -signal.SIGKILL
+
+
+def test_a_process_is_described_by_the_kernel() -> None:
+    assert state_of(os.getpid()) == "R"
+    assert name_of(os.getppid()) is not None
+    assert state_of(2**30) is None
+    assert name_of(2**30) is None
+
+
+def start_rank(watch: RankWatch) -> "subprocess.Popen[bytes]":
+    """A rank's program that would go on for long."""
+    program = [sys.executable, "-c", "import time; print(flush=True); time.sleep(600)"]
+    surroundings = {**os.environ, "PMI_RANK": "0", WATCH: watch.variables[WATCH], TOKEN: watch.variables[TOKEN]}
+    command = [sys.executable, "-m", "reference_impls.rank", *program]
+    return subprocess.Popen(command, cwd=repository_root(), env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
