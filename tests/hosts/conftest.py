@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.training import Trainer
+from suite.mpi import Flavour
+from tests.hosts.training import Trainer, variables_of
 from tests.namespaces import Cluster, joined_hosts
 
 
@@ -24,6 +25,7 @@ def three_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def trainer(two_hosts: Cluster, tmp_path: Path, digits: Path) -> Trainer:
-    """Trains on node1 and node2."""
-    return Trainer(two_hosts, digits, two_hosts.hostfile(tmp_path / "hosts.txt"))
+def trainer(request: pytest.FixtureRequest, two_hosts: Cluster, tmp_path: Path, digits: Path) -> Trainer:
+    """Trains on node1 and node2, over MPICH unless the test asks for the other."""
+    flavour = getattr(request, "param", Flavour.MPICH)
+    return Trainer(two_hosts, digits, two_hosts.hostfile(tmp_path / "hosts.txt"), variables_of(flavour, tmp_path))

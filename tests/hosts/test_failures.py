@@ -12,7 +12,7 @@ import pytest
 
 from suite.bundle import Bundle
 from tests.conftest import Run, environment_of
-from tests.hosts.training import Trainer
+from tests.hosts.training import OVER_BOTH, Trainer
 from tests.namespaces import Cluster
 
 pytestmark = [pytest.mark.hosts, pytest.mark.pytorch]
@@ -95,6 +95,7 @@ def expect_sentence(training: Training, suite: Run, rank: int) -> str:
     return sentence
 
 
+@OVER_BOTH
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_that_is_killed(training: Training, suite: Run, rank: int) -> None:
     os.kill(training.rank(rank), signal.SIGKILL)
@@ -117,6 +118,7 @@ def test_a_node_that_hangs_whole(training: Training, suite: Run) -> None:
     training.expect_nobody_left()  # once the node lives again
 
 
+@OVER_BOTH
 def test_a_network_that_is_cut(training: Training, suite: Run) -> None:
     training.cluster.cut(training.cluster.hosts[1])
     assert "not been heard of" in expect_end(training, suite, 1)

@@ -7,7 +7,7 @@ import pytest
 from suite.bundle import Bundle
 from suite.workloads import load_workload
 from tests.conftest import Run, environment_of
-from tests.hosts.training import Trainer
+from tests.hosts.training import OVER_OPEN_MPI, Trainer
 from tests.namespaces import Traffic
 
 pytestmark = pytest.mark.hosts
@@ -19,9 +19,10 @@ def counted(trainer: Trainer) -> dict[str, Traffic]:
     return {host.name: trainer.cluster.traffic(host) for host in trainer.cluster.hosts}
 
 
-def test_every_gradient_crosses_the_wire(trainer: Trainer, framework: str, suite: Run, tmp_path: Path) -> None:
+def train_and_count(trainer: Trainer, framework: str, output: Path) -> Bundle:
+    """Three epochs, in which every gradient goes through both hosts' interfaces, both ways, and little else."""
     before = counted(trainer)
-    bundle = trainer.train(framework, tmp_path / "run", "--epochs", 3)
+    bundle = trainer.train(framework, output, "--epochs", 3)
     after = counted(trainer)
     steps = bundle.steps()
     least = LEAST_BYTES * steps["step"].max()
@@ -30,8 +31,19 @@ def test_every_gradient_crosses_the_wire(trainer: Trainer, framework: str, suite
             assert least < crossed < 1.1 * least
     assert bundle.log().value("nodes_of_ranks") == ["node1", "node2"]
     assert list(steps.groupby("rank")["samples"].sum()) == [3 * 719, 3 * 719]
+    return bundle
+
+
+def test_every_gradient_crosses_the_wire(trainer: Trainer, framework: str, suite: Run, tmp_path: Path) -> None:
+    bundle = train_and_count(trainer, framework, tmp_path / "run")
     judged = suite("check", bundle.path)
     assert judged.returncode == 0, judged.stdout
+
+
+@OVER_OPEN_MPI
+@pytest.mark.pytorch
+def test_another_mpi_does_the_same(trainer: Trainer, tmp_path: Path) -> None:
+    train_and_count(trainer, "pytorch", tmp_path / "run")
 
 
 @pytest.mark.pytorch

@@ -1,24 +1,36 @@
 """Starts `suite run` over hosts, as a person on the first of them types it."""
 
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from suite.bundle import Bundle
+from suite.environments import adopt
+from suite.frameworks import load_framework
+from suite.mpi import Flavour, find_mpirun
 from suite.paths import repository_root
-from tests.namespaces import Cluster
+from tests.conftest import environment_of
+from tests.namespaces import OVER_THE_WIRE, Cluster
 
 SUITE = Path(sys.executable).with_name("suite")
+OVER_OPEN_MPI = pytest.mark.parametrize("trainer", [Flavour.OPEN_MPI], indirect=True, ids=["open-mpi"])
+OVER_BOTH = pytest.mark.parametrize("trainer", list(Flavour), indirect=True, ids=["mpich", "open-mpi"])
 
 
 @dataclass(frozen=True)
 class Trainer:
-    """LeNet on the digits, on all hosts of a cluster, into ``output``."""
+    """LeNet on the digits, on all hosts of a cluster; ``variables`` are the surroundings that choose an MPI and send it over the wire."""
 
     cluster: Cluster
     digits: Path
     hostfile: Path
+    variables: Mapping[str, str]
 
     def words(self, framework: str, output: Path, *more: object) -> list[object]:
         """What is typed."""
@@ -27,10 +39,34 @@ class Trainer:
 
     def start(self, framework: str, output: Path, *more: object) -> "subprocess.Popen[str]":
         """Begin to train."""
-        return self.cluster.start(self.cluster.hosts[0], *self.words(framework, output, *more), cwd=repository_root())
+        words = self.words(framework, output, *more)
+        return self.cluster.start(self.cluster.hosts[0], *words, variables=self.variables, cwd=repository_root())
 
     def train(self, framework: str, output: Path, *more: object) -> Bundle:
         """Train to the end."""
-        answer = self.cluster.run(self.cluster.hosts[0], *self.words(framework, output, *more), cwd=repository_root(), timeout_s=300)
+        words = self.words(framework, output, *more)
+        answer = self.cluster.run(self.cluster.hosts[0], *words, variables=self.variables, cwd=repository_root(), timeout_s=300)
         assert answer.returncode == 0, answer.stderr
         return Bundle(output)
+
+
+def variables_of(flavour: Flavour, folder: Path) -> Mapping[str, str]:
+    """MPICH is what the environments bring; the system's Open MPI is used by one that brings none, which is made in ``folder``."""
+    if flavour is Flavour.MPICH:
+        return OVER_THE_WIRE
+    refuse_without_open_mpi()
+    whole = environment_of("pytorch").interpreter
+    subprocess.run([str(whole), "-m", "venv", "--without-pip", str(folder / "bare")], check=True)
+    (packages,) = whole.parent.parent.glob("lib/python3*/site-packages")
+    (bare,) = folder.glob("bare/lib/python3*/site-packages")
+    (bare / "whole.pth").write_text(f"{packages}\n")
+    environment = adopt(load_framework("pytorch"), folder / "bare/bin/python", folder / "home")
+    assert find_mpirun(environment.interpreter).flavour is Flavour.OPEN_MPI
+    return {"SUITE_HOME": str(folder / "home"), "OMPI_MCA_btl": "tcp,self"}
+
+
+def refuse_without_open_mpi() -> None:
+    """Skip where the system has none; in CI that is a failure."""
+    found = shutil.which("mpirun")
+    if found is None or find_mpirun(Path("/nowhere/python")).flavour is not Flavour.OPEN_MPI:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("needs the system's Open MPI: sudo apt-get install openmpi-bin")
