@@ -26,8 +26,10 @@ def main(build: Callable[[contract.Request, World], loop.Built]) -> None:
             contract.fail(str(error))
         contract.say("rank {} on {}: {}".format(world.rank, world.node, error))
         world.abort()
-    except Exception:
+    except Exception as error:
         traceback.print_exc()
+        if world.size > 1:
+            contract.say("rank {} on {}: {}".format(world.rank, world.node, traceback.format_exception_only(type(error), error)[-1].strip()))
         world.abort()
         raise
 

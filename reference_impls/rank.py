@@ -54,7 +54,7 @@ def _watch(rank_pid: int, launcher_pid: int) -> None:
 
 def _end(rank_pid: int, launcher_pid: int, why: str) -> None:
     with suppress(OSError):  # whoever read the rank's output may be gone too
-        sys.stderr.write("rank {} on {} {}.\n".format(own_rank(), socket.gethostname(), why))
+        sys.stderr.write("error: rank {} on {} {}.\n".format(own_rank(), socket.gethostname(), why))
         sys.stderr.flush()
     _kill(rank_pid)
     if name_of(launcher_pid) in LAUNCHERS:  # it would wait for mpirun until TCP gives up, a quarter of an hour later

@@ -28,7 +28,7 @@ next step asks for them: a sixth of a step of MobileNetV3 in Chainer, more with 
 
 @dataclass(frozen=True)
 class Ending:
-    """How an implementation ended: its exit code, negative for a signal, and its last words."""
+    """How an implementation ended: its exit code, negative for a signal, and its last words; of several ranks, the first that named itself."""
 
     exit_code: int
     last_line: str
@@ -109,9 +109,10 @@ def _descendants(process: "subprocess.Popen[bytes]") -> "list[psutil.Process]":
 
 
 def ending(process: "subprocess.Popen[bytes]", output: Path) -> Ending:
-    """How the implementation ended, with the last line of its own output, not mpirun's; its children are ended too."""
+    """How the implementation ended, in its own words and not mpirun's; its children are ended too."""
     exit_code = process.wait()
     end(process)
     lines = output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
     own = mpi.said_by_ranks(lines) or [line for line in lines if line.strip()]
-    return Ending(exit_code, own[-1].strip()[:300] if own else "it said nothing")
+    words = next(filter(mpi.is_ranks_complaint, own), own[-1] if own else "it said nothing")
+    return Ending(exit_code, words.strip()[:300])

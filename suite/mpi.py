@@ -121,6 +121,11 @@ def said_by_ranks(lines: Sequence[str]) -> list[str]:
     return said
 
 
+def is_ranks_complaint(line: str) -> bool:
+    """True when a rank says by name what it could not do."""
+    return re.match(r"error: rank \d+ on ", line) is not None
+
+
 def command(mpirun: Mpirun, placement: Placement, program: Sequence[str], variables: Mapping[str, str], directory: Path) -> list[str]:
     """The command that starts ``program`` on every rank; writes the hosts, in the launcher's own format, into ``directory``."""
     build = _open_mpi if mpirun.flavour is Flavour.OPEN_MPI else _mpich

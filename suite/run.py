@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from reference_impls import contract
-from suite import __version__, bundle, launch, system
+from suite import __version__, bundle, launch, mpi, system
 from suite.bundle import Bundle, RunRecord, write_json
 from suite.config import PageCache, RunRequest
 from suite.environments import Environment
@@ -103,11 +103,17 @@ def _watching(request: RunRequest) -> Iterator[RankWatch | None]:
 
 def _failure(ending: launch.Ending, problem: str | None, ranks: RankWatch, path: Path) -> str:
     """Which rank is to blame, and how far the run came."""
-    gone = ranks.first_gone()
-    if problem is None:
-        problem = f"the job {_ended(ending)}" if gone is None else f"rank {gone.rank} on node {gone.node} ended before the others: {ending.last_line}"
+    problem = problem or _who_ended(ending, ranks)
     finished = Bundle(path).log().finished_epochs() if (path / contract.log_name(0)).exists() else ()
     return f"{problem}; " + (f"the last finished epoch is epoch {max(finished)}" if finished else "no epoch was finished")
+
+
+def _who_ended(ending: launch.Ending, ranks: RankWatch) -> str:
+    """In the words of the rank that gave up, which take all others along; else the first that was gone."""
+    if mpi.is_ranks_complaint(ending.last_line):
+        return ending.last_line.removeprefix("error: ")
+    gone = ranks.first_gone()
+    return f"the job {_ended(ending)}" if gone is None else f"rank {gone.rank} on node {gone.node} ended before the others: {ending.last_line}"
 
 
 def _ended(ending: launch.Ending) -> str:

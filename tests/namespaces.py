@@ -195,7 +195,7 @@ def _make_host(number: int, namespace: str, switch: str, names: str, folder: Pat
         _must("ip", "-n", namespace, "link", "set", device, "up")
     hosts = Path("/etc/netns", namespace, "hosts")  # what `ip netns exec` puts in /etc/hosts' place
     hosts.parent.mkdir(parents=True)
-    hosts.write_text(f"127.0.0.1 localhost\n{names}")
+    hosts.write_text(f"127.0.0.1 localhost\n127.0.1.1 node{number}\n{names}")  # as Debian writes a machine's own name
     Path("/run/sshd").mkdir(exist_ok=True)
     script = f"hostname node{number} && exec {SSHD} -D -e -f {folder}/sshd_config"
     with (folder / f"sshd{number}.log").open("wb") as log:

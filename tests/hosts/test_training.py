@@ -69,3 +69,17 @@ def test_a_run_that_does_not_begin_on_its_first_host_is_refused(trainer: Trainer
     assert answer.returncode == 2
     assert answer.stderr.splitlines()[-1].startswith("error: The hostfile's first host, node1, is not this machine")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.pytorch
+def test_a_node_without_the_data_is_named_in_its_own_words(trainer: Trainer, tmp_path: Path) -> None:
+    environment_of("pytorch")
+    first, second = trainer.cluster.hosts
+    (tmp_path / "empty").mkdir()
+    trainer.cluster.replace(second, trainer.digits, tmp_path / "empty")
+    answer = trainer.cluster.run(first, *trainer.words("pytorch", tmp_path / "run"))
+    assert answer.returncode == 2
+    sentence = answer.stderr.splitlines()[-1]
+    assert sentence.startswith("error: The run did not finish: rank 1 on node2: ")
+    assert "no epoch was finished" in sentence
+    assert "Traceback" not in answer.stderr

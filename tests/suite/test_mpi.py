@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import SuiteError
-from suite.mpi import HOSTS_NAME, Flavour, Mpirun, Placement, command, is_this_machine, place, read_hosts, said_by_ranks
+from suite.mpi import HOSTS_NAME, Flavour, Mpirun, Placement, command, is_ranks_complaint, is_this_machine, place, read_hosts, said_by_ranks
 
 MPICH, OPEN_MPI = Mpirun(Path("/env/bin/mpirun"), Flavour.MPICH), Mpirun(Path("/usr/bin/mpirun"), Flavour.OPEN_MPI)
 PI = Placement(("pi1", "pi2"), 2, "/usr/bin/agent")
@@ -70,7 +70,7 @@ def test_this_machine_alone_needs_no_hosts(tmp_path: Path) -> None:
 
 def test_what_ranks_said_is_told_from_what_their_launcher_says() -> None:
     mpich = """\
-rank 1 on pi2: the data set is not there
+error: rank 1 on pi2: the data set is not there
 Abort(2) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 2) - process 1
 
 ===================================================================================
@@ -84,6 +84,8 @@ This typically refers to a problem with your application.
 Please see the FAQ page for debugging suggestions
 """
     rule = "-" * 74
-    open_mpi = f"rank 1 on pi2: the data set is not there\n{rule}\nMPI_ABORT was invoked on rank 1\n{rule}\n"
+    open_mpi = f"error: rank 1 on pi2: the data set is not there\n{rule}\nMPI_ABORT was invoked on rank 1\n{rule}\n"
     for said in (mpich, open_mpi):
-        assert said_by_ranks(said.splitlines()) == ["rank 1 on pi2: the data set is not there"]
+        (line,) = said_by_ranks(said.splitlines())
+        assert line == "error: rank 1 on pi2: the data set is not there"
+        assert is_ranks_complaint(line)
