@@ -76,7 +76,7 @@ def _show(found: "Examination") -> None:
         speed = f"{link.speed_mbit_s} Mbit/s stated" if link.speed_mbit_s else f"speed unknown: {link.reason}"
         print(f"{answer.host:16} {link.interface or 'no interface'} ({link.kind or 'kind unknown'}, {speed}){_measured(measured.get(rank))}")
     for complaint in found.complaints:
-        print(f"\n{complaint.node}: {complaint.sentence}.\n  to do: {complaint.remedy}.")
+        print(f"\n{complaint.sentence}.\n  to do: {complaint.remedy}.")
     if not found.complaints:
         print("\nThese hosts can train together.")
 
