@@ -25,6 +25,7 @@ COUNTERS, BASELOAD = "counters.json", "baseload.parquet"
 STEPS, READINGS, READINGS_RAW, BASELOAD_RAW = "steps.parquet", "readings.parquet", "readings.csv", "baseload.csv"
 MAX_JSON_BYTES = 16 * 2**20
 MAX_TABLE_BYTES = 2**30
+MAX_MANIFEST_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,13 @@ class Bundle:
     def json(self, name: str) -> dict[str, Any]:
         """One of the JSON files, as an object."""
         return read_json(self.file(name))
+
+    def manifest(self) -> list[str]:
+        """The manifest's lines."""
+        path = self.file(MANIFEST)
+        if path.stat().st_size > MAX_MANIFEST_BYTES:
+            raise BundleError(path, f"is larger than {MAX_MANIFEST_BYTES} bytes")
+        return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
 
     def log(self, rank: int = 0) -> Log:
         """A rank's log."""

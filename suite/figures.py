@@ -38,5 +38,7 @@ def mean_figure(
     """The mean of the values with their sample standard deviation."""
     if not values:
         return unknown(unit, source, reason_if_empty)
+    if not all(map(math.isfinite, values)):
+        return unknown(unit, source, "one of its values is no number")
     spread = statistics.stdev(values) if len(values) > 1 else None
     return Figure(math.fsum(values) / len(values), unit, source, len(values), period_s, coverage, spread)

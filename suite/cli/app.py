@@ -28,6 +28,7 @@ from suite.cli import (
     verify_model,
     verify_ranks,
 )
+from suite.compliance.finding import escaped
 from suite.errors import SuiteError
 from suite.paths import home
 
@@ -85,7 +86,7 @@ def main() -> None:
 
 
 def _end(sentence: str) -> None:
-    print(f"error: {sentence}", file=sys.stderr)
+    print("error: " + "\n".join(map(escaped, sentence.splitlines())), file=sys.stderr)
     sys.exit(COULD_NOT)
 
 

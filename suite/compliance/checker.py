@@ -1,19 +1,22 @@
 """Applies the rules to a request before a run, and to a bundle after it."""
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from reference_impls.contract import ContractError, Request, request_from_dict
 from suite.bundle import RUN, Bundle, BundleError, BundleReadOnce, RunRecord
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import READABLE, RULES, RUN_COMPLETE
-from suite.compliance.rule import BundleCase, Complaint, RequestCase, Rule
+from suite.compliance.rule import MOST_COMPLAINTS, BundleCase, Complaint, RequestCase, Rule
 from suite.config import Division, RunRequest
 from suite.errors import SuiteError
 from suite.workloads import load_workload
 
 REQUEST_FILE = "the request"
+MOST_RANKS, LONGEST_NAME = 4096, 200
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,14 @@ def check_request(request: RunRequest) -> tuple[Finding, ...]:
 
 def check_bundle(path: Path) -> Verdict:
     """Judge one bundle; raises SuiteError when there is none at ``path`` or its run.json says nothing that can be judged."""
-    bundle = BundleReadOnce(path)
-    run = bundle.run()
+    return judge(BundleReadOnce(path))
+
+
+def judge(bundle: BundleReadOnce) -> Verdict:
+    """Judge a bundle that goes on being read afterwards; raises SuiteError as :func:`check_bundle`."""
+    import numpy as np
+
+    path, run = bundle.path, bundle.run()
     try:
         request = _typed(request_from_dict(dict(run.request), f"{path / RUN}: request"))
     except (ContractError, TypeError, AttributeError) as error:
@@ -46,7 +55,8 @@ def check_bundle(path: Path) -> Verdict:
     if run.status != "finished" or not bundle.is_sealed:
         return Verdict(path, request.division, (_unfinished(bundle, run),))
     case = BundleCase(bundle, run, request, load_workload(request.workload))
-    findings = [*_judge_request(RequestCase(request, case.workload, RUN)), *_judge_bundle(case)]
+    with np.errstate(all="ignore"):  # values may be infinite or none; rules look at them, warnings would not help anybody
+        findings = [*_judge_request(RequestCase(request, case.workload, RUN)), *_judge_bundle(case)]
     return Verdict(path, request.division, tuple(findings))
 
 
@@ -71,25 +81,35 @@ def _typed(request: Request) -> Request:
         request.global_batch_size,
         request.data.train_samples,
         request.data.eval_samples,
+        request.data.classes,
+        request.parallel.ranks,
     )
     if not all(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 for value in whole) or 0 in whole[1:]:
         raise TypeError("seed, epochs, sizes and intervals must be whole numbers above zero")
+    if request.parallel.ranks > MOST_RANKS:
+        raise TypeError(f"parallel.ranks must be {MOST_RANKS} at most")
     if request.steps is not None and (not isinstance(request.steps, int) or isinstance(request.steps, bool) or request.steps < 1):
         raise TypeError("steps must be a whole number above zero, or null")
     numbers = (request.optimizer.base_learning_rate, request.optimizer.momentum, request.optimizer.weight_decay)
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in numbers):
+    if not all(_is_number(value) for value in numbers):
         raise TypeError("the optimizer's settings must be numbers")
-    if not all(isinstance(value, str) for value in (request.workload, request.model, request.framework, request.platform, request.data.name)):
-        raise TypeError("names must be strings")
+    names = (request.workload, request.model, request.framework, request.platform, request.data.name)
+    if not all(isinstance(value, str) and len(value) <= LONGEST_NAME for value in names):
+        raise TypeError(f"names must be strings of {LONGEST_NAME} letters at most")
     if not isinstance(request.batches, str) or not isinstance(request.drop_cache_every_epoch, bool):
         raise TypeError("batches must be a string and drop_cache_every_epoch true or false")
     if not all(isinstance(value, list) for value in (request.preprocessing.mean, request.preprocessing.std)):
         raise TypeError("mean and std must be lists")
-    if request.target_accuracy is not None and not isinstance(request.target_accuracy, int | float):
+    if request.target_accuracy is not None and not _is_number(request.target_accuracy):
         raise TypeError("target_accuracy must be a number")
     if request.division not in [division.value for division in Division]:
         raise TypeError(f"there is no division {str(request.division)[:50]!r}")
     return request
+
+
+def _is_number(value: object) -> bool:
+    """One that can be calculated with: no truth value, and within what a float holds."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
@@ -113,7 +133,7 @@ def _judge_bundle(case: BundleCase) -> Iterable[Finding]:
         if rule.judges_bundle is None or Division(case.request.division) not in rule.divisions:
             continue
         try:
-            for complaint in rule.judges_bundle(case):
+            for complaint in islice(rule.judges_bundle(case), MOST_COMPLAINTS):
                 yield _finding(rule, complaint)
         except BundleError as error:
             name = error.path.name
@@ -122,4 +142,4 @@ def _judge_bundle(case: BundleCase) -> Iterable[Finding]:
 
 
 def _finding(rule: Rule, complaint: Complaint) -> Finding:
-    return Finding(rule.id, rule.severity, complaint.file, complaint.line, complaint.expected, complaint.observed, complaint.fix)
+    return complaint.by(rule.id, rule.severity)

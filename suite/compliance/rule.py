@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from reference_impls.contract import Request
-from suite.bundle import Bundle, RunRecord
+from suite.bundle import COUNTERS, SUMMARY, Bundle, BundleError, RunRecord
 from suite.compliance.editing import EditableBundle
-from suite.compliance.finding import Severity
+from suite.compliance.finding import LONGEST, Finding, Severity, escaped
 from suite.config import Division
 from suite.log import Log
 from suite.workloads import Workload
@@ -18,19 +18,28 @@ if TYPE_CHECKING:
 
     from suite.summary import Summary
 
+Computed = TypeVar("Computed")
+
+MOST_COMPLAINTS = 100
+"""More of one rule about one bundle or submission tell nothing new."""
+
 BOTH = (Division.CLOSED, Division.OPEN)
 CLOSED = (Division.CLOSED,)
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """What a check found wrong; the rule's id and severity are added by the checker."""
+    """What a check found wrong."""
 
     file: str
     expected: str
     observed: str
     fix: str
     line: int | None = None
+
+    def by(self, rule: str, severity: Severity) -> Finding:
+        """The finding that this is when the rule of this id complains."""
+        return Finding(rule, severity, escaped(self.file), self.line, escaped(self.expected[:LONGEST]), escaped(self.observed[:LONGEST]), self.fix)
 
 
 @dataclass(frozen=True)
@@ -80,10 +89,24 @@ class BundleCase:
 
     @cached_property
     def derived(self) -> "Summary":
-        """Every figure, computed from the raw records."""
+        """Every figure, computed from the raw records; raises BundleError when they hold values that nothing can be computed from."""
         from suite.summary import derive
 
-        return derive(self.bundle)
+        return self._computed(SUMMARY, lambda: derive(self.bundle))
+
+    @cached_property
+    def derived_counters(self) -> Mapping[str, Any]:
+        """Every count, computed from the readings; raises BundleError as :attr:`derived`."""
+        from suite.counters import derive_counters
+
+        return self._computed(COUNTERS, lambda: derive_counters(self.bundle))
+
+    def _computed(self, name: str, compute: Callable[[], Computed]) -> Computed:
+        """The records' types are right by now, their values may be anything: text for a number, times that overflow."""
+        try:
+            return compute()
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise BundleError(self.bundle.path / name, f"cannot be computed again from the records: {str(error)[:200]}") from error
 
     @cached_property
     def system(self) -> Mapping[str, Any]:
@@ -93,7 +116,7 @@ class BundleCase:
     @cached_property
     def summary(self) -> Mapping[str, Any]:
         """summary.json."""
-        return self.bundle.json("summary.json")
+        return self.bundle.json(SUMMARY)
 
 
 RequestCheck = Callable[[RequestCase], Iterable[Complaint]]

@@ -99,7 +99,7 @@ def _about(path: Path) -> tuple[str, str]:
 
 def _copy(one: Bundle, target: Path) -> None:
     """The files that the manifest lists, and the manifest."""
-    names = [line.split("  ", 1)[1] for line in one.file(MANIFEST).read_text(encoding="utf-8").splitlines()]
+    names = [line.split("  ", 1)[1] for line in one.manifest()]
     target.mkdir(parents=True)
     for name in (*names, MANIFEST):
         shutil.copyfile(one.file(name), target / name)

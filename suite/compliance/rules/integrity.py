@@ -17,7 +17,7 @@ COPY_AGAIN = "copy the whole run directory again; results are never edited, only
 def _manifest(case: BundleCase) -> Iterator[Complaint]:
     path = case.bundle.path
     listed = {}
-    for number, line in enumerate(case.bundle.file(MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+    for number, line in enumerate(case.bundle.manifest(), start=1):
         digest, separator, name = line.partition("  ")
         if not separator or len(digest) != 64:
             yield Complaint(MANIFEST, "lines of a SHA-256, two blanks and a file name", line[:80], COPY_AGAIN, number)
@@ -61,9 +61,7 @@ def _summary(case: BundleCase) -> Iterator[Complaint]:
 
 def _counters(case: BundleCase) -> Iterator[Complaint]:
     """Count every phase again from the meter's readings."""
-    from suite.counters import derive_counters
-
-    for name, difference in _differences(derive_counters(case.bundle), case.bundle.json(COUNTERS), ""):
+    for name, difference in _differences(case.derived_counters, case.bundle.json(COUNTERS), ""):
         yield Complaint(COUNTERS, f"{name} as computed from the readings: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
 
 
