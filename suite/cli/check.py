@@ -10,12 +10,20 @@ import typer
 def check(
     paths: Annotated[list[Path], typer.Argument(help="Run directories, submissions, their archives, or folders that hold some.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0, which code hosts show beside the lines.")] = False,
 ) -> None:
     """Judge bundles and submissions by the rulebook: 0 they comply, 1 one does not, 2 one could not be judged."""
-    from suite.cli.verdicts import show
+    from suite.cli.verdicts import show, show_sarif
     from suite.compliance.tree import check_tree
+    from suite.errors import SuiteError
 
-    show(check_tree(paths), json)
+    if json and sarif:
+        raise SuiteError("--json and --sarif are two formats; ask for one of them.")
+    verdict = check_tree(paths)
+    if sarif:
+        show_sarif(verdict)
+    else:
+        show(verdict, json)
 
 
 def explain(

@@ -1,12 +1,14 @@
 """Shows what the checker said, and ends with its exit code."""
 
 import json as json_format
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from suite.cli.findings import as_json, show_findings
 from suite.compliance.checker import Verdict
+from suite.compliance.finding import escaped
 from suite.compliance.submissions import SubmissionVerdict
 from suite.compliance.tree import TreeVerdict
 from suite.errors import SuiteError
@@ -25,7 +27,19 @@ def show(verdict: TreeVerdict, json: bool) -> None:
             for bundle in submission.bundles:
                 _show_bundle(bundle)
             show_findings(submission.findings, json=False)
-            print(f"{submission.path}: {len(submission.bundles)} runs, {_word(submission.complies)}")
+            print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}")
+    _end(verdict)
+
+
+def show_sarif(verdict: TreeVerdict) -> None:
+    """Print every finding as SARIF, files relative to the working directory; ends as :func:`show`."""
+    from suite.compliance.sarif import to_sarif
+
+    print(json_format.dumps(to_sarif(verdict, Path.cwd()), indent=1))
+    _end(verdict)
+
+
+def _end(verdict: TreeVerdict) -> None:
     if verdict.broken:
         raise SuiteError("Could not judge: " + " ".join(verdict.broken))
     if not verdict.complies:
@@ -34,7 +48,7 @@ def show(verdict: TreeVerdict, json: bool) -> None:
 
 def _show_bundle(verdict: Verdict) -> None:
     show_findings(verdict.findings, json=False)
-    print(f"{verdict.path}: {_word(verdict.complies)} with the {verdict.division} division")
+    print(f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division")
 
 
 def _word(complies: bool) -> str:

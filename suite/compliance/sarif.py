@@ -1,0 +1,64 @@
+"""Findings in SARIF 2.1.0, the format in which code hosts show what a checker found beside the lines of a pull request.
+
+Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0, 2020.
+"""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from suite import __version__
+from suite.compliance.finding import Finding, Severity
+from suite.compliance.registry import ALL
+from suite.compliance.rule import Rule
+from suite.compliance.submission_rule import SubmissionRule
+from suite.compliance.tree import TreeVerdict
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+LEVELS = {Severity.INVALID: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_INDEX = {rule.id: index for index, rule in enumerate(ALL)}
+
+
+def to_sarif(verdict: TreeVerdict, root: Path) -> dict[str, Any]:
+    """The verdict as a SARIF log of one run; files below ``root`` are named relative to it, others by their whole path.
+
+    What could not be judged is a notification of the tool, and the run is then no successful one.
+    """
+    invocation: dict[str, Any] = {"executionSuccessful": not verdict.broken}
+    if verdict.broken:
+        invocation["toolExecutionNotifications"] = [{"level": "error", "message": {"text": sentence}} for sentence in verdict.broken]
+    run = {
+        "tool": {"driver": {"name": "suite check", "version": __version__, "rules": [_rule(rule) for rule in ALL]}},
+        "invocations": [invocation],
+        "results": [_result(folder, finding, root) for folder, finding in verdict.all_findings()],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(rule: Rule | SubmissionRule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.sentence},
+        "fullDescription": {"text": rule.rationale},
+        "defaultConfiguration": {"level": LEVELS[rule.severity]},
+    }
+
+
+def _result(folder: Path, finding: Finding, root: Path) -> dict[str, Any]:
+    location: dict[str, Any] = {"artifactLocation": _artifact(folder / finding.file, root)}
+    if finding.line is not None:
+        location["region"] = {"startLine": finding.line}
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": _INDEX[finding.rule],
+        "level": LEVELS[finding.severity],
+        "message": {"text": f"Expected {finding.expected}; observed {finding.observed}. To mend it: {finding.fix}."},
+        "locations": [{"physicalLocation": location}],
+    }
+
+
+def _artifact(path: Path, root: Path) -> dict[str, str]:
+    whole, root = path.absolute(), root.absolute()
+    if whole.is_relative_to(root):
+        return {"uri": quote(whole.relative_to(root).as_posix()), "uriBaseId": "%SRCROOT%"}
+    return {"uri": f"file://{quote(whole.as_posix())}"}

@@ -1,0 +1,107 @@
+"""SARIF: held against the part of OASIS's schema for 2.1.0 that tells of the objects used here."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.compliance.editing import EditableBundle
+from suite.compliance.registry import ALL
+from suite.compliance.sarif import to_sarif
+from suite.compliance.tree import TreeVerdict, check_tree
+
+Run = Callable[..., Any]
+LEVEL = {"none", "note", "warning", "error"}
+# object: (its required properties, its allowed ones with the object that each holds; [x] is a list of x, a set is an enumeration)
+SCHEMA: dict[str, tuple[set[str], dict[str, Any]]] = {
+    "sarifLog": ({"version", "runs"}, {"$schema": str, "version": {"2.1.0"}, "runs": ["run"]}),
+    "run": ({"tool"}, {"tool": "tool", "invocations": ["invocation"], "results": ["result"]}),
+    "tool": ({"driver"}, {"driver": "toolComponent"}),
+    "toolComponent": ({"name"}, {"name": str, "version": str, "rules": ["reportingDescriptor"]}),
+    "reportingDescriptor": (
+        {"id"},
+        {"id": str, "shortDescription": "message", "fullDescription": "message", "defaultConfiguration": "reportingConfiguration"},
+    ),
+    "reportingConfiguration": (set(), {"level": LEVEL}),
+    "message": ({"text"}, {"text": str}),
+    "invocation": ({"executionSuccessful"}, {"executionSuccessful": bool, "toolExecutionNotifications": ["notification"]}),
+    "notification": ({"message"}, {"level": LEVEL, "message": "message"}),
+    "result": ({"message"}, {"ruleId": str, "ruleIndex": int, "level": LEVEL, "message": "message", "locations": ["location"]}),
+    "location": (set(), {"physicalLocation": "physicalLocation"}),
+    "physicalLocation": ({"artifactLocation"}, {"artifactLocation": "artifactLocation", "region": "region"}),
+    "artifactLocation": (set(), {"uri": str, "uriBaseId": str}),
+    "region": (set(), {"startLine": int}),
+}
+
+
+def assert_valid(value: Any, kind: Any) -> None:
+    if isinstance(kind, list):
+        assert isinstance(value, list)
+        for item in value:
+            assert_valid(item, kind[0])
+    elif isinstance(kind, set):
+        assert value in kind
+    elif isinstance(kind, type):
+        assert type(value) is kind
+    else:
+        required, allowed = SCHEMA[kind]
+        assert required <= set(value) <= set(allowed), f"{kind}: {sorted(value)}"
+        for name, item in value.items():
+            assert_valid(item, allowed[name])
+
+
+def spoiled(bundle: Path) -> Path:
+    """A log line that was edited, and a run that ended early: findings with a line and without."""
+    editable = EditableBundle(bundle)
+    editable.steps = editable.steps.drop(index=5)
+    editable.save()
+    lines = (bundle / "log.txt").read_text().splitlines(keepends=True)
+    lines[6] = lines[6].replace('"time_ms": 1', '"time_ms": 2')
+    (bundle / "log.txt").write_text("".join(lines))
+    return bundle
+
+
+def test_every_finding_is_a_result_of_a_rule_at_a_place(good_bundle: Path) -> None:
+    verdict = check_tree([spoiled(good_bundle)])
+    log = to_sarif(verdict, good_bundle.parent)
+    assert_valid(log, "sarifLog")
+    (run,) = log["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [rule.id for rule in ALL]
+    assert len(run["results"]) == len(list(verdict.all_findings())) > 0
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+    chain = next(result for result in run["results"] if result["ruleId"] == "log-chain")
+    place = chain["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "bundle/log.txt", "uriBaseId": "%SRCROOT%"}, "region": {"startLine": 7}}
+    assert chain["level"] == "error"
+
+
+def test_names_are_escaped_and_places_elsewhere_are_whole(good_bundle: Path, tmp_path: Path) -> None:
+    odd = good_bundle.rename(tmp_path / "a run #1")
+    log = to_sarif(check_tree([spoiled(odd)]), tmp_path / "elsewhere")
+    uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri.startswith("file:///") and "/a%20run%20%231/" in uri
+
+
+def test_what_could_not_be_judged_is_told_as_a_failure_of_the_tool(tmp_path: Path) -> None:
+    log = to_sarif(TreeVerdict((), (), ("x/run.json is no JSON.",)), tmp_path)
+    assert_valid(log, "sarifLog")
+    (invocation,) = log["runs"][0]["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "x/run.json is no JSON."
+
+
+@pytest.mark.parametrize(("is_good", "code"), [(True, 0), (False, 1)])
+def test_the_command_prints_it_and_keeps_the_exit_codes(is_good: bool, code: int, good_bundle: Path, suite: Run) -> None:
+    answer = suite("check", "--sarif", good_bundle if is_good else spoiled(good_bundle))
+    assert answer.returncode == code
+    log = json.loads(answer.stdout)
+    assert_valid(log, "sarifLog")
+    assert bool(log["runs"][0]["results"]) is not is_good
+
+
+def test_two_formats_at_once_are_refused(good_bundle: Path, suite: Run) -> None:
+    answer = suite("check", "--sarif", "--json", good_bundle)
+    assert answer.returncode == 2 and "ask for one of them" in answer.stderr
