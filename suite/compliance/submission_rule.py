@@ -23,6 +23,7 @@ class Placed:
     system: Mapping[str, Any]
     losses: str  # the SHA-256 of its losses
     times: str  # and of the times between its steps
+    readings: str | None  # and of those between its readings; None where there are next to none
     epochs_to_target: float | None
 
 

@@ -3,20 +3,24 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from suite.bundle import SYSTEM, Bundle, BundleError, read_json
-from suite.compliance.checker import Verdict, check_bundle
+from suite.bundle import SYSTEM, Bundle, BundleError, BundleReadOnce, read_json
+from suite.compliance.checker import Verdict, judge
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import SUBMISSION_RULES
+from suite.compliance.rule import MOST_COMPLAINTS
 from suite.compliance.submission_rule import Placed, SubmissionCase
 from suite.errors import SuiteError
 from suite.submission.declaration import read_declaration
 from suite.submission.tree import Place, places
 from suite.summary import target_figures
+
+FEWEST_READINGS = 10  # times between fewer may be the same by chance
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,7 @@ def check_submissions(paths: Sequence[Path]) -> tuple[SubmissionVerdict, ...]:
         except SuiteError as error:
             verdicts.append(SubmissionVerdict(path, (), (), (str(error),)))
             continue
-        findings = tuple(
-            Finding(rule.id, rule.severity, one.file, one.line, one.expected, one.observed, one.fix)
-            for rule in SUBMISSION_RULES
-            for one in rule.check(case)
-        )
+        findings = tuple(complaint.by(rule.id, rule.severity) for rule in SUBMISSION_RULES for complaint in islice(rule.check(case), MOST_COMPLAINTS))
         verdicts.append(SubmissionVerdict(path, bundles, findings, broken))
         seen += case.bundles
     return tuple(verdicts)
@@ -73,20 +73,28 @@ def _read_submission(path: Path, seen: tuple[Placed, ...]) -> tuple[SubmissionCa
     verdicts, bundles, broken = [], [], []
     for place in found:
         try:
-            verdicts.append(check_bundle(place.path))
-            bundles.append(_read(path, place))
+            bundle = BundleReadOnce(place.path)
+            verdicts.append(judge(bundle))
+            bundles.append(_read(path, place, bundle))
         except SuiteError as error:
             broken.append(str(error))
     case = SubmissionCase(path, declaration, read_json(system), tuple(bundles), stray, seen)
     return case, tuple(verdicts), tuple(broken)
 
 
-def _read(path: Path, place: Place) -> Placed:
-    bundle = Bundle(place.path)
-    run, steps = bundle.run(), bundle.steps()
-    epochs = target_figures(bundle.log())["epochs_to_target"].value
-    name, times = place.path.relative_to(path).as_posix(), np.diff(steps["start_ns"].to_numpy())
-    return Placed(place, name, run.request, run.run_id, bundle.json(SYSTEM), _digest(steps["loss"].to_numpy()), _digest(times), epochs)
+def _read(path: Path, place: Place, bundle: Bundle) -> Placed:
+    run, steps, readings = bundle.run(), bundle.steps(), bundle.readings()
+    return Placed(
+        place=place,
+        name=place.path.relative_to(path).as_posix(),
+        request=run.request,
+        run_id=run.run_id,
+        system=bundle.json(SYSTEM),
+        losses=_digest(steps["loss"].to_numpy()),
+        times=_digest(np.diff(steps["start_ns"].to_numpy())),
+        readings=_digest(np.diff(readings["t_ns"].to_numpy())) if len(readings) >= FEWEST_READINGS else None,
+        epochs_to_target=target_figures(bundle.log())["epochs_to_target"].value,
+    )
 
 
 def _digest(values: "np.ndarray[Any, Any]") -> str:

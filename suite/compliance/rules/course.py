@@ -2,15 +2,20 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from suite.bundle import STEPS
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
-from suite.log import Event
+from suite.log import Event, Log
+
+if TYPE_CHECKING:
+    import pandas
 
 ONCE_IN_ORDER = ("init_start", "init_stop", "run_start", "run_stop")
 PER_EPOCH = ("epoch_start", "epoch_stop")
+EVALUATION = ("eval_start", "eval_accuracy", "eval_stop")
 RUN_AGAIN = "this is no log that the training loop writes: run again"
 WALL_CLOCK_STEP_S = 2.0
 NANO = 1e-9
@@ -51,6 +56,17 @@ def _epochs(case: BundleCase) -> Iterator[Complaint]:
         yield Complaint("log.txt", f"evaluations after epochs {expected}", f"{evaluated}", RUN_AGAIN)
     if last > case.request.epochs:
         yield Complaint("log.txt", f"at most {case.request.epochs} epochs", f"{last}", RUN_AGAIN, events[-1].line)
+    yield from _outside_the_run(case.log)
+
+
+def _outside_the_run(log: Log) -> Iterator[Complaint]:
+    start, stop = log.first("run_start"), log.first("run_stop")
+    for event in log.events:
+        is_early, is_late = start is not None and event.line < start.line, stop is not None and event.line > stop.line
+        if event.key in (*PER_EPOCH, *EVALUATION) and (is_early or is_late):
+            observed = f"{event.key} of epoch {event.epoch} {'before run_start' if is_early else 'after run_stop'}"
+            yield Complaint("log.txt", "epochs and evaluations from run_start to run_stop", observed, RUN_AGAIN, event.line)
+            return
 
 
 def _monotonic(case: BundleCase) -> Iterator[Complaint]:
@@ -70,7 +86,7 @@ def _monotonic(case: BundleCase) -> Iterator[Complaint]:
             )
             return
         previous = event
-    if len({event.metadata.get("boot") for event in case.log.events}) > 1:
+    if len({repr(event.metadata.get("boot")) for event in case.log.events}) > 1:
         yield Complaint("log.txt", "one boot of the machine", "several boot ids", RUN_AGAIN)
 
 
@@ -105,8 +121,14 @@ def _step_counts(case: BundleCase) -> Iterator[Complaint]:
 
 
 def _step_times(case: BundleCase) -> Iterator[Complaint]:
+    """Every rank by its own clock: each node has one."""
+    for rank, steps in case.steps.groupby("rank"):
+        if 0 <= rank < case.request.parallel.ranks:
+            yield from _times_of_rank(case.bundle.log(int(rank)), steps)
+
+
+def _times_of_rank(log: Log, steps: "pandas.DataFrame") -> Iterator[Complaint]:
     """Parts are not negative, steps follow one another, and each lies within its epoch."""
-    steps = case.steps[case.steps["rank"] == 0]
     parts = steps[["fetch_s", "h2d_s", "compute_s", "comm_s"]]
     bad = ~(parts >= -ROUNDING_S).all(axis=1)
     if bad.any():
@@ -118,7 +140,7 @@ def _step_times(case: BundleCase) -> Iterator[Complaint]:
         yield Complaint(
             STEPS, "each step after the one before", f"step {int(steps['step'].iloc[1:][early].iloc[0])} begins before that has ended", RUN_AGAIN
         )
-    for start, stop in zip(case.log.all("epoch_start"), case.log.all("epoch_stop"), strict=False):
+    for start, stop in zip(log.all("epoch_start"), log.all("epoch_stop"), strict=False):
         inside = steps["epoch"] == start.epoch
         if not inside.any() or start.mono_ns is None or stop.mono_ns is None:
             continue
@@ -141,6 +163,12 @@ def _lost_epoch(bundle: EditableBundle) -> None:
 
 def _lost_evaluation(bundle: EditableBundle) -> None:
     bundle.remove("eval_accuracy", 0)
+
+
+def _stop_within(bundle: EditableBundle) -> None:
+    """One second after run_start, by the clocks and by its place in the log."""
+    _early_stop(bundle)
+    bundle.events.sort(key=lambda event: event["metadata"]["mono_ns"])
 
 
 def _early_stop(bundle: EditableBundle) -> None:
@@ -175,10 +203,14 @@ RULES = (
     ),
     Rule(
         id="epochs-in-order",
-        sentence="Epochs 1, 2, … are each started, finished and evaluated as often as the workload says, none missing.",
+        sentence="Within the run, epochs 1, 2, … are each started, finished and evaluated as often as the workload says, none missing.",
         rationale="A missing epoch is missing time.",
         judges_bundle=_epochs,
-        faults=(Fault("an epoch taken out", _lost_epoch), Fault("an evaluation taken out", _lost_evaluation)),
+        faults=(
+            Fault("an epoch taken out", _lost_epoch),
+            Fault("an evaluation taken out", _lost_evaluation),
+            Fault("a run that stops before its last epoch", _stop_within),
+        ),
     ),
     Rule(
         id="log-clock",

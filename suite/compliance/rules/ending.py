@@ -1,14 +1,19 @@
 """When evaluations and the run end: as the training loop ends them."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from reference_impls.contract import log_name
 from suite.bundle import RUN, STEPS
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
-from suite.compliance.rules.course import NANO, RUN_AGAIN
+from suite.compliance.rules.course import EVALUATION, NANO, RUN_AGAIN
+from suite.log import Log
 
-EVALUATION = ("eval_start", "eval_accuracy", "eval_stop")
+if TYPE_CHECKING:
+    import pandas
+
 SAME_MOMENT_S = 0.01
 LEAST_SHARE = 0.9
 CLOCK_S = 120.0
@@ -51,19 +56,26 @@ def _ends_as_asked(case: BundleCase) -> Iterator[Complaint]:
 
 
 def _epoch_ends(case: BundleCase) -> Iterator[Complaint]:
+    """Every rank by its own log and clock."""
+    for rank, steps in case.steps.groupby("rank"):
+        if 0 <= rank < case.request.parallel.ranks:
+            yield from _ends_of_rank(int(rank), case.bundle.log(int(rank)), steps)
+
+
+def _ends_of_rank(rank: int, log: Log, steps: "pandas.DataFrame") -> Iterator[Complaint]:
     """epoch_stop is logged with the last step's end as its time, and counts the steps."""
-    steps = case.steps[case.steps["rank"] == 0]
+    name = log_name(rank)
     ends_s = steps["start_ns"] * NANO + steps[["fetch_s", "h2d_s", "compute_s", "comm_s"]].sum(axis=1)
-    for stop in case.log.all("epoch_stop"):
+    for stop in log.all("epoch_stop"):
         inside = steps["epoch"] == stop.epoch
         if not inside.any() or stop.mono_ns is None:
             continue
         late_s = stop.mono_ns * NANO - float(ends_s[inside].max())
         if abs(late_s) > SAME_MOMENT_S:
-            yield Complaint("log.txt", f"epoch {stop.epoch} to end with its last step", f"{late_s:.3f} s after it", RUN_AGAIN, stop.line)
+            yield Complaint(name, f"epoch {stop.epoch} to end with its last step", f"{late_s:.3f} s after it", RUN_AGAIN, stop.line)
         if stop.metadata.get("steps") != int(inside.sum()):
             observed = f"{stop.metadata.get('steps')!r} in the log"[:200]
-            yield Complaint("log.txt", f"the {int(inside.sum())} steps of epoch {stop.epoch} that {STEPS} has", observed, RUN_AGAIN, stop.line)
+            yield Complaint(name, f"the {int(inside.sum())} steps of epoch {stop.epoch} that {STEPS} has", observed, RUN_AGAIN, stop.line)
 
 
 def _filled(case: BundleCase) -> Iterator[Complaint]:

@@ -74,11 +74,11 @@ def _seeds(case: SubmissionCase) -> Iterator[Complaint]:
 
 
 def _duplicates(case: SubmissionCase) -> Iterator[Complaint]:
-    for what in ("run_id", "losses", "times"):
+    for what in ("run_id", "losses", "times", "readings"):
         seen = {getattr(one, what): f"{one.name} in another submission" for one in case.others}
         for one in case.bundles:
             value = getattr(one, what)
-            if value in seen:
+            if value is not None and value in seen:
                 yield Complaint(one.name, f"a run with {what.replace('_', ' ')} of its own", f"those of {seen[value]}", "submit each run once")
             seen.setdefault(value, one.name)
 

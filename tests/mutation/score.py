@@ -1,0 +1,111 @@
+"""`make mutation`: how many single faults the checker finds, by the right rule, and which rules have been seen to fire."""
+
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from suite.compliance.finding import Finding, Severity
+from suite.compliance.registry import ALL
+from suite.compliance.submissions import SubmissionVerdict, check_submission
+from suite.submission.declaration import Availability
+from suite.submission.package import Offer, package
+from tests.builders import RICH, make_bundle
+from tests.mutation.faults import all_mutations
+from tests.mutation.mutation import Mutation
+from tests.suite.submission.conftest import make_probe
+
+FEWEST, LEAST_SCORE = 150, 0.95
+RANKS = (1, 2)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the checker said of one mutation: the rules that complained, and whether the submission was refused."""
+
+    mutation: Mutation
+    rules: frozenset[str]
+    is_refused: bool
+
+    @property
+    def is_caught(self) -> bool:
+        """The rule that had to find it, found it."""
+        return self.mutation.rule in self.rules
+
+
+def good_submission(folder: Path, ranks: int = 1) -> Path:
+    """Three closed runs, with everything measured that rules look at, packed; ``folder`` is empty."""
+    runs = [
+        make_bundle(
+            folder / f"run{seed}",
+            replace(RICH, name=f"lenet-pytorch-20270115T080000Z-{seed:06d}", seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, ranks=ranks),
+        )
+        for seed in (1, 2, 3)
+    ]
+    offer = Offer("acme", "v0.1", Availability.RESEARCH, "", (make_probe(folder / "probe.json"),))
+    return package(runs, offer, folder / "submissions")
+
+
+def findings_of(verdict: SubmissionVerdict) -> tuple[Finding, ...]:
+    """Every finding but notes, of the bundles and of the whole."""
+    found = (finding for part in (verdict, *verdict.bundles) for finding in part.findings)
+    return tuple(finding for finding in found if finding.severity is not Severity.NOTE)
+
+
+def try_out(submissions: Mapping[int, Path], mutations: Iterable[Mutation], folder: Path) -> list[Outcome]:
+    """Put each mutation into a fresh copy of the submission with its number of ranks, and have it judged."""
+    outcomes = []
+    for mutation in mutations:
+        submission = submissions[mutation.ranks]
+        copy = folder / "mutated" / submission.parent.name / submission.name
+        shutil.copytree(submission, copy, symlinks=True)
+        with np.errstate(all="ignore"):  # of figures that are recomputed from what cannot be
+            mutation.change(copy)
+        verdict = check_submission(copy)
+        rules = frozenset(finding.rule for finding in findings_of(verdict))
+        outcomes.append(Outcome(mutation, rules, not verdict.complies))
+        shutil.rmtree(folder / "mutated")
+    return outcomes
+
+
+def report(outcomes: Sequence[Outcome]) -> bool:
+    """Print score, survivors and how often each rule fired; true when they are as demanded."""
+    caught = [outcome for outcome in outcomes if outcome.is_caught]
+    for outcome in outcomes:
+        if not outcome.is_caught:
+            found = ", ".join(sorted(outcome.rules)) or "nothing"
+            print(f"survived: {outcome.mutation.name}: expected {outcome.mutation.rule}, found {found}; {outcome.mutation.reason or 'UNEXPLAINED'}")
+    counts = Counter(rule for outcome in outcomes for rule in outcome.rules)
+    for rule in ALL:
+        print(f"{rule.id:28} fired in {counts[rule.id]:4} mutations")
+    never = [rule.id for rule in ALL if not counts[rule.id]]
+    print(f"rules seen to fire: {len(ALL) - len(never)} of {len(ALL)}" + (f"; never: {', '.join(never)}" if never else ""))
+    refused = [outcome for outcome in caught if outcome.is_refused]
+    share = len(refused) / len(outcomes)
+    print(f"found by the right rule: {len(caught)} of {len(outcomes)}, {len(caught) - len(refused)} of them by a rule that warns only")
+    print(f"mutation score, refused with the right rule's id: {len(refused)} of {len(outcomes)}, {100 * share:.1f} %")
+    unexplained = any(not outcome.is_caught and not outcome.mutation.reason for outcome in outcomes)
+    return share >= LEAST_SCORE and len(outcomes) >= FEWEST and not never and not unexplained
+
+
+def main() -> int:
+    """Make the submissions, see that they are good, mutate them, report; 0 when score and coverage are as demanded."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, is_good = Path(name), True
+        submissions = {ranks: good_submission(folder / f"ranks{ranks}", ranks) for ranks in RANKS}
+        for ranks, submission in submissions.items():
+            found = findings_of(check_submission(submission))
+            print(f"findings on the good submission of {ranks} rank{'s' if ranks > 1 else ''}: {len(found)}")
+            for finding in found:
+                print(f"  {finding}")
+            is_good = is_good and not found
+        return 0 if report(try_out(submissions, all_mutations(), folder)) and is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
