@@ -1,0 +1,75 @@
+"""`make fuzz`: many inputs for the checker, byte by byte and value by value; ends with 1 at the first that it cannot bear."""
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, seed, settings
+
+from tests.fuzz.targets import Target, targets
+from tests.fuzz.watch import Watch, peak_mib
+
+BATCH = 1000
+"""Inputs after which hypothesis begins anew with another seed: it remembers all that it tried."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What became of one target's inputs, by the checker's exit code."""
+
+    target: str
+    complied: int
+    not_compliant: int
+    refused: int
+    time_s: float
+    slowest_s: float
+
+    @property
+    def inputs(self) -> int:
+        """All of them."""
+        return self.complied + self.not_compliant + self.refused
+
+
+def explore(watch: Watch, inputs: int, first_seed: int = 0) -> Iterator[Tally]:
+    """Give every target its share of the inputs; raises what an input made the checker raise, with the input."""
+    for target in targets(watch):
+        watch.answers.clear()
+        watch.slowest_s, started_s, number = 0.0, time.perf_counter(), first_seed
+        while watch.inputs < round(target.share * inputs):
+            _batch(target, min(BATCH, round(target.share * inputs) - watch.inputs), number)
+            number += 1
+        answers = watch.answers
+        yield Tally(target.name, answers[0], answers[1], answers[2], time.perf_counter() - started_s, watch.slowest_s)
+
+
+def _batch(target: Target, inputs: int, number: int) -> None:
+    @seed(number)
+    @settings(max_examples=inputs, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(target.inputs)
+    def examine(drawn: object) -> None:
+        target.examine(drawn)
+
+    examine()
+
+
+def main() -> int:
+    """``python -m tests.fuzz.campaign [INPUTS [SEED]]``."""
+    inputs, first_seed = [int(word) for word in [*sys.argv[1:], *("100000", "0")[len(sys.argv) - 1 :]]]
+    total, started_s = 0, time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
+        for tally in explore(Watch(Path(name)), inputs, first_seed):
+            total += tally.inputs
+            print(
+                f"{tally.target:26} {tally.inputs:6} inputs: {tally.complied} complied, {tally.not_compliant} did not, {tally.refused} refused; "
+                f"{tally.time_s:.0f} s, slowest {tally.slowest_s:.2f} s, peak {peak_mib():.0f} MiB",
+                flush=True,
+            )
+    print(f"{total} inputs in {time.perf_counter() - started_s:.0f} s: no traceback, no hang, no file written, {peak_mib():.0f} MiB at most")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
