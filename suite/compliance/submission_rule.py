@@ -21,9 +21,9 @@ class Placed:
     request: Mapping[str, Any]
     run_id: str
     system: Mapping[str, Any]
-    losses: str  # the SHA-256 of its losses
-    times: str  # and of the times between its steps
-    readings: str | None  # and of those between its readings; None where there are next to none
+    losses: str | None  # the SHA-256 of its first losses; None where there are next to none, as below
+    times: str | None  # and of the times between its first steps
+    readings: str | None  # and of those between its first readings
     epochs_to_target: float | None
 
 

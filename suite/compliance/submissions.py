@@ -20,7 +20,7 @@ from suite.submission.declaration import read_declaration
 from suite.submission.tree import Place, places
 from suite.summary import target_figures
 
-FEWEST_READINGS = 10  # times between fewer may be the same by chance
+FEWEST, BEGINNING = 10, 100  # fewer values may be the same by chance; a copy may be cut or continued
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ def _read(path: Path, place: Place, bundle: Bundle) -> Placed:
         system=bundle.json(SYSTEM),
         losses=_digest(steps["loss"].to_numpy()),
         times=_digest(np.diff(steps["start_ns"].to_numpy())),
-        readings=_digest(np.diff(readings["t_ns"].to_numpy())) if len(readings) >= FEWEST_READINGS else None,
+        readings=_digest(np.diff(readings["t_ns"].to_numpy())),
         epochs_to_target=target_figures(bundle.log())["epochs_to_target"].value,
     )
 
 
-def _digest(values: "np.ndarray[Any, Any]") -> str:
-    return hashlib.sha256(values.tobytes()).hexdigest()
+def _digest(values: "np.ndarray[Any, Any]") -> str | None:
+    return hashlib.sha256(values[:BEGINNING].tobytes()).hexdigest() if len(values) >= FEWEST else None

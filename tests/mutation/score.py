@@ -15,10 +15,10 @@ from suite.compliance.registry import ALL
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from suite.submission.declaration import Availability
 from suite.submission.package import Offer, package
-from tests.builders import RICH, make_bundle
+from tests.builders import RICH, Scenario, make_bundle
 from tests.mutation.faults import all_mutations
 from tests.mutation.mutation import Mutation
-from tests.suite.submission.conftest import make_probe
+from tests.suite.submission.conftest import EPOCHS_TO_TARGET, make_probe
 
 FEWEST, LEAST_SCORE = 150, 0.95
 RANKS = (1, 2)
@@ -43,12 +43,17 @@ def good_submission(folder: Path, ranks: int = 1) -> Path:
     runs = [
         make_bundle(
             folder / f"run{seed}",
-            replace(RICH, name=f"lenet-pytorch-20270115T080000Z-{seed:06d}", seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, ranks=ranks),
+            _scenario(seed, epochs, ranks),
         )
-        for seed in (1, 2, 3)
+        for seed, epochs in enumerate(EPOCHS_TO_TARGET, start=1)
     ]
     offer = Offer("acme", "v0.1", Availability.RESEARCH, "", (make_probe(folder / "probe.json"),))
     return package(runs, offer, folder / "submissions")
+
+
+def _scenario(seed: int, epochs: int, ranks: int) -> Scenario:
+    name, accuracies = f"lenet-pytorch-20270115T080000Z-{seed:06d}", (0.97, *(0.985,) * (epochs - 2), 0.9905)
+    return replace(RICH, name=name, seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, ranks=ranks, accuracies=accuracies)
 
 
 def findings_of(verdict: SubmissionVerdict) -> tuple[Finding, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from suite.bundle import MANIFEST, SYSTEM, seal
 from suite.compliance.editing import EditableBundle
+from suite.compliance.registry import SUBMISSION_RULES
 from tests.mutation.log_faults import everywhere
 from tests.mutation.mutation import Mutation, edit, edit_json, first_run, sealed
 
@@ -20,7 +21,7 @@ def duplicate_faults() -> Iterator[Mutation]:
     yield Mutation("run 1 again as run 4", "submission-duplicates", copied())
     yield Mutation("run 1 again as run 4, under another id and seed", "submission-duplicates", copied(renamed))
     yield Mutation("run 1 again as run 4, another file renamed", "submission-duplicates", copied(output_renamed))
-    yield Mutation("run 1 with run 2's losses", "submission-duplicates", borrowed_from_second(with_losses))
+    yield Mutation("run 1 with run 2's losses", "submission-losses", borrowed_from_second(with_losses))
     yield Mutation("run 1 with run 2's step times", "submission-duplicates", borrowed_from_second(with_step_times))
     yield Mutation("run 1 with run 2's readings", "submission-duplicates", borrowed_from_second(with_readings))
     yield sealed("the seed of run 2", "submission-seeds", everywhere("seed", 2))
@@ -42,6 +43,14 @@ def layout_faults() -> Iterator[Mutation]:
     yield Mutation("no verdict on the model", "submission-equivalence", lambda path: shutil.rmtree(path / "probes"))
     for name, value in (("passed", False), ("passed", "yes"), ("workload", "vgg11"), ("model", "lenet4")):
         yield Mutation(f"a verdict with {name} = {value!r}", "submission-equivalence", value_set("probes/*.json", name, value))
+
+
+def convergence_faults() -> Iterator[Mutation]:
+    """All runs of an entry at the target sooner than the reference's: the rules' own faults."""
+    for rule in SUBMISSION_RULES:
+        if rule.id.startswith("submission-convergence"):
+            for fault in rule.faults:
+                yield Mutation(fault.name, rule.id, fault.change)
 
 
 @edit
@@ -81,12 +90,12 @@ def borrowed_from_second(submission: Path, change: object) -> None:
 
 def with_losses(one: EditableBundle, other: EditableBundle) -> None:
     """The other's losses."""
-    one.steps["loss"] = other.steps["loss"]
+    one.steps["loss"] = other.steps["loss"].iloc[: len(one.steps)]
 
 
 def with_step_times(one: EditableBundle, other: EditableBundle) -> None:
     """The other's times from step to step."""
-    one.steps["start_ns"] = one.steps["start_ns"].iloc[0] + np.cumsum([0, *np.diff(other.steps["start_ns"])])
+    one.steps["start_ns"] = one.steps["start_ns"].iloc[0] + np.cumsum([0, *np.diff(other.steps["start_ns"].iloc[: len(one.steps)])])
 
 
 def with_readings(one: EditableBundle, other: EditableBundle) -> None:

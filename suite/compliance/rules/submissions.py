@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +74,21 @@ def _seeds(case: SubmissionCase) -> Iterator[Complaint]:
 
 
 def _duplicates(case: SubmissionCase) -> Iterator[Complaint]:
-    for what in ("run_id", "losses", "times", "readings"):
+    yield from _same(case, ("run_id", "times", "readings"), "submit each run once")
+
+
+def _same_losses(case: SubmissionCase) -> Iterator[Complaint]:
+    yield from _same(case, ("losses",), "say in the review on which machines the runs were made, and from which seeds")
+
+
+def _same(case: SubmissionCase, names: Iterable[str], fix: str) -> Iterator[Complaint]:
+    """What a run shares with one before it, here or in another submission."""
+    for what in names:
         seen = {getattr(one, what): f"{one.name} in another submission" for one in case.others}
         for one in case.bundles:
             value = getattr(one, what)
             if value is not None and value in seen:
-                yield Complaint(one.name, f"a run with {what.replace('_', ' ')} of its own", f"those of {seen[value]}", "submit each run once")
+                yield Complaint(one.name, f"a run with {what.replace('_', ' ')} of its own", f"those of {seen[value]}", fix)
             seen.setdefault(value, one.name)
 
 
@@ -185,6 +194,14 @@ def _copied(submission: Path) -> None:
     bundle.save()
 
 
+def _borrowed_losses(submission: Path) -> None:
+    """As many as both runs have."""
+    bundle, other = EditableBundle(_run(submission, 1)), EditableBundle(_run(submission, 2))
+    both = min(len(bundle.steps), len(other.steps))
+    bundle.steps.loc[: both - 1, "loss"] = other.steps["loss"].iloc[:both]
+    bundle.save(recomputed=True)
+
+
 def _failed_probe(submission: Path) -> None:
     for path in (submission / "probes").iterdir():
         path.write_text(json.dumps({**read_json(path), "passed": False}), encoding="utf-8")
@@ -242,10 +259,18 @@ RULES = (
     ),
     SubmissionRule(
         "submission-duplicates",
-        "No run is submitted twice.",
+        "No run is submitted twice: its id, the times between its first steps and between its first readings are in no other.",
         "A run that is copied narrows the spread.",
         _duplicates,
         (SubmissionFault("a run copied under another id and seed", _copied),),
+    ),
+    SubmissionRule(
+        "submission-losses",
+        "No two runs begin with the same losses.",
+        "Like machines compute the same from like seeds, bit for bit; so does a copy whose times were edited: a reviewer has to look.",
+        _same_losses,
+        (SubmissionFault("another run's losses", _borrowed_losses),),
+        severity=Severity.WARNING,
     ),
     SubmissionRule(
         "submission-equivalence",

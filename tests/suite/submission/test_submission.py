@@ -162,8 +162,8 @@ def test_a_run_in_two_submissions_shows_in_the_second(submission: Path, tmp_path
     edit_declaration(again, organization="globex")
     first, second = check_submissions((submission, again))
     assert first.complies
-    assert {finding.rule for finding in second.findings} == {"submission-duplicates"}
-    assert len(second.findings) == 12  # three runs: id, losses, times between steps and between readings
+    assert {finding.rule for finding in second.findings} == {"submission-duplicates", "submission-losses"}
+    assert len(second.findings) == 12  # three runs: id, times between steps and between readings, losses
 
 
 def edit_declaration(path: Path, **values: object) -> None:
@@ -177,7 +177,7 @@ def test_a_tree_is_judged_whole_archives_included(submission: Path, tmp_path: Pa
     tree = check_tree((tmp_path / "submissions", tmp_path / "alone", archive))
     assert [one.path for one in tree.bundles] == alone
     assert len(tree.submissions) == 2
-    assert {finding.rule for _, finding in tree.all_findings()} == {"submission-duplicates"}, "the archive holds the same runs"
+    assert {finding.rule for _, finding in tree.all_findings()} == {"submission-duplicates", "submission-losses"}, "the archive holds the same runs"
 
 
 def test_a_tree_that_holds_nothing_is_one_sentence(tmp_path: Path) -> None:
