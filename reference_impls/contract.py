@@ -245,6 +245,15 @@ def boot_id(root: str = "/") -> Optional[str]:
         return None
 
 
+def peak_rss_bytes(root: str = "/") -> Optional[int]:
+    """The most memory that this process has held so far: the kernel's own high-water mark (proc(5), VmHWM); None if unknown."""
+    try:
+        with open(os.path.join(root, "proc/self/status")) as stream:
+            return next((int(line.split()[1]) * 1024 for line in stream if line.startswith("VmHWM:")), None)
+    except OSError:
+        return None
+
+
 def link(previous: str, line: str) -> str:
     """The chain value of a log line: SHA-256 over the previous line's value and this line without its own."""
     return hashlib.sha256((previous + line).encode("utf-8")).hexdigest()

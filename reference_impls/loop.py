@@ -45,6 +45,7 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     log.start("run_start")
     status = _Training(request, world, built, pipeline, records).status()
     log.stop("run_stop", status=status)
+    log.point("peak_rss_of_ranks", world.all(contract.peak_rss_bytes()))
     if world.size > 1:
         _log_clocks(log, world)
     records.close()

@@ -97,6 +97,10 @@ class Bundle:
         """What the meters read, columns t_ns, source, channel, value, unit; empty when no meter wrote."""
         return self._readings(READINGS, READINGS_RAW)
 
+    def readings_of_node(self, place: int) -> "pandas.DataFrame":
+        """What was read on the node in this place of nodes.json, on that node's clock, columns as :meth:`readings`; empty when nothing was."""
+        return self._readings(*node_tables(place))
+
     def baseload(self) -> "pandas.DataFrame":
         """What the power meters read while the machine was idle before the run, columns as :meth:`readings`; empty without such a window."""
         return self._readings(BASELOAD, BASELOAD_RAW)
@@ -139,6 +143,10 @@ class BundleReadOnce(Bundle):
         """What the meters read."""
         return self._once("readings", lambda: Bundle.readings(self))
 
+    def readings_of_node(self, place: int) -> "pandas.DataFrame":
+        """What was read on another node."""
+        return self._once(f"readings {place}", lambda: Bundle.readings_of_node(self, place))
+
     def baseload(self) -> "pandas.DataFrame":
         """What the power meters read before the run."""
         return self._once("baseload", lambda: Bundle.baseload(self))
@@ -147,6 +155,11 @@ class BundleReadOnce(Bundle):
         if what not in self._kept:
             self._kept[what] = read()
         return self._kept[what]
+
+
+def node_tables(place: int) -> tuple[str, str]:
+    """Names of a node's readings: the table, and the plain file while the run goes on."""
+    return f"readings.node{place}.parquet", f"readings.node{place}.csv"
 
 
 class BundleError(SuiteError):
@@ -213,9 +226,9 @@ def convert_tables(path: Path) -> None:
         tables.write_table(tables.read_raw_steps(raw_steps, log.finished_epochs()), path / STEPS)
         for raw in raw_steps:
             raw.unlink()
-    for raw, table in ((path / READINGS_RAW, READINGS), (path / BASELOAD_RAW, BASELOAD)):
+    for raw in (path / READINGS_RAW, path / BASELOAD_RAW, *sorted(path.glob(node_tables(0)[1].replace("0", "*")))):
         if raw.exists():
-            tables.write_table(tables.read_raw_readings(raw), path / table)
+            tables.write_table(tables.read_raw_readings(raw), raw.with_suffix(".parquet"))
             raw.unlink()
 
 

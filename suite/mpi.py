@@ -14,7 +14,7 @@ from pathlib import Path
 from suite.errors import SuiteError
 
 HOSTS_NAME = "hosts.txt"
-FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_")
+FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_", "GLOO_")
 _LAUNCHER = re.compile(
     r"\s*$|=+|\[(mpiexec|proxy:\d+|prterun)[-@]|YOUR APPLICATION TERMINATED|This typically refers to a problem|Please see the FAQ page"
     r"|[Aa]bort\(\d+\)|application called MPI_Abort|Abnormal termination|-----+$"

@@ -19,10 +19,11 @@ STOPPED = ("T", "t")
 
 @dataclass(frozen=True)
 class Beat:
-    """What was last heard of a rank, and when (monotonic clock, s); ``stopped_s`` is since when it is stopped."""
+    """What was last heard of a rank, and when (monotonic clock, s); ``pid`` is its process on its node, ``stopped_s`` since when it is stopped."""
 
     rank: int
     node: str
+    pid: int
     heard_s: float
     stopped_s: float | None
 
@@ -77,6 +78,11 @@ class RankWatch:
             return f"rank {missing[0]} has not been heard of in the first {START_S:g} s: its node cannot be reached, or cannot reach {self._address}"
         return None
 
+    def pids(self) -> dict[int, int]:
+        """The process of each rank that was heard of, on its own node."""
+        with self._lock:
+            return {rank: beat.pid for rank, beat in self._beats.items()}
+
     def first_gone(self) -> Beat | None:
         """The rank whose process ended first."""
         with self._lock:
@@ -88,13 +94,13 @@ class RankWatch:
             said = json.loads(line)
             if not secrets.compare_digest(str(said["token"]), self._token) or not 0 <= int(said["rank"]) < self._ranks:
                 return None
-            rank, node, now_s = int(said["rank"]), str(said["node"])[:100], self._clock()
+            rank, node, pid, now_s = int(said["rank"]), str(said["node"])[:100], int(said["pid"]), self._clock()
         except (ValueError, KeyError, TypeError):
             return None
         with self._lock:
             before = self._beats.get(rank)
             since_s = before.stopped_s if before is not None and before.stopped_s is not None else now_s
-            self._beats[rank] = Beat(rank, node, now_s, since_s if said.get("state") in STOPPED else None)
+            self._beats[rank] = Beat(rank, node, pid, now_s, since_s if said.get("state") in STOPPED else None)
             return self._beats[rank]
 
     def leave(self, beat: Beat) -> None:

@@ -21,7 +21,7 @@ NANO = 1e-9
 NEAR_S = 2.0  # a reading of the page cache belongs to a moment this close; the harness asks for one at each end of an epoch
 SHORTEST_PERIODS = 5  # of a counter in a window: at each end up to one is interpolated
 COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
-COUNTER_SOURCES = ("counters", "disk", "wall-clock")
+COUNTER_SOURCES = ("counters", "disk", "network", "wall-clock")
 
 
 @dataclass(frozen=True)

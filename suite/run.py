@@ -5,23 +5,26 @@ import secrets
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from reference_impls import contract
 from suite import __version__, bundle, launch, mpi, system
 from suite.bundle import Bundle, RunRecord, write_json
-from suite.config import PageCache, RunRequest
+from suite.config import RunRequest
 from suite.environments import Environment
 from suite.errors import SuiteError
 from suite.log import Event
 from suite.measure.meter import Subject
-from suite.measure.page_cache import drop_page_cache, fill_page_cache
+from suite.measure.page_cache import CacheState, prepare_page_cache
 from suite.measure.recorder import MeterRecord, Recorder
 from suite.measure.sources.page_cache import PageCacheMeter
+from suite.node_records import write_nodes
+from suite.other_nodes import OtherNodes
 from suite.progress import LogFollower
 from suite.rank_watch import RankWatch
 
@@ -65,27 +68,38 @@ def run(
     Raises SuiteError when the bundle itself cannot be written; KeyboardInterrupt goes through once the bundle is at rest.
     """
     path = Path(request.training.output_directory)
-    request = _with_page_cache(request)
-    record = _open_bundle(request, command, allowed, path)
-    with _disk_errors(path), _watching(request) as ranks:
-        process = launch.start(request, environment, path / bundle.OUTPUT, ranks.variables if ranks else {})
-        try:
-            if ranks:
-                ranks.start()
-            recorder.start(Subject(process.pid, Path(request.training.data.directory)))
-            problem = _follow(process, path, watcher, recorder, ranks)
-        except KeyboardInterrupt:
-            launch.end(process)
-            _rest(path, record, recorder.stop(), "interrupted", None, "interrupted by the person at the keyboard")
-            raise
-        if problem is not None:
-            launch.end(process)
-        ending = launch.ending(process, path / bundle.OUTPUT)
-        meters = recorder.stop()
-        if problem is not None or ending.exit_code != 0:
-            message = _failure(ending, problem, ranks, path) if ranks else f"the implementation {_ended(ending)}"
-            return _rest(path, record, meters, "failed", ending.exit_code, message)
-        return _close(request, environment, path, record, meters)
+    with _disk_errors(path), OtherNodes(request, environment.interpreter, path) as others:
+        request, cache = _with_page_cache(request, others)
+        record = _open_bundle(request, command, allowed, path)
+        with _watching(request) as ranks:
+            process = launch.start(request, environment, path / bundle.OUTPUT, ranks.variables if ranks else {})
+            try:
+                if ranks:
+                    ranks.start()
+                recorder.start(Subject(process.pid, Path(request.training.data.directory)))
+                problem = _follow(process, path, watcher, recorder, partial(_look_after, ranks, others))
+            except KeyboardInterrupt:
+                launch.end(process)
+                _rest(path, record, _stop_meters(recorder, others, cache, path), "interrupted", None, "interrupted by the person at the keyboard")
+                raise
+            if problem is not None:
+                launch.end(process)
+            ending = launch.ending(process, path / bundle.OUTPUT)
+            meters = _stop_meters(recorder, others, cache, path)
+            if problem is not None or ending.exit_code != 0:
+                message = _failure(ending, problem, ranks, path) if ranks else f"the implementation {_ended(ending)}"
+                return _rest(path, record, meters, "failed", ending.exit_code, message)
+            return _close(request, environment, path, record, meters)
+
+
+def _stop_meters(recorder: Recorder, others: OtherNodes, cache: CacheState, path: Path) -> tuple[MeterRecord, ...]:
+    """End the readings here and on every other node; what became of those goes into nodes.json."""
+    meters = recorder.stop()
+    others.stop()
+    records = others.records(cache)
+    if records:
+        write_nodes(path, records)
+    return meters
 
 
 @contextmanager
@@ -120,18 +134,13 @@ def _ended(ending: launch.Ending) -> str:
     return f"ended with {_how(ending.exit_code)}: {ending.last_line}"
 
 
-def _with_page_cache(request: RunRequest) -> RunRequest:
-    """Empty the page cache of the data, so that no run profits from the one before, or fill it; the log says whether it then was cold."""
-    directory = Path(request.training.data.directory)
-    is_cold: bool | None = False
-    try:
-        if request.page_cache is PageCache.COLD:
-            is_cold = drop_page_cache(directory).is_cold
-        else:
-            fill_page_cache(directory)
-    except OSError:  # files that cannot be read are the implementation's to name
-        is_cold = None
-    return replace(request, training=request.training._replace(cache_cleared=is_cold))
+def _with_page_cache(request: RunRequest, others: OtherNodes) -> tuple[RunRequest, CacheState]:
+    """Make the page cache of every node that trains ready; the log says whether all of them then were cold. The state is this machine's."""
+    are_cold = others.prepare()
+    own = prepare_page_cache(Path(request.training.data.directory), request.page_cache.value)
+    are_cold.append(own.is_cold)
+    is_cold = False if False in are_cold else None if None in are_cold else True
+    return replace(request, training=request.training._replace(cache_cleared=is_cold)), own
 
 
 def make_output(path: Path, force: bool) -> None:
@@ -169,10 +178,16 @@ def _open_bundle(request: RunRequest, command: tuple[str, ...], allowed: tuple[s
     return record
 
 
-def _follow(process: "subprocess.Popen[bytes]", path: Path, watcher: Watcher, recorder: Recorder, ranks: RankWatch | None) -> str | None:
+def _look_after(ranks: RankWatch | None, others: OtherNodes) -> str | None:
+    """Keep up the conversation with every node; returns what is wrong when a rank no longer lives as it should."""
+    others.tick(ranks.pids() if ranks else {})
+    return ranks.problem() if ranks else None
+
+
+def _follow(process: "subprocess.Popen[bytes]", path: Path, watcher: Watcher, recorder: Recorder, look_after: Callable[[], str | None]) -> str | None:
     """Pass the log's events on until the implementation has ended; at an epoch's ends the page cache is looked at besides its turns.
 
-    Returns early, with what is wrong, when a rank no longer lives as it should.
+    Returns early, with what is wrong, when ``look_after``, called between polls, says so.
     """
     follower = LogFollower(path / contract.log_name(0))
     ended = False
@@ -182,7 +197,7 @@ def _follow(process: "subprocess.Popen[bytes]", path: Path, watcher: Watcher, re
             watcher.event(event)
             if event.key in EPOCH_ENDS:
                 recorder.ask(PageCacheMeter.name)
-        problem = ranks.problem() if ranks and not ended else None
+        problem = None if ended else look_after()
         if problem is not None:
             return problem
         if not ended:

@@ -14,13 +14,15 @@ from suite.bundle import READINGS, SCHEMA, STEPS, Bundle
 from suite.energy_figures import baseload_figures, energy_figures, epoch_energy_j, power_total
 from suite.figures import Figure, mean_figure, unknown
 from suite.log import Log
+from suite.node_figures import joint_epoch_energy_j, joint_figures, node_rows
+from suite.node_records import NodeReadings, node_readings
+from suite.rank_figures import rank_figures, rank_rows
 from suite.reading_figures import channel_statistics, disk_increase, disturbances, reading_figures, resident_ratio
 
 LOG = "log.txt"
 PARTS = ("fetch_s", "h2d_s", "compute_s", "comm_s")
 NANO = 1e-9
-OTHER_NODES = "only the harness's node was metered, and the run had several"
-IN_COMPUTE = "the framework's own collectives exchange gradients within the backward pass: it is part of compute"
+NOT_RECORDED = "the run had several nodes and no record of what was read on each (nodes.json)"
 TOO_FEW = "fewer than two epochs were finished; epoch 1 is kept apart because its caches are cold"
 
 
@@ -47,13 +49,19 @@ class EpochFigures:
 
 @dataclass(frozen=True)
 class Summary:
-    """``summary.json``: the epochs, the run's figures by name, what disturbed it and when, and every gauge's mean and extremes."""
+    """``summary.json``: the epochs, the run's figures by name, what disturbed it and when, and every gauge's mean and extremes.
+
+    Of a run on several nodes the machine's figures, disturbances and gauges are those of rank 0's node; ``nodes`` has each one's own, ``ranks``
+    a row per rank. Both are left out of the file where there is only one.
+    """
 
     schema: int
     epochs: tuple[EpochFigures, ...]
     figures: Mapping[str, Figure]
     disturbances: Mapping[str, list[dict[str, Any]]]
     channels: list[dict[str, Any]]
+    ranks: list[dict[str, Any]]
+    nodes: list[dict[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -63,28 +71,36 @@ class Summary:
             "figures": {name: asdict(figure) for name, figure in self.figures.items()},
             "disturbances": dict(self.disturbances),
             "channels": self.channels,
+            **{name: rows for name, rows in (("ranks", self.ranks), ("nodes", self.nodes)) if rows},
         }
 
 
 def derive(bundle: Bundle) -> Summary:
     """Compute every figure of a bundle, finished or not, from its log, step records and readings."""
-    log, readings, steps = bundle.log(), bundle.readings(), bundle.steps()
-    epochs = derive_epochs(log, steps, readings)
-    phases = counters.count(bundle)
-    run = run_window(log)
-    times = {**time_figures(epochs), **rank_figures(log, steps, epochs)}
+    log, steps = bundle.log(), bundle.steps()
+    nodes, run = node_readings(bundle, log), run_window(log)
+    readings = bundle.readings()
+    epochs = derive_epochs(log, steps, readings, nodes)
+    later = [window for name, window in counters.phases(log, steps).items() if name not in (counters.INIT, counters.RUN, "epoch 1")]
+    times = time_figures(epochs)
+    shares = [epoch.comm_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
     energies = energy_figures(readings, run, [epoch.energy_j for epoch in epochs if epoch.epoch > 1])
-    if len(set(log.value("nodes_of_ranks") or [])) > 1:
-        energies = {name: unknown(figure.unit, READINGS, OTHER_NODES) for name, figure in energies.items()}
     figures = {
         **times,
+        **rank_figures(log, steps, shares, TOO_FEW),
         **target_figures(log),
         **energies,
         **baseload_figures(readings, bundle.baseload(), run, energies["energy_j"], times["time_to_epoch_s"]),
-        **counters.counter_figures(phases.get(counters.RUN)),
+        **counters.counter_figures(counters.count(bundle).get(counters.RUN)),
         **reading_figures(readings, run),
     }
-    return Summary(SCHEMA, epochs, figures, disturbances(readings, run), channel_statistics(readings, run))
+    trained = sum(epoch.steps for epoch in epochs)
+    if nodes:
+        figures.update(joint_figures(nodes, run, later, trained))
+    elif len(set(log.value("nodes_of_ranks") or [])) > 1:
+        figures.update({name: unknown("J", READINGS, NOT_RECORDED) for name in energies})
+    rows = node_rows(nodes, run, later, trained)
+    return Summary(SCHEMA, epochs, figures, disturbances(readings, run), channel_statistics(readings, run), rank_rows(log, steps), rows)
 
 
 def run_window(log: Log) -> tuple[int, int] | None:
@@ -95,9 +111,10 @@ def run_window(log: Log) -> tuple[int, int] | None:
     return start.mono_ns, stop.mono_ns
 
 
-def derive_epochs(log: Log, steps: pandas.DataFrame, readings: pandas.DataFrame) -> tuple[EpochFigures, ...]:
-    """One row per finished epoch that has steps."""
+def derive_epochs(log: Log, steps: pandas.DataFrame, readings: pandas.DataFrame, nodes: Sequence[NodeReadings] = ()) -> tuple[EpochFigures, ...]:
+    """One row per finished epoch that has steps: times as rank 0 took them, samples and loss over all ranks, energy over all nodes."""
     total = power_total(readings)
+    whole = steps.assign(weighted=steps["loss"] * steps["samples"]).groupby(["epoch", "step"])[["samples", "weighted"]].sum()
     stops = {event.epoch: event for event in log.all("epoch_stop")}
     accuracy = {event.epoch: event.value for event in log.all("eval_accuracy")}
     rows = []
@@ -105,23 +122,24 @@ def derive_epochs(log: Log, steps: pandas.DataFrame, readings: pandas.DataFrame)
         stop = stops.get(int(epoch))
         if stop is None or stop.mono_ns is None:
             continue
-        start_ns = int(of_epoch["start_ns"].iloc[0])
-        end_to_end_s = (stop.mono_ns - start_ns) * NANO
+        window = (int(of_epoch["start_ns"].iloc[0]), stop.mono_ns)
+        end_to_end_s = (window[1] - window[0]) * NANO
         parts = {name: float(of_epoch[name].sum()) for name in PARTS}
+        alone_j = None if total is None else epoch_energy_j(readings, total, *window)
         rows.append(
             EpochFigures(
                 epoch=int(epoch),
                 steps=len(of_epoch),
-                samples=int(of_epoch["samples"].sum()),
+                samples=int(whole.loc[epoch, "samples"].sum()),
                 end_to_end_s=end_to_end_s,
                 **parts,
                 overhead_s=end_to_end_s - sum(parts.values()),
-                mean_loss=float(of_epoch["loss"].mean()),
+                mean_loss=float((whole.loc[epoch, "weighted"] / whole.loc[epoch, "samples"]).mean()),
                 eval_accuracy=accuracy.get(int(epoch)),
-                energy_j=None if total is None else epoch_energy_j(readings, total, start_ns, stop.mono_ns),
-                resident_start_ratio=resident_ratio(readings, start_ns, end_to_end_s),
-                resident_end_ratio=resident_ratio(readings, stop.mono_ns, end_to_end_s),
-                disk_read_bytes=disk_increase(readings, "read_bytes", (start_ns, stop.mono_ns))[0],
+                energy_j=joint_epoch_energy_j(nodes, *window) if nodes else alone_j,
+                resident_start_ratio=resident_ratio(readings, window[0], end_to_end_s),
+                resident_end_ratio=resident_ratio(readings, window[1], end_to_end_s),
+                disk_read_bytes=disk_increase(readings, "read_bytes", window)[0],
             )
         )
     return tuple(rows)
@@ -141,25 +159,6 @@ def time_figures(epochs: Sequence[EpochFigures]) -> dict[str, Figure]:
     figures["accelerator_utilisation"] = mean_figure([epoch.compute_s / epoch.end_to_end_s for epoch in later], "ratio", STEPS, TOO_FEW)
     figures["throughput"] = mean_figure([epoch.samples / epoch.end_to_end_s for epoch in later], "samples/s", STEPS, TOO_FEW)
     return figures
-
-
-def rank_figures(log: Log, steps: pandas.DataFrame, epochs: Sequence[EpochFigures]) -> dict[str, Figure]:
-    """How ranks shared the work: the exchange's share of an epoch, and how much longer the slowest is busy than the mean of all.
-
-    A straggler makes the others wait, which they see as communication: its own part of it is the smallest.
-    """
-    one_rank = len(steps["rank"].unique()) < 2
-    if one_rank or log.value("collective") == "native":
-        reason = "one rank trained alone" if one_rank else IN_COMPUTE
-        figures = {"communication_share": unknown("ratio", STEPS, reason)}
-        if not one_rank:
-            figures["communication_s"] = unknown("s", STEPS, reason)
-    else:
-        shares = [epoch.comm_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
-        figures = {"communication_share": mean_figure(shares, "ratio", STEPS, TOO_FEW)}
-    busy_s = steps[["fetch_s", "h2d_s", "compute_s"]].sum(axis=1).groupby(steps["rank"]).sum()
-    slowest = Figure(float(busy_s.max() / busy_s.mean()), "ratio", STEPS, len(busy_s))
-    return {**figures, "straggler_ratio": unknown("ratio", STEPS, "one rank trained alone") if one_rank else slowest}
 
 
 def target_figures(log: Log) -> dict[str, Figure]:

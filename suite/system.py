@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from reference_impls.contract import boot_id
+from suite.measure.interfaces import describe_links
 from suite.measure.storage import storage_of
 
 
@@ -32,6 +34,7 @@ class SystemDescription:
     framework: str
     framework_version: str | None
     libraries: Mapping[str, str]
+    links: tuple[Mapping[str, Any], ...]  # network interfaces that are up: interface, kind, speed_mbit_s, reason
     notes: Mapping[str, str]
 
 
@@ -84,6 +87,7 @@ def describe(
         python=platform.python_version(),
         framework=framework,
         libraries=dict(libraries),
+        links=describe_links(root),
         notes={name: reasons[name] for name, value in values.items() if value is None},
         **values,  # type: ignore[arg-type]
     )

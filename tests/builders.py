@@ -13,12 +13,16 @@ from suite import __version__, bundle, system, tables
 from suite.bundle import Bundle, RunRecord, write_json
 from suite.counters import derive_counters
 from suite.measure.track import MeterRecord
+from suite.node_records import NodeRecord, write_nodes
 from suite.summary import derive
 from suite.workloads import load_workload
 
 BOOT = "00000000-0000-4000-8000-000000000000"
 START_NS = 1_000_000_000_000
 START_MS = 1_800_000_000_000
+AHEAD_NS, DRIFT_NS = 7_000_000_000_000_000, 20_000_000
+"""How far the second node's monotonic clock is ahead of the first's as a run begins, and by how much more at its end."""
+WIRE_BYTES_PER_S = 1e6
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class Scenario:
     ``step_s`` is a step's time, which scatters by ``jitter`` from epoch to epoch, the same for the same seed. ``power_w`` is what
     ``power_meter`` (shelly, um25c) reads once a second; None: there is none. ``throttled_s`` is for how long, from its middle on, the firmware
     says that the run was throttled; None: nothing would say so. ``idle_w`` was read in the ten seconds before the run. ``counted``: a processor
-    with hardware counters, and a disk whose reads are counted. ``batches`` and ``drop_cache`` are those of an analysis of stalls.
+    with hardware counters, and a disk whose reads are counted. ``batches`` and ``drop_cache`` are those of an analysis of stalls. ``nodes``,
+    one or as many as ``ranks``: each has its own readings, the same ones, on its own clock, and sends a megabyte a second.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -52,6 +57,7 @@ class Scenario:
     drop_cache: bool = False
     ranks: int = 1
     idle_w: float | None = None
+    nodes: int = 1
 
 
 RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
@@ -69,6 +75,8 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     tables.write_table(readings, path / bundle.READINGS)
     if scenario.idle_w is not None:
         tables.write_table(_idle(steps, scenario), path / bundle.BASELOAD)
+    if scenario.nodes > 1:
+        _write_nodes(path, scenario)
     (path / bundle.OUTPUT).write_text("made up by tests\n")
     described = replace(system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path), boot=BOOT, cpu_cores=2)
     write_json(path / bundle.SYSTEM, described)
@@ -104,7 +112,9 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
         data=contract.DataSet(scenario.data, "/data", "idx", 10, *sizes, True, False),
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), "none"),
         loading=contract.Loading(scenario.workers, 2),
-        parallel=contract.Parallel(scenario.ranks, 1, "mpi", 2**22, True) if scenario.ranks > 1 else contract.Parallel(1, 1, "none", 0, False),
+        parallel=contract.Parallel(scenario.ranks, scenario.nodes, "mpi", 2**22, True)
+        if scenario.ranks > 1
+        else contract.Parallel(1, 1, "none", 0, False),
         batches=scenario.batches,
         drop_cache_every_epoch=scenario.drop_cache,
         accelerator="cpu",
@@ -156,6 +166,7 @@ class _Writer:
         self._event("INTERVAL_START", "init_start")
         for key, value in {"parameters": 61706, "framework_version": "1.0", "framework_threads": 2, "ranks": request.parallel.ranks}.items():
             self._event("POINT_IN_TIME", key, value)
+        self._tell_nodes(0)
         self._event("INTERVAL_END", "init_stop")
         self._event("INTERVAL_START", "run_start")
 
@@ -163,7 +174,14 @@ class _Writer:
         target = self._request.target_accuracy
         reached = target is not None and max(self._scenario.accuracies) >= target
         self._event("INTERVAL_END", "run_stop", status="success" if reached else "aborted")
+        self._tell_nodes(DRIFT_NS)
         self._stream.close()
+
+    def _tell_nodes(self, drift_ns: int) -> None:
+        """On rank 0: whose node is whose, and how far every clock is ahead."""
+        if self._scenario.nodes > 1 and self._rank == 0:
+            self._event("POINT_IN_TIME", "nodes_of_ranks", [f"pi{rank + 1}" for rank in range(self._scenario.ranks)])
+            self._event("POINT_IN_TIME", "clock_offsets_ns", [[0, 0], *[[AHEAD_NS + drift_ns, 50_000]] * (self._scenario.ranks - 1)])
 
     def train(self, epoch: int) -> list[contract.StepRecord]:
         request, scenario = self._request, self._scenario
@@ -229,6 +247,9 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
         rows += [(t_ns, "disk", "read_bytes", 4096.0 * index, "B") for index, t_ns in enumerate(times)]
     if scenario.power_w is not None:
         rows += [(t_ns, scenario.power_meter, "power", scenario.power_w, "W") for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000)]
+    if scenario.nodes > 1:
+        rows += [(t_ns, "network", "eth0.sent", (t_ns - first_ns + 10**9) * 1e-9 * WIRE_BYTES_PER_S, "B") for t_ns in
+                 range(first_ns - 10**9, last_ns + 2 * 10**9, 500_000_000)]  # fmt: skip
     if scenario.throttled_s is not None:
         middle_ns, held_ns = (first_ns + last_ns) // 2, scenario.throttled_s * 1e9
         rows += [(t_ns, "throttling", "throttled", float(0 <= t_ns - middle_ns < held_ns), "active") for t_ns in range(first_ns, last_ns, 10**8)]
@@ -256,3 +277,18 @@ def _idle(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
 def _meters(readings: pandas.DataFrame) -> tuple[dict[str, Any], ...]:
     """What the recorder would have counted."""
     return tuple(asdict(MeterRecord(str(name), 0.5, True, "", readings=len(rows))) for name, rows in readings.groupby("source"))
+
+
+def _write_nodes(path: Path, scenario: Scenario) -> None:
+    """nodes.json, and the other nodes' readings: the first one's, on clocks that are ahead and run faster."""
+    log, readings = Bundle(path).log(), Bundle(path).readings()
+    first_ns, last_ns = (event.mono_ns for event in log.all("clock_offsets_ns"))
+    assert first_ns is not None and last_ns is not None
+    drift_ns = DRIFT_NS * (readings["t_ns"] - first_ns).clip(0, last_ns - first_ns) // (last_ns - first_ns)
+    records = []
+    for place in range(scenario.nodes):
+        if place:
+            tables.write_table(readings.assign(t_ns=readings["t_ns"] + AHEAD_NS + drift_ns), path / bundle.node_tables(place)[0])
+        link = {"interface": "eth0", "address": f"10.0.0.{place + 1}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
+        records.append(NodeRecord(f"pi{place + 1}", f"pi{place + 1}", (place,), None, link, None, None, ()))
+    write_nodes(path, records)

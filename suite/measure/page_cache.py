@@ -10,6 +10,7 @@ from pathlib import Path
 
 DROP_CACHES = Path("proc/sys/vm/drop_caches")
 CHUNK_BYTES = 2**20
+COLD = "cold"
 _MAP_FAILED = ctypes.c_void_p(-1).value
 
 
@@ -85,6 +86,32 @@ def fill_page_cache(directory: Path) -> Residency:
             while stream.read(CHUNK_BYTES):
                 pass
     return residency(files)
+
+
+@dataclass(frozen=True)
+class CacheState:
+    """How a node's page cache was made ready for a run: ``asked`` is cold or warm, ``how`` it was emptied or that the data were read, and what
+    of them was in memory then; ``is_cold`` is None when that cannot be told, for ``reason``."""
+
+    asked: str
+    is_cold: bool | None
+    how: str | None
+    size_bytes: int | None
+    resident_bytes: int | None
+    reason: str | None
+
+
+def prepare_page_cache(directory: Path, asked: str) -> CacheState:
+    """Empty the page cache of the folder ("cold"), so that no run profits from the one before, or fill it ("warm"); never raises."""
+    try:
+        if asked == COLD:
+            drop = drop_page_cache(directory)
+            is_cold, how, after = drop.is_cold, drop.method.value, drop.after
+        else:
+            is_cold, how, after = False, "read", fill_page_cache(directory)
+    except OSError as error:  # files that cannot be read are the implementation's to name
+        return CacheState(asked, None, None, None, None, str(error))
+    return CacheState(asked, is_cold, how, after.size_bytes, after.resident_bytes, after.reason)
 
 
 def _drop_whole_machine(root: Path) -> bool:

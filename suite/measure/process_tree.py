@@ -21,6 +21,12 @@ def process_tree(root: Path, pid: int) -> list[int]:
     return found
 
 
+def parent_of(root: Path, pid: int) -> int | None:
+    """The process that started this one; None once either is gone (the first process adopts orphans)."""
+    fields = _stat_fields(root / "proc" / str(pid))
+    return int(fields[1]) if fields and int(fields[1]) > 1 else None
+
+
 def cpu_s(root: Path, pids: list[int]) -> float:
     """CPU time that the processes and their ended, waited-for children have used; one that has just gone adds nothing."""
     fields = [_stat_fields(root / "proc" / str(pid)) for pid in pids]

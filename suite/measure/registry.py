@@ -11,6 +11,7 @@ from suite.measure.sources.ina3221 import Ina3221Meter
 from suite.measure.sources.jtop import JtopMeter
 from suite.measure.sources.memory import MemoryMeter
 from suite.measure.sources.meter_csv import MeterCsvMeter
+from suite.measure.sources.network import NetworkMeter
 from suite.measure.sources.nvml import NvmlMeter
 from suite.measure.sources.page_cache import PageCacheMeter
 from suite.measure.sources.rapl import RaplMeter
@@ -29,6 +30,7 @@ METERS = (
     CpuMeter,
     MemoryMeter,
     DiskMeter,
+    NetworkMeter,
     PageCacheMeter,
     TemperatureMeter,
     ThrottlingMeter,

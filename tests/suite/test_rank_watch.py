@@ -39,11 +39,13 @@ def watch(clock: Clock) -> Iterator[RankWatch]:
 
 
 def line(watch: RankWatch, rank: object, state: str = "R", token: str | None = None) -> bytes:
-    said = {"token": token or watch.variables[TOKEN], "rank": rank, "node": f"node{rank + 1}" if isinstance(rank, int) else "", "state": state}
+    node, pid = (f"node{rank + 1}", 1000 + rank) if isinstance(rank, int) else ("", 0)
+    said = {"token": token or watch.variables[TOKEN], "rank": rank, "node": node, "pid": pid, "state": state}
     return json.dumps(said).encode()
 
 
 def test_ranks_that_are_heard_of_are_well(watch: RankWatch, clock: Clock) -> None:
+    assert watch.pids() == {0: 1000, 1: 1001}
     clock.now_s += SILENCE_S - 1
     assert watch.problem() is None
     for rank in range(2):
@@ -71,14 +73,14 @@ def test_a_stopped_rank_is_a_problem_when_it_stays_stopped(watch: RankWatch, clo
 
 
 def test_a_rank_that_others_outlive_is_a_problem(watch: RankWatch, clock: Clock) -> None:
-    watch.leave(Beat(1, "node2", clock.now_s, None))
+    watch.leave(Beat(1, "node2", 1001, clock.now_s, None))
     assert watch.problem() is None
-    assert watch.first_gone() == Beat(1, "node2", clock.now_s, None)
+    assert watch.first_gone() == Beat(1, "node2", 1001, clock.now_s, None)
     for _ in range(3):
         clock.now_s += SILENCE_S / 2
         watch.hear(line(watch, 0))
     assert "rank 1 on node node2 ended and others have not" in str(watch.problem())
-    watch.leave(Beat(0, "node1", clock.now_s, None))
+    watch.leave(Beat(0, "node1", 1000, clock.now_s, None))
     assert watch.problem() is None
 
 

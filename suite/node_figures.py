@@ -1,0 +1,137 @@
+"""Figures of a run on several nodes: energy summed over them, bytes that crossed the wire, and what each node's own readings say."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from suite.bundle import BASELOAD, READINGS
+from suite.energy_figures import energy_figures, epoch_energy_j, power_total
+from suite.figures import Figure, mean_figure, unknown
+from suite.measure.power import PowerTotal, Tier
+from suite.measure.window import increase
+from suite.node_records import NodeReadings
+from suite.reading_figures import disturbances, reading_figures
+
+Window = tuple[int, int]
+NANO = 1e-9
+NOT_FINISHED = "the run was not finished"
+NO_BASELOAD = "the idle machine is measured on the harness's node only, and the run had several"
+SHORTEST_PERIODS = 10  # at each end of the run up to one is interpolated, and traffic begins and ends there
+TIERS = list(Tier)
+
+
+def node_rows(nodes: Sequence[NodeReadings], run: Window | None, epochs: Sequence[Window], steps: int) -> list[dict[str, Any]]:
+    """A row per node as plain values: what it is, its own figures and what disturbed it; times are rank 0's."""
+    return [
+        {
+            "node": node.node,
+            "ranks": list(node.ranks),
+            "interface": node.interface,
+            "reason": node.reason,
+            "figures": {name: asdict(figure) for name, figure in _own_figures(node, run, epochs, steps).items()},
+            "disturbances": disturbances(node.readings, run),
+        }
+        for node in nodes
+    ]
+
+
+def joint_figures(nodes: Sequence[NodeReadings], run: Window | None, epochs: Sequence[Window], steps: int) -> dict[str, Figure]:
+    """Of all nodes together: energy, which is None unless every node has one, and the bytes that all of them sent per step."""
+    whole = _summed({node.node: _own_energy(node, run, epochs)["energy_j"] for node in nodes}, nodes)
+    sums_j = [value for window in epochs if (value := joint_epoch_energy_j(nodes, *window)) is not None]
+    per_epoch = mean_figure(sums_j, "J", READINGS, whole.reason or "no epoch after the first has an energy of every node", whole.period_s)
+    units = {"baseload_power_w": "W", "baseload_per_epoch_j": "J", "baseload_share": "ratio"}
+    return {
+        "energy_j": whole,
+        "energy_per_epoch_j": Figure(**{**asdict(per_epoch), "method": whole.method}),
+        **{name: unknown(unit, BASELOAD, NO_BASELOAD) for name, unit in units.items()},
+        "wire_bytes_per_step": _wire(nodes, run, steps),
+    }
+
+
+def joint_epoch_energy_j(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: int) -> float | None:
+    """Energy of an epoch on all nodes; None unless every one has it."""
+    parts = []
+    for node in nodes:
+        total = power_total(node.readings)
+        parts.append(None if total is None else epoch_energy_j(node.readings, total, start_ns, stop_ns))
+    known = [part for part in parts if part is not None]
+    return float(np.sum(known)) if len(known) == len(nodes) and _one_coverage(nodes) else None
+
+
+def _own_figures(node: NodeReadings, run: Window | None, epochs: Sequence[Window], steps: int) -> dict[str, Figure]:
+    wire = {f"{direction}_bytes_per_step": _per_step(node, direction, run, steps) for direction in ("sent", "received")}
+    return {**_own_energy(node, run, epochs), **reading_figures(node.readings, run), **wire}
+
+
+def _own_energy(node: NodeReadings, run: Window | None, epochs: Sequence[Window]) -> dict[str, Figure]:
+    total = power_total(node.readings)
+    values = [] if total is None else [epoch_energy_j(node.readings, total, *window) for window in epochs]
+    figures = energy_figures(node.readings, run, values)
+    return figures if node.reason is None else {name: unknown("J", READINGS, node.reason) for name in figures}
+
+
+def _summed(energies: Mapping[str, Figure], nodes: Sequence[NodeReadings]) -> Figure:
+    """The nodes' energies added up; what the sensors cover must be the same, and the sum is as good as the worst of them."""
+    missing = {node: figure.reason for node, figure in energies.items() if figure.value is None}
+    with_sensor = [node for node in energies if node not in missing]
+    if missing:
+        which = "; ".join(f"{node}: {reason}" for node, reason in missing.items())
+        return unknown("J", READINGS, f"not every node has an energy ({which}); measured on: {', '.join(with_sensor) or 'none'}"[:1000])
+    totals = _totals(nodes)
+    if not _one_coverage(nodes):
+        which = ", ".join(f"{node.node}: {total.rule.coverage.value}" for node, total in zip(nodes, totals, strict=True))
+        return unknown("J", READINGS, f"the nodes' sensors do not cover the same ({which})"[:1000])
+    rules = dict.fromkeys(f"{total.source}: {total.rule.name}" for total in totals)
+    worst = max((total.rule.tier for total in totals), key=TIERS.index)
+    found = list(energies.values())
+    return Figure(
+        value=float(np.sum([figure.value for figure in found])),
+        unit="J",
+        source=READINGS,
+        count=sum(figure.count for figure in found),
+        period_s=max((figure.period_s for figure in found if figure.period_s is not None), default=None),
+        coverage=min((figure.coverage for figure in found if figure.coverage is not None), default=None),
+        method=f"sum over {len(found)} nodes: {', '.join(rules)} ({totals[0].rule.coverage.value}, {worst.value})",
+    )
+
+
+def _totals(nodes: Sequence[NodeReadings]) -> list[PowerTotal]:
+    return [total for node in nodes if (total := power_total(node.readings)) is not None]
+
+
+def _one_coverage(nodes: Sequence[NodeReadings]) -> bool:
+    return len({total.rule.coverage for total in _totals(nodes)}) == 1
+
+
+def _wire(nodes: Sequence[NodeReadings], run: Window | None, steps: int) -> Figure:
+    """What all nodes sent towards one another; as the interfaces count it, with the headers, the harness's own words included."""
+    sent = {f"{node.interface} of {node.node}": _per_step(node, "sent", run, steps) for node in nodes}
+    missing = next(((name, figure.reason) for name, figure in sent.items() if figure.value is None), None)
+    if missing is not None:
+        return unknown("B", READINGS, f"{missing[0]}: {missing[1]}"[:1000])
+    periods = [figure.period_s for figure in sent.values() if figure.period_s is not None]
+    total = float(np.sum([figure.value for figure in sent.values()]))
+    return Figure(total, "B", READINGS, steps, max(periods, default=None), method=f"sent by {', '.join(sent)}"[:1000])
+
+
+def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int) -> Figure:
+    """What a node's interface towards the others counted between run_start and run_stop, by the run's steps."""
+    if node.reason is not None or run is None or not steps:
+        return unknown("B", READINGS, node.reason or NOT_FINISHED)
+    if node.interface is None:
+        return unknown("B", READINGS, "its interface towards the other nodes is not known")
+    channel = f"{node.interface}.{direction}"
+    rows = node.readings[(node.readings["source"] == "network") & (node.readings["channel"] == channel)]
+    if len(rows) < 2:
+        return unknown("B", READINGS, f"{channel} was not read")
+    t_ns = rows["t_ns"].to_numpy(np.int64)
+    period_s = float(np.median(np.diff(np.sort(t_ns)))) * NANO
+    measured = increase(t_ns, rows["value"].to_numpy(np.float64), *run, period_s)
+    if measured.value is None:
+        return unknown("B", READINGS, str(measured.reason))
+    if (run[1] - run[0]) * NANO < SHORTEST_PERIODS * period_s:
+        return unknown("B", READINGS, f"the run was shorter than {SHORTEST_PERIODS} periods of {period_s:.3g} s")
+    return Figure(measured.value / steps, "B", READINGS, steps, period_s, measured.coverage, method=f"{node.interface}, headers included")

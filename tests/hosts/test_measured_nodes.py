@@ -1,0 +1,145 @@
+"""Two hosts train and each is measured: readings of both in the bundle, bytes of both interfaces, energy of both plugs, what each held."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from suite.bundle import SUMMARY, Bundle
+from suite.node_records import NODES, node_readings
+from suite.workloads import load_workload
+from tests.conftest import Run, environment_of
+from tests.hosts.training import Trainer
+from tests.namespaces import Cluster, Host
+
+pytestmark = [pytest.mark.hosts, pytest.mark.pytorch]
+GRADIENT_BYTES = 4 * load_workload("lenet").parameters
+LONG = ("--epochs", 25, "--learning-rate", 1e-9)
+SHORT = ("--epochs", 6, "--learning-rate", 1e-9)
+"""Some fifteen seconds and some four: no target is reached."""
+
+PLUG = """
+import http.server, sys
+class Plug(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"apower": %s}' % sys.argv[1].encode())
+    def log_message(self, *words): pass
+server = http.server.HTTPServer(("127.0.0.1", 8080), Plug)
+print("listening", flush=True)
+server.serve_forever()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _with_pytorch() -> None:
+    environment_of("pytorch")
+
+
+@contextmanager
+def plug_beside(cluster: Cluster, host: Host, power_w: float, folder: Path) -> Iterator[None]:
+    """A plug, played by a small server, that only this host knows of: its /etc names it."""
+    etc = folder / f"etc of {host.name}"
+    assert cluster.run(host, "cp", "-a", "/etc", etc).returncode == 0
+    (etc / "edge-training-suite").mkdir(exist_ok=True)
+    (etc / "edge-training-suite" / "meters.toml").write_text('[shelly]\naddress = "127.0.0.1:8080"\n')
+    cluster.replace(host, Path("/etc"), etc)
+    server = cluster.start(host, sys.executable, "-c", PLUG, power_w)
+    assert server.stdout is not None and server.stdout.readline()
+    try:
+        yield
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def seconds(bundle: Bundle) -> float:
+    log = bundle.log()
+    start, stop = log.first("run_start"), log.first("run_stop")
+    assert start is not None and stop is not None and start.mono_ns is not None and stop.mono_ns is not None
+    return (stop.mono_ns - start.mono_ns) * 1e-9
+
+
+def test_both_nodes_readings_are_in_the_bundle_and_the_bytes_are_the_gradients(trainer: Trainer, suite: Run, tmp_path: Path) -> None:
+    bundle = trainer.train("pytorch", tmp_path / "run", *LONG)
+    first, second = bundle.json(NODES)["nodes"]
+    assert [(node["node"], node["ranks"], node["problem"], node["link"]["interface"]) for node in (first, second)] == [
+        ("node1", [0], None, "eth0"),
+        ("node2", [1], None, "eth0"),
+    ]
+    assert [node["page_cache"]["is_cold"] for node in (first, second)] == [True, True]
+    assert bundle.log().value("cache_clear") is True
+    summary = bundle.json(SUMMARY)
+    for node in summary["nodes"]:
+        for direction in ("sent", "received"):
+            assert 0.95 < node["figures"][f"{direction}_bytes_per_step"]["value"] / GRADIENT_BYTES < 1.1
+        assert node["figures"]["cpu_utilisation"]["value"] > 0
+    wire = summary["figures"]["wire_bytes_per_step"]
+    assert 0.95 < wire["value"] / (2 * GRADIENT_BYTES) < 1.1  # a reading a second: the ends are interpolated
+    assert [rank["node"] for rank in summary["ranks"]] == ["node1", "node2"]
+    assert all(rank["peak_rss_bytes"] > 5e7 and 0 < rank["busy_ratio"] < 2 for rank in summary["ranks"])
+    expect_readings_of_its_own_rank(bundle)
+    left = [words for words in trainer.cluster.processes(trainer.cluster.hosts[1]).values() if words and "sshd" not in words.split()[0]]
+    assert left == []
+    judged = suite("check", bundle.path)
+    assert judged.returncode == 0, judged.stdout
+
+
+def expect_readings_of_its_own_rank(bundle: Bundle) -> None:
+    """On the second node, and on the first one's clock, which the hosts of this test share."""
+    (peak,) = [rank["peak_rss_bytes"] for rank in bundle.json(SUMMARY)["ranks"] if rank["rank"] == 1]
+    _, second = node_readings(bundle, bundle.log())
+    held = second.readings[second.readings["channel"] == "largest_process_peak_rss"]["value"].max()
+    assert held == pytest.approx(peak, rel=0.2)
+    assert (second.readings["t_ns"] - bundle.readings_of_node(1)["t_ns"]).abs().max() < 5_000_000
+
+
+def test_energy_is_summed_over_both_nodes_plugs(trainer: Trainer, suite: Run, tmp_path: Path) -> None:
+    hosts = trainer.cluster.hosts
+    with plug_beside(trainer.cluster, hosts[0], 5.0, tmp_path), plug_beside(trainer.cluster, hosts[1], 7.0, tmp_path):
+        bundle = trainer.train("pytorch", tmp_path / "run", *SHORT, "--baseload", 0)
+    energy = bundle.json(SUMMARY)["figures"]["energy_j"]
+    assert energy["value"] == pytest.approx(12.0 * seconds(bundle), rel=1e-3), energy
+    assert energy["method"] == "sum over 2 nodes: shelly: shelly (wall, wall meter)"
+    assert suite("check", bundle.path).returncode == 0
+
+
+def test_one_node_without_a_plug_leaves_no_energy_and_is_named(trainer: Trainer, tmp_path: Path) -> None:
+    with plug_beside(trainer.cluster, trainer.cluster.hosts[0], 5.0, tmp_path):
+        bundle = trainer.train("pytorch", tmp_path / "run", *SHORT, "--baseload", 0)
+    energy = bundle.json(SUMMARY)["figures"]["energy_j"]
+    assert energy["value"] is None
+    assert energy["reason"] == "not every node has an energy (node2: no power sensor was read); measured on: node1"
+
+
+def test_a_node_whose_recorder_cannot_start_trains_all_the_same(trainer: Trainer, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("raise SystemExit('no recorder today')\n")
+    second = trainer.cluster.hosts[1]
+    trainer.cluster.replace(second, Path("suite/measure/on_node.py").absolute(), tmp_path / "broken.py")
+    bundle = trainer.train("pytorch", tmp_path / "run", "--epochs", 3)
+    assert bundle.json(NODES)["nodes"][1]["problem"] == "no recorder today"
+    assert bundle.log().value("cache_clear") is None
+    assert "node2: no recorder today" in bundle.json(SUMMARY)["figures"]["energy_j"]["reason"]
+
+
+def test_a_recorder_that_is_killed_leaves_the_run_alone(trainer: Trainer, tmp_path: Path) -> None:
+    process = trainer.start("pytorch", tmp_path / "run", *LONG)
+    table = tmp_path / "run" / "readings.node1.csv"
+    try:
+        while process.poll() is None and not (table.exists() and len(table.read_text().splitlines()) > 20):
+            pass
+        assert process.poll() is None, process.communicate()
+        for pid, words in trainer.cluster.processes(trainer.cluster.hosts[1]).items():
+            if "suite.measure.on_node" in words and words.split()[0].endswith("python"):
+                subprocess.run(["kill", "-KILL", str(pid)], check=False)
+        _, said = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 0, said
+    bundle = Bundle(tmp_path / "run")
+    assert "exit code" in bundle.json(NODES)["nodes"][1]["problem"]
+    assert not bundle.readings_of_node(1).empty
