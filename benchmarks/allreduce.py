@@ -1,0 +1,81 @@
+"""Our exchange of gradients beside PyTorch's DistributedDataParallel over Gloo: the same ranks, model and mini-batches, in turns, in one run.
+
+usage: python benchmarks/allreduce.py [--ranks 2] [--namespaces] [--model vgg11] [--batch-size 8] [--steps 5] [--turns 7]
+
+Four ways take turns, the order rotating: no exchange (what a step costs by itself), ours overlapped with the backward pass, ours after it, and
+DistributedDataParallel. A turn lasts as long as its slowest rank. Printed are the medians and theirs over ours, so more than 1 means that ours is
+faster, with its range. ``--namespaces`` gives every rank a network namespace as its host (needs root), so that all of it crosses a network
+interface; without it all ranks are on this machine, where MPI sends through shared memory and Gloo through the loopback.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from suite import mpi
+from suite.environments import find
+from suite.frameworks import load_framework
+from suite.launch import surroundings
+from suite.paths import repository_root
+from tests.namespaces import OVER_THE_WIRE, joined_hosts
+
+LONGEST_S = 3600
+
+
+def main() -> int:
+    """Start the ranks and show what rank 0 prints."""
+    arguments = parse()
+    with tempfile.TemporaryDirectory() as folder:
+        measure = in_namespaces if arguments.namespaces else on_this_machine
+        answer = measure(arguments, Path(folder))
+    print(answer.stdout, end="")
+    print(answer.stderr if answer.returncode else "", end="", file=sys.stderr)
+    return answer.returncode
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--namespaces", action="store_true", help="a network namespace for every rank")
+    parser.add_argument("--model", default="vgg11")
+    parser.add_argument("--side", type=int, default=32, help="pixels of a picture")
+    parser.add_argument("--batch-size", type=int, default=8, help="samples of each rank")
+    parser.add_argument("--steps", type=int, default=5, help="steps a turn")
+    parser.add_argument("--turns", type=int, default=7)
+    return parser.parse_args()
+
+
+def command(arguments: argparse.Namespace, placement: mpi.Placement, variables: "dict[str, str]", folder: Path) -> list[str]:
+    """What starts the ranks."""
+    interpreter = find(load_framework("pytorch")).interpreter
+    options = [word for name in ("ranks", "model", "side", "batch_size", "steps", "turns") for word in _option(name, getattr(arguments, name))]
+    return mpi.command(mpi.find_mpirun(interpreter), placement, [str(interpreter), "-m", "benchmarks.speed.exchange", *options], variables, folder)
+
+
+def _option(name: str, value: object) -> tuple[str, str]:
+    return f"--{name.replace('_', '-')}", str(value)
+
+
+def on_this_machine(arguments: argparse.Namespace, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """All ranks beside one another."""
+    variables = mpi.allow_root(surroundings(1))
+    words = command(arguments, mpi.Placement((), arguments.ranks), variables, folder)
+    return subprocess.run(words, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=LONGEST_S)
+
+
+def in_namespaces(arguments: argparse.Namespace, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Every rank on a host of its own; says how much crossed the wire."""
+    with joined_hosts(arguments.ranks, folder) as cluster:
+        variables = {**surroundings(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
+        placement = mpi.Placement(tuple(host.name for host in cluster.hosts), 1, str(cluster.agent))
+        words, first = command(arguments, placement, variables, folder), cluster.hosts[0]
+        answer = cluster.run(first, *words, variables=variables, timeout_s=LONGEST_S, cwd=repository_root())
+        print(f"{cluster.traffic(first).sent_bytes / 1e6:.0f} MB left the first host")
+        return answer
+
+
+if __name__ == "__main__":
+    sys.exit(main())
