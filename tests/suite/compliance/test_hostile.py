@@ -1,0 +1,104 @@
+"""What was sent to do harm, or by somebody who did not look: bounded, escaped, and a finding like any other."""
+
+import dataclasses
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.bundle import MANIFEST, MAX_MANIFEST_BYTES, seal
+from suite.compliance.checker import check_bundle
+from suite.compliance.editing import EditableBundle
+from suite.compliance.finding import LONGEST, Finding, escaped
+from suite.compliance.rule import MOST_COMPLAINTS
+from suite.errors import SuiteError
+from suite.submission.archive import pack, unpack
+
+Run = Callable[..., Any]
+
+
+def findings_of(bundle: Path, rule: str) -> list[Finding]:
+    return [finding for finding in check_bundle(bundle).findings if finding.rule == rule]
+
+
+def edited(bundle: Path, change: Callable[[EditableBundle], object]) -> Path:
+    editable = EditableBundle(bundle)
+    change(editable)
+    editable.save()
+    return bundle
+
+
+@pytest.mark.parametrize(("text", "said"), [("a b", "a b"), ("é…", "é…"), ("\x1b[2J", "\\x1b[2J"), ("a\nb", "a\\nb"), ("\ud800", "\\ud800")])
+def test_what_a_terminal_would_obey_is_escaped(text: str, said: str) -> None:
+    assert escaped(text) == said
+
+
+def test_a_value_cannot_paint_the_screen_of_who_reads_the_finding(good_bundle: Path, suite: Run) -> None:
+    answer = suite("check", edited(good_bundle, lambda bundle: bundle.system.update(device="\x1b[2Jcomplies\ud800")))
+    assert answer.returncode == 1
+    assert "\x1b" not in answer.stdout and "system-agrees" in answer.stdout
+
+
+def test_a_finding_is_short_whatever_was_written(good_bundle: Path) -> None:
+    (finding,) = findings_of(edited(good_bundle, lambda bundle: bundle.request["optimizer"].update(name="x" * 10**6)), "closed-hyperparameters")
+    assert all(len(str(value)) <= LONGEST for value in dataclasses.astuple(finding))
+
+
+def test_one_rule_does_not_fill_the_page(good_bundle: Path) -> None:
+    for number in range(2 * MOST_COMPLAINTS):
+        (good_bundle / f"more{number}").touch()
+    assert len(findings_of(good_bundle, "manifest")) == MOST_COMPLAINTS
+
+
+def test_a_manifest_of_millions_of_lines_is_not_read(good_bundle: Path) -> None:
+    (good_bundle / MANIFEST).write_bytes(b"\n" * (MAX_MANIFEST_BYTES + 1))
+    assert MANIFEST in {finding.file for finding in findings_of(good_bundle, "bundle-readable")}
+
+
+@pytest.mark.parametrize("ranks", [0, -1, 10**12, "2", True, None])
+def test_a_number_of_ranks_that_there_cannot_be_is_not_counted_to(ranks: object, good_bundle: Path) -> None:
+    edited(good_bundle, lambda bundle: bundle.request["parallel"].update(ranks=ranks))
+    with pytest.raises(SuiteError, match=r"run\.json"):
+        check_bundle(good_bundle)
+
+
+@pytest.mark.parametrize("value", [1.5e308, -1.5e308, float("inf"), float("nan")])
+@pytest.mark.parametrize("column", ["fetch_s", "compute_s", "loss"])
+def test_values_that_overflow_are_a_finding(column: str, value: float, good_bundle: Path) -> None:
+    edited(good_bundle, lambda bundle: bundle.steps.loc.__setitem__((slice(0, 3), column), value))
+    assert not check_bundle(good_bundle).complies
+
+
+@pytest.mark.parametrize("boot", [[], {"a": []}, 10**400, None])
+def test_metadata_of_any_kind_is_compared(boot: object, good_bundle: Path) -> None:
+    edited(good_bundle, lambda bundle: bundle.event("run_start")["metadata"].update(boot=boot))
+    assert findings_of(good_bundle, "log-clock")
+
+
+def test_a_compressed_archive_is_refused_before_it_is_decompressed(submission_folder: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "bomb.tar"
+    archive.write_bytes(gzip.compress(pack(submission_folder, tmp_path / "plain.tar").read_bytes()))
+    with pytest.raises(SuiteError, match="not a whole tar archive"):
+        unpack(archive, tmp_path / "target")
+    assert not (tmp_path / "target").exists()
+
+
+@pytest.fixture
+def submission_folder(tmp_path: Path) -> Path:
+    """Something to be packed."""
+    folder = tmp_path / "v0.1" / "acme"
+    folder.mkdir(parents=True)
+    (folder / "declaration.json").write_text(json.dumps({}))
+    return folder
+
+
+def test_an_event_behind_a_million_letters_is_not_passed_over(good_bundle: Path) -> None:
+    log = good_bundle / "log.txt"
+    log.write_text(log.read_text() + "x" * 2**20 + ':::MLLOG {"key": "eval_accuracy"}\n')
+    (good_bundle / MANIFEST).unlink()
+    seal(good_bundle)
+    (finding,) = findings_of(good_bundle, "log-readable")
+    assert finding.line == len(log.read_text().splitlines())
