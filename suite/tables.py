@@ -59,7 +59,9 @@ def _read_parquet(path: Path, types: dict[str, str]) -> pandas.DataFrame:
                 raise BundleError(path, f"holds more than {MAX_ROWS} rows or {MAX_TABLE_BYTES} bytes")
             if list(names) != list(types):
                 raise BundleError(path, f"has columns {names[:20]}, expected {list(types)}")
-            return file.read().to_pandas().astype(types)
+            table = file.read()
+            table.validate(full=True)  # text that is no UTF-8 would only fail where it is looked at
+            return table.to_pandas().astype(types)
     except (pyarrow.ArrowException, ValueError, TypeError, OSError) as error:
         raise BundleError(path, f"is not a readable table ({str(error)[:200]})") from error
 

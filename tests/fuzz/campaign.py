@@ -1,9 +1,9 @@
-"""`make fuzz`: many inputs for the checker, byte by byte and value by value; ends with 1 at the first that it cannot bear."""
+"""`make fuzz`: many inputs for the checker, byte by byte and value by value; a target ends at the first that the checker cannot bear."""
 
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,16 +33,15 @@ class Tally:
         return self.complied + self.not_compliant + self.refused
 
 
-def explore(watch: Watch, inputs: int, first_seed: int = 0) -> Iterator[Tally]:
-    """Give every target its share of the inputs; raises what an input made the checker raise, with the input."""
-    for target in targets(watch):
-        watch.answers.clear()
-        watch.slowest_s, started_s, number = 0.0, time.perf_counter(), first_seed
-        while watch.inputs < round(target.share * inputs):
-            _batch(target, min(BATCH, round(target.share * inputs) - watch.inputs), number)
-            number += 1
-        answers = watch.answers
-        yield Tally(target.name, answers[0], answers[1], answers[2], time.perf_counter() - started_s, watch.slowest_s)
+def explore(watch: Watch, target: Target, inputs: int, first_seed: int = 0) -> Tally:
+    """Give a target its share of all inputs; raises what an input made the checker raise, with the input."""
+    watch.answers.clear()
+    watch.slowest_s, started_s, number = 0.0, time.perf_counter(), first_seed
+    while watch.inputs < round(target.share * inputs):
+        _batch(target, min(BATCH, round(target.share * inputs) - watch.inputs), number)
+        number += 1
+    answers = watch.answers
+    return Tally(target.name, answers[0], answers[1], answers[2], time.perf_counter() - started_s, watch.slowest_s)
 
 
 def _batch(target: Target, inputs: int, number: int) -> None:
@@ -58,9 +57,16 @@ def _batch(target: Target, inputs: int, number: int) -> None:
 def main() -> int:
     """``python -m tests.fuzz.campaign [INPUTS [SEED]]``."""
     inputs, first_seed = [int(word) for word in [*sys.argv[1:], *("100000", "0")[len(sys.argv) - 1 :]]]
-    total, started_s = 0, time.perf_counter()
+    total, broken, started_s = 0, [], time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
-        for tally in explore(Watch(Path(name)), inputs, first_seed):
+        watch = Watch(Path(name))
+        for target in targets(watch):
+            try:
+                tally = explore(watch, target, inputs, first_seed)
+            except Exception:  # noqa: BLE001 - whatever it is, it is what was looked for
+                traceback.print_exc(file=sys.stdout)
+                broken.append(target.name)
+                continue
             total += tally.inputs
             print(
                 f"{tally.target:26} {tally.inputs:6} inputs: {tally.complied} complied, {tally.not_compliant} did not, {tally.refused} refused; "
@@ -68,7 +74,9 @@ def main() -> int:
                 flush=True,
             )
     print(f"{total} inputs in {time.perf_counter() - started_s:.0f} s: no traceback, no hang, no file written, {peak_mib():.0f} MiB at most")
-    return 0
+    if broken:
+        print(f"but for these targets, which ended early: {', '.join(broken)}")
+    return int(bool(broken))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ def survivors() -> Iterator[Mutation]:
     """Faults that leave a bundle that could be true: nothing in it contradicts anything else."""
     alone = "every witness in the bundle says the same; the run has to be done again to contradict it"
     yield forged("another seed everywhere", None, everywhere("seed", 77), alone)
+    yield forged("an accuracy a sample better, with its count", None, one_more_correct(1), alone)
     yield forged("an accuracy lowered below the target, with its count", None, accuracy(1, 0.97), alone)
     yield forged("a tenth less power", None, power_scaled(0.9), "no second meter was there; a tenth is what sensors differ by")
     late = "ranks exchange chain values when an epoch's steps are done; nobody but rank 0 knows of what comes after the last of them"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 
 from suite.bundle import MANIFEST, MAX_MANIFEST_BYTES, seal
@@ -102,3 +103,11 @@ def test_an_event_behind_a_million_letters_is_not_passed_over(good_bundle: Path)
     seal(good_bundle)
     (finding,) = findings_of(good_bundle, "log-readable")
     assert finding.line == len(log.read_text().splitlines())
+
+
+def test_text_that_is_no_text_is_a_table_that_cannot_be_read(good_bundle: Path) -> None:
+    table = pyarrow.parquet.read_table(good_bundle / "readings.parquet")
+    names = pyarrow.array([b"proc\xffss_tree_rss"] * len(table)).cast(pyarrow.binary()).view(pyarrow.string())
+    table = table.set_column(table.schema.get_field_index("channel"), "channel", names)
+    pyarrow.parquet.write_table(table, good_bundle / "readings.parquet")
+    assert "readings.parquet" in {finding.file for finding in findings_of(good_bundle, "bundle-readable")}
