@@ -1,10 +1,11 @@
 """How long `suite check` takes: a submission of 15 bundles, and trees of up to 1,000 bundles, with the memory that it needs.
 
-usage: python benchmarks/check_speed.py [--submission DIR] [--bundles 1000] [--repeats 3]
+usage: python benchmarks/check_speed.py [--submission DIR] [--bundles 1000] [--repeats 5]
 
 Bundles are made up as the tests make them (LeNet-5 on MNIST, three epochs of 469 steps, five meters), or, with --submission, are those of a
 submission that exists, copied. Every measurement is a process of its own, `suite check --json`, with its wall time, CPU time and peak memory;
-printed is the fastest of the repeats, and for the trees the fit of CPU time to the number of bundles.
+printed is, of the
+submission, the fastest of the repeats, and of the trees the fit of CPU time to the number of bundles.
 Asked of it: 15 bundles under 2 s; time linear in the number of bundles, memory flat.
 """
 
@@ -52,7 +53,7 @@ def main() -> None:
         cost = fastest(submission, arguments.repeats)
         count = len(list(submission.glob("*/*/run_*")))
         print(f"a submission of {count} bundles: {cost.wall_s:.2f} s ({cost.cpu_s:.2f} s of CPU), {cost.peak_mib:.0f} MiB, exit code {cost.code}")
-        show_trees(folder / "tree", submission, arguments.bundles, arguments.repeats)
+        show_trees(folder / "tree", submission, arguments.bundles)
 
 
 def parse() -> argparse.Namespace:
@@ -60,7 +61,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--submission", type=Path)
     parser.add_argument("--bundles", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     return parser.parse_args()
 
 
@@ -85,14 +86,14 @@ def make_submission(folder: Path) -> Path:
     return package(runs, Offer("acme", "v0.1", Availability.RESEARCH, "", ()), folder / "submissions")
 
 
-def show_trees(tree: Path, submission: Path, most: int, repeats: int) -> None:
+def show_trees(tree: Path, submission: Path, most: int) -> None:
     """A line for each size of a tree of loose bundles that grows, and how far the times are from a line."""
     sources = sorted(submission.glob("*/*/run_*"))
     counts, times_s = [], []
     for count in (max(1, round(share * most)) for share in SHARES):
         for number in range(len(counts) and counts[-1], count):
             shutil.copytree(sources[number % len(sources)], tree / f"bundle{number:05d}")
-        cost = fastest(tree, repeats)
+        cost = measure(tree)
         counts.append(count)
         times_s.append(cost.cpu_s)
         print(f"{count:5} bundles: {cost.wall_s:.2f} s ({cost.cpu_s:.2f} s of CPU), {cost.peak_mib:.0f} MiB, exit code {cost.code}", flush=True)

@@ -113,6 +113,10 @@ class Bundle:
                 return read(self.file(name))
         return tables.no_readings()
 
+    def once(self, what: str, compute: Callable[[], Any]) -> Any:
+        """Something that follows from the bundle's files, computed each time: they may change."""
+        return compute()
+
     def file(self, name: str) -> Path:
         """The path of a plain file of this bundle; links and missing files raise :class:`BundleError`."""
         path = self.path / name
@@ -133,27 +137,28 @@ class BundleReadOnce(Bundle):
 
     def log(self, rank: int = 0) -> Log:
         """A rank's log."""
-        return cast(Log, self._once(f"log {rank}", lambda: Bundle.log(self, rank)))
+        return cast(Log, self.once(f"log {rank}", lambda: Bundle.log(self, rank)))
 
     def steps(self) -> "pandas.DataFrame":
         """One row per mini-batch."""
-        return self._once("steps", lambda: Bundle.steps(self))
+        return self.once("steps", lambda: Bundle.steps(self))
 
     def readings(self) -> "pandas.DataFrame":
         """What the meters read."""
-        return self._once("readings", lambda: Bundle.readings(self))
+        return self.once("readings", lambda: Bundle.readings(self))
 
     def readings_of_node(self, place: int) -> "pandas.DataFrame":
         """What was read on another node."""
-        return self._once(f"readings {place}", lambda: Bundle.readings_of_node(self, place))
+        return self.once(f"readings {place}", lambda: Bundle.readings_of_node(self, place))
 
     def baseload(self) -> "pandas.DataFrame":
         """What the power meters read before the run."""
-        return self._once("baseload", lambda: Bundle.baseload(self))
+        return self.once("baseload", lambda: Bundle.baseload(self))
 
-    def _once(self, what: str, read: Callable[[], Any]) -> Any:
+    def once(self, what: str, compute: Callable[[], Any]) -> Any:
+        """What was computed the first time."""
         if what not in self._kept:
-            self._kept[what] = read()
+            self._kept[what] = compute()
         return self._kept[what]
 
 

@@ -4,7 +4,7 @@ Computed from the log, the step records and the readings of the meter "counters"
 """
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from suite.bundle import COUNTERS, SCHEMA, Bundle
 from suite.figures import Figure, unknown
@@ -55,8 +55,7 @@ def phases(log: "Log", steps: "pandas.DataFrame") -> dict[str, tuple[int, int]]:
 
 def count(bundle: Bundle) -> dict[str, PhaseCounts]:
     """Counts of every phase of a bundle, finished or not."""
-    log = bundle.log()
-    return count_phases(bundle.readings(), phases(log, bundle.steps()))
+    return cast("dict[str, PhaseCounts]", bundle.once("counts", lambda: count_phases(bundle.readings(), phases(bundle.log(), bundle.steps()))))
 
 
 def derive_counters(bundle: Bundle) -> dict[str, Any]:

@@ -67,7 +67,8 @@ DISK_RATES = {
 def reading_figures(readings: "pandas.DataFrame", window: Window | None) -> dict[str, Figure]:
     """Every figure of this page; ``window`` is from run_start to run_stop (None: the run was not finished, all readings count)."""
     during = readings if window is None else readings[readings["t_ns"].between(*window)]
-    figures = {name: _gauge(during, gauge) for name, gauge in GAUGES.items()}
+    by_source = {str(source): rows for source, rows in during.groupby("source")}
+    figures = {name: _gauge(by_source, gauge) for name, gauge in GAUGES.items()}
     for name, (channel, unit) in DISK_RATES.items():
         figures[name] = _rate(readings, channel, unit, window)
     for name, at in (("page_cache_start_ratio", 0), ("page_cache_end_ratio", 1)):
@@ -129,9 +130,11 @@ def channel_statistics(readings: "pandas.DataFrame", window: Window | None) -> l
     return found
 
 
-def _gauge(during: "pandas.DataFrame", gauge: Gauge) -> Figure:
+def _gauge(by_source: "Mapping[str, pandas.DataFrame]", gauge: Gauge) -> Figure:
     for source, pattern in gauge.channels:
-        of_source = during[during["source"] == source]
+        if source not in by_source:
+            continue
+        of_source = by_source[source]
         names = fnmatch.filter(sorted(of_source["channel"].unique()), pattern)
         chosen = of_source[of_source["channel"].isin(names)]
         if not chosen.empty:
