@@ -139,7 +139,8 @@ def _merit(figures: Mapping[str, Any]) -> tuple[float, float]:
 def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, str]:
     energy = figures.get("energy_per_epoch_j", {})
     measured = f"{energy['tier']}, {energy['covers']}" if known(energy.get("tier")) else "not measured"
-    return {facet.name: measured if facet.name == "energy" else show_facet(entry[facet.name]) for facet in FACETS}
+    special = {"energy": measured, "availability": entry["availability"] if known(entry["availability"]) else "not submitted"}
+    return {facet.name: special.get(facet.name) or show_facet(entry.get(facet.name)) for facet in FACETS}
 
 
 def _badges(figures: Mapping[str, Any]) -> tuple[str, ...]:

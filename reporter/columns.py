@@ -27,6 +27,11 @@ class Column:
     shown: bool = True
 
     @property
+    def is_energy(self) -> bool:
+        """Its worth depends on the instrument: values taken in different ways are not put in one order."""
+        return self.figure.startswith("energy_") or self.figure == "mean_power_w"
+
+    @property
     def exported(self) -> str:
         """The name in data files: the figure's, with the unit where the page shows another one."""
         words = {"%": "percent", "% of epoch": "percent_of_epoch", "MiB": "mib", "samples/s": "samples_per_s"}
@@ -69,14 +74,17 @@ FACETS = (
     Facet("framework_version", "version"),
     Facet("cpu_model", "processor"),
     Facet("power_mode", "power mode"),
+    Facet("storage_medium", "storage"),
     Facet("nodes", "nodes", True),
+    Facet("ranks", "ranks", True),
+    Facet("collective", "gradients"),
     Facet("accelerator", "accelerator"),
     Facet("threads", "threads", True),
     Facet("workers", "workers", True),
-    Facet("storage_medium", "storage"),
     Facet("batch_size", "batch", True),
     Facet("learning_rate", "learning rate", True),
     Facet("organization", "submitter"),
+    Facet("availability", "availability"),
     Facet("energy", "energy"),
 )
 

@@ -72,13 +72,16 @@ def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 _TELLING = (
-    "workload", "data", "nodes", "batch_size", "threads", "workers", "power_mode", "accelerator", "learning_rate", "framework_version", "cpu_model",
-    "storage_medium", "organization", "division", "state",
+    "workload", "data", "nodes", "ranks", "collective", "batch_size", "threads", "workers", "power_mode", "accelerator", "learning_rate",
+    "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division", "state",
 )  # fmt: skip
 
 
 def _said(name: str, value: object) -> str:
     if not known(value):
         return f"{name.replace('_', ' ')} unknown"
-    words = {"nodes": "{} nodes", "batch_size": "batch {}", "threads": "{} threads", "workers": "{} workers", "learning_rate": "rate {}"}
+    words = {
+        "nodes": "{} nodes", "ranks": "{} ranks", "workers": "{} workers", "threads": "{} threads", "batch_size": "batch {}",
+        "learning_rate": "rate {}",
+    }  # fmt: skip
     return words.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)

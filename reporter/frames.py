@@ -1,8 +1,8 @@
 """The tidy frames that everything else is drawn from: one row per thing, documented columns, units in the names."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas
 
@@ -17,16 +17,19 @@ IDENTITY: Mapping[str, str] = {
     "data": "the data set's name",
     "own_data": "the data set is the workload's own",
     "organization": "who submits",
+    "availability": "how the submission says that the system can be had: available, preview, research; None outside a submission",
     "device": "the device profile's name",
     "cpu_model": "the processor as the kernel names it",
     "power_mode": "the device's power mode",
+    "storage_medium": "what the data lay on",
     "nodes": "how many machines",
+    "ranks": "how many processes trained together",
+    "collective": "how ranks sum gradients: mpi (the suite's own), native (the framework's), none on one rank",
     "framework": "the framework's name",
     "framework_version": "as the implementation logged it",
     "accelerator": "cpu or cuda",
     "threads": "of the framework",
     "workers": "processes that make mini-batches; 0: the training one does",
-    "storage_medium": "what the data lie on",
     "batch_size": "global, samples",
     "learning_rate": "at the start of the schedule",
 }
@@ -126,6 +129,9 @@ SPANS: Mapping[str, str] = {
 BROKEN: Mapping[str, str] = {"place": "where it was found, relative to the path that was given", "reason": "why it cannot be shown"}
 
 
+_KEYS = {"runs": "run_id", "figures": "run_id", "epochs": "run_id", "entries": "entry_id", "entry_figures": "entry_id"}
+
+
 @dataclass(frozen=True)
 class Frames:
     """Tidy pandas frames; the columns are those of the mappings in this module, which say what each holds.
@@ -160,6 +166,16 @@ class Frames:
     def with_broken(self, rows: Iterable[Mapping[str, str]]) -> "Frames":
         """The same frames with more rows of what could not be shown."""
         return replace(self, broken=pandas.DataFrame([*self.broken.to_dict("records"), *rows], columns=list(BROKEN)))
+
+    def by_run(self) -> Iterator[tuple[dict[str, Any], "Frames"]]:
+        """Every run with the frames of it alone (and of its entry), in one pass over the frames."""
+        groups = {name: dict(iter(getattr(self, name).groupby(key))) for name, key in _KEYS.items()}
+        nothing = {name: getattr(self, name).iloc[:0] for name in _KEYS}
+        for run in self.runs.to_dict("records"):
+            keys = {name: run[key] for name, key in _KEYS.items()}
+            parts = {name: groups[name].get(keys[name], nothing[name]) for name in _KEYS}
+            verdicts = {run["run_id"]: self.verdicts[run["run_id"]]}
+            yield run, replace(self, **parts, broken=self.broken.iloc[:0], verdicts=verdicts)
 
     def accepted(self) -> "Frames":
         """The same frames without what was refused or withdrawn."""

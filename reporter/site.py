@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from reporter.pages.leaderboard import board_pages, front_page
 from reporter.pages.rulebook import about_page, rules_page
 from reporter.pages.shared import Contents, Page, make_contents, templates
 from reporter.pages.studies import study_pages
+from reporter.remembered import digest_of_code
 from reporter.studies import Study, find_studies
+from reporter.workers import map_tasks
 from suite.bundle import MANIFEST, Bundle
 from suite.errors import SuiteError
 
@@ -69,20 +72,21 @@ def _refuse_foreign(output: Path, force: bool) -> None:
 
 
 def _fill(contents: Contents, folder: Path, old: Path) -> None:
-    environment = templates()
-    keys = {}
     for file in sorted(STATIC.iterdir()):
-        _place(folder, old, file.name, file.read_bytes())
-    for page in _pages(contents, environment):
-        _place(folder, old, page.place, page.content if isinstance(page.content, bytes) else page.content.encode("utf-8", errors="replace"))
-    code, before = _digest_of_code(), _old_keys(old)
-    for run in contents.frames.runs.to_dict("records"):
-        keys[run["run_id"]] = key = _key(run, code)
+        _place(folder, old, Page(file.name, file.read_bytes()))
+    for page in _pages(contents, templates()):
+        _place(folder, old, page)
+    keys, before = {}, _old_keys(old)
+    changed = []
+    for run, frames in contents.frames.by_run():
+        keys[run["run_id"]] = key = _key(run, frames)
         if before.get(run["run_id"]) == key and (old / "runs" / run["run_id"]).is_dir():
             shutil.copytree(old / "runs" / run["run_id"], folder / "runs" / run["run_id"], copy_function=os.link)
         else:
-            _run_folder(contents, environment, run, folder, old)
-    _place(folder, old, MARK, (json.dumps({"runs": keys}, indent=1, sort_keys=True) + "\n").encode())
+            changed.append(_RunJob(run, Contents(frames, (), contents.colours), folder, old))
+    for _ in map_tasks(_run_folder, changed):
+        pass
+    _place(folder, old, Page(MARK, json.dumps({"runs": keys}, indent=1, sort_keys=True) + "\n"))
 
 
 def _pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
@@ -90,17 +94,28 @@ def _pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page
         yield from make(contents, environment)
 
 
-def _run_folder(contents: Contents, environment: jinja2.Environment, run: Mapping[str, Any], folder: Path, old: Path) -> None:
-    for page in run_pages(contents, environment, run):
-        _place(folder, old, page.place, page.content if isinstance(page.content, bytes) else page.content.encode("utf-8", errors="replace"))
-    bundle = Bundle(Path(run["path"]))
+@dataclass(frozen=True)
+class _RunJob:
+    """A run's page to be written, with all that it needs: workers do it."""
+
+    run: Mapping[str, Any]
+    contents: Contents
+    folder: Path
+    old: Path
+
+
+def _run_folder(job: _RunJob) -> None:
+    for page in run_pages(job.contents, templates(), job.run):
+        _place(job.folder, job.old, page)
+    bundle = Bundle(Path(job.run["path"]))
     for name in copied_files(bundle):
-        _place(folder, old, f"runs/{run['run_id']}/{name}", bundle.file(name).read_bytes())
+        _place(job.folder, job.old, Page(f"runs/{job.run['run_id']}/{name}", bundle.file(name).read_bytes()))
 
 
-def _place(folder: Path, old: Path, place: str, content: bytes) -> None:
+def _place(folder: Path, old: Path, page: Page) -> None:
     """Write a file; where the old site has the same, it is that very file (same inode, same time)."""
-    target, before = folder / place, old / place
+    target, before = folder / page.place, old / page.place
+    content = page.content if isinstance(page.content, bytes) else page.content.encode("utf-8", errors="replace")
     target.parent.mkdir(parents=True, exist_ok=True)
     if before.is_file() and not before.is_symlink() and before.stat().st_size == len(content) and before.read_bytes() == content:
         os.link(before, target)
@@ -120,22 +135,12 @@ def _swap(folder: Path, output: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _key(run: Mapping[str, Any], code: str) -> str:
-    """What a run's page is made of: the sealed files, the verdict's and the page's code, and whether it was withdrawn."""
+def _key(run: Mapping[str, Any], frames: Frames) -> str:
+    """What a run's page is made of: the sealed files, the verdict, the code, and what its place says of it."""
     manifest = (Path(run["path"]) / MANIFEST).read_bytes()
-    said = json.dumps([code, run["state"], run["withdrawn"], run["entry_id"]])
+    verdict = [str(finding) for finding in frames.verdicts[run["run_id"]].findings]
+    said = json.dumps([digest_of_code(), *(run[name] for name in ("state", "withdrawn", "entry_id")), verdict])
     return hashlib.sha256(manifest + said.encode()).hexdigest()
-
-
-def _digest_of_code() -> str:
-    """Of the reporter's and the checker's own files and of the rulebook: a change of theirs changes every page."""
-    digest = hashlib.sha256()
-    root = Path(__file__).resolve().parent.parent
-    for room in ("reporter", "suite", "rules"):
-        for file in sorted((root / room).rglob("*")):
-            if file.is_file() and file.suffix in (".py", ".html", ".toml", ".md"):
-                digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
-    return digest.hexdigest()
 
 
 def _old_keys(old: Path) -> Mapping[str, Any]:

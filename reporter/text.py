@@ -12,6 +12,8 @@ def plain(value: object, longest: int = LONGEST) -> str:
     """
     text = str(value)
     cut = text[:longest] + "…" if len(text) > longest else text
+    if cut.isascii() and cut.isprintable():
+        return cut
     return "".join(letter if _shows(letter) else _written_out(letter) for letter in cut)
 
 

@@ -117,6 +117,7 @@ def derive_epochs(log: Log, steps: pandas.DataFrame, readings: pandas.DataFrame,
     whole = steps.assign(weighted=steps["loss"] * steps["samples"]).groupby(["epoch", "step"])[["samples", "weighted"]].sum()
     stops = {event.epoch: event for event in log.all("epoch_stop")}
     accuracy = {event.epoch: event.value for event in log.all("eval_accuracy")}
+    page_cache, disk = (readings[readings["source"] == source] for source in ("page-cache", "disk"))
     rows = []
     for epoch, of_epoch in steps[steps["rank"] == 0].groupby("epoch"):
         stop = stops.get(int(epoch))
@@ -137,9 +138,9 @@ def derive_epochs(log: Log, steps: pandas.DataFrame, readings: pandas.DataFrame,
                 mean_loss=float((whole.loc[epoch, "weighted"] / whole.loc[epoch, "samples"]).mean()),
                 eval_accuracy=accuracy.get(int(epoch)),
                 energy_j=joint_epoch_energy_j(nodes, *window) if nodes else alone_j,
-                resident_start_ratio=resident_ratio(readings, window[0], end_to_end_s),
-                resident_end_ratio=resident_ratio(readings, window[1], end_to_end_s),
-                disk_read_bytes=disk_increase(readings, "read_bytes", window)[0],
+                resident_start_ratio=resident_ratio(page_cache, window[0], end_to_end_s),
+                resident_end_ratio=resident_ratio(page_cache, window[1], end_to_end_s),
+                disk_read_bytes=disk_increase(disk, "read_bytes", window)[0],
             )
         )
     return tuple(rows)

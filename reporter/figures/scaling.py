@@ -5,7 +5,7 @@ from reporter.figures.plane import ACROSS, UP, plane
 from reporter.frames import IDENTITY, Frames
 from reporter.svg import linear
 
-SETTING = [name for name in IDENTITY if name not in ("nodes", "batch_size", "learning_rate", "threads")]
+SETTING = [name for name in IDENTITY if name not in ("nodes", "ranks", "collective", "batch_size", "learning_rate", "threads")]
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:

@@ -6,6 +6,8 @@ from reporter.frames import Frames, known
 from reporter.ranking import pareto_front
 from reporter.svg import logarithmic
 
+MOST_DOTS = 150
+
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """One dot per entry: seconds and joules of an epoch, both logarithmic; energies of one kind of measurement only."""
@@ -26,17 +28,19 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     frameworks_legend(chart.canvas, [all_entries[name] for name in ids], context)
     front = pareto_front({name: points[name] for name in ids})
     chart.canvas.path(staircase([chart.at(*points[name]) for name in front], WIDTH - 30, TOP), "front")
-    for name in ids:
+    drawn = sorted({*front, *sorted(ids, key=lambda name: points[name])[:MOST_DOTS]})
+    for name in drawn:
         label = all_entries[name]["label"]
         with chart.canvas.group(entry=name, x=repr(points[name][0]), y=repr(points[name][1])), chart.canvas.link(context.entry(name), label):
             tip = f"{label}: {digits(points[name][0])} s, {digits(points[name][1])} J" + (", on the front" if name in front else "")
             chart.canvas.dot(*chart.at(*points[name]), f"c{context.colour(all_entries[name]['framework'])}", tip, 6 if name in front else 4.5)
             if name in front[:8]:
                 chart.canvas.text(chart.at(*points[name])[0] + 9, chart.at(*points[name])[1] - 7, label, "name", longest=44)
-    rows = tuple((all_entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no") for name in ids)
+    rows = tuple((all_entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no") for name in drawn)
     others = len(points) - len(ids)
-    note = f"{others} entries whose energy was measured in another way are left out: they do not compare." if others else ""
-    return Drawing(chart.canvas.svg(), ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the front"), rows, note)
+    notes = [f"{others} entries whose energy was measured in another way are left out: they do not compare."] if others else []
+    notes += [f"The {MOST_DOTS} fastest of {len(ids)} entries and the whole front are drawn."] if len(drawn) < len(ids) else []
+    return Drawing(chart.canvas.svg(), ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the front"), rows, " ".join(notes))
 
 
 CHART = Chart(

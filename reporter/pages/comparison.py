@@ -52,9 +52,11 @@ def device_pages(contents: Contents, environment: jinja2.Environment) -> Iterato
 
 
 def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
-    keys = frames.entries[ALIKE].astype(object).apply(lambda row: tuple(str(value) for value in row), axis=1)
-    for key in sorted(set(keys)):
-        entries = frames.entries[keys == key]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for index, entry in enumerate(frames.entries[ALIKE].to_dict("records")):
+        groups.setdefault(tuple(str(value) for value in entry.values()), []).append(index)
+    for _, indices in sorted(groups.items()):
+        entries = frames.entries.iloc[indices]
         if entries["framework"].nunique() > 1:
             yield next(records(entries[ALIKE])), frames.of_entries(entries)
 

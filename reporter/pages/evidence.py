@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from reference_impls.contract import TOKEN
 from reporter.columns import name_of_figure
 from reporter.figures import charts_for
 from reporter.figures.chart import digits, entries_of
-from reporter.frames import IDENTITY, Frames, known
+from reporter.frames import IDENTITY, known
 from reporter.pages.shared import Contents, Page, place_drawings, records
 from reporter.text import plain
 from reporter.timeline import with_timeline
@@ -40,14 +39,14 @@ OF_EPOCHS = frozenset(
 
 
 def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[str, Any]) -> Iterator[Page]:
-    """runs/<id>/index.html; the raw files lie beside it."""
+    """runs/<id>/index.html, from the frames of that run alone; the raw files lie beside it."""
     bundle, verdict = Bundle(Path(run["path"])), contents.frames.verdicts[run["run_id"]]
     log, record = bundle.log(), bundle.run()
-    figures = list(records(contents.frames.figures[contents.frames.figures["run_id"] == run["run_id"]]))
+    figures = list(records(contents.frames.figures))
     evidence = {figure["figure"]: _evidence(figure, log) for figure in figures}
     pointed_at = {number for links in evidence.values() for number, _ in links} | {finding.line for finding in verdict.findings if finding.line}
     place = f"runs/{run['run_id']}/"
-    of_run = with_timeline(run_frames(contents.frames, run), str(run["run_id"]), bundle)
+    of_run = with_timeline(contents.frames, str(run["run_id"]), bundle)
     charts = place_drawings([(chart, partial(chart.draw, of_run)) for chart in charts_for("run")], contents, "../../", place)
     page = environment.get_template("run.html").render(
         root="../../",
@@ -59,7 +58,7 @@ def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[
         evidence=evidence,
         digits=digits,
         name_of=name_of_figure,
-        epochs=list(records(contents.frames.epochs[contents.frames.epochs["run_id"] == run["run_id"]])),
+        epochs=list(records(contents.frames.epochs)),
         system=bundle.json("system.json"),
         meters=[meter for meter in record.meters if isinstance(meter, Mapping)],
         files=[(name, (bundle.path / name).stat().st_size) for name in copied_files(bundle)],
@@ -74,15 +73,10 @@ def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[
     yield from charts.files
 
 
-def run_frames(frames: Frames, run: Mapping[str, Any]) -> Frames:
-    """The frames of one run."""
-    entries = frames.entries[frames.entries["entry_id"] == run["entry_id"]]
-    return replace(frames.of_entries(entries), runs=frames.runs[frames.runs["run_id"] == run["run_id"]])
-
-
 def copied_files(bundle: Bundle) -> list[str]:
     """The plain files of a bundle that are offered for download."""
-    return [name for name in COPIED if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()]
+    of_ranks = sorted(path.name for path in bundle.path.glob("log.rank*.txt"))
+    return [name for name in (*COPIED, *of_ranks) if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()]
 
 
 def entry_pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:

@@ -1,5 +1,6 @@
 """The rulebook, and how to read the site."""
 
+import posixpath
 import re
 from collections.abc import Iterator
 
@@ -30,8 +31,13 @@ def _as_html(text: str) -> str:
     ids = {rule.id for rule in (*PRECONDITIONS, *RULES)}
     page = _RULE_ROW.sub(lambda found: found[0].replace("<tr>", f'<tr id="{found[1]}">') if found[1] in ids else found[0], page)
     page = _HEADING.sub(lambda found: f'<h2 id="{re.sub("[^a-z]+", "-", found[1].lower())}">{found[1]}</h2>', page)
-    page = re.sub(r'<a href="CHANGELOG\.md">(.*?)</a>', r"rules/\1", page)  # a file of the checkout, not of the site
+    page = re.sub(r'<a href="([^"#]*\.md)">(.*?)</a>', _in_checkout, page)
     return page.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>').replace("</table>", "</table></div>")
+
+
+def _in_checkout(link: re.Match[str]) -> str:
+    """A page of the checkout, not of the site: its place instead of a link."""
+    return f"{link[2]} (<code>{posixpath.normpath(posixpath.join('rules', link[1]))}</code>)"
 
 
 def about_page(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:

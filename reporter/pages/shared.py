@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,7 @@ def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[Stud
     return Contents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies)
 
 
+@cache
 def templates() -> jinja2.Environment:
     """The templates, with every value escaped and a missing one an error."""
     environment = jinja2.Environment(
@@ -94,16 +95,21 @@ def place_drawings(drawers: Sequence[tuple[Chart, Draw]], contents: Contents, ro
             continue
         file = f"{stem}{chart.name}.svg"
         placed.append(PlacedChart(chart, drawing, markupsafe.Markup(drawing.svg), file))
-        alone = draw(contents.context("../" * file.count("/")))
+        up = "../" * file.count("/")
+        alone = drawing if up == root else draw(contents.context(up))
         assert isinstance(alone, Drawing)
         files.append(Page(file, _with_style(alone.svg)))
     return Charts(tuple(placed), tuple(not_drawn), tuple(files))
 
 
 def _with_style(svg: str) -> str:
-    style = CHART_STYLE.read_text(encoding="utf-8")
     head, separator, rest = svg.partition("<title>")
-    return f"{head}<style>{style}</style>{separator}{rest}\n"
+    return f"{head}<style>{_style()}</style>{separator}{rest}\n"
+
+
+@cache
+def _style() -> str:
+    return CHART_STYLE.read_text(encoding="utf-8")
 
 
 def records(frame: Any) -> Iterator[dict[str, Any]]:

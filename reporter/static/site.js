@@ -8,9 +8,13 @@ function sortTable(table, column, descending) {
   heads.forEach((head) => head.removeAttribute("aria-sort"));
   heads[column].setAttribute("aria-sort", descending ? "descending" : "ascending");
   const isNumber = heads[column].classList.contains("n");
-  const keyed = [...table.tBodies[0].rows].map((row) => [isNumber ? numeric(row.cells[column]) : row.cells[column].textContent.trim(), row]);
-  keyed.sort(([a], [b]) => {
+  const instrument = "energy" in heads[column].dataset ? heads.findIndex((head) => head.dataset.key === "energy") : -1;
+  const keyed = [...table.tBodies[0].rows].map((row) => [
+    isNumber ? numeric(row.cells[column]) : row.cells[column].textContent.trim(), row, instrument < 0 ? "" : row.cells[instrument].textContent.trim(),
+  ]);
+  keyed.sort(([a, , measured], [b, , otherwise]) => {
     if (a === null || b === null) return (a === null) - (b === null); // unknown values come last, either way
+    if (measured !== otherwise) return measured.localeCompare(otherwise); // energies that were measured in different ways are not put in one order
     const order = isNumber ? a - b : a.localeCompare(b);
     return descending ? -order : order;
   });
@@ -38,6 +42,7 @@ const LIMITS = [
   { key: "mean_power_w", label: "power", unit: "W", per: 1 },
 ];
 const STEPS = 200;
+const MOST_CHOICES = 2000;
 
 class BoardTools {
   constructor(form, table) {
@@ -48,6 +53,10 @@ class BoardTools {
     this.rows = [...table.tBodies[0].rows];
     this.first = [...this.rows];
     this.written = new Map(); // a cell's own content, while relative numbers stand in its place
+    this.scaled = []; // cells with a bar behind them
+    this.texts = new Map(); // what a column's cells say, by row, read once
+    this.sheet = new CSSStyleSheet(); // one rule hides a column, whatever the number of rows
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, this.sheet];
     this.makeFacets();
     this.makeLimits();
     this.makeColumns();
@@ -65,7 +74,7 @@ class BoardTools {
     this.facets = new Map();
     for (const head of this.heads.filter((one) => "facet" in one.dataset)) {
       const key = head.dataset.key, texts = [...new Set(this.rows.map((row) => this.text(row, key)))];
-      if (texts.length < 2) continue;
+      if (texts.length < 2 || texts.length > MOST_CHOICES) continue;
       texts.sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
       const select = element("select", { name: key });
       select.append(element("option", { value: "" }, "all"), ...texts.map((text) => element("option", { value: text }, text)));
@@ -77,9 +86,14 @@ class BoardTools {
   }
 
   text(row, key) {
-    const copy = this.cell(row, key).cloneNode(true);
-    copy.querySelectorAll(".badge").forEach((badge) => badge.remove());
-    return copy.textContent.trim();
+    if (!this.texts.has(key)) this.texts.set(key, new Map());
+    const known = this.texts.get(key);
+    if (!known.has(row)) known.set(row, [...this.cell(row, key).childNodes].filter((node) => !node.classList?.contains("badge")).map((node) => node.textContent).join("").trim());
+    return known.get(row);
+  }
+
+  labelOf(row) {
+    return this.heads.filter((head) => "facet" in head.dataset).map((head) => this.text(row, head.dataset.key)).join(" · ");
   }
 
   makeLimits() {
@@ -120,7 +134,7 @@ class BoardTools {
   makeBaselines() {
     this.relative = this.form.querySelector("#relative");
     const group = element("optgroup", { label: "relative to" });
-    group.append(...this.rows.map((row) => element("option", { value: row.id.slice(2) }, row.dataset.label)));
+    group.append(...this.rows.map((row) => element("option", { value: row.id.slice(2) }, this.labelOf(row))));
     this.relative.append(group);
   }
 
@@ -187,12 +201,9 @@ class BoardTools {
       limit.output.textContent = most === null ? "no limit" : `${(most / limit.per).toPrecision(3)} ${limit.unit}`;
       limit.slider.setAttribute("aria-valuetext", limit.output.textContent);
     }
-    for (const [key, check] of this.columns) {
-      const column = this.index.get(key);
-      if (this.heads[column].hidden === !check.checked) continue;
-      this.heads[column].hidden = !check.checked;
-      for (const row of this.rows) row.cells[column].hidden = !check.checked;
-    }
+    for (const [key, check] of this.columns) this.heads[this.index.get(key)].hidden = !check.checked;
+    const out = this.heads.flatMap((head, column) => (head.hidden ? [`#board tr > :nth-child(${column + 1})`] : []));
+    this.sheet.replaceSync(out.length ? `${out.join(",")} { display: none; }` : "");
     const shown = this.rows.filter((row) => !row.hidden);
     this.showRelative(shown);
     this.showBars(shown);
@@ -209,28 +220,36 @@ class BoardTools {
 
   showRelative(shown) {
     if (!this.relative.value) return;
+    const chosen = this.rows.find((row) => row.id === "e-" + this.relative.value);
     for (const head of this.heads.filter((one) => one.dataset.better && one.dataset.better !== "0" && !one.hidden)) {
-      const key = head.dataset.key, values = shown.map((row) => this.value(row, key)).filter((value) => value !== null);
-      const chosen = this.rows.find((row) => row.id === "e-" + this.relative.value);
-      const base = chosen ? this.value(chosen, key) : values.length ? Math[head.dataset.better === "1" ? "max" : "min"](...values) : null;
-      if (!base) continue;
-      for (const row of shown) {
-        const cell = this.cell(row, key).querySelector("a") || this.cell(row, key), value = this.value(row, key);
-        if (value === null) continue;
-        this.written.set(cell, [...cell.childNodes]);
-        cell.replaceChildren(`${(value / base).toFixed(2)}×`);
+      const key = head.dataset.key, instrumented = "energy" in head.dataset && this.index.has("energy");
+      const measured = (row) => (instrumented ? this.text(row, "energy") : "");
+      for (const way of new Set(shown.map(measured))) { // energies that were measured in different ways have no common base
+        const rows = shown.filter((row) => measured(row) === way && this.value(row, key) !== null);
+        const values = rows.map((row) => this.value(row, key)), best = head.dataset.better === "1" ? Math.max : Math.min;
+        const base = !chosen ? best(...values) : measured(chosen) === way ? this.value(chosen, key) : null;
+        for (const row of rows) this.write(row, key, base ? `${(this.value(row, key) / base).toFixed(2)}×` : "—", base ? "" : "no base: measured in another way, or unknown");
       }
     }
   }
 
+  write(row, key, text, why) {
+    const cell = this.cell(row, key).querySelector("a") || this.cell(row, key);
+    this.written.set(cell, [...cell.childNodes]);
+    const words = element("span", why ? { title: why } : {}, text);
+    cell.replaceChildren(words);
+  }
+
   showBars(shown) { // a bar behind the numbers of the column that is sorted by
     const column = this.sorted ? this.sorted.column : this.index.get("time_to_target_s");
-    this.rows.forEach((row) => [...row.cells].forEach((cell) => cell.classList.remove("scaled")));
+    this.scaled.forEach((cell) => cell.classList.remove("scaled"));
+    this.scaled = [];
     if (column === undefined || !this.heads[column].dataset.better) return;
     const highest = Math.max(...shown.map((row) => numeric(row.cells[column]) ?? 0));
     for (const row of shown) {
       const value = numeric(row.cells[column]);
       if (!(value > 0)) continue;
+      this.scaled.push(row.cells[column]);
       row.cells[column].classList.add("scaled");
       row.cells[column].style.setProperty("--share", String(value / highest));
     }

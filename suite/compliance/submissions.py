@@ -1,7 +1,7 @@
 """Judges a submission: each bundle by the bundles' rules, and what only shows when they are seen together."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -44,16 +44,17 @@ def check_submission(path: Path) -> SubmissionVerdict:
     return check_submissions((path,))[0]
 
 
-def check_submissions(paths: Sequence[Path]) -> tuple[SubmissionVerdict, ...]:
+def check_submissions(paths: Sequence[Path], verdict_of: Callable[[BundleReadOnce], Verdict] = judge) -> tuple[SubmissionVerdict, ...]:
     """Judge submissions, each beside those before it: a run that is in two of them shows in the second.
 
-    One whose declaration or system cannot be read is broken, and the others are judged.
+    One whose declaration or system cannot be read is broken, and the others are judged. ``verdict_of`` judges a bundle; who has its verdict
+    already need not pay for it twice.
     """
     verdicts: list[SubmissionVerdict] = []
     seen: tuple[Placed, ...] = ()
     for path in paths:
         try:
-            case, bundles, broken = _read_submission(path, seen)
+            case, bundles, broken = _read_submission(path, seen, verdict_of)
         except SuiteError as error:
             verdicts.append(SubmissionVerdict(path, (), (), (str(error),)))
             continue
@@ -63,7 +64,9 @@ def check_submissions(paths: Sequence[Path]) -> tuple[SubmissionVerdict, ...]:
     return tuple(verdicts)
 
 
-def _read_submission(path: Path, seen: tuple[Placed, ...]) -> tuple[SubmissionCase, tuple[Verdict, ...], tuple[str, ...]]:
+def _read_submission(
+    path: Path, seen: tuple[Placed, ...], verdict_of: Callable[[BundleReadOnce], Verdict]
+) -> tuple[SubmissionCase, tuple[Verdict, ...], tuple[str, ...]]:
     declaration, system = read_declaration(path), path / SYSTEM
     if system.is_symlink() or not system.is_file():
         raise BundleError(system, "is missing")
@@ -74,7 +77,7 @@ def _read_submission(path: Path, seen: tuple[Placed, ...]) -> tuple[SubmissionCa
     for place in found:
         try:
             bundle = BundleReadOnce(place.path)
-            verdicts.append(judge(bundle))
+            verdicts.append(verdict_of(bundle))
             bundles.append(_read(path, place, bundle))
         except SuiteError as error:
             broken.append(str(error))

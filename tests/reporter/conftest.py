@@ -2,12 +2,13 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from suite import bundle
+from suite.paths import HOME_VARIABLE
 from tests.builders import Scenario, make_bundle
 
 SPEEDS = {"pytorch": 0.0020, "tensorflow": 0.0021, "chainer": 0.0100}
@@ -26,6 +27,14 @@ SCENARIOS = (
     ),
     Scenario(name="lenet-fake-digits", framework="fake", division="open", data="digits", accuracies=(0.5, 0.6)),
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is remembered of bundles is remembered apart from the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(HOME_VARIABLE, str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 @pytest.fixture(scope="session")

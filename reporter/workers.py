@@ -1,0 +1,92 @@
+"""Work on many things by every core: plain child processes, which need no ``__main__`` guard in a reader's script and inherit no threads."""
+
+import io
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, TypeVar
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+WORTH_A_PROCESS = 24  # tasks; a worker imports pandas first, which takes as long
+CHUNK = 8
+COMMAND = "from reporter.workers import serve; serve()"
+
+
+def map_tasks(function: Callable[[Task], Answer], tasks: list[Task]) -> Iterator[Answer]:
+    """``function`` of each task, in their order, by as many processes as there are cores; few tasks are done in this one.
+
+    Function, tasks and answers must be picklable. What a task raises is raised here.
+    """
+    workers = min(len(os.sched_getaffinity(0)), len(tasks) // WORTH_A_PROCESS)
+    if workers < 2:
+        yield from map(function, tasks)
+        return
+    children: list[subprocess.Popen[bytes]] = []
+    lock, own = threading.Lock(), threading.local()
+
+    def ask(chunk: list[Task]) -> list[Answer]:
+        if not hasattr(own, "child"):
+            own.child = _start()
+            with lock:
+                children.append(own.child)
+        return _ask(own.child, function, chunk)
+
+    with ThreadPoolExecutor(workers) as threads:
+        try:
+            chunks = [tasks[first : first + CHUNK] for first in range(0, len(tasks), CHUNK)]
+            yield from itertools.chain.from_iterable(threads.map(ask, chunks))
+        finally:
+            threads.shutdown(cancel_futures=True)
+            for child in children:
+                _end(child)
+
+
+def _start() -> "subprocess.Popen[bytes]":
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1", "ARROW_IO_THREADS": "1"}
+    return subprocess.Popen([sys.executable, "-c", COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=surroundings)
+
+
+def _ask(child: "subprocess.Popen[bytes]", function: Callable[[Task], Answer], chunk: list[Task]) -> list[Answer]:
+    assert child.stdin is not None and child.stdout is not None
+    pickle.dump((function, chunk), child.stdin)
+    child.stdin.flush()
+    try:
+        answers, error = pickle.load(child.stdout)  # noqa: S301  a child of this process wrote it
+    except EOFError:
+        raise RuntimeError("a worker process ended before its answer; out of memory?") from None
+    if error is not None:
+        raise error
+    return list(answers)
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            pipe.close()
+    child.wait()
+
+
+def serve() -> None:
+    """A worker's life: chunks of tasks from standard input, answers to standard output, until the input ends."""
+    answers_to = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not stand among the answers
+    tasks_from: IO[bytes] = io.BufferedReader(io.FileIO(0, closefd=False))
+    while True:
+        try:
+            function, chunk = pickle.load(tasks_from)  # noqa: S301  the parent wrote it
+        except EOFError:
+            return
+        answer: tuple[list[object], BaseException | None]
+        try:
+            answer = [function(task) for task in chunk], None
+        except Exception as error:  # noqa: BLE001  the parent raises it
+            answer = [], error
+        pickle.dump(answer, answers_to)
+        answers_to.flush()
