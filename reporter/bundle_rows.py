@@ -47,6 +47,8 @@ def read_rows(path: Path) -> BundleRows | Broken:
     except SuiteError as error:
         said = f"{error.path.name} {error.what}" if isinstance(error, BundleError) else str(error)
         return Broken(plain(said.replace(f"{path}/", "").replace(str(path), "it"), 400))
+    except OSError as error:
+        return Broken(f"{plain(Path(error.filename or 'a file').name)} cannot be read: {error.strerror}")
 
 
 def _read(path: Path) -> BundleRows:

@@ -45,6 +45,9 @@ RUNS: Mapping[str, str] = {
     "epochs": "finished",
     "state": "accepted, refused (by the checker), withdrawn, generated (nobody published its data) or studied (made for an analysis)",
     "withdrawn": "why it was withdrawn",
+    "round": "of the submission; None outside one, as the next two",
+    "notes": "what the submitter says of it, on cooling for instance",
+    "code": "where the submitter says that the code is that ran",
     "started_time_ms": "wall clock, ms since 1970",
     "suite_version": "that made the run",
 }

@@ -13,7 +13,7 @@ from reporter.entries import Row, entry_id, make_entries, make_entry_figures
 from reporter.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames
 from reporter.remembered import digest_of_bundle, recall, remember
 from reporter.submissions import judge_submissions
-from reporter.text import plain
+from reporter.text import plain, plain_or_none
 from reporter.workers import map_tasks
 from suite.compliance.checker import Verdict, find_bundles
 from suite.compliance.finding import Finding
@@ -132,7 +132,7 @@ def _place(found: Found, rows: BundleRows, of_submission: tuple[Finding, ...]) -
     verdict = Verdict(found.path, rows.verdict.division, (*rows.verdict.findings, *of_submission))
     run = {**rows.run, "place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
     if declaration is not None:
-        run |= {"organization": plain(declaration.organization), "availability": declaration.availability.value}
+        run |= _declared(declaration)
     run["state"] = _state(found, rows, withdrawn, verdict)
     run["entry_id"] = entry_id(run)
     return _Placed(run, replace(rows, verdict=verdict))
@@ -161,6 +161,18 @@ def _withdrawal(found: Found) -> str | None:
             with file.open("rb") as stream:
                 return plain(stream.read(4096).decode("utf-8", errors="replace").strip()) or "no reason is given"
     return None
+
+
+def _declared(declaration: Declaration) -> Row:
+    code = declaration.code
+    changed = {None: "", True: ", with changes", False: ""}[code.modified]
+    return {
+        "organization": plain(declaration.organization),
+        "availability": declaration.availability.value,
+        "round": plain(declaration.round),
+        "notes": plain_or_none(declaration.notes, 600),
+        "code": None if code.address is None else f"{plain(code.address)} at {plain(code.commit or 'an unknown commit', 60)}{changed}",
+    }
 
 
 def _declaration(found: Found) -> Declaration | None:

@@ -6,7 +6,7 @@ import sqlite3
 import sys
 import zlib
 from collections.abc import Iterable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
@@ -22,14 +22,17 @@ CALCULATE_WITH = ("numpy", "pandas", "pyarrow")
 _TABLE = "CREATE TABLE IF NOT EXISTS bundles (digest TEXT PRIMARY KEY, code TEXT NOT NULL, rows BLOB NOT NULL) WITHOUT ROWID"
 
 
-def digest_of_bundle(path: Path) -> str:
-    """SHA-256 over the name and the content of every file in the folder; a link counts as one, and is not followed."""
+def digest_of_bundle(path: Path) -> str | None:
+    """SHA-256 over the name and the content of every file in the folder; a link counts as one, and is not followed. None: one cannot be read."""
     digest = hashlib.sha256()
-    for file in sorted(path.rglob("*")):
-        if file.is_symlink():
-            digest.update(json.dumps([file.relative_to(path).as_posix(), "link"]).encode())
-        elif file.is_file():
-            digest.update(json.dumps([file.relative_to(path).as_posix(), sha256(file)]).encode())
+    try:
+        for file in sorted(path.rglob("*")):
+            if file.is_symlink():
+                digest.update(json.dumps([file.relative_to(path).as_posix(), "link"]).encode())
+            elif file.is_file():
+                digest.update(json.dumps([file.relative_to(path).as_posix(), sha256(file)]).encode())
+    except OSError:
+        return None
     return digest.hexdigest()
 
 
@@ -40,7 +43,7 @@ def digest_of_code() -> str:
     root = Path(__file__).resolve().parent.parent
     for room in ("reporter", "suite", "rules", "reference_impls"):
         for file in sorted((root / room).rglob("*")):
-            if file.is_file() and file.suffix in (".py", ".html", ".toml", ".md", ".json"):
+            if file.is_file() and "__pycache__" not in file.parts:
                 digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
     return digest.hexdigest()
 
@@ -50,11 +53,11 @@ def place() -> Path:
     return home() / "report-cache.sqlite"
 
 
-def recall(digests: Iterable[str]) -> dict[str, BundleRows]:
+def recall(digests: Iterable[str | None]) -> dict[str | None, BundleRows]:
     """What is known of bundles with these digests; nothing where the file is missing or is no such file."""
     if not place().is_file():
         return {}
-    found = {}
+    found: dict[str | None, BundleRows] = {}
     try:
         with closing(sqlite3.connect(place(), timeout=10)) as store:
             for digest in digests:
@@ -76,7 +79,8 @@ def remember(rows: Mapping[str, BundleRows]) -> None:
             packed = [(digest, digest_of_code(), _packed(one)) for digest, one in rows.items()]
             store.executemany("INSERT OR REPLACE INTO bundles VALUES (?, ?, ?)", packed)
     except (sqlite3.DatabaseError, OSError):
-        place().unlink(missing_ok=True)
+        with suppress(OSError):  # a home that may not be written to
+            place().unlink(missing_ok=True)
 
 
 def _packed(rows: BundleRows) -> bytes:

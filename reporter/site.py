@@ -21,10 +21,10 @@ from reporter.pages.leaderboard import board_pages, front_page
 from reporter.pages.rulebook import about_page, rules_page
 from reporter.pages.shared import Contents, Page, make_contents, templates
 from reporter.pages.studies import study_pages
-from reporter.remembered import digest_of_code
+from reporter.remembered import digest_of_bundle, digest_of_code
 from reporter.studies import Study, find_studies
 from reporter.workers import map_tasks
-from suite.bundle import MANIFEST, Bundle
+from suite.bundle import Bundle
 from suite.errors import SuiteError
 
 MARK = ".edge-training-site"
@@ -76,14 +76,14 @@ def _fill(contents: Contents, folder: Path, old: Path) -> None:
         _place(folder, old, Page(file.name, file.read_bytes()))
     for page in _pages(contents, templates()):
         _place(folder, old, page)
-    keys, before = {}, _old_keys(old)
-    changed = []
+    keys, before, changed = {}, _old_keys(old), []
     for run, frames in contents.frames.by_run():
-        keys[run["run_id"]] = key = _key(run, frames)
+        job = _RunJob(run, Contents(frames, (), contents.colours), folder, old)
+        keys[run["run_id"]] = key = _key(run, job.contents)
         if before.get(run["run_id"]) == key and (old / "runs" / run["run_id"]).is_dir():
             shutil.copytree(old / "runs" / run["run_id"], folder / "runs" / run["run_id"], copy_function=os.link)
         else:
-            changed.append(_RunJob(run, Contents(frames, (), contents.colours), folder, old))
+            changed.append(job)
     for _ in map_tasks(_run_folder, changed):
         pass
     _place(folder, old, Page(MARK, json.dumps({"runs": keys}, indent=1, sort_keys=True) + "\n"))
@@ -135,12 +135,12 @@ def _swap(folder: Path, output: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _key(run: Mapping[str, Any], frames: Frames) -> str:
-    """What a run's page is made of: the sealed files, the verdict, the code, and what its place says of it."""
-    manifest = (Path(run["path"]) / MANIFEST).read_bytes()
-    verdict = [str(finding) for finding in frames.verdicts[run["run_id"]].findings]
-    said = json.dumps([digest_of_code(), *(run[name] for name in ("state", "withdrawn", "entry_id")), verdict])
-    return hashlib.sha256(manifest + said.encode()).hexdigest()
+def _key(run: Mapping[str, Any], contents: Contents) -> str:
+    """What a run's page is made of: the files, the code, the verdict, its framework's colour, and what its place says of it."""
+    verdict = [str(finding) for finding in contents.frames.verdicts[run["run_id"]].findings]
+    of_place = {name: str(value) for name, value in run.items() if name not in ("place", "path")}
+    made_of = [digest_of_bundle(Path(run["path"])), digest_of_code(), verdict, contents.colours[run["framework"]], of_place]
+    return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
 
 def _old_keys(old: Path) -> Mapping[str, Any]:

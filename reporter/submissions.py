@@ -23,7 +23,8 @@ class SubmissionsSaid:
 
     def findings_of(self, bundle: Path) -> tuple[Finding, ...]:
         """What is said of the submission that holds the bundle."""
-        return next((verdict.findings for verdict in self.verdicts if bundle.is_relative_to(verdict.path)), ())
+        said = {verdict.path: verdict.findings for verdict in self.verdicts}
+        return next((said[folder] for folder in (bundle, *bundle.parents) if folder in said), ())
 
 
 def judge_submissions(given: Iterable[Path], rows_of: Mapping[Path, BundleRows | Broken]) -> SubmissionsSaid:

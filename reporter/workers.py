@@ -55,11 +55,11 @@ def _start() -> "subprocess.Popen[bytes]":
 
 def _ask(child: "subprocess.Popen[bytes]", function: Callable[[Task], Answer], chunk: list[Task]) -> list[Answer]:
     assert child.stdin is not None and child.stdout is not None
-    pickle.dump((function, chunk), child.stdin)
-    child.stdin.flush()
     try:
+        pickle.dump((function, chunk), child.stdin)
+        child.stdin.flush()
         answers, error = pickle.load(child.stdout)  # noqa: S301  a child of this process wrote it
-    except EOFError:
+    except (EOFError, BrokenPipeError):
         raise RuntimeError("a worker process ended before its answer; out of memory?") from None
     if error is not None:
         raise error

@@ -1,14 +1,22 @@
 """Runs for the reporter's tests: three frameworks on MNIST, three seeds each, one with a power meter; one on other data, in the open division."""
 
+import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from reporter.load import WITHDRAWAL
+from reporter.site import build
 from suite import bundle
+from suite.experiments import stalls
 from suite.paths import HOME_VARIABLE
+from suite.submission.declaration import Availability
+from suite.submission.package import Offer, package
+from tests.browser import Tab, browser
 from tests.builders import Scenario, make_bundle
 
 SPEEDS = {"pytorch": 0.0020, "tensorflow": 0.0021, "chainer": 0.0100}
@@ -49,17 +57,72 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def edit() -> Callable[..., None]:
     """Change a JSON file of a bundle and seal it again, as somebody would who knows the format."""
-    import json
+    return edit_json
 
-    def change(folder: Path, name: str, edited: Callable[[dict[str, object]], object]) -> None:
-        path = folder / name
-        value = json.loads(path.read_text())
-        edited(value)
-        path.write_text(json.dumps(value))
-        (folder / bundle.MANIFEST).unlink()
-        bundle.seal(folder)
 
-    return change
+def edit_json(folder: Path, name: str, edited: Callable[[dict[str, object]], object]) -> None:
+    path = folder / name
+    value = json.loads(path.read_text())
+    edited(value)
+    path.write_text(json.dumps(value))
+    (folder / bundle.MANIFEST).unlink()
+    bundle.seal(folder)
+
+
+@pytest.fixture(scope="session")
+def everything(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all that a site can show: good runs, a submission, a study, and what is refused, withdrawn, generated, broken."""
+    folder = tmp_path_factory.mktemp("everything")
+    shutil.copytree(runs, folder / "runs")
+    for seed in (1, 2, 3):
+        scenario = Scenario(name=f"lenet-offered-{seed}", seed=seed, jitter=0.05, power_w=3.0, throttled_s=0.2, counted=True, workers=2)
+        make_bundle(folder / "made" / str(seed), scenario)
+    offer = Offer("pies-ltd", "2027-1", Availability.PREVIEW, "cooled by a fan", ())
+    package([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "submissions")
+    shutil.rmtree(folder / "made")
+    make_study(folder / "stalls")
+    make_bundle(folder / "refused", Scenario(name="lenet-refused", framework="tensorflow", seed=4))
+    edit_json(folder / "refused", "summary.json", lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001))  # type: ignore[index]
+    make_bundle(folder / "vendor" / "withdrawn", Scenario(name="lenet-withdrawn", seed=5, threads=4))
+    (folder / "vendor" / WITHDRAWAL).write_text("Cooled with ice.")
+    make_bundle(folder / "generated", Scenario(name="lenet-generated", division="open", seed=6))
+    edit_json(folder / "generated", "run.json", lambda run: run["request"]["data"].update(synthetic=True))  # type: ignore[index]
+    make_bundle(folder / "broken", Scenario(name="lenet-broken", seed=7))
+    (folder / "broken" / "summary.json").unlink()
+    return folder
+
+
+def make_study(folder: Path) -> Path:
+    """A folder as `suite run --stall-analysis` leaves it."""
+    for source, step_s in (("cold", 0.003), ("warm", 0.002), ("synthetic", 0.001)):
+        batches = "synthetic" if source == "synthetic" else "read"
+        of_source = Scenario(name=f"analysed-{source}", division="open", step_s=step_s, batches=batches, drop_cache=source == "cold", jitter=0.02)
+        make_bundle(folder / source, of_source)
+    stalls.write(stalls.analyse(folder), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def whole_site(everything: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of everything; not to be changed."""
+    return build([everything], tmp_path_factory.mktemp("out") / "site").parent
+
+
+@pytest.fixture(scope="session")
+def one_browser() -> Iterator[Tab]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def tab(one_browser: Tab) -> Iterator[Tab]:
+    """A tab; whatever the test did, nothing was complained of and nothing was asked for but files."""
+    one_browser.look()
+    one_browser.errors.clear()
+    one_browser.requests.clear()
+    yield one_browser
+    assert one_browser.errors == []
+    assert not [address for address in one_browser.requests if not address.startswith(("file:", "data:", "about:", "blob:"))]
 
 
 @pytest.fixture

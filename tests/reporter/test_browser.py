@@ -1,7 +1,5 @@
 """The site in a real browser, as files: sorting, filters, limits, addresses, files, keyboard, dark, narrow, without network or complaint."""
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +7,7 @@ import pandas
 import pytest
 
 from reporter.site import build
-from tests.browser import Tab, browser
+from tests.browser import NARROW, Tab
 
 pytestmark = pytest.mark.browser
 BOARD = "boards/lenet-closed-mnist.html"
@@ -20,78 +18,63 @@ def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build([runs], tmp_path_factory.mktemp("out") / "site").parent
 
 
-@pytest.fixture(scope="module")
-def one_browser() -> Iterator[Tab]:
-    with browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def tab(one_browser: Tab) -> Iterator[Tab]:
-    """A tab; whatever the test did, nothing was complained of and nothing was asked for but files."""
-    one_browser.look(1300, 900)
-    one_browser.errors.clear()
-    one_browser.requests.clear()
-    yield one_browser
-    assert one_browser.errors == []
-    assert not [address for address in one_browser.requests if not address.startswith(("file:", "data:", "about:", "blob:"))]
-
-
 def shown(tab: Tab) -> list[str]:
     """The frameworks of the rows that are shown, in order."""
     rows = "[...document.querySelectorAll('#board tbody tr')].filter((row) => !row.hidden).map((row) => row.cells[2].textContent.trim())"
     return list(tab.run(rows))
 
 
-def set_value(tab: Tab, selector: str, value: object) -> None:
-    """Choose a value as a reader does."""
-    tab.run(
-        f"(() => {{ const field = document.querySelector({json.dumps(selector)}); field.value = {json.dumps(value)};"
-        " field.dispatchEvent(new Event('input', { bubbles: true })); })()"
-    )
-
-
-def click(tab: Tab, selector: str) -> None:
-    tab.run(f"document.querySelector({json.dumps(selector)}).click()")
-
-
-def test_every_page_opens_without_complaint(tab: Tab, site: Path) -> None:
-    for page in sorted(site.rglob("*.html")):
+def test_every_page_opens_without_complaint(tab: Tab, whole_site: Path) -> None:
+    for page in sorted(whole_site.rglob("*.html")):
         tab.open(page.as_uri())
-        assert tab.run("document.querySelector('h1').textContent.trim().length") > 0, page
+        assert tab.page.inner_text("h1").strip(), page
 
 
 def test_a_heading_sorts_and_unknown_values_stay_last(tab: Tab, site: Path) -> None:
     tab.open((site / BOARD).as_uri())
     assert shown(tab)[-1] == "chainer"
-    click(tab, "th[data-key=time_to_epoch_s] button")
+    tab.page.click("th[data-key=time_to_epoch_s] button")
     up = shown(tab)
-    click(tab, "th[data-key=time_to_epoch_s] button")
+    tab.page.click("th[data-key=time_to_epoch_s] button")
     assert up[-1] == "chainer" and shown(tab) == up[::-1]
-    assert tab.run("document.querySelector('th[data-key=time_to_epoch_s]').getAttribute('aria-sort')") == "descending"
+    assert tab.page.get_attribute("th[data-key=time_to_epoch_s]", "aria-sort") == "descending"
 
 
-def test_the_keyboard_sorts_too(tab: Tab, site: Path) -> None:
+def test_the_keyboard_alone_skips_sorts_limits_and_follows(tab: Tab, site: Path) -> None:
     tab.open((site / BOARD).as_uri())
-    tab.run("document.querySelector('th[data-key=framework] button').focus()")
-    tab.press("Enter", 13)
+    tab.page.keyboard.press("Tab")
+    assert tab.run("document.activeElement.className") == "skip"
+    tab.page.keyboard.press("Enter")
+    for _ in range(80):
+        tab.page.keyboard.press("Tab")
+        if tab.run("document.activeElement.closest('th[data-key=framework]') !== null"):
+            break
+    tab.page.keyboard.press("Enter")
     assert shown(tab) == ["chainer", "pytorch", "tensorflow"]
+    assert tab.run("getComputedStyle(document.activeElement).outlineStyle") == "solid", "where the keyboard is can be seen"
+    tab.page.focus("input[name=mean_power_w]")
+    tab.page.keyboard.press("Home")
+    assert shown(tab) == ["pytorch"] or shown(tab) == ["tensorflow"]
+    tab.page.focus("#board tbody tr:not([hidden]) a")
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_url("**/entries/*.html")
 
 
 def test_a_view_is_in_its_address(tab: Tab, site: Path) -> None:
     tab.open((site / BOARD).as_uri())
-    click(tab, "th[data-key=peak_rss_bytes] button")
-    set_value(tab, "select[name=framework]", "chainer")
-    click(tab, "#columns label:nth-child(3) input")
-    view = tab.run("[document.querySelector('#board').innerText, document.querySelector('#count').textContent]")
-    address = tab.run("location.href")
+    tab.page.click("th[data-key=peak_rss_bytes] button")
+    tab.page.select_option("select[name=framework]", "chainer")
+    tab.page.click(".menu > summary")
+    tab.page.click("#columns label:nth-child(3) input")
+    view = tab.page.inner_text("#board"), tab.page.inner_text("#count")
+    address = tab.page.url
     assert "framework=chainer" in address
     tab.open(address)
-    assert tab.run("[document.querySelector('#board').innerText, document.querySelector('#count').textContent]") == view
+    assert (tab.page.inner_text("#board"), tab.page.inner_text("#count")) == view
     assert shown(tab) == ["chainer"]
-    click(tab, "button[type=reset]")
-    tab.run("new Promise((done) => setTimeout(done, 50))")
-    assert len(shown(tab)) == 3 and "#" not in tab.run("location.href")
+    tab.page.click("button[type=reset]")
+    tab.page.wait_for_function("!location.hash")
+    assert len(shown(tab)) == 3
 
 
 def test_a_nonsense_address_does_no_harm(tab: Tab, site: Path) -> None:
@@ -103,15 +86,15 @@ def test_limits_leave_what_fits_them_and_the_front_among_it(tab: Tab, site: Path
     tab.open((site / BOARD).as_uri())
     front = "document.querySelector('#time-energy path.front').getAttribute('d')"
     whole = tab.run(front)
-    set_value(tab, "input[name=mean_power_w]", 100)
+    tab.page.fill("input[name=mean_power_w]", "100")
     assert "chainer" not in shown(tab) and len(shown(tab)) == 2
-    assert "2 of 3 entries" in tab.run("document.querySelector('#count').textContent")
-    assert tab.run("document.querySelectorAll('#time-energy g.out').length") == 1
-    set_value(tab, "input[name=mean_power_w]", 200)
-    set_value(tab, "input[name=time_to_target_s]", 0)
-    assert len(shown(tab)) == 1 and tab.run("document.querySelectorAll('#board tr.front:not([hidden])').length") == 1
-    click(tab, "button[type=reset]")
-    tab.run("new Promise((done) => setTimeout(done, 50))")
+    assert "2 of 3 entries" in tab.page.inner_text("#count")
+    assert tab.page.locator("#time-energy g.out").count() == 1
+    tab.page.fill("input[name=mean_power_w]", "200")
+    tab.page.fill("input[name=time_to_target_s]", "0")
+    assert len(shown(tab)) == 1 and tab.page.locator("#board tr.front:not([hidden])").count() == 1
+    tab.page.click("button[type=reset]")
+    tab.page.wait_for_function("!location.hash")
     assert tab.run(front) == whole, "the script draws the same front as the figure had"
 
 
@@ -119,22 +102,21 @@ def test_numbers_relative_to_the_best_and_to_a_baseline(tab: Tab, site: Path) ->
     tab.open((site / BOARD).as_uri())
     of_column = "[...document.querySelectorAll('#board tbody tr')].map((row) => row.cells[4].textContent)"
     measured = tab.run(of_column)
-    set_value(tab, "#relative", "best")
+    tab.page.select_option("#relative", "best")
     assert tab.run(of_column)[0] == "1.00×" and all(text.endswith("×") for text in tab.run(of_column))
-    set_value(tab, "#relative", tab.run("document.querySelector('#board tbody tr:last-child').id.slice(2)"))
+    tab.page.select_option("#relative", tab.run("document.querySelector('#board tbody tr:last-child').id.slice(2)"))
     assert tab.run(of_column)[-1] == "1.00×" and float(tab.run(of_column)[0][:-1]) < 1
-    set_value(tab, "#relative", "")
+    tab.page.select_option("#relative", "")
     assert tab.run(of_column) == measured
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
 def test_files_hold_exactly_what_is_shown(kind: str, tab: Tab, site: Path, tmp_path: Path) -> None:
     tab.open((site / BOARD).as_uri() + "#?framework=chainer&columns=framework,time_to_target_s,energy_per_epoch_j")
-    catch = "URL.createObjectURL = (blob) => { window.saved = blob; return 'data:,'; }; HTMLAnchorElement.prototype.click = () => {}; 0"
-    tab.run(catch)
-    click(tab, f"[data-save={kind}]")
-    content = bytes(tab.run("window.saved.arrayBuffer().then((buffer) => [...new Uint8Array(buffer)])"))
-    (tmp_path / kind).write_bytes(content)
+    with tab.page.expect_download() as download:
+        tab.page.click(f"[data-save={kind}]")
+    assert download.value.suggested_filename == f"lenet-closed-mnist.{kind}"
+    download.value.save_as(tmp_path / kind)
     read: dict[str, Any] = {"csv": pandas.read_csv, "json": pandas.read_json, "parquet": pandas.read_parquet}
     frame = read[kind](tmp_path / kind)
     names = ["entry_id", "rank", "framework", "time_to_target_s", "time_to_target_s_spread", "energy_per_epoch_j", "energy_per_epoch_j_spread"]
@@ -146,17 +128,26 @@ def test_files_hold_exactly_what_is_shown(kind: str, tab: Tab, site: Path, tmp_p
 
 
 def test_a_cell_leads_to_its_evidence(tab: Tab, site: Path) -> None:
+    """From a number of the leaderboard to its entry, from there to a run, from there to the line of the log."""
     tab.open((site / BOARD).as_uri())
-    tab.open(tab.run("document.querySelector('#board tbody tr:last-child td:nth-child(5) a').href"))
-    tab.open(tab.run("document.querySelector(':target a[href*=\"runs/\"]').href"))
-    assert tab.run("document.querySelector(':target th').textContent").startswith("time to target")
-    assert "eval_accuracy" in tab.run("document.querySelector(':target a[href^=\"#line-\"]:last-of-type').textContent")
+    tab.page.click("#board tbody tr:last-child td:nth-child(5) a")
+    tab.page.click(':target a[href*="runs/"]')
+    assert tab.page.inner_text(":target th").startswith("time to target")
+    tab.page.click(':target a[href^="#line-"]:last-of-type')
+    assert "eval_accuracy" in tab.page.inner_text(":target")
+
+
+def test_every_file_offered_is_there(tab: Tab, whole_site: Path) -> None:
+    page = whole_site / "runs" / "lenet-pytorch-1" / "index.html"
+    tab.open(page.as_uri())
+    for address in tab.run("[...document.querySelectorAll('a[download]')].map((link) => link.getAttribute('href'))"):
+        assert (page.parent / address).resolve().is_file(), address
 
 
 def test_dark_and_light_differ_and_both_can_be_read(tab: Tab, site: Path) -> None:
     colours = {}
     for dark in (False, True):
-        tab.look(1300, 900, dark)
+        tab.look(dark=dark)
         tab.open((site / "index.html").as_uri())
         colours[dark] = tab.run("['backgroundColor', 'color'].map((name) => getComputedStyle(document.body)[name])")
     assert colours[False] != colours[True]
@@ -175,8 +166,26 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("page", ["index.html", BOARD, "frameworks.html", "runs/lenet-pytorch-1/index.html", "devices/orin.html", "rules.html"])
-def test_a_narrow_screen_never_scrolls_sideways(page: str, tab: Tab, site: Path) -> None:
-    tab.look(360, 740)
-    tab.open((site / page).as_uri())
-    assert tab.run("document.documentElement.scrollWidth") <= 360
+def test_a_narrow_screen_never_scrolls_sideways(tab: Tab, whole_site: Path) -> None:
+    tab.look(NARROW)
+    for page in sorted(whole_site.rglob("*.html")):
+        tab.open(page.as_uri())
+        assert tab.run("document.documentElement.scrollWidth") <= NARROW[0], page
+
+
+def test_paper_has_the_figures_and_no_controls(tab: Tab, site: Path) -> None:
+    tab.look(paper=True)
+    tab.open((site / BOARD).as_uri())
+    assert not tab.page.is_visible("#tools") and not tab.page.is_visible("nav")
+    assert tab.page.is_visible("#board") and tab.page.is_visible("#time-energy svg")
+    assert tab.run("getComputedStyle(document.querySelector('.scroll')).overflowX") == "visible", "nothing is cut off at a table's right"
+
+
+def test_without_scripts_everything_is_there(tab: Tab, site: Path) -> None:
+    context = tab.page.context.browser.new_context(java_script_enabled=False)  # type: ignore[union-attr]
+    try:
+        page = context.new_page()
+        page.goto((site / BOARD).as_uri())
+        assert page.locator("#board tbody tr").count() == 3 and page.is_visible("#time-energy svg") and not page.is_visible("#tools")
+    finally:
+        context.close()

@@ -10,6 +10,7 @@ import reporter
 from reporter import frames as columns
 from reporter.load import WITHDRAWAL
 from suite.errors import SuiteError
+from suite.paths import repository_root
 from tests.builders import Scenario, make_bundle
 from tests.reporter.conftest import SCENARIOS
 
@@ -104,3 +105,10 @@ def test_a_withdrawn_run_keeps_its_numbers_and_says_why(runs: Path, tmp_path: Pa
 def test_a_path_without_bundles_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="holds none"):
         reporter.load([tmp_path])
+
+
+@pytest.mark.parametrize("name", ["runs", "figures", "epochs", "entries", "entry_figures", "readings", "spans", "broken"])
+def test_the_documentation_says_what_every_column_holds(name: str) -> None:
+    page = (repository_root() / "docs" / "reporting.md").read_text()
+    table = page[page.index(f"**`{name}`**") :].split("\n\n")[1].splitlines()[2:]
+    assert table == [f"| `{column}` | {about} |" for column, about in getattr(columns, name.upper()).items()]

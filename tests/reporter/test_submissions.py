@@ -23,6 +23,13 @@ def submission(runs: Path, tmp_path: Path) -> Path:
 def test_the_declaration_says_who_submits_and_how_it_can_be_had(submission: Path) -> None:
     runs = reporter.load([submission.parents[1]]).runs
     assert set(runs["organization"]) == {"pies-ltd"} and set(runs["availability"]) == {"preview"}
+    assert set(runs["round"]) == {"2027-1"} and set(runs["notes"]) == {"cooled by a fan"}
+
+
+def test_the_page_of_a_run_says_what_was_declared(submission: Path, tmp_path: Path) -> None:
+    site = build([submission.parents[1]], tmp_path / "site").parent
+    page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
+    assert "<dt>in round</dt><dd>2027-1</dd>" in page and "cooled by a fan" in page
 
 
 def test_availability_is_a_column_and_a_filter_where_rows_differ(runs: Path, submission: Path, tmp_path: Path) -> None:

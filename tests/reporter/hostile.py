@@ -1,0 +1,85 @@
+"""Bundles, a submission and a study that say something unpleasant wherever somebody may write words."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from suite.experiments import stalls
+from suite.submission.declaration import Availability
+from suite.submission.package import Offer, package
+from tests.builders import Scenario, make_bundle
+from tests.reporter.conftest import edit_json
+
+HOSTILE: Mapping[str, str] = {
+    "script": "<script>document.title='owned'</script>",
+    "attribute": '"onmouseover=\'document.title="owned"\' x=',
+    "title": "</title><b>",
+    "style": "</style></svg><img src=x onerror=\"document.title='owned'\">",
+    "right-to-left": "\u202egpj.exe\u2066\u200f",
+    "template": "{{ 7 * 7 }}{% for %}",
+    "long": "w" * 10_000,
+    "entity": "&amp;&lt;script&gt;\x00",
+    "link": "javascript:document.title='owned'",
+    "surrogate": "\ud800 lone surrogate",
+    "comment": "-->]]><!--",
+    "lines": "a\nb\r\n\u2028c",
+}
+
+
+def make_hostile(folder: Path, text: str) -> Path:
+    """A run, a submission, a study and a folder that cannot be read, each saying ``text`` in every place that is free words; all sealed."""
+    _spoil(make_bundle(folder / "run", Scenario(name="lenet-spoiled", jitter=0.05)), text)
+    _spoil(make_bundle(folder / "withdrawn" / "run", Scenario(name="lenet-withdrawn", seed=2)), text)
+    (folder / "withdrawn" / "WITHDRAWN").write_text(_writable(text))
+    _submission(folder, text)
+    _study(folder / "study", text)
+    name = _writable(text).replace("/", "∕").replace("\0", "0")[:80]
+    (folder / name).mkdir()
+    (folder / name / "run.json").write_text(json.dumps({text: text}))
+    return folder
+
+
+def _spoil(bundle: Path, text: str) -> None:
+    words = {name: text for name in ("cpu_model", "framework_version", "power_mode", "storage_medium", "board", "kernel", "governor")}
+    edit_json(bundle, "system.json", lambda system: system.update(words, libraries={text: text}, notes={"memory": text, text: text}))
+    meters = [{"name": text, "available": False, "reason": text}]
+    said: dict[str, Any] = {"command": ["suite", text], "device_evidence": text, "meters": meters, "suite_version": text, "message": text}
+    edit_json(bundle, "run.json", lambda run: run.update(said))
+    request = {"organization": text, "framework": text, "platform": text, "accelerator": text}
+    edit_json(bundle, "run.json", lambda run: run["request"].update(request))  # type: ignore[attr-defined]
+    (bundle / "output.txt").write_text(_writable(text))
+    edit_json(bundle, "summary.json", lambda summary: _spoil_figures(summary, text))
+
+
+def _spoil_figures(summary: dict[str, Any], text: str) -> None:
+    summary["figures"]["energy_j"].update(reason=text, method=text, source=text, unit=text)
+    summary["figures"][text] = summary["figures"]["copy_s"]
+    summary["disturbances"] = {"throttling": [{"channel": text, "start_s": 1.0, "count": 1}]}
+
+
+def _submission(folder: Path, text: str) -> None:
+    for seed in (1, 2, 3):
+        make_bundle(folder / "made" / str(seed), Scenario(name=f"lenet-offered-{seed}", seed=seed))
+    offer = Offer("pies-ltd", "2027-1", Availability.PREVIEW, "", ())
+    path = package([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "tree")
+    shutil.rmtree(folder / "made")
+    declaration = json.loads((path / "declaration.json").read_text())
+    declaration |= {"notes": text[:4000], "suite_version": text, "code": {"address": text, "commit": text, "modified": None}}
+    (path / "declaration.json").write_text(json.dumps(declaration))
+    system = json.loads((path / "system.json").read_text())
+    (path / "system.json").write_text(json.dumps({**system, "board": text, "cpu_model": text, text: text}))
+
+
+def _study(folder: Path, text: str) -> None:
+    for source in ("cold", "warm", "synthetic"):
+        batches = "synthetic" if source == "synthetic" else "read"
+        scenario = Scenario(name=f"analysed-{source}", division="open", batches=batches, drop_cache=source == "cold")
+        bundle = make_bundle(folder / source, scenario)
+        edit_json(bundle, "run.json", lambda run: run["request"].update(framework=text, platform=text))  # type: ignore[attr-defined]
+    stalls.write(stalls.analyse(folder), folder)
+
+
+def _writable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

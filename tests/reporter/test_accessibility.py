@@ -1,0 +1,49 @@
+"""axe-core finds no serious violation on any kind of page, in light and in dark, wide and narrow."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser import NARROW, WIDE, Tab
+
+pytestmark = pytest.mark.browser
+KINDS = (
+    "index.html", "boards/lenet-closed-mnist.html", "boards/lenet-open-digits.html", "entries/*.html", "runs/lenet-offered-1/index.html",
+    "runs/lenet-refused/index.html", "frameworks.html", "devices/index.html", "devices/generic.html", "devices/orin.html", "studies/index.html",
+    "studies/stalls-*.html", "rules.html", "about.html",
+)  # fmt: skip
+
+
+def violations(tab: Tab) -> list[str]:
+    """What axe calls serious or critical, with where."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found: list[dict[str, Any]] = Axe().run(tab.page).response["violations"]
+    return [
+        f"{one['id']}: {', '.join(str(node['target']) for node in one['nodes'][:3])}" for one in found if one["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_serious_violation(kind: str, dark: bool, tab: Tab, whole_site: Path) -> None:
+    page = sorted(whole_site.glob(kind))[0]
+    for size in (WIDE, NARROW):
+        tab.look(size, dark)
+        tab.open(page.as_uri())
+        tab.run("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+        assert violations(tab) == []
+
+
+def test_every_kind_of_page_is_among_them(whole_site: Path) -> None:
+    """A new folder of pages has to be added above."""
+    folders = {page.relative_to(whole_site).parts[0] for page in whole_site.rglob("*.html")}
+    assert folders == {kind.split("/")[0] for kind in KINDS}
+
+
+def test_the_check_notices_what_it_is_for(tab: Tab, whole_site: Path) -> None:
+    """Faint letters on the front page are a serious violation."""
+    tab.open((whole_site / "index.html").as_uri())
+    tab.run("document.querySelector('.lead').style.setProperty('color', '#ddd')")
+    assert any(said.startswith("color-contrast") for said in violations(tab))

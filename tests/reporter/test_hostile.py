@@ -1,0 +1,72 @@
+"""Nothing that a run, a submission or a study says can break a page or become a part of it, on any kind of page."""
+
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from reporter.site import build
+from tests.browser import Tab
+from tests.reporter.hostile import HOSTILE, make_hostile
+
+OF_OURS = {"h2", "h3", "section", "li", "details", "summary", "em", "strong", "p"}
+"""Elements of our own that appear only for what is refused, withdrawn or broken."""
+
+
+class Outline(HTMLParser):
+    """Elements with their attributes, as a browser would read them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attributes)))
+
+
+@pytest.fixture(scope="module")
+def allowed(whole_site: Path) -> set[str]:
+    """Elements that pages of harmless runs have."""
+    return {tag for page in whole_site.rglob("*.html") for tag, _ in Outline(page.read_text()).elements} | OF_OURS
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_no_string_becomes_markup(text: str, allowed: set[str], tmp_path: Path) -> None:
+    site = build([make_hostile(tmp_path / "given", text)], tmp_path / "site").parent
+    kinds = {page.relative_to(site).parts[0] for page in site.rglob("*.html")}
+    assert {"index.html", "boards", "entries", "runs", "devices", "studies"} <= kinds, "a kind of page that is not made proves nothing"
+    assert len(list(site.glob("studies/*.html"))) == 2 and len(list(site.glob("runs/*"))) == 8
+    for page in site.rglob("*.html"):
+        content = page.read_text()
+        elements = Outline(content).elements
+        assert {tag for tag, _ in elements} <= allowed, page
+        assert all((attributes.get("src") or "").endswith(".js") for tag, attributes in elements if tag == "script")
+        assert not [attributes for _, attributes in elements if any(key.startswith("on") or key == "style" for key in attributes)]
+        assert not [attributes for _, attributes in elements if (attributes.get("href") or "").startswith("javascript")]
+        assert not re.search("[\x00\u202e\u2066\u200f\u2028\ud800]", content) and "w" * 5000 not in content
+    for figure in site.rglob("*.svg"):
+        assert not {"script", "img"} & {tag for tag, _ in Outline(figure.read_text()).elements}
+
+
+def test_a_name_in_a_table_is_cut_and_the_rest_stays_in_the_file(tmp_path: Path) -> None:
+    site = build([make_hostile(tmp_path / "given", HOSTILE["long"])], tmp_path / "site").parent
+    assert all("w" * 200 not in page.read_text() for page in (site / "boards").glob("*.html"))
+    assert "w" * 10_000 in (site / "runs" / "lenet-spoiled" / "system.json").read_text()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["script", "attribute", "style", "link", "long", "right-to-left"])
+def test_no_string_runs_in_a_browser(name: str, tab: Tab, tmp_path: Path) -> None:
+    """The page's own script, too, takes strings for strings: it fills its filters and baselines with them."""
+    site = build([make_hostile(tmp_path / "given", HOSTILE[name])], tmp_path / "site").parent
+    tab.look((360, 740))
+    for page in sorted(site.rglob("*.html")):
+        tab.open(page.as_uri())
+        tab.run("document.querySelectorAll('td, th, a, li').forEach((one) => one.dispatchEvent(new MouseEvent('mouseover', { bubbles: true })))")
+        assert "owned" not in (title := tab.page.title()) or HOSTILE[name][:10] in title, page
+        assert tab.run("document.querySelectorAll('img, main script').length") == 0
+        assert tab.run("document.documentElement.scrollWidth") <= 360, page
+    shutil.rmtree(site)
