@@ -14,8 +14,8 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     curves = {}
     for run in frames.runs.sort_values("run_id").to_dict("records"):
         epochs = frames.epochs[frames.epochs["run_id"] == run["run_id"]].sort_values("epoch")
-        times = epochs["end_to_end_s"].astype(float).cumsum()
-        points = [(float(t), 100 * float(value)) for t, value in zip(times, epochs["eval_accuracy"], strict=True) if known(value)]
+        times = epochs["end_to_end_s"].astype(float).cumsum(skipna=False)
+        points = [(float(t), 100 * float(value)) for t, value in zip(times, epochs["eval_accuracy"], strict=True) if known(value) and known(t)]
         if points:
             curves[run["run_id"]] = (run, points)
         if len(curves) == MOST_RUNS:

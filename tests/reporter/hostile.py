@@ -27,6 +27,9 @@ HOSTILE: Mapping[str, str] = {
     "lines": "a\nb\r\n\u2028c",
 }
 
+LONGEST_NAME = 200
+"""Of a request; with a longer one a bundle is broken, and its page, of which this is about, is not made."""
+
 
 def make_hostile(folder: Path, text: str) -> Path:
     """A run, a submission, a study and a folder that cannot be read, each saying ``text`` in every place that is free words; all sealed."""
@@ -47,7 +50,8 @@ def _spoil(bundle: Path, text: str) -> None:
     meters = [{"name": text, "available": False, "reason": text}]
     said: dict[str, Any] = {"command": ["suite", text], "device_evidence": text, "meters": meters, "suite_version": text, "message": text}
     edit_json(bundle, "run.json", lambda run: run.update(said))
-    request = {"organization": text, "framework": text, "platform": text, "accelerator": text}
+    name = text[:LONGEST_NAME]
+    request = {"organization": name, "framework": name, "platform": name, "accelerator": name}
     edit_json(bundle, "run.json", lambda run: run["request"].update(request))  # type: ignore[attr-defined]
     (bundle / "output.txt").write_text(_writable(text))
     edit_json(bundle, "summary.json", lambda summary: _spoil_figures(summary, text))
@@ -77,7 +81,7 @@ def _study(folder: Path, text: str) -> None:
         batches = "synthetic" if source == "synthetic" else "read"
         scenario = Scenario(name=f"analysed-{source}", division="open", batches=batches, drop_cache=source == "cold")
         bundle = make_bundle(folder / source, scenario)
-        edit_json(bundle, "run.json", lambda run: run["request"].update(framework=text, platform=text))  # type: ignore[attr-defined]
+        edit_json(bundle, "run.json", lambda run: run["request"].update(framework=text[:LONGEST_NAME], platform=text[:LONGEST_NAME]))  # type: ignore[attr-defined]
     stalls.write(stalls.analyse(folder), folder)
 
 
