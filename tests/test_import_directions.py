@@ -66,4 +66,4 @@ def test_folders_are_where_the_architecture_says() -> None:
     for line in text.split("## The house")[1].split("Imports go one way")[0].splitlines():
         for word in line.split("  ")[2:4]:
             if word.endswith("/") and len(word.split()) == 1:
-                assert any(Path(ROOT, *prefix, word).is_dir() for prefix in ((), ("suite",), ("reference_impls",))), word
+                assert any(Path(ROOT, *prefix, word).is_dir() for prefix in ((), ("suite",), ("reference_impls",), ("reporter",))), word

@@ -100,10 +100,11 @@ def _gaps(case: BundleCase) -> Iterator[Complaint]:
     window = case.window
     if window is None:
         return
+    times_of = {str(source): rows["t_ns"] for source, rows in case.readings.groupby("source")}
     for meter in (meter for meter in case.run.meters if isinstance(meter, Mapping)):
         name, period_s = str(meter.get("name")), meter.get("period_s")
-        times_ns = _of(case.readings, name)["t_ns"]
-        if times_ns.empty or not isinstance(period_s, int | float):
+        times_ns = times_of.get(name)
+        if times_ns is None or not isinstance(period_s, int | float):
             continue
         inside = sorted({*window, *times_ns[times_ns.between(*window)]})
         longest_s = max((after - before) * NANO for before, after in pairwise(inside)) if len(inside) > 1 else 0.0
