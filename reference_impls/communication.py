@@ -4,6 +4,7 @@ Python 3.6 grammar. mpi4py and NumPy are imported when there is more than one ra
 """
 
 import socket
+import time
 from typing import Any, List, NamedTuple, Optional, Sequence
 
 from reference_impls.contract import ContractError, monotonic_ns
@@ -11,6 +12,7 @@ from reference_impls.contract import ContractError, monotonic_ns
 NANO = 1e-9
 PING_PONGS = 30
 PING_TAG, LEAVE_TAG = 71, 72
+POLLS, NAP_S = 200, 20e-6
 
 
 class World:
@@ -155,6 +157,19 @@ def plan_buckets(sizes: Sequence[int], item_bytes: int, bucket_bytes: int) -> Pl
     return Plan(members, lengths)
 
 
+def _await(request: Any) -> None:
+    """Poll some two hundred microseconds without a pause, then with naps.
+
+    MPI's own Wait polls without end and so holds a processor that the kernel, moving the messages, or another rank could use
+    (docs/multi-node.md has what that costs).
+    """
+    polls = 0
+    while not request.Test():
+        polls += 1
+        if polls > POLLS:
+            time.sleep(NAP_S)
+
+
 class BucketTime(NamedTuple):
     """A bucket's exchange over the steps since it was last asked: from its start to its end, which may lie behind the backward pass."""
 
@@ -206,7 +221,7 @@ class Buckets:
         """Wait for every bucket that was started; returns the seconds that took: the exchange that nothing hid."""
         began_ns = monotonic_ns()
         for bucket, started_ns, request, _ in self._pending:
-            request.Wait()
+            _await(request)
             self._durations[bucket].append((monotonic_ns() - started_ns) * NANO)
         self._pending = []
         return (monotonic_ns() - began_ns) * NANO

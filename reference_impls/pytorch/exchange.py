@@ -43,8 +43,7 @@ class GradientExchange:
 
     def _ready(self, place: int, parameter: nn.Parameter) -> None:
         view, bucket = self._views[place], self._bucket_of[place]
-        view.copy_(parameter.grad)
-        view.mul_(self._share)
+        torch.mul(parameter.grad, self._share, out=view)
         if not parameter.is_cuda:
             parameter.grad = view
         self._missing[bucket] -= 1
