@@ -290,5 +290,5 @@ def _write_nodes(path: Path, scenario: Scenario) -> None:
         if place:
             tables.write_table(readings.assign(t_ns=readings["t_ns"] + AHEAD_NS + drift_ns), path / bundle.node_tables(place)[0])
         link = {"interface": "eth0", "address": f"10.0.0.{place + 1}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
-        records.append(NodeRecord(f"pi{place + 1}", f"pi{place + 1}", (place,), None, link, None, None, ()))
+        records.append(NodeRecord(f"pi{place + 1}", f"pi{place + 1}", (place,), None, link, None, None, _meters(readings) if place else ()))
     write_nodes(path, records)

@@ -16,6 +16,7 @@ from suite.workloads import Workload
 if TYPE_CHECKING:
     import pandas
 
+    from suite.compliance.metered import Metered
     from suite.summary import Summary
 
 Computed = TypeVar("Computed")
@@ -77,8 +78,15 @@ class BundleCase:
 
     @cached_property
     def readings(self) -> "pandas.DataFrame":
-        """What the meters read during the run."""
+        """What the meters of the harness's node read during the run."""
         return self.bundle.readings()
+
+    @cached_property
+    def nodes(self) -> "tuple[Metered, ...]":
+        """What was read on each node, the harness's first."""
+        from suite.compliance.metered import metered_nodes
+
+        return metered_nodes(self.bundle, self.run, self.log)
 
     @cached_property
     def window(self) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ from suite.compliance.editing import EditableBundle
 from tests.mutation.file_faults import figure_faults, file_faults, line_faults, machine_faults, record_faults
 from tests.mutation.log_faults import accuracy, accuracy_faults, clock_faults, event_faults, everywhere, request_faults, run_time_scaled
 from tests.mutation.mutation import Mutation, edit, forged
-from tests.mutation.rank_faults import one_more_correct, rank_faults
+from tests.mutation.rank_faults import node_faults, one_more_correct, rank_faults
 from tests.mutation.submission_faults import convergence_faults, duplicate_faults, layout_faults
 from tests.mutation.table_faults import PARTS, cell, power_scaled, reading_faults, step_faults
 
@@ -27,7 +27,7 @@ def survivors() -> Iterator[Mutation]:
 
 GROUPS: tuple[Callable[[], Iterator[Mutation]], ...] = (
     event_faults, clock_faults, accuracy_faults, request_faults, step_faults, reading_faults, machine_faults, figure_faults, record_faults,
-    file_faults, line_faults, rank_faults, duplicate_faults, layout_faults, convergence_faults, survivors,
+    file_faults, line_faults, rank_faults, node_faults, duplicate_faults, layout_faults, convergence_faults, survivors,
 )  # fmt: skip
 
 

@@ -3,13 +3,17 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 
+import pandas
+
 from reference_impls.contract import FIRST_LINK, TOKEN, chained, log_name
+from suite.bundle import node_tables
 from suite.compliance.editing import EditableBundle
+from suite.tables import read_readings, write_table
 from tests.mutation.file_faults import borrowed, halved, lines_of, lost, replaced, resealed
-from tests.mutation.log_faults import EPOCHS, everywhere
+from tests.mutation.log_faults import EPOCHS, HOUR_NS, everywhere
 from tests.mutation.mutation import Edit, Mutation, bare, edit, forged, set_in
 
-OTHER = log_name(1)
+OTHER, NODE = log_name(1), node_tables(1)[0]
 
 
 def rank_faults() -> Iterator[Mutation]:
@@ -36,8 +40,31 @@ def rank_faults() -> Iterator[Mutation]:
     yield _of_two("gradients summed by the framework itself", "closed-collective", everywhere("parallel.collective", "native"))
 
 
+def node_faults() -> Iterator[Mutation]:
+    """What was read on the second node; its table is not the one that all other faults are of."""
+    yield _of_two("a reading of the second node left out", "readings-counted", node_table(lambda rows: rows.drop(index=rows.index[3])))
+    yield bare("all readings of the second node lost", "readings-counted", resealed(lost(NODE)), ranks=2)
+    yield _of_two(
+        "the second node's readings a day earlier", "readings-in-run", node_table(lambda rows: rows.assign(t_ns=rows["t_ns"] - 24 * HOUR_NS))
+    )
+    yield _of_two("the second node's readings backwards", "readings-in-order", node_table(lambda rows: rows.iloc[::-1]))
+    yield _of_two("a load of 140 % on the second node", "readings-possible", node_table(lambda rows: _scaled(rows, "%", 2.8)))
+    yield _of_two("the second node's power with the wrong sign", "power-possible", node_table(lambda rows: _scaled(rows, "W", -1)))
+    yield _of_two("counters of the second node fall", "counters-never-fall", node_table(lambda rows: _scaled(rows, "events", -1)))
+
+
+def _scaled(rows: pandas.DataFrame, unit: str, factor: float) -> pandas.DataFrame:
+    return rows.assign(value=rows["value"].where(rows["unit"] != unit, rows["value"] * factor))
+
+
 def _of_two(name: str, rule: str, change: Edit) -> Mutation:
     return forged(name, rule, change, ranks=2)
+
+
+@edit
+def node_table(bundle: EditableBundle, change: Callable[[pandas.DataFrame], pandas.DataFrame]) -> None:
+    """Another table of the second node."""
+    write_table(change(read_readings(bundle.path / NODE)), bundle.path / NODE)
 
 
 @edit

@@ -39,7 +39,7 @@ class Outcome:
 
 
 def good_submission(folder: Path, ranks: int = 1) -> Path:
-    """Three closed runs, with everything measured that rules look at, packed; ``folder`` is empty."""
+    """Three closed runs, each rank on a node of its own, with everything measured that rules look at, packed; ``folder`` is empty."""
     runs = [
         make_bundle(
             folder / f"run{seed}",
@@ -53,7 +53,7 @@ def good_submission(folder: Path, ranks: int = 1) -> Path:
 
 def _scenario(seed: int, epochs: int, ranks: int) -> Scenario:
     name, accuracies = f"lenet-pytorch-20270115T080000Z-{seed:06d}", (0.97, *(0.985,) * (epochs - 2), 0.9905)
-    return replace(RICH, name=name, seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, ranks=ranks, accuracies=accuracies)
+    return replace(RICH, name=name, seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, ranks=ranks, nodes=ranks, accuracies=accuracies)
 
 
 def findings_of(verdict: SubmissionVerdict) -> tuple[Finding, ...]:

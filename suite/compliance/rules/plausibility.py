@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from suite.bundle import READINGS, STEPS, SYSTEM
 from suite.compliance.editing import EditableBundle
@@ -11,6 +12,9 @@ from suite.config import Division
 from suite.devices import Device, load_device
 from suite.errors import SuiteError
 from suite.measure.power import Coverage, PowerTotal
+
+if TYPE_CHECKING:
+    import pandas
 
 NANO = 1e-9
 LEAST_POWER_W = 0.1
@@ -24,26 +28,28 @@ FIRST_STEPS, FIRST_LOSS = 10, (0.5, 3.0)  # of ln(classes), what guessing costs
 
 
 def _power(case: BundleCase) -> Iterator[Complaint]:
-    """Mean power over the run, against zero and against what the board's supply can give."""
-    from suite.energy_figures import power_total
+    """Mean power over the run, of every node against zero and against what its board's supply can give."""
+    from suite.energy_figures import energy_figures, power_total
 
-    total, window, energy_j = power_total(case.readings), case.window, case.derived.figures["energy_j"].value
-    if total is None or window is None or window[1] <= window[0]:
+    window, fix = case.window, "look at the sensor, its unit and what else hangs on it; run again"
+    if window is None or window[1] <= window[0]:
         return
-    power_w = _mean_reading_w(case, total) if energy_j is None else energy_j / ((window[1] - window[0]) * NANO)
-    if power_w is None:
-        return
-    limit_w = _limit_w(_device(case), total.rule.coverage)
-    observed, fix = f"{power_w:.3f} W by {total.source}", "look at the sensor, its unit and what else hangs on it; run again"
-    if power_w < LEAST_POWER_W:
-        yield Complaint(READINGS, f"a mean power of {LEAST_POWER_W} W or more", observed, fix)
-    if limit_w is not None and power_w > limit_w:
-        yield Complaint(READINGS, f"a mean power of {limit_w:.1f} W or less, the limit of {case.request.platform}", observed, fix)
+    for node in (node for node in case.nodes if node.is_on_clock):
+        total, energy_j = power_total(node.readings), energy_figures(node.readings, window, ())["energy_j"].value
+        if total is None:
+            continue
+        power_w = _mean_reading_w(node.readings, total) if energy_j is None else energy_j / ((window[1] - window[0]) * NANO)
+        limit_w = _limit_w(_device(case), total.rule.coverage)
+        if power_w is not None and power_w < LEAST_POWER_W:
+            yield Complaint(node.file, f"a mean power of {LEAST_POWER_W} W or more", f"{power_w:.3f} W by {total.source}", fix)
+        if power_w is not None and limit_w is not None and power_w > limit_w:
+            expected = f"a mean power of {limit_w:.1f} W or less, the limit of {case.request.platform}"
+            yield Complaint(node.file, expected, f"{power_w:.3f} W by {total.source}", fix)
 
 
-def _mean_reading_w(case: BundleCase, total: PowerTotal) -> float | None:
+def _mean_reading_w(readings: "pandas.DataFrame", total: PowerTotal) -> float | None:
     """Where readings were so odd that no energy came of them: their plain mean; None for a total of energy counters, which may jump."""
-    of_total = case.readings[(case.readings["source"] == total.source) & case.readings["channel"].isin(total.channels)]
+    of_total = readings[(readings["source"] == total.source) & readings["channel"].isin(total.channels)]
     return float(of_total.groupby("channel")["value"].mean().sum()) if total.rule.unit == "W" and not of_total.empty else None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from suite.bundle import BASELOAD, READINGS
+from suite.bundle import BASELOAD
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
@@ -32,84 +32,98 @@ def _in_run(case: BundleCase) -> Iterator[Complaint]:
     if not times_ns:
         return
     first_ns, last_ns = min(times_ns), max(times_ns)
-    spans = (
-        (READINGS, case.readings, first_ns - AROUND_S / NANO, last_ns + AROUND_S / NANO, "from ten minutes before the log to ten minutes after it"),
-        (BASELOAD, case.bundle.baseload(), first_ns - BEFORE_S / NANO, first_ns, "in the hour before the log"),
-    )
-    for name, table, from_ns, until_ns, words in spans:
-        outside = table[~table["t_ns"].between(from_ns, until_ns)]
-        if not outside.empty:
-            observed = f"{len(outside)} of {len(table)} readings at another time, the first of {outside['source'].iloc[0]!r}"
-            yield Complaint(name, f"readings {words}", observed[:200], READ_AGAIN)
+    around = (first_ns - AROUND_S / NANO, last_ns + AROUND_S / NANO)
+    for node in case.nodes:
+        if node.is_on_clock:
+            yield from _within(node.file, node.readings, around, "from ten minutes before the log to ten minutes after it")
+    yield from _within(BASELOAD, case.bundle.baseload(), (first_ns - BEFORE_S / NANO, first_ns), "in the hour before the log")
+
+
+def _within(name: str, table: "pandas.DataFrame", span: tuple[float, float], words: str) -> Iterator[Complaint]:
+    outside = table[~table["t_ns"].between(*span)]
+    if not outside.empty:
+        observed = f"{len(outside)} of {len(table)} readings at another time, the first of {outside['source'].iloc[0]!r}"
+        yield Complaint(name, f"readings {words}", observed[:200], READ_AGAIN)
 
 
 def _order(case: BundleCase) -> Iterator[Complaint]:
-    for (source, channel), rows in case.readings.groupby(["source", "channel"], sort=True):
-        if (rows["t_ns"].diff().iloc[1:] <= 0).any():
-            yield Complaint(
-                READINGS, f"readings of {source} {channel} one after another"[:200], "two at the same time, or an earlier one", READ_AGAIN
-            )
+    for node in case.nodes:
+        for (source, channel), rows in node.readings.groupby(["source", "channel"], sort=True):
+            if (rows["t_ns"].diff().iloc[1:] <= 0).any():
+                expected = f"readings of {source} {channel} one after another"
+                yield Complaint(node.file, expected, "two at the same time, or an earlier one", READ_AGAIN)
 
 
 def _counted(case: BundleCase) -> Iterator[Complaint]:
-    """As many readings of each meter as run.json says; a disk that was full loses some, and the recorder says so."""
-    meters = {str(meter.get("name")): meter for meter in case.run.meters if isinstance(meter, Mapping)}
-    if meters.get("recorder", {}).get("last_error") is not None:
-        return
-    found = case.readings["source"].value_counts()
-    for source in sorted({*map(str, found.index), *(name for name in meters if name != "recorder")}):
-        recorded, there = meters.get(source, {}).get("readings", 0), int(found.get(source, 0))
-        if recorded != there:
-            yield Complaint(READINGS, f"{recorded!r} readings of {source}, as run.json records"[:200], f"{there}", READ_AGAIN)
+    """As many readings of each meter as were recorded; a disk that was full, or a lost recorder, loses some, and the record says so."""
+    for node in case.nodes:
+        meters = {str(meter.get("name")): meter for meter in node.meters if isinstance(meter, Mapping)}
+        if not node.is_whole or meters.get("recorder", {}).get("last_error") is not None:
+            continue
+        found = node.readings["source"].value_counts()
+        for source in sorted({*map(str, found.index), *(name for name in meters if name != "recorder")}):
+            recorded, there = meters.get(source, {}).get("readings", 0), int(found.get(source, 0))
+            if recorded != there:
+                yield Complaint(node.file, f"{recorded!r} readings of {source}, as {node.records} records", f"{there}", READ_AGAIN)
 
 
 def _rising(case: BundleCase) -> Iterator[Complaint]:
-    chosen = case.readings[case.readings["source"].isin(RISING)]
-    for (source, channel), rows in chosen.groupby(["source", "channel"], sort=True):
-        falls = rows["value"].diff() < 0
-        if falls.any():
-            observed = f"{rows['value'][falls].iloc[0]:g} after more, {int(falls.sum())} times"
-            yield Complaint(READINGS, f"a counter {source} {channel} that never falls"[:200], observed, READ_AGAIN)
+    for node in case.nodes:
+        chosen = node.readings[node.readings["source"].isin(RISING)]
+        for (source, channel), rows in chosen.groupby(["source", "channel"], sort=True):
+            falls = rows["value"].diff() < 0
+            if falls.any():
+                observed = f"{rows['value'][falls].iloc[0]:g} after more, {int(falls.sum())} times"
+                yield Complaint(node.file, f"a counter {source} {channel} that never falls", observed, READ_AGAIN)
 
 
 def _possible(case: BundleCase) -> Iterator[Complaint]:
-    for unit, rows in case.readings.groupby("unit", sort=True):
-        low, high = RANGES.get(str(unit), (float("-inf"), float("inf")))
-        bad = rows[~(rows["value"].abs() < float("inf")) | (rows["value"] < low) | (rows["value"] > high)]
-        if not bad.empty:
-            observed = f"{bad['value'].iloc[0]:g} of {bad['source'].iloc[0]} {bad['channel'].iloc[0]}, {len(bad)} such readings"
-            yield Complaint(READINGS, f"values from {low:g} to {high:g} {unit}"[:200], observed[:200], READ_AGAIN)
-    for (source, channel), units in case.readings.groupby(["source", "channel"])["unit"].nunique().items():
-        if units > 1:
-            yield Complaint(READINGS, f"one unit for {source} {channel}"[:200], f"{units}", READ_AGAIN)
+    for node in case.nodes:
+        for unit, rows in node.readings.groupby("unit", sort=True):
+            low, high = RANGES.get(str(unit), (float("-inf"), float("inf")))
+            bad = rows[~(rows["value"].abs() < float("inf")) | (rows["value"] < low) | (rows["value"] > high)]
+            if not bad.empty:
+                observed = f"{bad['value'].iloc[0]:g} of {bad['source'].iloc[0]} {bad['channel'].iloc[0]}, {len(bad)} such readings"
+                yield Complaint(node.file, f"values from {low:g} to {high:g} {unit}", observed, READ_AGAIN)
+        for (source, channel), units in node.readings.groupby(["source", "channel"])["unit"].nunique().items():
+            if units > 1:
+                yield Complaint(node.file, f"one unit for {source} {channel}", f"{units}", READ_AGAIN)
 
 
 def _fit_machine(case: BundleCase) -> Iterator[Complaint]:
     """No more memory is used than the described machine has; at least its cores are seen."""
-    size_bytes, cores = case.system.get("memory_size_bytes"), case.system.get("cpu_cores")
-    memory = _of(case.readings, "memory")
-    used = memory[memory["channel"].isin(("used", "available", "process_tree_rss", "largest_process_peak_rss"))]
-    if isinstance(size_bytes, int) and not used.empty and used["value"].max() > size_bytes * ROUNDING:
-        yield Complaint(READINGS, f"at most the {size_bytes} bytes that system.json says", f"{used['value'].max():.0f} bytes in use", READ_AGAIN)
-    seen = _of(case.readings, "cpu")["channel"].drop_duplicates().str.startswith("utilisation.core").sum()
-    if isinstance(cores, int) and 0 < seen < cores:
-        yield Complaint(READINGS, f"readings of the {cores} cores that system.json says", f"of {seen}", READ_AGAIN)
+    for node in case.nodes:
+        size_bytes, cores = node.system.get("memory_size_bytes"), node.system.get("cpu_cores")
+        memory = _of(node.readings, "memory")
+        used = memory[memory["channel"].isin(("used", "available", "process_tree_rss", "largest_process_peak_rss"))]
+        if isinstance(size_bytes, int) and not used.empty and used["value"].max() > size_bytes * ROUNDING:
+            observed = f"{used['value'].max():.0f} bytes in use"
+            yield Complaint(node.file, f"at most the {size_bytes} bytes that {node.described} says", observed, READ_AGAIN)
+        seen = _of(node.readings, "cpu")["channel"].drop_duplicates().str.startswith("utilisation.core").sum()
+        if isinstance(cores, int) and 0 < seen < cores:
+            yield Complaint(node.file, f"readings of the {cores} cores that {node.described} says", f"of {seen}", READ_AGAIN)
 
 
 def _gaps(case: BundleCase) -> Iterator[Complaint]:
     window = case.window
     if window is None:
         return
-    times_of = {str(source): rows["t_ns"] for source, rows in case.readings.groupby("source")}
-    for meter in (meter for meter in case.run.meters if isinstance(meter, Mapping)):
-        name, period_s = str(meter.get("name")), meter.get("period_s")
-        times_ns = times_of.get(name)
-        if times_ns is None or not isinstance(period_s, int | float):
-            continue
-        inside = sorted({*window, *times_ns[times_ns.between(*window)]})
-        longest_s = max((after - before) * NANO for before, after in pairwise(inside)) if len(inside) > 1 else 0.0
-        if longest_s > max(GAP_PERIODS * period_s, SHORTEST_GAP_S):
-            yield Complaint(READINGS, f"a reading of {name} every {period_s:g} s"[:200], f"none for {longest_s:.1f} s", "find out what held it up")
+    for node in (node for node in case.nodes if node.is_on_clock):
+        times_of = {str(source): rows["t_ns"] for source, rows in node.readings.groupby("source")}
+        for meter in (meter for meter in node.meters if isinstance(meter, Mapping)):
+            name, period_s = str(meter.get("name")), meter.get("period_s")
+            times_ns = times_of.get(name)
+            if times_ns is None or not isinstance(period_s, int | float):
+                continue
+            longest_s = _longest_gap_s(times_ns, window)
+            if longest_s > max(GAP_PERIODS * period_s, SHORTEST_GAP_S):
+                expected = f"a reading of {name} every {period_s:g} s"
+                yield Complaint(node.file, expected, f"none for {longest_s:.1f} s", "find out what held it up")
+
+
+def _longest_gap_s(times_ns: "pandas.Series[int]", window: tuple[int, int]) -> float:
+    inside = sorted({*window, *times_ns[times_ns.between(*window)]})
+    return max((after - before) * NANO for before, after in pairwise(inside)) if len(inside) > 1 else 0.0
 
 
 def _of(readings: "pandas.DataFrame", source: str) -> "pandas.DataFrame":

@@ -1,0 +1,40 @@
+"""What was read on each node of a run, for the rules: one machine's readings are judged like another's."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from suite.bundle import READINGS, SYSTEM, Bundle, RunRecord, node_tables
+from suite.log import Log
+from suite.node_records import NODES, node_readings, read_nodes
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class Metered:
+    """A node's table ``file`` of readings, on rank 0's clock unless that is unknown; what became of each meter; the node's description.
+
+    ``records`` and ``described`` name the files in which the last two are. ``is_whole``: its recorder was not lost during the run.
+    """
+
+    file: str
+    readings: "pandas.DataFrame"
+    is_on_clock: bool
+    is_whole: bool
+    meters: Sequence[Any]
+    records: str
+    system: Mapping[str, Any]
+    described: str
+
+
+def metered_nodes(bundle: Bundle, run: RunRecord, log: Log) -> tuple[Metered, ...]:
+    """The harness's node first; raises BundleError for a table or a list of nodes that cannot be read."""
+    found = [Metered(READINGS, bundle.readings(), True, True, run.meters, "run.json", bundle.json(SYSTEM), SYSTEM)]
+    for place, (record, node) in enumerate(zip(read_nodes(bundle), node_readings(bundle, log), strict=True)):
+        if place:
+            readings, is_on_clock = (node.readings, True) if node.reason is None else (bundle.readings_of_node(place), False)
+            is_whole, system = record.problem is None, record.system or {}
+            found.append(Metered(node_tables(place)[0], readings, is_on_clock, is_whole, record.meters, NODES, system, NODES))
+    return tuple(found)
