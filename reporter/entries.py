@@ -81,7 +81,7 @@ def _said(name: str, value: object) -> str:
     if not known(value):
         return f"{name.replace('_', ' ')} unknown"
     words = {
-        "nodes": "{} nodes", "ranks": "{} ranks", "workers": "{} workers", "threads": "{} threads", "batch_size": "batch {}",
-        "learning_rate": "rate {}",
+        "nodes": "{} node", "ranks": "{} rank", "workers": "{} worker", "threads": "{} thread", "batch_size": "batch {}", "learning_rate": "rate {}",
     }  # fmt: skip
-    return words.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
+    said = words.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
+    return said + "s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else said

@@ -77,6 +77,11 @@ def _anchor(anchor: str) -> str:
     return "" if anchor == "start" else f' text-anchor="{anchor}"'
 
 
+def tick_text(value: float) -> str:
+    """A tick's number as a reader takes it in: thousands stand apart, powers of ten only where there would be many of them."""
+    return f"{value:,.0f}".replace(",", "\u202f") if 1e4 <= abs(value) < 1e9 else f"{value:g}"
+
+
 def number(value: float) -> str:
     """A coordinate to a tenth of a unit, without trailing zeros."""
     text = f"{value:.1f}"

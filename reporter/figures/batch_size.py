@@ -46,13 +46,13 @@ THROUGHPUT = Chart(
     "batch-throughput",
     "Throughput by batch size",
     "Each line is one setting in which nothing but the batch size, and the learning rate with it, differs.",
-    frozenset({"board", "comparison", "study"}),
+    frozenset({"board", "study"}),
     draw_throughput,
 )
 MEMORY = Chart(
     "batch-memory",
     "Memory by batch size",
     "Peak resident memory of the training processes, as read once a second.",
-    frozenset({"board", "comparison", "study"}),
+    frozenset({"board", "study"}),
     draw_memory,
 )

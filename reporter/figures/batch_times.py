@@ -90,6 +90,6 @@ CHART = Chart(
     "batch-times",
     "Stall, compute and whole time by batch size",
     "Above, of an epoch, mean of epochs 2 to last; below, of a mini-batch. The stall is the wait for a mini-batch and its copy to the device.",
-    frozenset({"board", "comparison", "study"}),
+    frozenset({"board", "study"}),
     draw,
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from reporter.entries import Row, make_labels
 from reporter.frames import Frames, known
-from reporter.svg import Canvas, Scale
+from reporter.svg import Canvas, Scale, tick_text
 
 MOST_ROWS = 40
 WIDTH, LEFT, RIGHT, TOP, BOTTOM, STEP = 900, 270, 70, 34, 44, 34
@@ -106,10 +106,10 @@ class Rows:
         """The middle of a row."""
         return TOP + index * STEP + STEP / 2
 
-    def name(self, index: int, text: str, target: str, longest: int = 38) -> None:
-        """A row's name, linked to its evidence."""
+    def name(self, index: int, text: str, target: str) -> None:
+        """A row's name, linked to its evidence, on two lines where one is too short."""
         with self.canvas.link(target):
-            self.canvas.text(LEFT - 10, self.y(index) + 4.5, text, "name", "end", longest)
+            name_on_lines(self.canvas, LEFT - 10, self.y(index), text, 38)
 
 
 def rows_chart(title: str, description: str, count: int, scale: Scale, axis: str) -> Rows:
@@ -119,9 +119,20 @@ def rows_chart(title: str, description: str, count: int, scale: Scale, axis: str
     for tick in scale.ticks:
         x = scale.at(tick)
         canvas.line(x, TOP - 4, x, height - BOTTOM + 4, "grid")
-        canvas.text(x, height - BOTTOM + 20, f"{tick:g}", "tick", "middle")
+        canvas.text(x, height - BOTTOM + 20, tick_text(tick), "tick", "middle")
     canvas.text((scale.start + scale.stop) / 2, height - 6, axis, "axis", "middle")
     return Rows(canvas, scale)
+
+
+def name_on_lines(canvas: Canvas, x: float, y: float, text: str, longest: int) -> None:
+    """A name that ends at ``x``, around the middle of its row; one of parts is broken before the part that would not fit."""
+    first, rest = text, ""
+    while len(first) > longest and " · " in first:
+        first, _, last = first.rpartition(" · ")
+        rest = f"{last} · {rest}" if rest else last
+    canvas.text(x, y + (-2.5 if rest else 4.5), first, "name", "end", longest)
+    if rest:
+        canvas.text(x, y + 11.5, rest, "more", "end", longest + 4)
 
 
 def legend(canvas: Canvas, names: Sequence[tuple[str, str]], x: float = LEFT, y: float = 10) -> None:
@@ -129,7 +140,7 @@ def legend(canvas: Canvas, names: Sequence[tuple[str, str]], x: float = LEFT, y:
     for style, name in names:
         canvas.rect(x, y, 12, 12, style)
         canvas.text(x + 17, y + 10.5, name, "tick")
-        x += 36 + 7.4 * len(name)
+        x += 42 + 6.6 * len(name)
 
 
 def frameworks_legend(canvas: Canvas, entries: Sequence[Mapping[str, Any]], context: Context) -> None:

@@ -22,13 +22,13 @@ class Counter:
 
 COUNTERS = (
     Counter("instructions", "instructions, 10⁹ per epoch", 1e-9),
-    Counter("instructions_per_cpu_s", "instructions, 10⁹ per processor second", 1e-9, False),
+    Counter("instructions_per_cpu_s", "10⁹ instructions a processor second", 1e-9, False),
     Counter("ipc", "instructions per cycle", 1.0, False),
     Counter("l1d_access", "L1 data accesses, 10⁹ per epoch", 1e-9),
     Counter("l1d_refill", "L1 data misses, 10⁹ per epoch", 1e-9),
     Counter("l1d_miss_ratio", "L1 data miss ratio, %", 100.0, False),
     Counter("branches", "branches, 10⁹ per epoch", 1e-9),
-    Counter("branch_mispredicts", "mispredicted branches, 10⁶ per epoch", 1e-6),
+    Counter("branch_mispredicts", "mispredictions, 10⁶ per epoch", 1e-6),
     Counter("branch_mispredict_ratio", "branch mispredict ratio, %", 100.0, False),
     Counter("cpu_time_s", "processor time, s per epoch"),
     Counter("page_faults", "page faults, 10³ per epoch", 1e-3),

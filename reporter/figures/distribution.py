@@ -2,7 +2,7 @@
 
 import statistics
 
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, rows_chart, shortest
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend, rows_chart, shortest
 from reporter.frames import Frames
 from reporter.svg import close
 
@@ -19,6 +19,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     ids, note = shortest({name: statistics.median(values) for name, values in epochs.items()})
     scale = close([value for name in ids for value in epochs[name]], LEFT, WIDTH - RIGHT)
     chart = rows_chart(CHART.title, CHART.about, len(ids), scale, "seconds per epoch (the axis need not begin at 0)")
+    frameworks_legend(chart.canvas, [entries[name] for name in ids], context)
     rows = []
     for index, name in enumerate(ids):
         values, y, label = epochs[name], chart.y(index), entries[name]["label"]

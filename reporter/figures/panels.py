@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reporter.svg import Canvas, Scale
+from reporter.figures.chart import name_on_lines
+from reporter.svg import Canvas, Scale, tick_text
 
 WIDTH, COLUMNS, GAP = 900, 3, 26
-BAR_STEP, BAR_TOP, BAR_LEFT = 26, 44, 210
-LINE_HEIGHT, LINE_LEFT, LINE_TOP, LINE_BOTTOM = 190, 56, 40, 34
+BAR_STEP, BAR_TOP, BAR_LEFT = 30, 44, 210
+LINE_HEIGHT, LINE_LEFT, LINE_TOP, LINE_BOTTOM = 205, 56, 40, 46
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,13 @@ def bar_panels(title: str, description: str, names: Sequence[tuple[str, str]], p
         if index % COLUMNS == 0:
             _names(canvas, names, above)
         longest = max([length for length, _, _ in panel.bars.values()] or [1.0]) or 1.0
-        canvas.line(left, above + BAR_TOP - 5, left, above + BAR_TOP + len(names) * BAR_STEP - 5, "join")
+        canvas.line(left, above + BAR_TOP - 5, left, above + BAR_TOP + len(names) * BAR_STEP - 8, "join")
         for row in range(len(names)):
-            y = above + BAR_TOP + row * BAR_STEP
+            y = above + BAR_TOP + row * BAR_STEP - 1
             if row in panel.bars:
                 length, style, said = panel.bars[row]
                 reach = max(length, 0.0) / longest * (width - GAP - 60)
-                canvas.rect(left, y, reach, BAR_STEP - 9, style, f"{names[row][0]}, {panel.title}: {said}")
+                canvas.rect(left, y, reach, 17, style, f"{names[row][0]}, {panel.title}: {said}")
                 canvas.text(left + reach + 5, y + 12.5, said, "tick")
             else:
                 canvas.text(left + 5, y + 12.5, "not known", "tick")
@@ -46,7 +47,7 @@ def bar_panels(title: str, description: str, names: Sequence[tuple[str, str]], p
 def _names(canvas: Canvas, names: Sequence[tuple[str, str]], above: float) -> None:
     for row, (name, target) in enumerate(names):
         with canvas.link(target):
-            canvas.text(BAR_LEFT - 10, above + BAR_TOP + row * BAR_STEP + 12.5, name, "name", "end", 32)
+            name_on_lines(canvas, BAR_LEFT - 10, above + BAR_TOP + row * BAR_STEP + 8, name, 30)
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ def line_frame(canvas: Canvas, title: str, x: Scale, y: Scale) -> Frame:
     for tick in x.ticks:
         canvas.line(x.at(tick), y.stop, x.at(tick), y.start, "grid")
         if tick in named:
-            canvas.text(x.at(tick), y.start + 16, f"{tick:g}", "tick", "middle")
+            canvas.text(x.at(tick), y.start + 16, tick_text(tick), "tick", "middle")
     for tick in y.ticks:
         canvas.line(x.start, y.at(tick), x.stop, y.at(tick), "grid")
-        canvas.text(x.start - 6, y.at(tick) + 4, f"{tick:g}", "tick", "end")
+        canvas.text(x.start - 6, y.at(tick) + 4, tick_text(tick), "tick", "end")
     canvas.text(x.start - 40, y.stop - 13, title, "name", longest=40)
     return Frame(canvas, x, y)

@@ -39,6 +39,6 @@ CHART = Chart(
     "scaling",
     "Scaling over nodes",
     "The thin line is perfect scaling. Of several batch sizes at one number of nodes, the fastest is drawn.",
-    frozenset({"board", "comparison", "study"}),
+    frozenset({"board", "study"}),
     draw,
 )

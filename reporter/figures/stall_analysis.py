@@ -65,7 +65,7 @@ def draw_differences(figures: pandas.DataFrame) -> Drawing | NotDrawn:
         low, high = sorted((scale.at(0), scale.at(value)))
         chart.canvas.text(LEFT - 10, y + 4.5, label, "name", "end")
         chart.canvas.rect(low, y - 9, max(high - low, 1.0), 18, f"p{3 * index}", f"{label}: {said}")
-        chart.canvas.line(scale.at(value - spread), y, scale.at(value + spread), y, "join")
+        chart.canvas.line(scale.at(value - spread), y, scale.at(value + spread), y, "error")
         chart.canvas.text(max(high, scale.at(value + spread)) + 8, y + 4.5, said, "tick")
         rows.append((label, digits(value), digits(spread, 2) if spread else "not known", _sure(figures, name)))
     unsure = [row[0] for row in rows if row[3] == "no"]

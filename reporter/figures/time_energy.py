@@ -1,12 +1,13 @@
 """Time against energy, with the front of entries that no other beats in both (Prashanthi et al., Figure 8)."""
 
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend, why_missing
-from reporter.figures.plane import ACROSS, TOP, UP, WIDTH, plane, staircase
+from reporter.figures.plane import ACROSS, LEFT, TOP, UP, WIDTH, Plane, plane, staircase
 from reporter.frames import Frames, known
 from reporter.ranking import pareto_front
 from reporter.svg import logarithmic
 
 MOST_DOTS = 150
+LETTER, LONGEST = 6.6, 44
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
@@ -35,12 +36,20 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
             tip = f"{label}: {digits(points[name][0])} s, {digits(points[name][1])} J" + (", on the front" if name in front else "")
             chart.canvas.dot(*chart.at(*points[name]), f"c{context.colour(all_entries[name]['framework'])}", tip, 6 if name in front else 4.5)
             if name in front[:8]:
-                chart.canvas.text(chart.at(*points[name])[0] + 9, chart.at(*points[name])[1] - 7, label, "name", longest=44)
+                _write(chart, chart.at(*points[name]), label)
     rows = tuple((all_entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no") for name in drawn)
     others = len(points) - len(ids)
     notes = [f"{others} entries whose energy was measured in another way are left out: they do not compare."] if others else []
     notes += [f"The {MOST_DOTS} fastest of {len(ids)} entries and the whole front are drawn."] if len(drawn) < len(ids) else []
     return Drawing(chart.canvas.svg(), ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the front"), rows, " ".join(notes))
+
+
+def _write(chart: Plane, place: tuple[float, float], label: str) -> None:
+    """A name beside a point of the front, below it, where by the front's definition no entry lies; it stays within the plane."""
+    (x, y), width = place, LETTER * min(len(label), LONGEST)
+    left_of = x - 9 - width > LEFT
+    below = y + 20 < UP[0]
+    chart.canvas.text(x - 9 if left_of else x + 9, y + 17 if below else y - 9, label, "name", "end" if left_of else "start", LONGEST)
 
 
 CHART = Chart(

@@ -41,7 +41,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     chart = rows_chart(CHART.title, CHART.about, len(drawn), scale, "seconds per epoch, mean of epochs 2 to last")
     legend(chart.canvas, [(f"p{index}", label) for index, (_, label) in enumerate(PARTS)])
     for index, name in enumerate(drawn):
-        x, label = scale.at(0), f"{entries[name]['framework']} · {_said(entries[name])}"
+        x, label = scale.at(0), entries[name]["label"]
         chart.name(index, label, context.entry(name) + "#time_to_epoch_s")
         for part, value in enumerate(values[name]):
             chart.canvas.rect(x, chart.y(index) - 11, scale.at(value) - scale.at(0), 22, f"p{part}", f"{label}, {PARTS[part][1]}: {digits(value)} s")
@@ -56,7 +56,8 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
 
 def _said(entry: dict[str, object]) -> str:
     storage = entry["storage_medium"]
-    return f"{float(str(entry['workers'])):g} workers, {storage if known(storage) else 'storage unknown'}"
+    workers = f"{float(str(entry['workers'])):g}"
+    return f"{workers} worker{'' if workers == '1' else 's'}, {storage if known(storage) else 'storage unknown'}"
 
 
 CHART = Chart(

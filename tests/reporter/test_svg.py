@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from reporter.svg import Canvas, close, linear, logarithmic, number
+from reporter.svg import Canvas, close, linear, logarithmic, number, tick_text
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,10 @@ def test_no_text_becomes_markup() -> None:
         canvas.rect(0, 0, 1, 1, "c0", evil)
     tags = [element.tag.split("}")[1] for element in ElementTree.fromstring(canvas.svg()).iter()]
     assert tags == ["svg", "title", "desc", "a", "g", "text", "rect", "title"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (0.25, "0.25"), (2000, "2000"), (80000, "80\u202f000"), (-1.5e6, "-1\u202f500\u202f000"), (1e12, "1e+12")]
+)
+def test_thousands_of_a_tick_stand_apart(value: float, text: str) -> None:
+    assert tick_text(value) == text
