@@ -129,6 +129,26 @@ SPANS: Mapping[str, str] = {
 }
 """What a run was doing when; read for the page of a run only, empty elsewhere."""
 
+LINPACKS: Mapping[str, str] = {
+    "linpack_id": "ten hexadecimal digits of the record's SHA-256",
+    "place": "where it was found, relative to the path that was given",
+    "path": "where the record lies, absolute; never shown on a page",
+    "kind": "HPL, or LU where it is only like it",
+    "program": "what solved the system",
+    "device": "the device profile's name",
+    "cpu_model": "the processor as the kernel names it",
+    "nodes": "how many machines",
+    "ranks": "processes",
+    "threads_per_rank": "of the BLAS",
+    "size": "order of the matrix",
+    "gflops": "10⁹ floating-point operations per second, of all nodes",
+    "residual": "scaled, below 16",
+    "gflops_per_watt": "over the mean power while it solved; None where that was not measured",
+    "power_method": "sensor, rule, what it covers and its tier",
+    "power_reason": "why the power is unknown",
+}
+"""LINPACK's results among the paths, one row per record."""
+
 BROKEN: Mapping[str, str] = {"place": "where it was found, relative to the path that was given", "reason": "why it cannot be shown"}
 
 
@@ -151,6 +171,7 @@ class Frames:
     verdicts: Mapping[str, "Verdict"]
     readings: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(READINGS)))
     spans: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(SPANS)))
+    linpacks: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(LINPACKS)))
 
     def of_entries(self, entries: pandas.DataFrame) -> "Frames":
         """The same frames for some of the entries only."""

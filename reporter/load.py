@@ -11,6 +11,7 @@ from reporter import frames as columns
 from reporter.bundle_rows import Broken, BundleRows, read_rows
 from reporter.entries import Row, entry_id, make_entries, make_entry_figures
 from reporter.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames
+from reporter.linpacks import read_linpacks
 from reporter.remembered import digest_of_bundle, recall, remember
 from reporter.submissions import judge_submissions
 from reporter.text import plain, plain_or_none
@@ -19,6 +20,7 @@ from suite.compliance.checker import Verdict, find_bundles
 from suite.compliance.finding import Finding
 from suite.errors import SuiteError
 from suite.experiments import stalls
+from suite.experiments.linpack_record import RECORD
 from suite.submission.declaration import NAME, Declaration, read_declaration
 
 WITHDRAWAL = "WITHDRAWN"
@@ -50,14 +52,14 @@ class _Placed:
 
 
 def load(paths: Iterable[Path]) -> Frames:
-    """Read every bundle at or below the paths into frames, in the order of their run ids.
+    """Read every bundle at or below the paths into frames, in the order of their run ids, and every LINPACK record.
 
     A bundle that cannot be read, never finished, or repeats a run id becomes a row of ``broken``; the others are not touched by it.
     What was read and checked before, by this code and with the same bytes, is not read again. Raises SuiteError for a path that holds
     no bundle at all.
     """
     given = list(paths)
-    found = list(find(given))
+    found = list(find([path for path in given if not (path / RECORD).is_file()] or given))  # LINPACK's own folder holds no bundle
     rows_of = dict(zip(found, _read_all([one.path for one in found]), strict=True))
     said = judge_submissions(given, {one.path: rows for one, rows in rows_of.items()})
     read: dict[str, _Placed] = {}
@@ -69,7 +71,9 @@ def load(paths: Iterable[Path]) -> Frames:
         else:
             placed = _place(one, rows, said.findings_of(one.path))
             read[placed.run["run_id"]] = placed
-    return make_frames([read[name] for name in sorted(read)], sorted(broken, key=lambda row: (row["place"], row["reason"])))
+    linpacks, wrong = read_linpacks(given)
+    broken = sorted([*broken, *wrong], key=lambda row: (row["place"], row["reason"]))
+    return replace(make_frames([read[name] for name in sorted(read)], broken), linpacks=pandas.DataFrame(linpacks, columns=list(columns.LINPACKS)))
 
 
 def find(paths: Iterable[Path]) -> Iterator[Found]:

@@ -18,6 +18,7 @@ from reporter.load import load
 from reporter.pages.comparison import device_pages, frameworks_page
 from reporter.pages.evidence import copied_files, entry_pages, run_pages
 from reporter.pages.leaderboard import board_pages, front_page
+from reporter.pages.linpack import linpack_records
 from reporter.pages.rulebook import about_page, rules_page
 from reporter.pages.shared import Contents, Page, make_contents, templates
 from reporter.pages.studies import study_pages
@@ -90,7 +91,7 @@ def _fill(contents: Contents, folder: Path, old: Path) -> None:
 
 
 def _pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
-    for make in (front_page, board_pages, entry_pages, frameworks_page, device_pages, study_pages, rules_page, about_page):
+    for make in (front_page, board_pages, entry_pages, frameworks_page, device_pages, study_pages, linpack_records, rules_page, about_page):
         yield from make(contents, environment)
 
 

@@ -9,6 +9,7 @@ from reporter.figures import (
     energy_per_epoch,
     first_epoch,
     first_stall,
+    linpack,
     over_time,
     radar,
     scaling,
@@ -37,6 +38,7 @@ CHARTS: tuple[Chart, ...] = (
     radar.CHART,
     counters.CHART,
     scaling.CHART,
+    linpack.CHART,
     over_time.POWER,
     over_time.LOAD,
 )

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from reporter.load import WITHDRAWAL
 from reporter.site import build
 from suite import bundle
 from suite.experiments import stalls
+from suite.experiments.linpack_record import RECORD, SCHEMA, Linpack, Power, Problem, Solution
 from suite.paths import HOME_VARIABLE
 from suite.submission.declaration import Availability
 from suite.submission.package import Offer, package
@@ -70,8 +72,8 @@ def edit_json(folder: Path, name: str, edited: Callable[[dict[str, object]], obj
 
 
 @pytest.fixture(scope="session")
-def everything(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with all that a site can show: good runs, a submission, a study, and what is refused, withdrawn, generated, broken."""
+def everything(runs: Path, make_linpack: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all that a site can show: good runs, a submission, a study, LINPACK, and what is refused, withdrawn, generated, broken."""
     folder = tmp_path_factory.mktemp("everything")
     shutil.copytree(runs, folder / "runs")
     for seed in (1, 2, 3):
@@ -81,6 +83,7 @@ def everything(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     package([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "submissions")
     shutil.rmtree(folder / "made")
     make_study(folder / "stalls")
+    make_linpack(folder / "linpack")
     make_bundle(folder / "refused", Scenario(name="lenet-refused", framework="tensorflow", seed=4))
     edit_json(folder / "refused", "summary.json", lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001))  # type: ignore[index]
     make_bundle(folder / "vendor" / "withdrawn", Scenario(name="lenet-withdrawn", seed=5, threads=4))
@@ -138,3 +141,23 @@ def golden() -> Callable[[str, str], None]:
         assert plain == path.read_text(), f"{path.name} differs; if that is meant: REFRESH_GOLDEN=1 pytest tests/reporter, and look at git diff"
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def make_linpack(runs: Path) -> Callable[..., Path]:
+    """A sealed LINPACK record in a folder, of the machine of the runs, with what is given instead."""
+    described = json.loads((runs / SCENARIOS[0].name / bundle.SYSTEM).read_text())
+
+    def make(folder: Path, gflops: float = 50.0, residual: float = 0.004, power: Power | None = None, **other: Any) -> Path:
+        values = {
+            "schema": SCHEMA, "kind": "HPL", "program": "/usr/bin/hpcc", "device": SCENARIOS[0].device, "cpu_model": described["cpu_model"],
+            "nodes": 1, "ranks": 2, "threads_per_rank": 1, "blas": "/usr/lib/libopenblas.so",
+            "solution": Solution(Problem(1920, 128, 1, 2), 0.17, gflops, residual), "gflops_per_node": gflops,
+            "power": power or Power(None, None, None, None, "no power sensor was read"), "output": "hpccoutf.txt",
+        }  # fmt: skip
+        folder.mkdir(parents=True)
+        bundle.write_json(folder / RECORD, Linpack(**{**values, **other}))
+        bundle.seal(folder)
+        return folder
+
+    return make

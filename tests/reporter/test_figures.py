@@ -24,14 +24,15 @@ from tests.builders import Scenario, make_bundle
 
 GOLDEN = Path(__file__).parent / "golden"
 CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
-TABLES = ("runs", "figures", "epochs", "entries", "entry_figures", "readings", "spans")
+TABLES = ("runs", "figures", "epochs", "entries", "entry_figures", "readings", "spans", "linpacks")
 every_chart = pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
 
 
 @pytest.fixture(scope="module")
-def more(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Bundles that the figures about batch sizes, workers and counters need besides."""
+def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., Path]) -> Path:
+    """What the figures about batch sizes, workers, counters and LINPACK need besides."""
     more = tmp_path_factory.mktemp("more")
+    make_linpack(more / "linpack")
     for size in (16, 32, 64):
         make_bundle(more / f"{size}", Scenario(name=f"batch-{size}", batch_size=size, step_s=0.0005, power_w=3.0))
     for workers in (1, 4):
@@ -118,6 +119,13 @@ def test_many_entries_are_cut_and_the_figure_says_so(tmp_path: Path, frames: Fra
     assert drawing.note == "The first 40 of 60; the table has all." and len(drawing.rows) == 40
 
 
+def test_a_name_too_long_for_a_line_goes_on_in_a_second_so_that_what_tells_entries_apart_is_read(frames: Frames) -> None:
+    svg = ElementTree.fromstring(drawn(by_name("workers"), frames).svg)
+    names = [[text.text for text in link if text.tag.endswith("text")] for link in svg.iter() if link.tag.endswith("}a")]
+    assert ["pytorch · generic · batch 16", "1 worker"] in names
+    assert not [line for lines in names for line in lines if line and line.endswith("…")]
+
+
 def test_golden_figure(runs: Path, golden: Callable[[str, str], None]) -> None:
     """The stacked bars of two entries, as a reader gets them: a change of looks is seen in the difference, and meant."""
     frames = reporter.load([runs / "lenet-pytorch-1", runs / "lenet-chainer-1"]).accepted()
@@ -180,7 +188,7 @@ def test_batch_times_are_means_of_later_epochs_per_epoch_and_per_mini_batch(fram
 
 def test_workers_of_one_setting_stand_together(frames: Frames) -> None:
     rows = drawn(by_name("workers"), frames).rows
-    assert [row[1].split(",")[0] for row in rows] == ["0 workers", "1 workers", "4 workers"]
+    assert [row[1].split(",")[0] for row in rows] == ["0 workers", "1 worker", "4 workers"]
 
 
 def test_the_share_of_the_baseload_is_in_the_table(frames: Frames) -> None:
@@ -202,6 +210,8 @@ EDITS = st.lists(
         st.tuples(st.just("entry_figures"), st.sampled_from(["reason", "covers", "tier"]), st.integers(0, 10**6), HOSTILE),
         st.tuples(st.just("entries"), st.sampled_from(["framework", "device", "power_mode", "storage_medium", "cpu_model"]),
                   st.integers(0, 10**6), HOSTILE),
+        st.tuples(st.just("linpacks"), st.sampled_from(["kind", "power_method", "power_reason"]), st.integers(0, 10**6), HOSTILE),
+        st.tuples(st.just("linpacks"), st.just("gflops_per_watt"), st.integers(0, 10**6), NUMBER),
         st.tuples(st.just("readings"), st.just("channel"), st.integers(0, 10**6), HOSTILE),
         st.tuples(st.just("spans"), st.just("name"), st.integers(0, 10**6), HOSTILE),
     ),

@@ -1,0 +1,141 @@
+"""LINPACK beside training: how much of a machine's floating-point rate a training reaches (the comparison of the Raspberry Pi study)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from reporter.figures.chart import LEFT, MOST_ROWS, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, rows_chart
+from reporter.frames import Frames, known
+from reporter.svg import linear
+from suite.errors import SuiteError
+from suite.experiments.linpack_record import TRAINING_PASSES, share_reached
+from suite.workloads import load_workload
+
+MACHINE = ("device", "cpu_model", "nodes")
+HEADINGS = ("what", "10⁹ operations per second", "share of LINPACK, %", "10⁹ operations per joule", "power measured", "processes × threads")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the figure: a machine's LINPACK, or a training on it, with its share of the former.
+
+    ``gflops`` is 10⁹ operations per second; ``gflop_per_j`` is the same over the mean power, and None, as ``measured`` says, where that is unknown.
+    """
+
+    name: str
+    target: str
+    style: str
+    gflops: float
+    share: float | None
+    gflop_per_j: float | None
+    measured: str
+    processes: str
+
+    @property
+    def said(self) -> str:
+        """What is written at the bar's end."""
+        return digits(self.gflops) + ("" if self.share is None else f" = {_percent(self.share)} %")
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """The line in the table."""
+        per_j = "not known" if self.gflop_per_j is None else digits(self.gflop_per_j)
+        return self.name, digits(self.gflops), "100" if self.share is None else _percent(self.share), per_j, self.measured, self.processes
+
+
+def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+    """Per machine a bar for its LINPACK rate and one for each entry's training rate, the fastest first."""
+    lines = _lines(frames, context)
+    if not lines:
+        return NotDrawn("no machine of these entries has a LINPACK record among the paths")
+    drawn = lines[:MOST_ROWS]
+    scale = linear([line.gflops for line in drawn], LEFT, WIDTH - RIGHT - 40)
+    chart = rows_chart(CHART.title, CHART.about, len(drawn), scale, "10⁹ floating-point operations per second")
+    for index, line in enumerate(drawn):
+        chart.name(index, line.name, line.target)
+        end = scale.at(line.gflops)
+        chart.canvas.rect(scale.at(0), chart.y(index) - 10, end - scale.at(0), 20, line.style, f"{line.name}: {line.said}")
+        chart.canvas.text(end + 6, chart.y(index) + 4.5, line.said, "tick")
+    note = f"The first {MOST_ROWS} of {len(lines)}; the table has all." if len(lines) > MOST_ROWS else ""
+    return Drawing(chart.canvas.svg(), HEADINGS, tuple(line.row for line in lines), note)
+
+
+def _lines(frames: Frames, context: Context) -> list[Line]:
+    """The best record of every machine that has entries (HPL before what is only like it), followed by its entries."""
+    trainings = _trainings(frames)
+    records: dict[tuple[str, ...], dict[str, Any]] = {}
+    for record in sorted(frames.linpacks.to_dict("records"), key=lambda row: (row["kind"] != "HPL", -row["gflops"], row["linpack_id"])):
+        records.setdefault(_machine(record), record)
+    lines = []
+    for machine, record in sorted(records.items()):
+        here = [training for training in trainings if _machine(training) == machine]
+        if here:
+            lines.append(_of_record(record, context))
+            lines += sorted((_of_training(training, record, context) for training in here), key=lambda line: (-line.gflops, line.target))
+    return lines
+
+
+def _of_record(record: dict[str, Any], context: Context) -> Line:
+    known_power = known(record["gflops_per_watt"])
+    measured = str(record["power_method"] if known_power else record["power_reason"] or "no reason is given")
+    return Line(
+        name=f"LINPACK ({record['kind']}, N = {record['size']}) · {record['device']}",
+        target=f"{context.root}linpack/{record['linpack_id']}.json",
+        style="p4",
+        gflops=float(record["gflops"]),
+        share=None,
+        gflop_per_j=float(record["gflops_per_watt"]) if known_power else None,
+        measured=measured,
+        processes=f"{record['ranks']} × {record['threads_per_rank']}",
+    )
+
+
+def _of_training(training: dict[str, Any], record: dict[str, Any], context: Context) -> Line:
+    gflops = TRAINING_PASSES * 2 * training["macs"] * training["rate"] / 1e9
+    power = training["power"]
+    known_power = power is not None and known(power["value"]) and float(power["value"]) > 0
+    how = f"{power['covers']}, {power['tier']}" if known_power and known(power["covers"]) else "in different ways"
+    return Line(
+        name=training["label"],
+        target=f"{context.entry(training['entry_id'])}#throughput",
+        style=f"c{context.colour(training['framework'])}",
+        gflops=gflops,
+        share=share_reached(training["macs"], training["rate"], record["gflops"]),
+        gflop_per_j=gflops / float(power["value"]) if known_power else None,
+        measured=how if known_power else str(power["reason"] if power is not None and known(power["reason"]) else "no run has this figure"),
+        processes=f"{float(training['ranks']):g} × {float(training['threads']):g}",
+    )
+
+
+def _trainings(frames: Frames) -> list[dict[str, Any]]:
+    """Entries on their workload's own data, whose multiply-adds are known, with samples per second and the figure of their power."""
+    rates, found = figures_of(frames, "throughput"), []
+    powers = {row["entry_id"]: row for row in frames.entry_figures[frames.entry_figures["figure"] == "mean_power_w"].to_dict("records")}
+    for name, entry in entries_of(frames).items():
+        macs = _macs(str(entry["workload"])) if entry["own_data"] else None
+        if macs is not None and name in rates and float(rates[name]["value"]) > 0:
+            found.append({**entry, "macs": macs, "rate": float(rates[name]["value"]), "power": powers.get(name)})
+    return found
+
+
+def _macs(workload: str) -> int | None:
+    try:
+        return load_workload(workload).forward_macs
+    except SuiteError:
+        return None
+
+
+def _machine(row: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(row[name]) if known(row[name]) else "" for name in MACHINE)
+
+
+def _percent(share: float) -> str:
+    return digits(100 * share, 2)
+
+
+CHART = Chart(
+    "linpack",
+    "LINPACK beside training",
+    "Training's operations are counted as 3 × 2 × forward multiply-adds per sample; the percentage is the share of the machine's LINPACK rate.",
+    frozenset({"board", "device", "study"}),
+    draw,
+)
