@@ -40,7 +40,10 @@ class NodeRecord:
 
 @dataclass(frozen=True)
 class NodeReadings:
-    """What was read on a node, on rank 0's clock; empty with a ``reason`` where nothing was, or where its clock is not known."""
+    """What was read on a node, on rank 0's clock; empty with a ``reason`` where nothing was, or where its clock is not known.
+
+    ``node`` is its name in the hostfile: boards may all call themselves raspberrypi.
+    """
 
     node: str
     ranks: tuple[int, ...]
@@ -63,7 +66,10 @@ def read_nodes(bundle: Bundle) -> tuple[NodeRecord, ...]:
     nodes = values.get("nodes")
     if values.get("schema") != SCHEMA or not isinstance(nodes, list) or len(nodes) > MOST_NODES:
         raise BundleError(path, f"is not a list of nodes of schema {SCHEMA}")
-    return tuple(_record(each, path) for each in nodes)
+    records = tuple(_record(each, path) for each in nodes)
+    if len({record.host for record in records}) < len(records):
+        raise BundleError(path, "names a host twice")
+    return records
 
 
 def node_readings(bundle: Bundle, log: Log) -> tuple[NodeReadings, ...]:
@@ -93,7 +99,7 @@ def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord) -> NodeR
     from suite import tables
 
     interface = (record.link or {}).get("interface")
-    nothing = NodeReadings(record.node or record.host, record.ranks, interface, tables.no_readings(), record.problem or NOTHING_READ)
+    nothing = NodeReadings(record.host, record.ranks, interface, tables.no_readings(), record.problem or NOTHING_READ)
     readings = bundle.readings_of_node(place) if place else bundle.readings()
     if readings.empty:
         return nothing

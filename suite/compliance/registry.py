@@ -3,12 +3,12 @@
 import difflib
 
 from suite.compliance.rule import Rule
-from suite.compliance.rules import course, ending, integrity, plausibility, ranks, readings, requests, results, submissions
+from suite.compliance.rules import course, ending, integrity, nodes, plausibility, ranks, readings, requests, results, submissions
 from suite.compliance.submission_rule import SubmissionRule
 from suite.errors import SuiteError
 
 RULES: tuple[Rule, ...] = (
-    *integrity.RULES, *requests.RULES, *course.RULES, *ending.RULES, *ranks.RULES, *results.RULES, *readings.RULES, *plausibility.RULES,
+    *integrity.RULES, *requests.RULES, *course.RULES, *ending.RULES, *ranks.RULES, *nodes.RULES, *results.RULES, *readings.RULES, *plausibility.RULES,
 )  # fmt: skip
 SUBMISSION_RULES: tuple[SubmissionRule, ...] = submissions.RULES
 

@@ -163,6 +163,7 @@ def test_the_peak_of_every_rank_is_what_rank_0_logged(path: Path) -> None:
         {"node": 3},
         {"link": {"interface": 7}},
         {"colour": "red"},
+        {"host": "pi1"},
         {"meters": {}},
     ],
     ids=str,
