@@ -28,7 +28,7 @@ def train_and_count(trainer: Trainer, framework: str, output: Path) -> Bundle:
     least = LEAST_BYTES * steps["step"].max()
     for host in before:
         for crossed in (after[host].sent_bytes - before[host].sent_bytes, after[host].received_bytes - before[host].received_bytes):
-            assert least < crossed < 1.1 * least
+            assert least < crossed < 1.05 * least
     assert bundle.log().value("nodes_of_ranks") == ["node1", "node2"]
     assert list(steps.groupby("rank")["samples"].sum()) == [3 * 719, 3 * 719]
     return bundle
@@ -54,12 +54,12 @@ def test_a_link_of_100_megabits_shows_as_communication(trainer: Trainer, tmp_pat
     trainer.cluster.shape(trainer.cluster.hosts[1], megabits_per_s=100)
     shaped_s = communication_s(trainer.train("pytorch", tmp_path / "shaped", "--steps", 60))
     assert open_s < 0.5 * on_the_wire_s
-    assert 0.8 * on_the_wire_s < shaped_s < 2 * on_the_wire_s
+    assert 0.95 * on_the_wire_s < shaped_s < 2 * on_the_wire_s
 
 
 def communication_s(bundle: Bundle) -> float:
-    """A step's, the median; of the rank that waited less, as the other may have waited for it to compute."""
-    return float(bundle.steps().groupby("step")["comm_s"].min().median())
+    """What the exchange of a step takes when the machine does little else: the lower quartile, of the rank that waited longer."""
+    return float(bundle.steps().groupby("step")["comm_s"].max().quantile(0.25))
 
 
 def test_a_run_that_does_not_begin_on_its_first_host_is_refused(trainer: Trainer, tmp_path: Path) -> None:
