@@ -36,7 +36,7 @@ class RankWatch:
     """
 
     def __init__(self, ranks: int, hosts: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
-        self._ranks, self._token, self._clock = ranks, secrets.token_hex(16), clock
+        self._ranks, self._hosts, self._token, self._clock = ranks, tuple(hosts), secrets.token_hex(16), clock
         self._beats: dict[int, Beat] = {}
         self._gone: list[Beat] = []
         self._lock = threading.Lock()
@@ -73,15 +73,23 @@ class RankWatch:
                 return f"rank {beat.rank} on node {beat.node} was stopped and has not gone on for {SILENCE_S:g} s"
         if first is not None and now_s - first.heard_s > SILENCE_S + BEAT_S and len(gone) < self._ranks:
             return f"rank {first.rank} on node {first.node} ended and others have not for {SILENCE_S:g} s"
-        missing = sorted(set(range(self._ranks)) - set(beats))
-        if missing and now_s - self._began_s > START_S:
-            return f"rank {missing[0]} has not been heard of in the first {START_S:g} s: its node cannot be reached, or cannot reach {self._address}"
+        silent = self.never_heard()
+        if silent is not None and now_s - self._began_s > START_S:
+            return f"{silent} has not been heard of in the first {START_S:g} s: the node cannot be reached, or cannot reach {self._address}"
         return None
 
     def pids(self) -> dict[int, int]:
         """The process of each rank that was heard of, on its own node."""
         with self._lock:
             return {rank: beat.pid for rank, beat in self._beats.items()}
+
+    def never_heard(self) -> str | None:
+        """The first rank that nothing was heard of so far, and its host; None when there is none."""
+        with self._lock:
+            missing = sorted(set(range(self._ranks)) - set(self._beats))
+        if not missing:
+            return None
+        return f"rank {missing[0]}" + (f" on {self._hosts[missing[0] * len(self._hosts) // self._ranks]}" if self._hosts else "")
 
     def first_gone(self) -> Beat | None:
         """The rank whose process ended first."""

@@ -83,3 +83,15 @@ def test_a_node_without_the_data_is_named_in_its_own_words(trainer: Trainer, tmp
     assert sentence.startswith("error: The run did not finish: rank 1 on node2: ")
     assert "no epoch was finished" in sentence
     assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.chainer
+def test_a_node_without_the_environment_is_named(trainer: Trainer, tmp_path: Path) -> None:
+    interpreter = environment_of("chainer").interpreter
+    first, second = trainer.cluster.hosts
+    (tmp_path / "empty").mkdir()
+    trainer.cluster.replace(second, interpreter.parent, tmp_path / "empty")
+    answer = trainer.cluster.run(first, *trainer.words("chainer", tmp_path / "run"))
+    assert answer.returncode == 2
+    assert "rank 1 on node2 never began" in answer.stderr
+    assert "suite cluster doctor" in answer.stderr

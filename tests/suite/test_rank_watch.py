@@ -93,6 +93,18 @@ def test_a_rank_that_never_comes_is_a_problem_after_a_minute(clock: Clock) -> No
     watch.close()
 
 
+def test_a_rank_that_never_came_is_told_by_its_host(clock: Clock) -> None:
+    """Ranks are dealt to the hosts in blocks."""
+    watch = RankWatch(4, ("127.0.0.1", "127.0.0.2"), clock)
+    for rank in (0, 1):
+        watch.hear(line(watch, rank))
+    assert watch.never_heard() == "rank 2 on 127.0.0.2"
+    for rank in (2, 3):
+        watch.hear(line(watch, rank))
+    assert watch.never_heard() is None
+    watch.close()
+
+
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\n", b"{}", b"[]", b"\xff\xfe"])
 def test_what_no_rank_says_is_not_believed(watch: RankWatch, said: bytes) -> None:
     assert watch.hear(said) is None
