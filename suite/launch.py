@@ -113,6 +113,4 @@ def ending(process: "subprocess.Popen[bytes]", output: Path) -> Ending:
     exit_code = process.wait()
     end(process)
     lines = output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
-    own = mpi.said_by_ranks(lines) or [line for line in lines if line.strip()]
-    words = next(filter(mpi.is_ranks_complaint, own), own[-1] if own else "it said nothing")
-    return Ending(exit_code, words.strip()[:300])
+    return Ending(exit_code, mpi.last_words(lines) or "it said nothing")

@@ -17,9 +17,9 @@ HOSTS_NAME = "hosts.txt"
 FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_", "GLOO_")
 _LAUNCHER = re.compile(
     r"\s*$|=+|\[(mpiexec|proxy:\d+|prterun)[-@]|YOUR APPLICATION TERMINATED|This typically refers to a problem|Please see the FAQ page"
-    r"|[Aa]bort\(\d+\)|application called MPI_Abort|Abnormal termination|-----+$"
+    r"|[Aa]bort\(\d+\)|application called MPI_Abort|Abnormal termination|-----+$|\[[^]]*\] (\d+ more process|Set MCA parameter)"
 )
-"""What MPICH's launcher says of its own when a job fails."""
+"""What launchers say of their own when a job fails."""
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}")
 
@@ -110,8 +110,19 @@ def find_mpirun(interpreter: Path) -> Mpirun:
     return Mpirun(Path(found), Flavour.OPEN_MPI if "Open MPI" in said or "OpenRTE" in said else Flavour.MPICH)
 
 
-def said_by_ranks(lines: Sequence[str]) -> list[str]:
-    """The lines of a job's output that its ranks wrote: the launcher's are left out, Open MPI's between two rules of dashes too."""
+def last_words(lines: Sequence[str]) -> str | None:
+    """Why a job ended, in a line of its output: the first rank's that named itself, else the last that a rank said, else the launcher's."""
+    said = _said_by_ranks(lines) or [line for line in lines if re.search(r"\w", line)]
+    return next(filter(is_ranks_complaint, said), said[-1]).strip()[:300] if said else None
+
+
+def is_ranks_complaint(line: str) -> bool:
+    """True when a rank says by name what it could not do."""
+    return re.match(r"error: rank \d+ on ", line) is not None
+
+
+def _said_by_ranks(lines: Sequence[str]) -> list[str]:
+    """The lines that ranks wrote: the launcher's are left out, Open MPI's between two rules of dashes too."""
     said, quoted = [], False
     for line in lines:
         is_rule = re.fullmatch(r"-{70,}", line.strip()) is not None
@@ -119,11 +130,6 @@ def said_by_ranks(lines: Sequence[str]) -> list[str]:
         if not quoted and not _LAUNCHER.match(line):
             said.append(line)
     return said
-
-
-def is_ranks_complaint(line: str) -> bool:
-    """True when a rank says by name what it could not do."""
-    return re.match(r"error: rank \d+ on ", line) is not None
 
 
 def command(mpirun: Mpirun, placement: Placement, program: Sequence[str], variables: Mapping[str, str], directory: Path) -> list[str]:

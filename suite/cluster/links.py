@@ -61,4 +61,4 @@ def measure_links(placement: mpi.Placement, interpreter: Path) -> LinkMeasures:
     measures = tuple(LinkMeasure(**json.loads(line)) for line in said.splitlines() if line.startswith("{"))
     if len(measures) == placement.ranks - 1:
         return LinkMeasures(measures, None)
-    return LinkMeasures(measures, (complaints.strip().splitlines() or [f"mpirun ended with {process.returncode}"])[-1][:200])
+    return LinkMeasures(measures, mpi.last_words(complaints.splitlines()) or f"mpirun ended with {process.returncode}")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import SuiteError
-from suite.mpi import HOSTS_NAME, Flavour, Mpirun, Placement, command, is_ranks_complaint, is_this_machine, place, read_hosts, said_by_ranks
+from suite.mpi import HOSTS_NAME, Flavour, Mpirun, Placement, command, is_this_machine, last_words, place, read_hosts
 
 MPICH, OPEN_MPI = Mpirun(Path("/env/bin/mpirun"), Flavour.MPICH), Mpirun(Path("/usr/bin/mpirun"), Flavour.OPEN_MPI)
 PI = Placement(("pi1", "pi2"), 2, "/usr/bin/agent")
@@ -68,11 +68,8 @@ def test_this_machine_alone_needs_no_hosts(tmp_path: Path) -> None:
     assert not (tmp_path / HOSTS_NAME).exists()
 
 
-def test_what_ranks_said_is_told_from_what_their_launcher_says() -> None:
-    mpich = """\
-error: rank 1 on pi2: the data set is not there
-Abort(2) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 2) - process 1
-
+RULE = "-" * 74
+MPICH_SAYS = """\
 ===================================================================================
 =   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
 =   EXIT CODE: 9
@@ -83,9 +80,32 @@ YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)
 This typically refers to a problem with your application.
 Please see the FAQ page for debugging suggestions
 """
-    rule = "-" * 74
-    open_mpi = f"error: rank 1 on pi2: the data set is not there\n{rule}\nMPI_ABORT was invoked on rank 1\n{rule}\n"
-    for said in (mpich, open_mpi):
-        (line,) = said_by_ranks(said.splitlines())
-        assert line == "error: rank 1 on pi2: the data set is not there"
-        assert is_ranks_complaint(line)
+OPEN_MPI_SAYS = f"""\
+{RULE}
+Primary job  terminated normally, but 1 process returned
+a non-zero exit code. Per user-direction, the job has been aborted.
+{RULE}
+{RULE}
+mpirun noticed that process rank 1 with PID 7 on node pi2 exited on signal 9 (Killed).
+{RULE}
+[pi1:22548] 1 more process has sent help message help-mpi-btl-tcp.txt / server accept cannot find guid
+[pi1:22548] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages
+"""
+
+
+@pytest.mark.parametrize("launcher", [MPICH_SAYS, OPEN_MPI_SAYS])
+def test_a_ranks_words_count_more_than_its_launchers(launcher: str) -> None:
+    assert last_words(f"loading\nBus error\n{launcher}".splitlines()) == "Bus error"
+
+
+@pytest.mark.parametrize("launcher", [MPICH_SAYS, OPEN_MPI_SAYS])
+def test_the_first_rank_that_names_itself_is_believed(launcher: str) -> None:
+    said = f"error: rank 1 on pi2: the data set is not there\nerror: rank 0 on pi1: MPI_ERR_OTHER\nBus error\n{launcher}"
+    assert last_words(said.splitlines()) == "error: rank 1 on pi2: the data set is not there"
+
+
+def test_a_launcher_that_speaks_alone_is_heard() -> None:
+    assert last_words(["", "  ", RULE, "ORTE was unable to reliably start one or more daemons.", RULE]) == (
+        "ORTE was unable to reliably start one or more daemons."
+    )
+    assert last_words(["", RULE]) is None
