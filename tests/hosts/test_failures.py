@@ -53,7 +53,7 @@ def training(trainer: Trainer, tmp_path: Path) -> Iterator[Training]:
     output = tmp_path / "run"
     process = trainer.start("pytorch", output, "--epochs", 100000)
     try:
-        wait_for(lambda: process.poll() is not None or finished_epochs(output), 60)
+        wait_for(lambda: process.poll() is not None or finished_epochs(output), 180)
         assert process.poll() is None, process.communicate()
         yield Training(trainer.cluster, process, output)
     finally:
