@@ -4,7 +4,7 @@ import json as json_format
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -209,12 +209,32 @@ def _show_result(result: "RunResult", json: bool) -> None:
         spread = f" ± {figure['spread']:.4g}" if figure["spread"] is not None else ""
         value = f"{figure['value']:.4g}{spread} {figure['unit']}" if figure["value"] is not None else f"unknown: {figure['reason']}"
         print(f"{name:18} {value}")
-    for event in summary["disturbances"]["throttling"]:
-        held = f" for {event['held_s']:.3g} s" if event["held_s"] is not None else ""
-        print(f"THROTTLED: {event['channel']} {event['start_s']:.1f} s after the start{held}")
-    for step in summary["disturbances"]["clock_steps"]:
-        print(f"The wall clock was set by {step['step_s']:+.3g} s, {step['at_s']:.1f} s after the start; durations are not touched by it.")
+    _show_disturbances(summary["disturbances"], "")
+    _show_ranks_and_nodes(summary)
     print(f"\nThe run is in {result.path}\nJudge it:  suite check {result.path}\nDraw it:   suite report {result.path} --output site")
+
+
+def _show_disturbances(disturbances: "dict[str, Any]", where: str) -> None:
+    for event in disturbances["throttling"]:
+        held = f" for {event['held_s']:.3g} s" if event["held_s"] is not None else ""
+        print(f"THROTTLED{where}: {event['channel']} {event['start_s']:.1f} s after the start{held}")
+    for step in disturbances["clock_steps"]:
+        moved = f"{step['step_s']:+.3g} s, {step['at_s']:.1f} s after the start"
+        print(f"The wall clock{where} was set by {moved}; durations are not touched by it.")
+
+
+def _show_ranks_and_nodes(summary: "dict[str, Any]") -> None:
+    """Who was the slowest, and what of the other nodes could not be measured or was disturbed."""
+    busy = [rank for rank in summary.get("ranks", []) if rank["busy_ratio"] is not None]
+    if busy:
+        slowest = max(busy, key=lambda rank: rank["busy_ratio"])
+        where = f" on {slowest['node']}" if slowest["node"] else ""
+        print(f"slowest rank       {slowest['rank']}{where}: busy {slowest['busy_ratio']:.3f} times as long as the mean of {len(busy)}")
+    for node in summary.get("nodes", []):
+        if node["reason"]:
+            print(f"NOT MEASURED: {node['node']}: {node['reason']}")
+    for node in summary.get("nodes", [])[1:]:
+        _show_disturbances(node["disturbances"], f" on {node['node']}")
 
 
 def _request_json(request: "RunRequest") -> dict[str, object]:

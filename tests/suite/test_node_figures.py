@@ -10,8 +10,10 @@ import pytest
 
 from reference_impls import contract
 from suite import tables
-from suite.bundle import Bundle, BundleError
+from suite.bundle import SUMMARY, Bundle, BundleError, write_json
+from suite.cli.run import _show_result
 from suite.node_records import NODES, node_readings, read_nodes
+from suite.run import RunResult
 from suite.summary import Summary, derive, run_window
 from tests.builders import AHEAD_NS, WIRE_BYTES_PER_S, Scenario, make_bundle
 
@@ -174,3 +176,12 @@ def test_a_nodes_file_that_is_none_is_refused(change: dict[str, object], path: P
     (path / NODES).write_text(json.dumps(nodes))
     with pytest.raises(BundleError):
         read_nodes(Bundle(path))
+
+
+def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path / OTHER).unlink()
+    write_json(path / SUMMARY, derive(Bundle(path)).to_dict())
+    _show_result(RunResult(path, "finished", None), False)
+    said = capsys.readouterr().out
+    assert "slowest rank       0 on pi1: busy 1.000 times as long as the mean of 2" in said
+    assert "NOT MEASURED: pi2: no meter read anything there" in said
