@@ -106,6 +106,8 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
 
 
 def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:
+    if not isinstance(values["source"], str) or isinstance(values["count"], bool) or not isinstance(values["count"], int | float):
+        raise TypeError(f"figure {name} has no source or no count")
     numbers = {key: None if values.get(key) is None else float(values[key]) for key in ("value", "count", "period_s", "coverage", "spread")}
     words = {key: plain_or_none(values.get(key)) for key in ("unit", "source", "reason", "method")}
     method = _METHOD.search(words["method"] or "")

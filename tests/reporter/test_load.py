@@ -68,6 +68,9 @@ def test_what_one_run_lacks_the_entry_lacks(tmp_path: Path) -> None:
         (lambda bad, edit: edit(bad, "run.json", lambda run: run["request"].update(workload="chess")), "chess"),
         (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary.update(figures=[1])), "does not hold what the suite writes"),
         (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary.update(epochs=[{"epoch": "x"}])), "does not hold what the suite writes"),
+        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"].update(copy_s={})), "does not hold what the suite writes"),
+        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(source=None)), "copy_s has no source or no"),
+        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(count=None)), "copy_s has no source or no"),
         (lambda bad, edit: None, "is there already, from good"),
     ],
 )  # fmt: skip
