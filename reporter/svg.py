@@ -135,6 +135,14 @@ def logarithmic(values: Sequence[float], start: float, stop: float) -> Scale:
     return Scale(chosen if len(chosen) > 1 else (chosen[0], chosen[0] * 10), start, stop, True)
 
 
+def doubling(values: Sequence[float], start: float, stop: float) -> Scale:
+    """A logarithmic scale over positive values with at most ten ticks, at powers of two."""
+    low, high = math.floor(math.log2(min(values)) + 1e-9), math.ceil(math.log2(max(values)) - 1e-9)
+    step = 1 + (high - low) // 10
+    steps = max(1, math.ceil((high - low) / step))
+    return Scale(tuple(2.0 ** (low + index * step) for index in range(steps + 1)), start, stop, True)
+
+
 def _round_step(raw: float) -> float:
     power = 10.0 ** math.floor(math.log10(raw))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-12))

@@ -3,7 +3,7 @@
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend
 from reporter.figures.plane import ACROSS, UP, plane
 from reporter.frames import IDENTITY, Frames
-from reporter.svg import linear, logarithmic
+from reporter.svg import doubling, linear
 
 SETTING = [name for name in IDENTITY if name not in ("batch_size", "learning_rate")]
 
@@ -29,7 +29,7 @@ def _draw(frames: Frames, context: Context, chart: Chart, figure: str, factor: f
     if not lines:
         return NotDrawn("nothing was run at two batch sizes, all else equal")
     points = {name: (float(entries[name]["batch_size"]), float(found[name]["value"]) * factor) for names in lines.values() for name in names}
-    x, y = logarithmic([size for size, _ in points.values()], *ACROSS), linear([value for _, value in points.values()], *UP)
+    x, y = doubling([size for size, _ in points.values()], *ACROSS), linear([value for _, value in points.values()], *UP)
     drawn = plane(chart.title, chart.about, x, y, ("global batch size, samples", axis))
     frameworks_legend(drawn.canvas, [entries[name] for name in points], context)
     for names in lines.values():

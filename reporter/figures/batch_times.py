@@ -6,7 +6,7 @@ from reporter.figures.batch_size import SETTING
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
 from reporter.figures.panels import LINE_HEIGHT, WIDTH, line_box, line_frame
 from reporter.frames import Frames
-from reporter.svg import Canvas, linear, logarithmic
+from reporter.svg import Canvas, doubling, linear
 
 PARTS = (("fetch stall", ("fetch_s", "h2d_s")), ("compute", ("compute_s",)), ("whole", ("end_to_end_s",)))
 TOP = 24
@@ -72,7 +72,7 @@ def _panel(canvas: Canvas, index: int, lines: list[list[Point]], entries: dict[s
     def value(point: Point) -> float:
         return (point.step_ms if per_step else point.epoch_s)[part]
 
-    x = logarithmic([point.batch_size for line in lines for point in line], *across)
+    x = doubling([point.batch_size for line in lines for point in line], *across)
     y = linear([value(point) for line in lines for point in line], *up, about=4)
     frame = line_frame(canvas, f"{PARTS[part][0]}, {unit}", x, y)
     canvas.text((across[0] + across[1]) / 2, up[0] + 30, "global batch size", "tick", "middle")

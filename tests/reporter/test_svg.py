@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from reporter.svg import Canvas, close, linear, logarithmic, number, tick_text
+from reporter.svg import Canvas, close, doubling, linear, logarithmic, number, tick_text
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,15 @@ def test_no_text_becomes_markup() -> None:
         canvas.rect(0, 0, 1, 1, "c0", evil)
     tags = [element.tag.split("}")[1] for element in ElementTree.fromstring(canvas.svg()).iter()]
     assert tags == ["svg", "title", "desc", "a", "g", "text", "rect", "title"]
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [([32, 512], (32, 64, 128, 256, 512)), ([20, 60], (16, 32, 64)), ([8], (8, 16)), ([1, 2**20], tuple(8.0**power for power in range(8)))],
+)
+def test_sizes_that_double_stand_at_equal_distances(values: list[float], ticks: tuple[float, ...]) -> None:
+    scale = doubling(values, 0, 100)
+    assert scale.ticks == ticks and scale.at(ticks[1]) - scale.at(ticks[0]) == pytest.approx(100 / (len(ticks) - 1))
 
 
 @pytest.mark.parametrize(
