@@ -1,0 +1,24 @@
+"""What is in `submissions/` complies with the rules as they are, whenever either changes."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.compliance.tree import check_tree
+from suite.paths import repository_root
+from suite.submission.archive import pack
+from suite.submission.tree import find_submissions
+
+TREE = repository_root() / "submissions"
+
+
+def test_every_submission_of_the_tree_complies() -> None:
+    verdict = check_tree([TREE])
+    assert not verdict.broken
+    assert [(str(path), finding.rule, finding.observed) for path, finding in verdict.all_findings()] == []
+
+
+@pytest.mark.parametrize("submission", find_submissions(TREE), ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_its_archive_judges_the_same(submission: Path, tmp_path: Path) -> None:
+    pack(submission, tmp_path / "submission.tar")
+    assert check_tree([tmp_path / "submission.tar"]).complies
