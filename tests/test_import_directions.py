@@ -61,6 +61,12 @@ def test_the_command_line_loads_nothing_heavy_for_help(heavy: str) -> None:
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT).returncode == 0
 
 
+@pytest.mark.parametrize("heavy", ["pandas", "pyarrow", "numpy", "scipy"])
+def test_explaining_a_rule_loads_nothing_heavy(heavy: str) -> None:
+    script = f"import sys; import suite.compliance.registry; sys.exit({heavy!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT).returncode == 0
+
+
 def test_folders_are_where_the_architecture_says() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     for line in text.split("## The house")[1].split("Imports go one way")[0].splitlines():

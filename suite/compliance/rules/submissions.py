@@ -11,8 +11,6 @@ from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Complaint
 from suite.compliance.submission_rule import Placed, SubmissionCase, SubmissionFault, SubmissionRule
-from suite.convergence import LEVEL, compare
-from suite.reference_points import load_points
 from suite.submission.declaration import NAME
 from suite.submission.package import MACHINE
 from suite.submission.tree import probe_path
@@ -121,6 +119,9 @@ def _converges_tuned(case: SubmissionCase) -> Iterator[Complaint]:
 
 def _faster(case: SubmissionCase) -> Iterator[tuple[Complaint, bool]]:
     """Closed entries that reach the target sooner than chance allows, and whether they have the reference's learning rate."""
+    from suite.convergence import LEVEL, compare
+    from suite.reference_points import load_points
+
     for (workload, framework, _), runs in _entries(case).items():
         request, epochs = runs[0].request, [one.epochs_to_target for one in runs if one.epochs_to_target is not None]
         for point in load_points(workload):
@@ -137,6 +138,8 @@ def _faster(case: SubmissionCase) -> Iterator[tuple[Complaint, bool]]:
 
 def _at_once(submission: Path, rate: float | None = None) -> None:
     """Every run ends at the target after its first epoch; at the reference's learning rate, or another."""
+    from suite.reference_points import load_points
+
     for path in sorted(submission.glob("lenet/*/run_*")):
         bundle = EditableBundle(path)
         (reference,) = (point for point in load_points("lenet") if point.batch_size == bundle.request["global_batch_size"])
