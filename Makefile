@@ -11,7 +11,7 @@ help:
 	@echo "make test    run every test in the environments that tox makes"
 	@echo "make rules   fill the tables of rules/RULES.md from what the checker applies"
 	@echo "make mutation  how many single faults the checker finds, each by the right rule, and which rules fired"
-	@echo "make fuzz    100,000 broken inputs for the checker: half an hour; FUZZ_INPUTS and FUZZ_SEED choose others"
+	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
 	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
 	@echo "make clean   remove what setup and demo made here (framework environments stay in ~/.cache/edge-training-suite)"
 

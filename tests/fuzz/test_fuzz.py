@@ -11,7 +11,7 @@ from tests.fuzz.campaign import explore
 from tests.fuzz.targets import targets
 from tests.fuzz.watch import Watch
 
-INPUTS = 2500
+INPUTS = 5000
 
 
 def test_the_checker_bears_whatever_it_is_given(tmp_path: Path) -> None:
