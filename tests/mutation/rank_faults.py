@@ -8,6 +8,7 @@ import pandas
 from reference_impls.contract import FIRST_LINK, TOKEN, chained, log_name
 from suite.bundle import node_tables
 from suite.compliance.editing import EditableBundle
+from suite.compliance.rules import nodes
 from suite.tables import read_readings, write_table
 from tests.mutation.file_faults import borrowed, halved, lines_of, lost, replaced, resealed
 from tests.mutation.log_faults import EPOCHS, HOUR_NS, everywhere
@@ -41,7 +42,10 @@ def rank_faults() -> Iterator[Mutation]:
 
 
 def node_faults() -> Iterator[Mutation]:
-    """What was read on the second node; its table is not the one that all other faults are of."""
+    """The record of the nodes, and what was read on the second one: its table is not the one that all other faults are of."""
+    for rule in nodes.RULES:
+        for fault in rule.faults:
+            yield _of_two(fault.name, rule.id, fault.change)
     yield _of_two("a reading of the second node left out", "readings-counted", node_table(lambda rows: rows.drop(index=rows.index[3])))
     yield bare("all readings of the second node lost", "readings-counted", resealed(lost(NODE)), ranks=2)
     yield _of_two(

@@ -1,5 +1,6 @@
 """A small part of `make mutation`: one fault of each group; and the one that everybody thinks of first."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from suite.compliance.editing import EditableBundle
 from suite.compliance.registry import ALL
 from suite.compliance.submissions import check_submission
+from suite.paths import repository_root
 from tests.mutation.faults import GROUPS, all_mutations, survivors
 from tests.mutation.log_faults import run_stop_early, run_stop_early_in_order
 from tests.mutation.mutation import Edit
@@ -37,6 +39,12 @@ def test_there_are_enough_mutations_each_of_its_own_and_for_every_rule() -> None
     assert len({mutation.name for mutation in mutations}) == len(mutations)
     assert {mutation.rule for mutation in mutations} - {None} == {rule.id for rule in ALL}
     assert all(mutation.reason for mutation in mutations if mutation.rule is None)
+
+
+def test_the_documentation_counts_them() -> None:
+    text = (repository_root() / "docs" / "checking.md").read_text(encoding="utf-8")
+    counts = [int(count) for count in re.findall(r"^\| [^|]+ \| (\d+) \|", text, re.MULTILINE)]
+    assert sum(counts) == len(all_mutations()) and counts[-1] == len(tuple(survivors()))
 
 
 @pytest.mark.parametrize(("change", "rule"), [(run_stop_early, "log-clock"), (run_stop_early_in_order, "epochs-in-order")])

@@ -111,3 +111,9 @@ def test_text_that_is_no_text_is_a_table_that_cannot_be_read(good_bundle: Path) 
     table = table.set_column(table.schema.get_field_index("channel"), "channel", names)
     pyarrow.parquet.write_table(table, good_bundle / "readings.parquet")
     assert "readings.parquet" in {finding.file for finding in findings_of(good_bundle, "bundle-readable")}
+
+
+@pytest.mark.parametrize("name", ["\ud800", "", 7, None, []])
+def test_a_meter_may_be_called_anything(name: object, good_bundle: Path) -> None:
+    edited(good_bundle, lambda bundle: bundle.run["meters"][0].update(name=name))
+    assert findings_of(good_bundle, "readings-counted")
