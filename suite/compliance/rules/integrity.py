@@ -1,16 +1,15 @@
 """Whether a bundle's files are the ones that the run wrote."""
 
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from suite.agreement import differences
 from suite.bundle import COUNTERS, MANIFEST, RUN, SUMMARY, SYSTEM
 from suite.compliance.editing import EditableBundle
 from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
 from suite.digest import sha256
 
-TOLERANCE = 1e-9
 COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
 
 
@@ -55,35 +54,14 @@ def _chain(case: BundleCase) -> Iterator[Complaint]:
 def _summary(case: BundleCase) -> Iterator[Complaint]:
     """Compute every figure again and hold it against what is written."""
     computed = case.derived.to_dict()
-    for name, difference in _differences(computed, case.summary, ""):
+    for name, difference in differences(computed, case.summary):
         yield Complaint(SUMMARY, f"{name} as computed from the raw records: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
 
 
 def _counters(case: BundleCase) -> Iterator[Complaint]:
     """Count every phase again from the meter's readings."""
-    for name, difference in _differences(case.derived_counters, case.bundle.json(COUNTERS), ""):
+    for name, difference in differences(case.derived_counters, case.bundle.json(COUNTERS)):
         yield Complaint(COUNTERS, f"{name} as computed from the readings: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
-
-
-def _differences(computed: Any, written: Any, where: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    if isinstance(computed, Mapping) and isinstance(written, Mapping):
-        for key in sorted({*computed, *written}, key=str):
-            yield from _differences(computed.get(key), written.get(key), f"{where}.{key}" if where else str(key))
-    elif isinstance(computed, list | tuple) and isinstance(written, list) and len(computed) == len(written):
-        for index, (one, other) in enumerate(zip(computed, written, strict=True)):
-            yield from _differences(one, other, f"{where}[{index}]")
-    elif not _same(computed, written):
-        yield where, (computed, written)
-
-
-def _same(computed: Any, written: Any) -> bool:
-    numbers = [value for value in (computed, written) if isinstance(value, int | float) and not isinstance(value, bool)]
-    if len(numbers) == 2:
-        try:
-            return math.isclose(computed, written, rel_tol=TOLERANCE, abs_tol=1e-12)
-        except OverflowError:
-            return False
-    return type(computed) is type(written) and bool(computed == written)
 
 
 def _system(case: BundleCase) -> Iterator[Complaint]:

@@ -1,0 +1,29 @@
+"""Whether what a record says is what its raw material says, computed again on another machine."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+TOLERANCE = 1e-9
+
+
+def differences(computed: Any, written: Any, where: str = "", tolerance: float = TOLERANCE) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Every place at which two values of JSON differ, as (where, (computed, written)); numbers agree within ``tolerance`` of the larger."""
+    if isinstance(computed, Mapping) and isinstance(written, Mapping):
+        for key in sorted({*computed, *written}, key=str):
+            yield from differences(computed.get(key), written.get(key), f"{where}.{key}" if where else str(key), tolerance)
+    elif isinstance(computed, list | tuple) and isinstance(written, list) and len(computed) == len(written):
+        for index, (one, other) in enumerate(zip(computed, written, strict=True)):
+            yield from differences(one, other, f"{where}[{index}]", tolerance)
+    elif not _agree(computed, written, tolerance):
+        yield where, (computed, written)
+
+
+def _agree(computed: Any, written: Any, tolerance: float) -> bool:
+    numbers = [value for value in (computed, written) if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) == 2:
+        try:
+            return math.isclose(computed, written, rel_tol=tolerance, abs_tol=1e-12)
+        except OverflowError:
+            return False
+    return type(computed) is type(written) and bool(computed == written)
