@@ -2,17 +2,20 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas
 
+from reporter.seals import refuse_broken_seal
 from reporter.text import plain, plain_or_none
-from suite.bundle import MANIFEST, BundleError, read_json
-from suite.digest import sha256
+from suite.agreement import differences
+from suite.bundle import BundleError, read_json
 from suite.errors import SuiteError
 from suite.experiments import stalls
+from suite.experiments.scaling_model import ScalingModel
+from suite.experiments.study import STUDY, analyse, read_study
 
 ROWS: Mapping[str, str] = {
     "part": "the run within the study, or the study as a whole",
@@ -25,6 +28,7 @@ ROWS: Mapping[str, str] = {
     "reason": "why it is unknown",
 }
 WHOLE = "study"
+TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,7 @@ def _records(given: Path) -> Iterator[Path]:
 def _read_stalls(record: Path, place: str) -> Study:
     """A folder of ``suite run --stall-analysis``; raises SuiteError unless its figures follow from the bundles that it names."""
     values = read_json(record)
-    try:
-        again = json.loads(json.dumps(stalls.analyse(record.parent).to_dict()))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise SuiteError(f"its bundles do not hold what the suite writes ({type(error).__name__}: {plain(error)})") from error
-    if values != again:
-        raise SuiteError(f"{record.name} does not say what its three bundles say; run the analysis again.")
-    _refuse_broken_seal(record.parent)
+    _refuse_other_figures(record, lambda: stalls.analyse(record.parent).to_dict())
     parts = [source.value for source in stalls.Source]
     rows = [_row(part, name, values["runs"][part][key]) for part in parts for key, name in _OF_A_RUN.items()]
     rows += [_row(WHOLE, name, figure) for name, figure in values["figures"].items()]
@@ -102,18 +100,49 @@ def _row(part: str, name: str, figure: Mapping[str, Any]) -> dict[str, Any]:
     return {"part": part, "figure": name, **numbers, **words}
 
 
-def _refuse_broken_seal(folder: Path) -> None:
-    """The study's own manifest: the record and the manifests of its bundles."""
+def _refuse_other_figures(record: Path, compute: Callable[[], Mapping[str, Any]]) -> None:
+    """Raise SuiteError unless the record says what its bundles say and its seal is whole; fits may differ in their last digits between machines."""
     try:
-        lines = (folder / MANIFEST).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SuiteError(f"{folder} has no seal ({MANIFEST}); run the study again.") from error
-    for line in lines:
-        digest, _, name = line.partition("  ")
-        file = folder / name
-        if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file() or sha256(file) != digest:
-            raise SuiteError(f"{name} is not what the study sealed; run it again.")
+        computed = json.loads(json.dumps(compute()))
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise SuiteError(f"its bundles do not hold what the suite writes ({type(error).__name__}: {plain(error)})") from error
+    other = next(differences(computed, read_json(record), tolerance=TOLERANCE), None)
+    if other is not None:
+        raise SuiteError(f"{record.name} does not say what its runs say ({plain(other[0])} is another); make the study again.")
+    refuse_broken_seal(record.parent, record.name)
 
 
-READERS: Mapping[str, Callable[[Path, str], Study]] = {stalls.RECORD: _read_stalls}
+def _read_sweep(record: Path, place: str) -> Study:
+    """A folder of ``suite sweep``; raises SuiteError unless its figures follow from the bundles that it names."""
+    said = read_study(record.parent)
+    _refuse_other_figures(record, lambda: analyse(record.parent, said.plan).to_dict())
+    plan = said.plan
+    facts = {"workload": plan.workload, "data": plan.data, "framework": plan.framework, plan.variable.value: ", ".join(plan.values)}
+    if plan.scaling is not None:
+        facts |= {"scaling": plan.scaling.value, "ranks on": f"{plan.hosts} hosts" if plan.hosts else "this machine alone"}
+    of_points = [
+        _row(f"{plan.variable.value} {point.value}", name, figure) for point in said.points for name, figure in asdict(point.figures).items()
+    ]
+    return Study(
+        name=f"sweep-{plain(said.points[0].runs[0].run_id, 120)}",
+        kind="sweep",
+        title=f"{plain(plan.title)}: {plain(plan.workload)} in {plain(plan.framework)}",
+        place=place,
+        record=record,
+        facts=tuple((name.replace("_", " "), plain(value)) for name, value in facts.items()),
+        runs=tuple((f"{plan.variable.value} {point.value}", plain(run.run_id)) for point in said.points for run in point.runs),
+        figures=pandas.DataFrame([*of_points, *_model_rows(said.model)], columns=list(ROWS)),
+        notes=tuple(plain(note, 400) for note in (*said.notes, *(said.model.notes if said.model else ()))),
+    )
+
+
+def _model_rows(model: ScalingModel | None) -> Iterator[dict[str, Any]]:
+    """What was fitted, each number with the ends of its interval."""
+    for fit in model.fits if model else ():
+        for one in fit.parameters:
+            method = f"{fit.algorithm.value} allreduce, fitted to {model.points if model else 0} runs; 95 %: {one.low:.3g} to {one.high:.3g}"
+            yield {"part": WHOLE, "figure": f"{fit.algorithm.value}_{one.name}", "value": one.value, "unit": "s", "method": method}
+
+
+READERS: Mapping[str, Callable[[Path, str], Study]] = {stalls.RECORD: _read_stalls, STUDY: _read_sweep}
 """Records by the name of their file. A new kind of study is one reader and one entry here."""

@@ -1,17 +1,19 @@
 """A page per study, with its own figures and links to the evidence of each of its runs, and a page that lists them."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import jinja2
 
 from reporter.columns import FIGURE_COLUMNS, make_cell, name_of_figure
-from reporter.figures import charts_for, stall_analysis
+from reporter.figures import charts_for, stall_analysis, sweep_study
 from reporter.figures.chart import Chart, digits
 from reporter.frames import Frames
 from reporter.pages.shared import Contents, Page, place_drawings, records
 from reporter.studies import WHOLE, Study
+from suite.experiments.study import read_study
 
 NAMES = {
     "fetch_s": "reading, of the stall",
@@ -20,6 +22,22 @@ NAMES = {
     "epoch_preprocessing_s": "preprocessing, of the whole epoch",
     "fetch_share": "reading, share of the cold epoch",
     "preprocessing_share": "preprocessing, share of the cold epoch",
+    "step_s": "step",
+    "samples_per_s": "throughput",
+    "computing_s": "computing",
+    "communication_s": "communication",
+    "communication_share": "communication, share of the step",
+    "waiting_s": "waiting for the slowest rank",
+    "efficiency": "efficiency",
+    "ring_fixed_s": "computing of a step, whatever its size (ring)",
+    "ring_per_sample_s": "computing of a sample (ring)",
+    "ring_computing_s": "computing of a step (ring)",
+    "ring_latency_s": "latency of a ring's message",
+    "ring_per_byte_s": "time of a byte around the ring",
+    "tree_fixed_s": "computing of a step, whatever its size (tree)",
+    "tree_per_sample_s": "computing of a sample (tree)",
+    "tree_computing_s": "computing of a step (tree)",
+    "tree_round_s": "a round of the tree",
 }
 KINDS: Mapping[str, str] = {"stalls": "analysis of stalls", "sweep": "sweep"}
 
@@ -35,6 +53,7 @@ def study_pages(contents: Contents, environment: jinja2.Environment) -> Iterator
         charts = place_drawings(drawers, contents, "../", f"figures/{study.name}-")
         page = template.render(
             root="../", here="studies", study=study, kind=KINDS[study.kind], charts=charts, name_of=_name_of, digits=digits,
+            of_parts=_parts(study),
             figures=list(records(study.figures[study.figures["part"] == WHOLE])), rows=_rows(frames, study), columns=FIGURE_COLUMNS,
             record=f"{study.name}.json",
         )  # fmt: skip
@@ -52,8 +71,25 @@ def of_study(frames: Frames, study: Study) -> Frames:
 
 CHARTS: Mapping[str, Callable[[Study], tuple[Chart, ...]]] = {
     "stalls": lambda study: stall_analysis.charts(study.figures, dict(study.runs)),
-    "sweep": lambda study: charts_for("study"),
+    "sweep": lambda study: (*sweep_study.charts(read_study(study.record.parent)), *charts_for("study")),
 }
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The figures of a study's parts as a table: headings of name and unit, and for each part, in order, a figure for each of them."""
+
+    headings: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str, tuple[dict[str, Any], ...]], ...]
+
+
+def _parts(study: Study) -> Parts:
+    """All parts have the same figures."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for figure in records(study.figures[study.figures["part"] != WHOLE]):
+        found.setdefault(figure["part"], []).append(figure)
+    first = next(iter(found.values()))
+    return Parts(tuple((figure["figure"], figure["unit"]) for figure in first), tuple((part, tuple(figures)) for part, figures in found.items()))
 
 
 def _rows(frames: Frames, study: Study) -> list[dict[str, Any]]:

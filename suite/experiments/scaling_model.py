@@ -232,5 +232,5 @@ def _notes(fits: Sequence[AllreduceModel], better: Algorithm | None, most: int, 
             else "already the first step beyond the measured points is known to no better than a fifth"
         )
         if last > most:
-            notes.append(f"{one.algorithm.value}: projected to {last} ranks, {last / most:g} times the largest measured; {close}.")
+            notes.append(f"{one.algorithm.value.capitalize()}: projected to {last} ranks, {last / most:g} times the largest measured; {close}.")
     return notes

@@ -1,5 +1,6 @@
 """A study: runs that differ in one setting, and what that setting changes. Everything in ``study.json`` is computed from the bundles beside it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     import pandas
 
 STUDY = "study.json"
+VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""Of what is varied: part of a folder's name."""
+
 PARTS = ["fetch_s", "h2d_s", "compute_s", "comm_s"]
 GRADIENT_BYTES = 4
 """Of a parameter: gradients are summed in float32."""
@@ -213,4 +217,15 @@ def read_study(directory: Path) -> Study:
 def _from_dict(values: Mapping[str, Any], path: Path) -> Study:
     if values.get("schema") != SCHEMA:
         raise BundleError(path, f"has schema {values.get('schema')!r}; this version of the suite reads schema {SCHEMA}")
-    return from_plain(dict(values), Study, f"{path}: ")
+    return _refuse_contradictory(from_plain(dict(values), Study, f"{path}: "), path)
+
+
+def _refuse_contradictory(study: Study, path: Path) -> Study:
+    """The study itself: a stranger's record must not lead out of its folder, nor to runs that it does not name."""
+    strange = [value for value in study.plan.values if not VALUE.fullmatch(value)]
+    if strange:
+        raise BundleError(path, f"has the value {strange[0]!r}, which none can be")
+    named = [(point.value, len(point.runs)) for point in study.points]
+    if not named or named != [(value, study.plan.repetitions) for value in study.plan.values]:
+        raise BundleError(path, "does not name the runs that its plan asks for")
+    return study

@@ -107,8 +107,8 @@ def _edit_seal(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("break_it", "said"),
     [
-        (_edit_record, "does not say what its three bundles say"),
-        (_edit_seal, "is not what the study sealed"),
+        (_edit_record, "does not say what its runs say"),
+        (_edit_seal, "is not what was sealed"),
         (lambda folder: (folder / "MANIFEST.sha256").unlink(), "has no seal"),
         (lambda folder: (folder / stalls.RECORD).write_text("[1"), "stalls.json"),
         (lambda folder: shutil.rmtree(folder / "warm"), "run.json"),
@@ -124,4 +124,4 @@ def test_a_study_that_is_not_what_its_runs_say_is_listed_as_broken(own_copy: Pat
 def test_a_site_with_a_broken_study_is_still_built(own_copy: Path, tmp_path: Path) -> None:
     _edit_record(own_copy)
     site = build([own_copy.parent], tmp_path / "site").parent
-    assert "does not say what its three bundles say" in (site / "index.html").read_text()
+    assert "does not say what its runs say" in (site / "index.html").read_text()

@@ -116,7 +116,7 @@ def test_with_noise_of_a_half_two_numbers_of_ranks_tell_nothing_apart() -> None:
 def test_it_says_how_far_it_projects() -> None:
     model = fit_scaling(measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9)), Scaling.WEAK)
     assert (model.most_measured, of(model, Algorithm.RING).projections[-1].ranks) == (8, 512)
-    assert "projected to 512 ranks, 64 times the largest measured" in model.notes[1]
+    assert "Ring: projected to 512 ranks, 64 times the largest measured" in model.notes[1]
 
 
 def test_a_mini_batch_is_shared_by_no_more_ranks_than_it_has_samples() -> None:

@@ -1,49 +1,23 @@
 """A study is computed from its bundles and from nothing else: steps, efficiency, communication, the model, and what is missing."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pandas
 import pytest
 
-from suite import bundle, tables
+from suite import bundle
 from suite.bundle import BundleError
 from suite.errors import SuiteError
 from suite.experiments.scaling_model import Algorithm, Scaling
-from suite.experiments.study import STUDY, StudyPlan, analyse, folder_name, read_study, run_times, write
-from suite.studies import Variable
+from suite.experiments.study import STUDY, analyse, folder_name, read_study, run_times, write
 from tests.builders import Scenario, make_bundle
-
-WARM_UP, BYTES = 2, 4 * 61706
+from tests.sweeps import BYTES, WARM_UP, bundle_of, plan
 
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A good bundle whose steps the tests write."""
     return make_bundle(tmp_path_factory.mktemp("template") / "bundle", Scenario(division="open"))
-
-
-def bundle_of(template: Path, path: Path, ranks: int, compute_s: float, comm_s: float, late_s: float = 0.0, samples: int = 64) -> Path:
-    """A sealed bundle of ten steps: rank 0 waits ``late_s`` longer in the exchange, for the last rank; two slow steps come first."""
-    shutil.copytree(template, path)
-    rows = []
-    for step in range(1, 11):
-        slow = 100.0 if step <= WARM_UP else 1.0
-        for rank in range(ranks):
-            late = late_s if ranks > 1 and rank < ranks - 1 else 0.0
-            fetch_s = 0.0 if late or ranks == 1 else late_s
-            rows.append((1, step, rank, samples // ranks, step * 10**9, fetch_s, 0.0, compute_s * slow, comm_s + late, 2.3))
-    frame = pandas.DataFrame(rows, columns=list(tables.STEP_TYPES)).astype(tables.STEP_TYPES)
-    tables.write_table(frame, path / bundle.STEPS)
-    bundle.seal(path)
-    return path
-
-
-def plan(values: tuple[str, ...], scaling: Scaling | None = Scaling.STRONG, repetitions: int = 2, hosts: int = 4) -> StudyPlan:
-    """Of nodes, unless ``scaling`` is None."""
-    variable = Variable.NODES if scaling else Variable.THREADS
-    return StudyPlan("scaling", "Scaling", variable, scaling, values, repetitions, WARM_UP, "lenet", "pytorch", "mnist", hosts)
 
 
 def test_communication_is_the_least_of_the_ranks_and_the_rest_is_waiting(template: Path, tmp_path: Path) -> None:
