@@ -28,10 +28,12 @@ next step asks for them: a sixth of a step of MobileNetV3 in Chainer, more with 
 
 @dataclass(frozen=True)
 class Ending:
-    """How an implementation ended: its exit code, negative for a signal, and its last words; of several ranks, the first that named itself."""
+    """How an implementation ended: its exit code, negative for a signal, and its last words; of several
+    ranks the first that named itself, and the one that mpirun holds to blame."""
 
     exit_code: int
     last_line: str
+    blamed: mpi.Blamed | None
 
 
 def command(request: RunRequest, environment: Environment, variables: Mapping[str, str]) -> list[str]:
@@ -113,4 +115,4 @@ def ending(process: "subprocess.Popen[bytes]", output: Path) -> Ending:
     exit_code = process.wait()
     end(process)
     lines = output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
-    return Ending(exit_code, mpi.last_words(lines) or "it said nothing")
+    return Ending(exit_code, mpi.last_words(lines) or "it said nothing", mpi.blamed(lines))

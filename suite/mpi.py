@@ -21,6 +21,11 @@ _LAUNCHER = re.compile(
 )
 """What launchers say of their own when a job fails."""
 
+_BLAMED = re.compile(
+    r"=\s+PID (?P<pid>\d+) RUNNING AT (?P<host>\S+)|(mpirun|prterun) noticed that process rank (?P<rank>\d+) with PID \d+ on node \S+ exited"
+)
+"""Whose end MPICH's and Open MPI's launchers saw first."""
+
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}")
 
 
@@ -37,6 +42,15 @@ class Mpirun:
 
     path: Path
     flavour: Flavour
+
+
+@dataclass(frozen=True)
+class Blamed:
+    """The process that ended a job by its own end: Open MPI gives its rank, MPICH its number on a host of the hostfile."""
+
+    rank: int | None
+    pid: int | None
+    host: str | None
 
 
 @dataclass(frozen=True)
@@ -114,6 +128,15 @@ def last_words(lines: Sequence[str]) -> str | None:
     """Why a job ended, in a line of its output: the first rank's that named itself, else the last that a rank said, else the launcher's."""
     said = _said_by_ranks(lines) or [line for line in lines if re.search(r"\w", line)]
     return next(filter(is_ranks_complaint, said), said[-1]).strip()[:300] if said else None
+
+
+def blamed(lines: Sequence[str]) -> Blamed | None:
+    """Which process the launcher says has ended first and not well; None where it says nothing of it."""
+    found = next(filter(None, map(_BLAMED.match, lines)), None)
+    if found is None:
+        return None
+    rank, pid = (int(found[name]) if found[name] else None for name in ("rank", "pid"))
+    return Blamed(rank, pid, found["host"])
 
 
 def is_ranks_complaint(line: str) -> bool:

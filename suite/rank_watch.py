@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from reference_impls.rank import BEAT_S, SILENCE_S, TOKEN, WATCH
+from suite.mpi import Blamed
 
 START_S = 60.0
 LONGEST_LINE = 4096
@@ -89,12 +90,22 @@ class RankWatch:
             missing = sorted(set(range(self._ranks)) - set(self._beats))
         if not missing:
             return None
-        return f"rank {missing[0]}" + (f" on {self._hosts[missing[0] * len(self._hosts) // self._ranks]}" if self._hosts else "")
+        return f"rank {missing[0]}" + (f" on {self._host_of(missing[0])}" if self._hosts else "")
 
-    def first_gone(self) -> Beat | None:
-        """The rank whose process ended first."""
+    def first_gone(self, blamed: Blamed | None = None) -> Beat | None:
+        """The rank whose process ended first: the one that mpirun blames, which took the others along within milliseconds, else as it was heard."""
         with self._lock:
-            return self._gone[0] if self._gone else None
+            found = [beat for beat in self._beats.values() if blamed is not None and self._is(beat, blamed)]
+            return found[0] if len(found) == 1 else self._gone[0] if self._gone else None
+
+    def _is(self, beat: Beat, blamed: Blamed) -> bool:
+        if blamed.rank is not None:
+            return beat.rank == blamed.rank
+        return beat.pid == blamed.pid and (not self._hosts or self._host_of(beat.rank) == blamed.host)
+
+    def _host_of(self, rank: int) -> str:
+        """Ranks are dealt to the hosts in blocks."""
+        return self._hosts[rank * len(self._hosts) // self._ranks]
 
     def hear(self, line: bytes) -> Beat | None:
         """Take note of a line; None for one that is not a rank's."""

@@ -126,7 +126,7 @@ def _who_ended(ending: launch.Ending, ranks: RankWatch) -> str:
     """In the words of the rank that gave up and took all others along; else the rank that never began, or the first that was gone."""
     if mpi.is_ranks_complaint(ending.last_line):
         return ending.last_line.removeprefix("error: ")
-    silent, gone = ranks.never_heard(), ranks.first_gone()
+    silent, gone = ranks.never_heard(), ranks.first_gone(ending.blamed)
     if silent is not None:
         return f"{silent} never began ({ending.last_line}); `suite cluster doctor` says what its node lacks"
     return f"the job {_ended(ending)}" if gone is None else f"rank {gone.rank} on node {gone.node} ended before the others: {ending.last_line}"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import SuiteError
-from suite.mpi import HOSTS_NAME, Flavour, Mpirun, Placement, command, is_this_machine, last_words, place, read_hosts
+from suite.mpi import HOSTS_NAME, Blamed, Flavour, Mpirun, Placement, blamed, command, is_this_machine, last_words, place, read_hosts
 
 MPICH, OPEN_MPI = Mpirun(Path("/env/bin/mpirun"), Flavour.MPICH), Mpirun(Path("/usr/bin/mpirun"), Flavour.OPEN_MPI)
 PI = Placement(("pi1", "pi2"), 2, "/usr/bin/agent")
@@ -72,6 +72,7 @@ RULE = "-" * 74
 MPICH_SAYS = """\
 ===================================================================================
 =   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   PID 7 RUNNING AT pi2
 =   EXIT CODE: 9
 ===================================================================================
 [proxy:1@pi2] main (proxy/pmip.c:123): demux engine error waiting for event
@@ -102,6 +103,12 @@ def test_a_ranks_words_count_more_than_its_launchers(launcher: str) -> None:
 def test_the_first_rank_that_names_itself_is_believed(launcher: str) -> None:
     said = f"error: rank 1 on pi2: the data set is not there\nerror: rank 0 on pi1: MPI_ERR_OTHER\nBus error\n{launcher}"
     assert last_words(said.splitlines()) == "error: rank 1 on pi2: the data set is not there"
+
+
+def test_launchers_say_whose_end_was_the_first() -> None:
+    assert blamed(MPICH_SAYS.splitlines()) == Blamed(None, 7, "pi2")
+    assert blamed(OPEN_MPI_SAYS.splitlines()) == Blamed(1, None, None)
+    assert blamed(["Bus error"]) is None
 
 
 def test_a_launcher_that_speaks_alone_is_heard() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from reference_impls.rank import SILENCE_S, TOKEN, WATCH, name_of, state_of
+from suite.mpi import Blamed
 from suite.paths import repository_root
 from suite.rank_watch import START_S, Beat, RankWatch
 
@@ -38,9 +39,9 @@ def watch(clock: Clock) -> Iterator[RankWatch]:
     watch.close()
 
 
-def line(watch: RankWatch, rank: object, state: str = "R", token: str | None = None) -> bytes:
-    node, pid = (f"node{rank + 1}", 1000 + rank) if isinstance(rank, int) else ("", 0)
-    said = {"token": token or watch.variables[TOKEN], "rank": rank, "node": node, "pid": pid, "state": state}
+def line(watch: RankWatch, rank: object, state: str = "R", token: str | None = None, pid: int | None = None) -> bytes:
+    node, number = (f"node{rank + 1}", 1000 + rank) if isinstance(rank, int) else ("", 0)
+    said = {"token": token or watch.variables[TOKEN], "rank": rank, "node": node, "pid": pid or number, "state": state}
     return json.dumps(said).encode()
 
 
@@ -82,6 +83,20 @@ def test_a_rank_that_others_outlive_is_a_problem(watch: RankWatch, clock: Clock)
     assert "rank 1 on node node2 ended and others have not" in str(watch.problem())
     watch.leave(Beat(0, "node1", 1000, clock.now_s, None))
     assert watch.problem() is None
+
+
+@pytest.mark.parametrize("hosts", [(), ("127.0.0.1", "127.0.0.2")])
+def test_the_rank_that_mpirun_blames_was_the_first_to_go(clock: Clock, hosts: tuple[str, ...]) -> None:
+    """The others are killed so soon after it that their ends may be heard before its own. Equal machines give equal numbers to processes."""
+    watch = RankWatch(2, hosts, clock)
+    for rank in range(2):
+        watch.hear(line(watch, rank, pid=7 if hosts else 7 + rank))
+    watch.leave(Beat(1, "node2", 8, clock.now_s, None))
+    blame = Blamed(None, 7, "127.0.0.1") if hosts else Blamed(None, 7, "pi")
+    for each, rank in ((None, 1), (blame, 0), (Blamed(0, None, None), 0), (Blamed(None, 99, "127.0.0.1"), 1)):
+        gone = watch.first_gone(each)
+        assert gone is not None and gone.rank == rank
+    watch.close()
 
 
 def test_a_rank_that_never_comes_is_a_problem_after_a_minute(clock: Clock) -> None:
