@@ -19,8 +19,18 @@ from reporter.timeline import with_timeline
 from suite.bundle import MANIFEST, SUMMARY, Bundle
 from suite.log import Event, Log
 
-JSON_FILES, TABLES = ("run.json", "system.json", "summary.json", "counters.json"), ("steps.parquet", "readings.parquet", "baseload.parquet")
+JSON_FILES, TABLES = (
+    ("run.json", "system.json", "summary.json", "counters.json", "nodes.json"),
+    ("steps.parquet", "readings.parquet", "baseload.parquet"),
+)
 COPIED = (*JSON_FILES, *TABLES, "log.txt", "output.txt", MANIFEST)
+COLUMNS_OF_RANKS = (
+    ("samples", "samples"),
+    ("busy_ratio", "busy, over the mean of the ranks"),
+    ("slowest_share", "the slowest, share of the steps"),
+    ("waited_s", "waited for others, s"),
+    ("peak_rss_bytes", "peak memory, B"),
+)
 FIRST_LINES, LAST_LINES = 200, 100
 LONGEST_LINE = 600
 OF_EPOCHS = frozenset(
@@ -41,8 +51,8 @@ OF_EPOCHS = frozenset(
 def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[str, Any]) -> Iterator[Page]:
     """runs/<id>/index.html, from the frames of that run alone; the raw files lie beside it."""
     bundle, verdict = Bundle(Path(run["path"])), contents.frames.verdicts[run["run_id"]]
-    log, record = bundle.log(), bundle.run()
-    figures = list(records(contents.frames.figures))
+    log, record, summary = bundle.log(), bundle.run(), bundle.json(SUMMARY)
+    figures = _known_first(contents.frames.figures)
     evidence = {figure["figure"]: _evidence(figure, log) for figure in figures}
     pointed_at = {number for links in evidence.values() for number, _ in links} | {finding.line for finding in verdict.findings if finding.line}
     place = f"runs/{run['run_id']}/"
@@ -60,6 +70,10 @@ def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[
         name_of=name_of_figure,
         epochs=list(records(contents.frames.epochs)),
         system=bundle.json("system.json"),
+        said=_said,
+        ranks=list(_mappings(summary.get("ranks"))),
+        columns_of_ranks=COLUMNS_OF_RANKS,
+        is_number=_number,
         meters=[meter for meter in record.meters if isinstance(meter, Mapping)],
         files=[(name, (bundle.path / name).stat().st_size) for name in copied_files(bundle)],
         file_names=copied_files(bundle),
@@ -67,7 +81,7 @@ def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[
         charts=charts,
         lines=list(_lines(bundle, pointed_at)),
         window=_window(log),
-        disturbances=list(disturbances(bundle.json(SUMMARY))),
+        disturbances=list(disturbances(summary)),
     )
     yield Page(f"{place}index.html", page)
     yield from charts.files
@@ -75,8 +89,8 @@ def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[
 
 def copied_files(bundle: Bundle) -> list[str]:
     """The plain files of a bundle that are offered for download."""
-    of_ranks = sorted(path.name for path in bundle.path.glob("log.rank*.txt"))
-    return [name for name in (*COPIED, *of_ranks) if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()]
+    of_others = sorted(path.name for pattern in ("log.rank*.txt", "readings.node*.parquet") for path in bundle.path.glob(pattern))
+    return [name for name in (*COPIED, *of_others) if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()]
 
 
 def entry_pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
@@ -91,6 +105,8 @@ def entry_pages(contents: Contents, environment: jinja2.Environment) -> Iterator
     entry_figures: dict[str, list[Any]] = {}
     for row in records(frames.entry_figures):
         entry_figures.setdefault(row["entry_id"], []).append(row)
+    for rows in entry_figures.values():
+        rows.sort(key=lambda row: row["value"] is None)
     boards = {row.entry["entry_id"]: board for board in contents.boards for row in (*board.accepted, *board.refused, *board.withdrawn)}
     for entry in records(frames.entries):
         runs, name = of_entry[entry["entry_id"]], entry["entry_id"]
@@ -100,6 +116,20 @@ def entry_pages(contents: Contents, environment: jinja2.Environment) -> Iterator
             digits=digits, verdicts=frames.verdicts, identity=IDENTITY, name_of=name_of_figure,
         )  # fmt: skip
         yield Page(f"entries/{name}.html", page)
+
+
+def _known_first(figures: Any) -> list[dict[str, Any]]:
+    """What is known, then what is not with its reasons; each in the order of the bundle."""
+    return sorted(records(figures), key=lambda figure: figure["value"] is None)
+
+
+def _said(value: object) -> str:
+    """A value of system.json in words: lists, and the facts of each thing in them, set apart by signs and not by brackets."""
+    if isinstance(value, list):
+        return "; ".join(_said(one) for one in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_said(one)}" for key, one in value.items() if one is not None)
+    return str(value)
 
 
 def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:

@@ -217,3 +217,25 @@ def test_a_failure_leaves_the_old_site_and_nothing_else(runs: Path, tmp_path: Pa
     with pytest.raises(SuiteError, match="No space left on device"):
         build([runs], tmp_path / "site", force=True)
     assert files(tmp_path / "site") == before and [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_run_on_several_nodes_shows_its_ranks_and_offers_every_nodes_files(tmp_path: Path) -> None:
+    make_bundle(tmp_path / "run", Scenario(name="two", ranks=2, nodes=2))
+    folder = build([tmp_path / "run"], tmp_path / "site").parent / "runs" / "two"
+    page = (folder / "index.html").read_text()
+    ranks = page[page.index('<section id="ranks">') :].partition("</section>")[0]
+    assert re.findall(r'<th scope="row" class="n">(\d)</th><td>(\w+)</td><td class="n">(\d+)</td>', ranks) == [
+        ("0", "pi1", "90000"),
+        ("1", "pi2", "90000"),
+    ]
+    for name in ("nodes.json", "readings.node1.parquet", "log.rank1.txt"):
+        assert (folder / name).read_bytes() == (tmp_path / "run" / name).read_bytes() and f'href="{name}"' in page
+
+
+def test_what_is_unknown_comes_after_what_is_known(site: Path) -> None:
+    page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
+    values = re.findall(r'<tr id="\w+"><th scope="row">.*?</th><td class="n">(.*?)</td>', page)
+    unknown = [value == "—" for value in values]
+    assert any(unknown) and unknown == sorted(unknown)
+    links = re.findall(r"<dt>links</dt><dd>(.*?)</dd>", page)
+    assert links and "{" not in links[0] and "[" not in links[0]
