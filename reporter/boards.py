@@ -117,11 +117,10 @@ def _rows(
         runs.setdefault(run["entry_id"], []).append(run["run_id"])
     for entry in sorted(entries, key=lambda entry: (*_merit(figures.get(entry["entry_id"], {})), entry["entry_id"])):
         name, found = entry["entry_id"], figures.get(entry["entry_id"], {})
-        single = f"runs/{runs[name][0]}/index.html" if len(runs[name]) == 1 else f"entries/{name}.html"
         yield BoardRow(
             entry,
             labels[name],
-            single,
+            f"entries/{name}.html",
             ranks.get(name, UNRANKED),
             tuple(facets[name][facet.name] for facet in differ),
             tuple(make_cell(column, found.get(column.figure)) for column in columns),

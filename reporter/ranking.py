@@ -29,7 +29,7 @@ def rank_entries(values: Mapping[str, Sequence[float]], level: float = LEVEL) ->
     factor), and the p-values are corrected for their number by Holm's method. Values must be positive.
     """
     enough = sorted(name for name, runs in values.items() if len(runs) >= FEWEST_RUNS)
-    ranks = {name: Rank(None, 0, f"{len(runs)} of the {FEWEST_RUNS} runs that a comparison needs") for name, runs in values.items()}
+    ranks = {name: Rank(None, 0, f"{len(runs)} of the {FEWEST_RUNS} runs needed") for name, runs in values.items()}
     if not enough:
         return ranks
     logs = [np.log(np.asarray(values[name], dtype=float)) for name in enough]

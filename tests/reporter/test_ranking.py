@@ -23,7 +23,7 @@ def test_entries_that_noise_could_separate_share_a_rank() -> None:
 
 def test_too_few_runs_are_said_to_be_too_few() -> None:
     ranks = rank_entries({"few": [1.0, 1.1], "enough": [5, 5.1, 5.2]})
-    assert ranks["few"].rank is None and ranks["few"].reason == "2 of the 3 runs that a comparison needs"
+    assert ranks["few"].rank is None and ranks["few"].reason == "2 of the 3 runs needed"
     assert ranks["enough"].rank == 1
 
 

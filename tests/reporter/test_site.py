@@ -94,9 +94,8 @@ def test_ids_are_unique_on_every_page(site: Path) -> None:
 
 def test_every_number_of_a_leaderboard_leads_to_its_evidence(site: Path) -> None:
     page = (site / "boards" / "lenet-closed-mnist.html").read_text()
-    cells = re.findall(r'<td data-v="[^"]*"(?: data-s="[^"]*")?><a href="([^"]+)"', page)
+    cells = re.findall(r"<td data-v(?:=[^ >]+)?(?: data-s=[^ >]+)?><a href=([^ >]+)", page)
     assert len(cells) == 3 * 11 and all(re.fullmatch(r"\.\./entries/[0-9a-f]{10}\.html#\w+", cell) for cell in cells)
-    assert 'href="../runs/lenet-fake-digits/index.html#time_to_epoch_s"' in (site / "boards" / "lenet-open-digits.html").read_text()
 
 
 def test_evidence_names_the_lines_of_the_log(site: Path) -> None:
@@ -127,7 +126,7 @@ def test_ranks_are_shown_and_too_few_runs_are_said_to_be(runs: Path, site: Path,
         "chainer": 3,
     }
     page = build([runs / "lenet-pytorch-1"], tmp_path / "site").parent / "boards" / "lenet-closed-mnist.html"
-    assert 'title="1 of the 3 runs that a comparison needs"' in page.read_text()
+    assert 'title="1 of the 3 runs needed"' in page.read_text()
 
 
 def test_the_data_files_hold_what_the_page_shows(site: Path) -> None:
@@ -145,7 +144,7 @@ def test_a_run_that_the_checker_refuses_stands_apart(runs: Path, tmp_path: Path,
     edit(bad, "summary.json", lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001))
     site = build([runs, bad], tmp_path / "site").parent
     page = (site / "boards" / "lenet-closed-mnist.html").read_text()
-    assert page.index("Refused by the checker") < page.index("lenet-pytorch-z/index.html")
+    assert page.count(">refused <small>") == 1 and page.index("Refused by the checker") < page.index(">refused <small>")
     assert "summary-recomputes" in (site / "runs" / "lenet-pytorch-z" / "index.html").read_text()
     assert pandas.read_csv(site / "data" / "lenet-closed-mnist.csv")["state"].tolist() == ["accepted"] * 3 + ["refused"]
     figure = (site / "figures" / "lenet-closed-mnist-time-to-epoch.svg").read_text()
@@ -165,7 +164,7 @@ def test_a_broken_bundle_is_listed_and_the_site_is_built(runs: Path, tmp_path: P
     (tmp_path / "given" / "lenet-chainer-1" / "summary.json").unlink()
     page = build([tmp_path / "given"], tmp_path / "site").read_text()
     assert "<code>lenet-chainer-1</code>: summary.json is missing" in page
-    assert page.count('<tr id="e-') == len({(scenario.framework, scenario.data) for scenario in SCENARIOS})
+    assert page.count("<tr id=e-") == len({(scenario.framework, scenario.data) for scenario in SCENARIOS})
 
 
 def test_a_folder_that_is_no_site_is_not_replaced(runs: Path, tmp_path: Path) -> None:
