@@ -12,7 +12,7 @@ from reference_impls.contract import ContractError, monotonic_ns
 NANO = 1e-9
 PING_PONGS = 30
 PING_TAG, LEAVE_TAG = 71, 72
-POLLS, NAP_S = 200, 20e-6
+BURST, NAP_S = 20, 20e-6
 
 
 class World:
@@ -158,15 +158,15 @@ def plan_buckets(sizes: Sequence[int], item_bytes: int, bucket_bytes: int) -> Pl
 
 
 def _await(request: Any) -> None:
-    """Poll some two hundred microseconds without a pause, then with naps.
+    """Poll in bursts with naps between them.
 
-    MPI's own Wait polls without end and so holds a processor that the kernel, moving the messages, or another rank could use
-    (docs/multi-node.md has what that costs).
+    MPI's own Wait polls without end and so holds a processor that the kernel, moving the messages, or another rank could use; with a nap after
+    every poll too little is moved at a time (docs/multi-node.md has what both cost).
     """
     polls = 0
     while not request.Test():
         polls += 1
-        if polls > POLLS:
+        if polls % BURST == 0:
             time.sleep(NAP_S)
 
 
