@@ -215,7 +215,8 @@ class Buckets:
     def progress(self) -> None:
         """Let MPI work: without a thread of its own it moves messages only when it is called."""
         for _, _, request, _ in self._pending:
-            request.Test()
+            if not request.Test():
+                return  # one call moves the messages of all
 
     def finish(self) -> float:
         """Wait for every bucket that was started; returns the seconds that took: the exchange that nothing hid."""
