@@ -1,6 +1,7 @@
 """What is more than one run: finds and reads the records that lie above the bundles of a study."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ ROWS: Mapping[str, str] = {
 }
 WHOLE = "study"
 TOLERANCE = 1e-6
+NOTES = re.compile(r"(^|\.)notes($|\[)")
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def _records(given: Path) -> Iterator[Path]:
 def _read_stalls(record: Path, place: str) -> Study:
     """A folder of ``suite run --stall-analysis``; raises SuiteError unless its figures follow from the bundles that it names."""
     values = read_json(record)
-    _refuse_other_figures(record, lambda: stalls.analyse(record.parent).to_dict())
+    again = _computed_again(record, lambda: stalls.analyse(record.parent).to_dict())
     parts = [source.value for source in stalls.Source]
     rows = [_row(part, name, values["runs"][part][key]) for part in parts for key, name in _OF_A_RUN.items()]
     rows += [_row(WHOLE, name, figure) for name, figure in values["figures"].items()]
@@ -87,7 +89,7 @@ def _read_stalls(record: Path, place: str) -> Study:
         facts=tuple((name, plain(values[name])) for name in ("workload", "data", "framework", "device")),
         runs=runs,
         figures=pandas.DataFrame(rows, columns=list(ROWS)),
-        notes=tuple(plain(note, 400) for note in values["notes"]),
+        notes=tuple(plain(note, 400) for note in again["notes"]),
     )
 
 
@@ -100,22 +102,27 @@ def _row(part: str, name: str, figure: Mapping[str, Any]) -> dict[str, Any]:
     return {"part": part, "figure": name, **numbers, **words}
 
 
-def _refuse_other_figures(record: Path, compute: Callable[[], Mapping[str, Any]]) -> None:
-    """Raise SuiteError unless the record says what its bundles say and its seal is whole; fits may differ in their last digits between machines."""
+def _computed_again(record: Path, compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """What the bundles say. Raises SuiteError unless the record says the same and its seal is whole.
+
+    Fits may differ in their last digits between machines, and notes in their words between versions of the suite: the notes are those of now.
+    """
     try:
-        computed = json.loads(json.dumps(compute()))
+        computed: dict[str, Any] = json.loads(json.dumps(compute()))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise SuiteError(f"its bundles do not hold what the suite writes ({type(error).__name__}: {plain(error)})") from error
-    other = next(differences(computed, read_json(record), tolerance=TOLERANCE), None)
+    found = differences(computed, read_json(record), tolerance=TOLERANCE)
+    other = next((where for where, _ in found if not NOTES.search(where)), None)
     if other is not None:
-        raise SuiteError(f"{record.name} does not say what its runs say ({plain(other[0])} is another); make the study again.")
+        raise SuiteError(f"{record.name} does not say what its runs say ({plain(other)} is another); make the study again.")
     refuse_broken_seal(record.parent, record.name)
+    return computed
 
 
 def _read_sweep(record: Path, place: str) -> Study:
     """A folder of ``suite sweep``; raises SuiteError unless its figures follow from the bundles that it names."""
     said = read_study(record.parent)
-    _refuse_other_figures(record, lambda: analyse(record.parent, said.plan).to_dict())
+    again = _computed_again(record, lambda: analyse(record.parent, said.plan).to_dict())
     plan = said.plan
     facts = {"workload": plan.workload, "data": plan.data, "framework": plan.framework, plan.variable.value: ", ".join(plan.values)}
     if plan.scaling is not None:
@@ -132,7 +139,7 @@ def _read_sweep(record: Path, place: str) -> Study:
         facts=tuple((name.replace("_", " "), plain(value)) for name, value in facts.items()),
         runs=tuple((f"{plan.variable.value} {point.value}", plain(run.run_id)) for point in said.points for run in point.runs),
         figures=pandas.DataFrame([*of_points, *_model_rows(said.model)], columns=list(ROWS)),
-        notes=tuple(plain(note, 400) for note in (*said.notes, *(said.model.notes if said.model else ()))),
+        notes=tuple(plain(note, 400) for note in (*again["notes"], *(again["model"]["notes"] if again["model"] else ()))),
     )
 
 
