@@ -56,9 +56,9 @@ def _end(rank_pid: int, launcher_pid: int, why: str) -> None:
     with suppress(OSError):  # whoever read the rank's output may be gone too
         sys.stderr.write("error: rank {} on {} {}.\n".format(own_rank(), socket.gethostname(), why))
         sys.stderr.flush()
-    _kill(rank_pid)
     if name_of(launcher_pid) in LAUNCHERS:  # it would wait for mpirun until TCP gives up, a quarter of an hour later
         _kill(launcher_pid)
+    _kill(rank_pid)  # last: the kernel ends this process with the rank
 
 
 def _kill(pid: int) -> None:
