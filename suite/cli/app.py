@@ -3,6 +3,7 @@
 0 done, 1 judged not compliant, 2 could not.
 """
 
+import signal
 import sys
 import time
 import traceback
@@ -76,7 +77,8 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 
 
 def main() -> None:
-    """Entry point of the `suite` command."""
+    """Entry point of the `suite` command; being asked to end (SIGTERM) is Ctrl-C to it, so that nothing that it started goes on."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except SuiteError as error:

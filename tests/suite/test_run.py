@@ -187,8 +187,10 @@ def test_a_killed_implementation_leaves_every_finished_epoch(live: Live, suite: 
     assert_check_says_so_in_one_finding(suite, live.path, "failed")
 
 
-def test_control_c_is_one_sentence_and_loses_nothing(live: Live, suite: Run) -> None:
-    live.process.send_signal(signal.SIGINT)
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_who_asks_it_to_end_gets_one_sentence_and_loses_nothing(live: Live, suite: Run, asked: signal.Signals) -> None:
+    """Ctrl-C, and what `kill`, systemd and job schedulers send."""
+    live.process.send_signal(asked)
     _, errors = live.process.communicate(timeout=60)
     assert live.process.returncode == 2
     assert errors.splitlines()[-1].startswith("error: Interrupted;") and "Traceback" not in errors
