@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -83,6 +84,11 @@ def mnist() -> Path:
     if not place.is_dir():
         pytest.skip(f"needs the real MNIST files in {place} (set SUITE_TEST_DATA)")
     return place
+
+
+def interruptible() -> None:
+    """In a process that a test starts and interrupts: tests that run in the background have Ctrl-C ignored, and so would it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def environment_of(framework: str) -> Environment:

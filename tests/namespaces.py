@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import interruptible
+
 PROGRAMS = {
     "ip": "iproute2",
     "tc": "iproute2",
@@ -98,6 +100,7 @@ class Cluster:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            preexec_fn=interruptible,
             **options,
         )
 

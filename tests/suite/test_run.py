@@ -13,7 +13,7 @@ import pytest
 
 from suite.bundle import Bundle
 from suite.paths import repository_root
-from tests.conftest import Run
+from tests.conftest import Run, interruptible
 
 FAKE = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits")
 
@@ -130,7 +130,7 @@ class Live:
             text=True,
             env={**os.environ, "SUITE_HOME": str(home)},
             cwd=repository_root(),
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test run in the background has it ignored
+            preexec_fn=interruptible,
         )
         self._wait(lambda: '"epoch_stop"' in self.log())
         self.implementation = psutil.Process(self.process.pid).children()[0]

@@ -18,7 +18,7 @@ from suite.experiments.scaling_model import Scaling
 from suite.experiments.sweep import plan
 from suite.paths import repository_root
 from suite.studies import Variable, load_studies, load_study
-from tests.conftest import Run
+from tests.conftest import Run, interruptible
 
 OPTIONS = RunOptions(Division.OPEN, "generic", "lenet", "fake")
 SWEEP = ("sweep", "--study", "batch-size", "--workload", "lenet", "--framework", "fake", "--data", "digits")
@@ -106,7 +106,8 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, s
     arguments = (*SWEEP, "--values", "8,16,32", "--repetitions", "1", "--steps", "10", "--output", str(out))
     surroundings = {**os.environ, "SUITE_HOME": str(suite_home)}
     program = [str(Path(sys.executable).with_name("suite")), *arguments]
-    process = subprocess.Popen(program, cwd=repository_root(), env=surroundings, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen(program, cwd=repository_root(), env=surroundings, text=True, preexec_fn=interruptible, **pipes)
     deadline_s = time.monotonic() + 60
     while not (out / "16-r1" / "log.txt").is_file() and time.monotonic() < deadline_s and process.poll() is None:
         time.sleep(0.05)

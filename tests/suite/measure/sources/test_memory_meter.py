@@ -1,5 +1,6 @@
-import mmap
-import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -57,19 +58,44 @@ def test_a_kernel_too_old_to_say_what_is_available_is_told_apart(tree) -> None:
     assert "MemAvailable" in availability.reason
 
 
-def test_this_machine_agrees_with_psutil() -> None:
-    found = values(opened(Path("/"), os.getpid()).read())
-    assert found["available"] == pytest.approx(psutil.virtual_memory().available, rel=0.02)
-    assert found["process_tree_rss"] == pytest.approx(psutil.Process().memory_info().rss, rel=0.02)
-
-
-def test_a_peak_between_two_readings_is_not_missed() -> None:
-    meter = opened(Path("/"), os.getpid())
-    before = values(meter.read())
-    size = 64 * 2**20
-    with mmap.mmap(-1, size) as block:
-        for page in range(0, size, PAGE_SIZE_BYTES):
+SUBJECT = """
+import mmap, sys
+def hold(size_bytes):
+    with mmap.mmap(-1, size_bytes) as block:
+        for page in range(0, size_bytes, 4096):
             block[page] = 1
+for words in sys.stdin:
+    hold(int(words))
+    print("let go", flush=True)
+"""
+
+
+@pytest.fixture
+def subject() -> "Iterator[subprocess.Popen[str]]":
+    """A process without children; it holds as many bytes as it is told, and lets them go."""
+    with subprocess.Popen([sys.executable, "-c", SUBJECT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        hold(process, 1)
+        yield process
+        process.kill()
+
+
+def hold(process: "subprocess.Popen[str]", size_bytes: int) -> None:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(f"{size_bytes}\n")
+    process.stdin.flush()
+    process.stdout.readline()
+
+
+def test_this_machine_agrees_with_psutil(subject: "subprocess.Popen[str]") -> None:
+    found = values(opened(Path("/"), subject.pid).read())
+    assert found["available"] == pytest.approx(psutil.virtual_memory().available, rel=0.02)
+    assert found["process_tree_rss"] == pytest.approx(psutil.Process(subject.pid).memory_info().rss, rel=0.02)
+
+
+def test_a_peak_between_two_readings_is_not_missed(subject: "subprocess.Popen[str]") -> None:
+    meter, size_bytes = opened(Path("/"), subject.pid), 64 * 2**20
+    before = values(meter.read())
+    hold(subject, size_bytes)
     after = values(meter.read())
-    assert after["process_tree_rss"] - before["process_tree_rss"] < size / 2
-    assert after["largest_process_peak_rss"] >= before["process_tree_rss"] + 0.9 * size
+    assert after["process_tree_rss"] - before["process_tree_rss"] < size_bytes / 2
+    assert after["largest_process_peak_rss"] >= before["process_tree_rss"] + 0.9 * size_bytes
