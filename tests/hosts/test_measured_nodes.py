@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -137,7 +138,7 @@ def test_a_recorder_that_is_killed_leaves_the_run_alone(trainer: Trainer, tmp_pa
     table = tmp_path / "run" / "readings.node1.csv"
     try:
         while process.poll() is None and not (table.exists() and len(table.read_text().splitlines()) > 20):
-            pass
+            time.sleep(0.1)
         assert process.poll() is None, process.communicate()
         for pid, words in trainer.cluster.processes(trainer.cluster.hosts[1]).items():
             if "suite.measure.on_node" in words and words.split()[0].endswith("python"):
