@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas
 import pytest
+from hypothesis import settings
 
 from reference_impls import contract
 from suite.bundle import Bundle
@@ -25,6 +26,10 @@ from suite.paths import repository_root
 from tests.builders import Scenario, make_bundle, make_request
 
 FRAMEWORKS = ("pytorch", "tensorflow", "chainer")
+settings.register_profile("repeatable", derandomize=True)
+if "TOX_ENV_NAME" in os.environ:  # `make test` answers the same twice; pytest by hand goes on searching
+    settings.load_profile("repeatable")
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

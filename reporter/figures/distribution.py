@@ -3,7 +3,7 @@
 import statistics
 
 from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend, rows_chart, shortest
-from reporter.frames import Frames
+from reporter.frames import Frames, known
 from reporter.svg import close
 
 
@@ -12,7 +12,8 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     entries, entry_of = entries_of(frames), dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
     epochs: dict[str, list[float]] = {}
     for row in frames.epochs[frames.epochs["epoch"] > 1].sort_values(["run_id", "epoch"]).to_dict("records"):
-        epochs.setdefault(entry_of[row["run_id"]], []).append(float(row["end_to_end_s"]))
+        if known(row["end_to_end_s"]):
+            epochs.setdefault(entry_of[row["run_id"]], []).append(float(row["end_to_end_s"]))
     epochs = {name: values for name, values in epochs.items() if len(values) > 1}
     if not epochs:
         return NotDrawn("no entry has two epochs after the first")
