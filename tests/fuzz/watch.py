@@ -38,7 +38,8 @@ class Watch:
     answers: Counter[int] = field(default_factory=Counter)
     slowest_s: float = 0.0
     _trespasses: list[str] = field(default_factory=list)
-    _is_watching: bool = False
+    _unpacking: Path | None = None
+    """The temporary directory of the call that is watched: archives are unpacked there, and nothing else is written anywhere."""
 
     def __post_init__(self) -> None:
         sys.addaudithook(self._hear)
@@ -78,28 +79,36 @@ class Watch:
     @contextlib.contextmanager
     def _watching(self) -> Iterator[None]:
         self._trespasses.clear()
-        self._is_watching = True
-        try:
-            yield
-        finally:
-            self._is_watching = False
+        usual = tempfile.tempdir
+        with tempfile.TemporaryDirectory() as folder:
+            tempfile.tempdir, self._unpacking = folder, Path(folder)
+            try:
+                yield
+            finally:
+                tempfile.tempdir, self._unpacking = usual, None
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self._is_watching:
+        if self._unpacking is None:
             return
         if event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING and not self._is_own(arguments[0]):
             self._trespasses.append(f"{event} {arguments[0]!r}")
-        elif event in _STARTS or (event in _WRITES and not self._is_own(arguments[0])):
+        elif event in _STARTS or (event in _WRITES and not self._is_own(arguments[0], _folder(event, arguments))):
             self._trespasses.append(f"{event} {arguments!r}"[:200])
 
-    def _is_own(self, path: Any) -> bool:
-        """Archives are unpacked into folders of the temporary directory; the inputs lie elsewhere."""
-        if isinstance(path, int) or not isinstance(path, str | bytes | os.PathLike):
-            return True  # a file that is open already, or a folder's descriptor while the temporary directory is taken away
-        whole = Path(os.fsdecode(path)).absolute()
+    def _is_own(self, path: Any, folder: Path | None = None) -> bool:
+        """Whether it is the unpacked archive's, Python's or nobody's; a relative path is in `folder`, without one in the working directory."""
+        if not isinstance(path, str | bytes | os.PathLike):
+            return True  # a file that is open already
+        whole = (folder or Path.cwd()) / os.fsdecode(path)
         if whole == Path(os.devnull) or "__pycache__" in whole.parts:
             return True
-        return whole.is_relative_to(tempfile.gettempdir()) and not whole.is_relative_to(self.scratch)
+        return self._unpacking is not None and whole.is_relative_to(self._unpacking)
+
+
+def _folder(event: str, arguments: tuple[Any, ...]) -> Path | None:
+    """The folder that was named by its descriptor, as `shutil.rmtree` does when the temporary directory is taken away."""
+    descriptor = arguments[1] if event in ("os.remove", "os.rmdir") else -1
+    return Path(os.readlink(f"/proc/self/fd/{descriptor}")) if descriptor >= 0 else None
 
 
 def peak_mib() -> float:
