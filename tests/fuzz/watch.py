@@ -108,7 +108,7 @@ class Watch:
 def _folder(event: str, arguments: tuple[Any, ...]) -> Path | None:
     """The folder that was named by its descriptor, as `shutil.rmtree` does when the temporary directory is taken away."""
     descriptor = arguments[1] if event in ("os.remove", "os.rmdir") else -1
-    return Path(os.readlink(f"/proc/self/fd/{descriptor}")) if descriptor >= 0 else None
+    return Path(f"/proc/self/fd/{descriptor}").readlink() if descriptor >= 0 else None
 
 
 def peak_mib() -> float:
