@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import psutil
 
@@ -84,8 +85,8 @@ def start(request: RunRequest, environment: Environment, output: Path, extra: Ma
         )
 
 
-def end(process: "subprocess.Popen[bytes]") -> None:
-    """Ask the implementation and all its children to end, then make them; those too that mpirun put into sessions of their own (ssh)."""
+def end(process: "subprocess.Popen[Any]") -> None:
+    """Ask a program that leads a session, and all its children, to end, then make them; those too that are in others (mpirun's ssh)."""
     descendants = _descendants(process)
     for signal_number, wait_s in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, GRACE_S)):
         try:
@@ -102,7 +103,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
             descendant.kill()
 
 
-def _descendants(process: "subprocess.Popen[bytes]") -> "list[psutil.Process]":
+def _descendants(process: "subprocess.Popen[Any]") -> "list[psutil.Process]":
     """All that it started, however deep; none once it has ended, when its number may be another's."""
     try:
         return psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []

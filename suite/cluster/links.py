@@ -1,8 +1,6 @@
 """Measures the links between nodes by MPI, as a run would use them: reference_impls.links, started by the same launcher."""
 
 import json
-import os
-import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -55,9 +53,11 @@ def measure_links(placement: mpi.Placement, interpreter: Path) -> LinkMeasures:
         try:
             said, complaints = process.communicate(timeout=LIMIT_S)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            said, complaints = process.communicate()
+            launch.end(process)
+            said = process.communicate()[0]
             complaints = f"nothing more came within {LIMIT_S:g} s"
+        finally:
+            launch.end(process)
     measures = tuple(LinkMeasure(**json.loads(line)) for line in said.splitlines() if line.startswith("{"))
     if len(measures) == placement.ranks - 1:
         return LinkMeasures(measures, None)

@@ -2,16 +2,14 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite import bundle, mpi
+from suite import bundle, launch, mpi
 from suite.bundle import write_json
 from suite.devices import identify
 from suite.errors import SuiteError
@@ -151,26 +149,18 @@ def _run(command: Sequence[str], variables: dict[str, str], directory: Path, pow
         process = subprocess.Popen(
             list(command), cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
         )
-        with _ended(process), power.recording(process.pid):
-            began_ns = time.monotonic_ns()
-            blas = _loaded_blas(process)
-            if needs_blas or blas is not None:
-                refuse_slow(blas)
-            window_ns = _follow(process, sections, began_ns)
+        try:
+            with power.recording(process.pid):
+                began_ns = time.monotonic_ns()
+                blas = _loaded_blas(process)
+                if needs_blas or blas is not None:
+                    refuse_slow(blas)
+                window_ns = _follow(process, sections, began_ns)
+        finally:
+            launch.end(process)
     if process.returncode != 0:
         raise SuiteError(f"{Path(command[0]).name} ended with exit code {process.returncode}; what it said is in {directory / bundle.OUTPUT}.")
     return _Ran(blas, window_ns)
-
-
-@contextmanager
-def _ended(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """Nothing is left behind, whatever happens."""
-    try:
-        yield
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGTERM)  # mpirun takes its ranks along
-            process.wait()
 
 
 def _follow(process: "subprocess.Popen[bytes]", sections: Path | None, began_ns: int) -> tuple[int, int]:

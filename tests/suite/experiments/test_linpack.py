@@ -1,6 +1,7 @@
 """LINPACK: the problem fits memory and grid, HPL's answer is judged, a slow BLAS is refused, and the real hpcc passes."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from suite.experiments.linpack_power import power_of
 from suite.experiments.linpack_record import Problem, find_linpacks, operations, read_linpack, share_reached
 from suite.mpi import Placement
 from suite.tables import READING_TYPES
+from tests.launchers import interrupted_launcher
 
 ANSWER = """T/V                N    NB     P     Q               Time                 Gflops
 WR11C2R4        2000   128     1     2               0.68              7.801e+00
@@ -107,6 +109,14 @@ def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(tmp_path: Path, monk
     assert measure(tmp_path / "record", Asked(Placement((), 2), size=512)).kind == "LU"
     with pytest.raises(SuiteError, match=r"needs mpirun, which is not installed here: sudo apt-get install hpcc"):
         measure(tmp_path / "two", Asked(Placement(("a", "b"), 1), size=512))
+
+
+def test_ctrl_c_ends_what_mpirun_put_into_a_session_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = interrupted_launcher(tmp_path / "bin")
+    monkeypatch.setenv("PATH", f"{launcher.interpreter.parent}:{os.environ['PATH']}")
+    with pytest.raises(KeyboardInterrupt):
+        measure(tmp_path / "record", Asked(Placement((), 2), size=512))
+    launcher.assert_nothing_runs()
 
 
 def test_a_wrong_answer_of_lu_is_refused() -> None:

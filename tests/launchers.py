@@ -1,0 +1,40 @@
+"""A launcher that a person interrupts: it starts what mpirun starts, a process in a session of its own, and presses Ctrl-C once that runs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+SCRIPT = """#!/bin/sh
+test "$1" = --version && echo HYDRA && exit
+setsid sh -c 'echo $$ > {started}.new; mv {started}.new {started}; exec sleep 600' &
+until test -e {started}; do sleep 0.05; done
+kill -INT $PPID
+wait
+"""
+
+
+@dataclass(frozen=True)
+class InterruptedLauncher:
+    """``interpreter`` has the launcher beside it, as a framework's environment does; so has a PATH with its folder."""
+
+    interpreter: Path
+    started: Path
+
+    def assert_nothing_runs(self) -> None:
+        """What it had put into a session of its own has ended, too."""
+        try:
+            process = psutil.Process(int(self.started.read_text()))
+        except psutil.NoSuchProcess:
+            return
+        assert not psutil.wait_procs([process], timeout=10)[1] or process.status() == psutil.STATUS_ZOMBIE
+
+
+def interrupted_launcher(folder: Path) -> InterruptedLauncher:
+    """Make one in ``folder``, with programs beside it that do nothing."""
+    folder.mkdir()
+    started = folder / "started"
+    for name, text in (("mpirun", SCRIPT.format(started=started)), ("hpcc", "#!/bin/sh\n")):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return InterruptedLauncher(folder / "python", started)
