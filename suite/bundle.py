@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -105,6 +106,10 @@ class Bundle:
         """What the power meters read while the machine was idle before the run, columns as :meth:`readings`; empty without such a window."""
         return self._readings(BASELOAD, BASELOAD_RAW)
 
+    def baseload_of_node(self, place: int) -> "pandas.DataFrame":
+        """What was read before the run on the node in this place of nodes.json, on that node's clock; empty without such a window."""
+        return self._readings(*node_baseloads(place))
+
     def _readings(self, table: str, raw: str) -> "pandas.DataFrame":
         from suite import tables
 
@@ -155,6 +160,10 @@ class BundleReadOnce(Bundle):
         """What the power meters read before the run."""
         return self.once("baseload", lambda: Bundle.baseload(self))
 
+    def baseload_of_node(self, place: int) -> "pandas.DataFrame":
+        """What was read on another node before the run."""
+        return self.once(f"baseload {place}", lambda: Bundle.baseload_of_node(self, place))
+
     def once(self, what: str, compute: Callable[[], Any]) -> Any:
         """What was computed the first time."""
         if what not in self._kept:
@@ -165,6 +174,11 @@ class BundleReadOnce(Bundle):
 def node_tables(place: int) -> tuple[str, str]:
     """Names of a node's readings: the table, and the plain file while the run goes on."""
     return f"readings.node{place}.parquet", f"readings.node{place}.csv"
+
+
+def node_baseloads(place: int) -> tuple[str, str]:
+    """Names of what was read on a node before the run, likewise."""
+    return f"baseload.node{place}.parquet", f"baseload.node{place}.csv"
 
 
 class BundleError(SuiteError):
@@ -231,7 +245,8 @@ def convert_tables(path: Path) -> None:
         tables.write_table(tables.read_raw_steps(raw_steps, log.finished_epochs()), path / STEPS)
         for raw in raw_steps:
             raw.unlink()
-    for raw in (path / READINGS_RAW, path / BASELOAD_RAW, *sorted(path.glob(node_tables(0)[1].replace("0", "*")))):
+    of_nodes = (sorted(path.glob(names(0)[1].replace("0", "*"))) for names in (node_tables, node_baseloads))
+    for raw in (path / READINGS_RAW, path / BASELOAD_RAW, *chain.from_iterable(of_nodes)):
         if raw.exists():
             tables.write_table(tables.read_raw_readings(raw), raw.with_suffix(".parquet"))
             raw.unlink()

@@ -73,7 +73,10 @@ class PageCache(str, enum.Enum):
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A resolved run: the definitions it stands on, and ``training``, all that the implementation is told."""
+    """A resolved run: the definitions it stands on, and ``training``, all that the implementation is told.
+
+    ``baseload_s`` is for how long the idle nodes are measured before it, in seconds; 0: they are not.
+    """
 
     run_id: str
     workload: Workload
@@ -83,6 +86,7 @@ class RunRequest:
     training: contract.Request
     page_cache: PageCache = PageCache.COLD
     placement: Placement = ALONE
+    baseload_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -51,12 +51,12 @@ def baseload_figures(readings: "pandas.DataFrame", idle: "pandas.DataFrame", run
     ``idle`` are the readings of the window before the run; ``energy`` and ``epoch`` are the figures of the run's energy and of an
     epoch's time. The same rule makes both totals. Source: Prashanthi et al. (POMACS 2022), baseload studies.
     """
-    total = power_total(readings)
+    return of_idle_power(idle_power(readings, idle), run, energy, epoch)
+
+
+def of_idle_power(power: Figure, run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
+    """The figures of the baseload, from its power."""
     units = {"baseload_power_w": "W", "baseload_per_epoch_j": "J", "baseload_share": "ratio"}
-    if total is None or idle.empty:
-        reason = NO_SENSOR if total is None else "the idle machine was not measured before the run"
-        return {name: unknown(unit, BASELOAD, reason) for name, unit in units.items()}
-    power = _idle_power(idle, total)
     if power.value is None:
         return {name: unknown(unit, BASELOAD, str(power.reason)) for name, unit in units.items()}
     return {
@@ -66,7 +66,11 @@ def baseload_figures(readings: "pandas.DataFrame", idle: "pandas.DataFrame", run
     }
 
 
-def _idle_power(idle: "pandas.DataFrame", total: PowerTotal) -> Figure:
+def idle_power(readings: "pandas.DataFrame", idle: "pandas.DataFrame") -> Figure:
+    """Mean power in ``idle``, the readings of the window before the run, by the rule that makes the run's total."""
+    total = power_total(readings)
+    if total is None or idle.empty:
+        return unknown("W", BASELOAD, NO_SENSOR if total is None else "the idle machine was not measured before the run")
     of_total = idle[(idle["source"] == total.source) & idle["channel"].isin(total.channels)]
     if of_total["channel"].nunique() < len(total.channels):
         return unknown("W", BASELOAD, f"{total.source} was not read on every channel of its total before the run")

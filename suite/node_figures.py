@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from suite.bundle import BASELOAD, READINGS
-from suite.energy_figures import energy_figures, epoch_energy_j, power_total
+from suite.energy_figures import energy_figures, epoch_energy_j, idle_power, of_idle_power, power_total
 from suite.figures import Figure, mean_figure, unknown
 from suite.measure.power import PowerTotal, Tier
 from suite.measure.window import increase
@@ -17,36 +17,35 @@ from suite.reading_figures import disturbances, reading_figures
 Window = tuple[int, int]
 NANO = 1e-9
 NOT_FINISHED = "the run was not finished"
-NO_BASELOAD = "the idle machine is measured on the harness's node only, and the run had several"
 SHORTEST_PERIODS = 10  # at each end of the run up to one is interpolated, and traffic begins and ends there
 TIERS = list(Tier)
 
 
-def node_rows(nodes: Sequence[NodeReadings], run: Window | None, epochs: Sequence[Window], steps: int) -> list[dict[str, Any]]:
-    """A row per node as plain values: what it is, its own figures and what disturbed it; times are rank 0's."""
+def node_rows(nodes: Sequence[NodeReadings], run: Window | None, epochs: Sequence[Window], steps: int, epoch: Figure) -> list[dict[str, Any]]:
+    """A row per node as plain values: what it is, its own figures and what disturbed it; times are rank 0's, ``epoch`` that of an epoch."""
     return [
         {
             "node": node.node,
             "ranks": list(node.ranks),
             "interface": node.interface,
             "reason": node.reason,
-            "figures": {name: asdict(figure) for name, figure in _own_figures(node, run, epochs, steps).items()},
+            "figures": {name: asdict(figure) for name, figure in _own_figures(node, run, epochs, steps, epoch).items()},
             "disturbances": disturbances(node.readings, run),
         }
         for node in nodes
     ]
 
 
-def joint_figures(nodes: Sequence[NodeReadings], run: Window | None, epochs: Sequence[Window], steps: int) -> dict[str, Figure]:
-    """Of all nodes together: energy, which is None unless every node has one, and the bytes that all of them sent per step."""
-    whole = _summed({node.node: _own_energy(node, run, epochs)["energy_j"] for node in nodes}, nodes)
+def joint_figures(nodes: Sequence[NodeReadings], run: Window | None, epochs: Sequence[Window], steps: int, epoch: Figure) -> dict[str, Figure]:
+    """Of all nodes together: energy and baseload, None unless every node has them, and the bytes that all of them sent per step."""
+    whole = _summed({node.node: _own_energy(node, run, epochs)["energy_j"] for node in nodes}, nodes, "an energy")
+    idle = _summed({node.node: _own_idle_power(node) for node in nodes}, nodes, "a baseload")
     sums_j = [value for window in epochs if (value := joint_epoch_energy_j(nodes, *window)) is not None]
     per_epoch = mean_figure(sums_j, "J", READINGS, whole.reason or "no epoch after the first has an energy of every node", whole.period_s)
-    units = {"baseload_power_w": "W", "baseload_per_epoch_j": "J", "baseload_share": "ratio"}
     return {
         "energy_j": whole,
         "energy_per_epoch_j": Figure(**{**asdict(per_epoch), "method": whole.method}),
-        **{name: unknown(unit, BASELOAD, NO_BASELOAD) for name, unit in units.items()},
+        **of_idle_power(idle, run, whole, epoch),
         "wire_bytes_per_step": _wire(nodes, run, steps),
     }
 
@@ -61,9 +60,11 @@ def joint_epoch_energy_j(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: 
     return float(np.sum(known)) if len(known) == len(nodes) and _one_coverage(nodes) else None
 
 
-def _own_figures(node: NodeReadings, run: Window | None, epochs: Sequence[Window], steps: int) -> dict[str, Figure]:
+def _own_figures(node: NodeReadings, run: Window | None, epochs: Sequence[Window], steps: int, epoch: Figure) -> dict[str, Figure]:
     wire = {f"{direction}_bytes_per_step": _per_step(node, direction, run, steps) for direction in ("sent", "received")}
-    return {**_own_energy(node, run, epochs), **reading_figures(node.readings, run), **wire}
+    energies = _own_energy(node, run, epochs)
+    baseload = of_idle_power(_own_idle_power(node), run, energies["energy_j"], epoch)
+    return {**energies, **baseload, **reading_figures(node.readings, run), **wire}
 
 
 def _own_energy(node: NodeReadings, run: Window | None, epochs: Sequence[Window]) -> dict[str, Figure]:
@@ -73,24 +74,29 @@ def _own_energy(node: NodeReadings, run: Window | None, epochs: Sequence[Window]
     return figures if node.reason is None else {name: unknown("J", READINGS, node.reason) for name in figures}
 
 
-def _summed(energies: Mapping[str, Figure], nodes: Sequence[NodeReadings]) -> Figure:
-    """The nodes' energies added up; what the sensors cover must be the same, and the sum is as good as the worst of them."""
-    missing = {node: figure.reason for node, figure in energies.items() if figure.value is None}
-    with_sensor = [node for node in energies if node not in missing]
+def _own_idle_power(node: NodeReadings) -> Figure:
+    return idle_power(node.readings, node.idle) if node.reason is None else unknown("W", BASELOAD, node.reason)
+
+
+def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: str) -> Figure:
+    """The nodes' figures added up; what the sensors cover must be the same, and the sum is as good as the worst of them."""
+    found = list(figures.values())
+    unit, source = found[0].unit, found[0].source
+    missing = {node: figure.reason for node, figure in figures.items() if figure.value is None}
+    with_sensor = [node for node in figures if node not in missing]
     if missing:
         which = "; ".join(f"{node}: {reason}" for node, reason in missing.items())
-        return unknown("J", READINGS, f"not every node has an energy ({which}); measured on: {', '.join(with_sensor) or 'none'}"[:1000])
+        return unknown(unit, source, f"not every node has {what} ({which}); measured on: {', '.join(with_sensor) or 'none'}"[:1000])
     totals = _totals(nodes)
     if not _one_coverage(nodes):
         which = ", ".join(f"{node.node}: {total.rule.coverage.value}" for node, total in zip(nodes, totals, strict=True))
-        return unknown("J", READINGS, f"the nodes' sensors do not cover the same ({which})"[:1000])
+        return unknown(unit, source, f"the nodes' sensors do not cover the same ({which})"[:1000])
     rules = dict.fromkeys(f"{total.source}: {total.rule.name}" for total in totals)
     worst = max((total.rule.tier for total in totals), key=TIERS.index)
-    found = list(energies.values())
     return Figure(
         value=float(np.sum([figure.value for figure in found])),
-        unit="J",
-        source=READINGS,
+        unit=unit,
+        source=source,
         count=sum(figure.count for figure in found),
         period_s=max((figure.period_s for figure in found if figure.period_s is not None), default=None),
         coverage=min((figure.coverage for figure in found if figure.coverage is not None), default=None),

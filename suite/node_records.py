@@ -42,6 +42,8 @@ class NodeRecord:
 class NodeReadings:
     """What was read on a node, on rank 0's clock; empty with a ``reason`` where nothing was, or where its clock is not known.
 
+    ``idle`` was read there before the run, while the node did nothing; empty where it was not measured then.
+
     ``node`` is its name in the hostfile: boards may all call themselves raspberrypi.
     """
 
@@ -49,6 +51,7 @@ class NodeReadings:
     ranks: tuple[int, ...]
     interface: str | None
     readings: "pandas.DataFrame"
+    idle: "pandas.DataFrame"
     reason: str | None
 
 
@@ -99,12 +102,15 @@ def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord) -> NodeR
     from suite import tables
 
     interface = (record.link or {}).get("interface")
-    nothing = NodeReadings(record.host, record.ranks, interface, tables.no_readings(), record.problem or NOTHING_READ)
+    nothing = NodeReadings(record.host, record.ranks, interface, tables.no_readings(), tables.no_readings(), record.problem or NOTHING_READ)
     readings = bundle.readings_of_node(place) if place else bundle.readings()
     if readings.empty:
         return nothing
-    t_ns = to_first_clock(readings["t_ns"], log, min(record.ranks))
-    return replace(nothing, reason=UNKNOWN_CLOCK) if t_ns is None else replace(nothing, readings=readings.assign(t_ns=t_ns), reason=None)
+    idle = bundle.baseload_of_node(place) if place else bundle.baseload()
+    t_ns, idle_ns = (to_first_clock(rows["t_ns"], log, min(record.ranks)) for rows in (readings, idle))
+    if t_ns is None or idle_ns is None:
+        return replace(nothing, reason=UNKNOWN_CLOCK)
+    return replace(nothing, readings=readings.assign(t_ns=t_ns), idle=idle.assign(t_ns=idle_ns), reason=None)
 
 
 def _offset(value: Any, rank: int) -> int | None:

@@ -21,7 +21,7 @@ from typing import Any
 
 from reference_impls.node import link_towards
 from reference_impls.rank import BEAT_S
-from suite.bundle import node_tables
+from suite.bundle import node_baseloads, node_tables
 from suite.cluster.nodes import NO_CHECKOUT, NO_INTERPRETER, SSH
 from suite.config import RunRequest
 from suite.measure.on_node import BEAT, END, RECORD
@@ -44,6 +44,7 @@ class OtherNodes:
         placement = request.placement
         self._placement = placement if request.training.parallel.ranks > 1 else Placement()
         self._asked = {"data": request.training.data.directory, "page_cache": request.page_cache.value, "device": request.device.name}
+        self._baseload_s = request.baseload_s
         self._interpreters, self._path = (Path(sys.executable), interpreter), path
         self._sessions: dict[int, _Session] = {}
 
@@ -57,13 +58,16 @@ class OtherNodes:
             session.hang_up()
 
     def prepare(self) -> "list[bool | None]":
-        """Start a recorder on every other node and wait until its page cache is as asked; returns whether each then was cold."""
+        """Start a recorder on every other node and wait until the idle node was measured and its page cache is as asked.
+
+        Returns whether each then was cold.
+        """
         for place, host in enumerate(self._placement.hosts[1:], start=1):
-            self._sessions[place] = _Session(self._command(host), self._path / node_tables(place)[1])
+            self._sessions[place] = _Session(self._command(host), *(self._path / names(place)[1] for names in (node_baseloads, node_tables)))
             if is_this_machine(host):
                 self._sessions[place].give_up("it is the first host's machine under another name")
         self._await("node", HELLO_S, f"nothing was heard of it within {HELLO_S:g} s")
-        self._await("page_cache", CACHE_S, f"its page cache was not ready within {CACHE_S:g} s")
+        self._await("page_cache", self._baseload_s + CACHE_S, f"its page cache was not ready within {CACHE_S:g} s")
         return [(session.said.get("page_cache") or {}).get("is_cold") for session in self._sessions.values()]
 
     def tick(self, pids: Mapping[int, int]) -> None:
@@ -110,7 +114,7 @@ class OtherNodes:
         return next(other for other in self._placement.hosts if other != host)
 
     def _command(self, host: str) -> list[str]:
-        question = shlex.quote(json.dumps({**self._asked, "peer": self._peer(host)}))
+        question = shlex.quote(json.dumps({**self._asked, "peer": self._peer(host), "baseload_s": self._baseload_s}))
         pythons = " ".join(shlex.quote(str(each)) for each in self._interpreters)
         root = shlex.quote(str(repository_root()))
         script = (
@@ -124,8 +128,8 @@ class OtherNodes:
 class _Session:
     """The conversation with one node's recorder. ``said`` is what it has said of itself, ``problem`` why nothing more will come."""
 
-    def __init__(self, command: Sequence[str], table: Path) -> None:
-        self._table = table
+    def __init__(self, command: Sequence[str], baseload: Path, readings: Path) -> None:
+        self._baseload, self._readings = baseload, readings
         self.said: dict[str, Any] = {}
         self.problem: str | None = None
         self._rests, self._words = {"out": b"", "err": b""}, ""
@@ -161,14 +165,17 @@ class _Session:
         for line in self._lines("err", self._errors)[0]:
             self._words = line.decode(errors="replace").strip() or self._words
         lines, ended = self._lines("out", self.output)
-        rows = [line for line in lines if line == _HEADER or _ROW.fullmatch(line)]
+        rows: dict[Path, list[bytes]] = {self._baseload: [], self._readings: []}
         for line in lines:
             if line.startswith(b"{"):
                 self._note(line)
-        try:
-            self._keep(rows)
-        except OSError as error:
-            self.give_up(f"{self._table} cannot be written ({error.strerror}): the readings after this moment are lost")
+            elif line == _HEADER or _ROW.fullmatch(line):
+                rows[self._readings if "page_cache" in self.said else self._baseload].append(line)
+        for table, of_table in rows.items():
+            try:
+                _keep(table, of_table)
+            except OSError as error:
+                self.give_up(f"{table} cannot be written ({error.strerror}): the readings after this moment are lost")
         if ended and "meters" not in self.said:
             self.give_up(self._how_it_ended())
 
@@ -186,11 +193,6 @@ class _Session:
             assert pipe is not None
             with suppress(OSError):
                 pipe.close()
-
-    def _keep(self, rows: Sequence[bytes]) -> None:
-        if rows:
-            with self._table.open("ab") as stream:
-                stream.write(b"".join(row + b"\n" for row in rows))
 
     def _note(self, line: bytes) -> None:
         with suppress(ValueError):  # half a line of a node that was cut off
@@ -213,3 +215,9 @@ class _Session:
         if code == NO_INTERPRETER:
             return "there is no interpreter for the recorder; the suite and its environments must be in the same place on every node"
         return self._words[:300] or f"its recorder ended with exit code {code}"
+
+
+def _keep(table: Path, rows: Sequence[bytes]) -> None:
+    if rows:
+        with table.open("ab") as stream:
+            stream.write(b"".join(row + b"\n" for row in rows))

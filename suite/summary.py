@@ -10,7 +10,7 @@ from typing import Any
 import pandas
 
 from suite import counters
-from suite.bundle import READINGS, SCHEMA, STEPS, Bundle
+from suite.bundle import SCHEMA, STEPS, Bundle
 from suite.energy_figures import baseload_figures, energy_figures, epoch_energy_j, power_total
 from suite.figures import Figure, mean_figure, unknown
 from suite.log import Log
@@ -85,21 +85,22 @@ def derive(bundle: Bundle) -> Summary:
     times = time_figures(epochs)
     shares = [epoch.comm_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
     energies = energy_figures(readings, run, [epoch.energy_j for epoch in epochs if epoch.epoch > 1])
+    baseload = baseload_figures(readings, bundle.baseload(), run, energies["energy_j"], times["time_to_epoch_s"])
     figures = {
         **times,
         **rank_figures(log, steps, shares, TOO_FEW),
         **target_figures(log),
         **energies,
-        **baseload_figures(readings, bundle.baseload(), run, energies["energy_j"], times["time_to_epoch_s"]),
+        **baseload,
         **counters.counter_figures(counters.count(bundle).get(counters.RUN)),
         **reading_figures(readings, run),
     }
     trained = sum(epoch.steps for epoch in epochs)
     if nodes:
-        figures.update(joint_figures(nodes, run, later, trained))
+        figures.update(joint_figures(nodes, run, later, trained, times["time_to_epoch_s"]))
     elif len(set(log.value("nodes_of_ranks") or [])) > 1:
-        figures.update({name: unknown("J", READINGS, NOT_RECORDED) for name in energies})
-    rows = node_rows(nodes, run, later, trained)
+        figures.update({name: unknown(figure.unit, figure.source, NOT_RECORDED) for name, figure in {**energies, **baseload}.items()})
+    rows = node_rows(nodes, run, later, trained, times["time_to_epoch_s"])
     return Summary(SCHEMA, epochs, figures, disturbances(readings, run), channel_statistics(readings, run), rank_rows(log, steps), rows)
 
 

@@ -89,7 +89,9 @@ def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[
 
 def copied_files(bundle: Bundle) -> list[str]:
     """The plain files of a bundle that are offered for download."""
-    of_others = sorted(path.name for pattern in ("log.rank*.txt", "readings.node*.parquet") for path in bundle.path.glob(pattern))
+    of_others = sorted(
+        path.name for pattern in ("log.rank*.txt", "readings.node*.parquet", "baseload.node*.parquet") for path in bundle.path.glob(pattern)
+    )
     return [name for name in (*COPIED, *of_others) if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()]
 
 

@@ -3,6 +3,7 @@
 import json as json_format
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -94,7 +95,7 @@ def run(
             analyse_stalls(request, epochs, force, json)
         return
     for request, findings in zip(requests, allowed, strict=True):
-        _show_result(run_one(request, findings, force, baseload), json)
+        _show_result(run_one(replace(request, baseload_s=baseload), findings, force), json)
 
 
 def resolve_options(options: "RunOptions", output: Path | None) -> "RunRequest":
@@ -143,7 +144,7 @@ def _judge(requests: "list[RunRequest]", allow_invalid: bool, json: bool) -> lis
     return allowed
 
 
-def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool, baseload_s: float) -> "RunResult":
+def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool) -> "RunResult":
     """One run to its closed bundle; raises SuiteError when it did not come to its end."""
     from suite.cli.watching import watcher
     from suite.environments import find
@@ -159,7 +160,7 @@ def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool, baselo
     make_output(path, force)
     kills = kills_for_memory()
     try:
-        _measure_baseload(path, baseload_s)
+        _measure_baseload(path, request.baseload_s)
         with watcher(request) as progress:
             result = run(request, environment, tuple(sys.argv), allowed, Recorder(open_meters(), path), progress)
     except KeyboardInterrupt:
@@ -187,14 +188,15 @@ def _out_of_memory(request: "RunRequest", environment: "Environment", path: Path
 
 
 def _measure_baseload(path: Path, seconds: float) -> None:
-    """Where power can be read, read it while nothing runs; elsewhere nobody waits."""
-    from suite.measure.baseload import baseload_meters, record_baseload
+    """Where power can be read, read it while nothing runs; elsewhere nobody waits. Other nodes do so once they are reached (suite.other_nodes)."""
+    from suite.measure.baseload import baseload_meters, recorded_baseload
     from suite.measure.registry import open_meters
 
     meters = baseload_meters(open_meters()) if seconds else ()
     if meters:
         print(f"Measuring the idle machine for {seconds:g} s ({', '.join(meter.name for meter in meters)})", file=sys.stderr)
-        record_baseload(meters, path, seconds)
+        with recorded_baseload(meters, path):
+            time.sleep(seconds)
 
 
 def _show_result(result: "RunResult", json: bool) -> None:

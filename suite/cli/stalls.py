@@ -28,7 +28,7 @@ def analyse_stalls(request: "RunRequest", epochs: int | None, force: bool, json:
     for source, variant in variants(request, directory, epochs or DEFAULT_EPOCHS).items():
         print(f"{source.value} run", file=sys.stderr)
         broken = tuple(finding.rule for finding in check_request(variant) if finding.severity is Severity.INVALID)
-        run_one(variant, broken, force, baseload_s=0)
+        run_one(variant, broken, force)
     analysis = analyse(directory)
     path = write(analysis, directory)
     if json:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from suite.bundle import READINGS, SYSTEM, Bundle, RunRecord, node_tables
+from suite.bundle import BASELOAD, READINGS, SYSTEM, Bundle, RunRecord, node_baseloads, node_tables
 from suite.log import Log
 from suite.node_records import NODES, node_readings, read_nodes
 
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 class Metered:
     """A node's table ``file`` of readings, on rank 0's clock unless that is unknown; what became of each meter; the node's description.
 
+    ``idle``, in ``idle_file``, was read before the run.
+
     ``records`` and ``described`` name the files in which the last two are. ``is_whole``: its recorder was not lost during the run.
     """
 
     file: str
     readings: "pandas.DataFrame"
+    idle_file: str
+    idle: "pandas.DataFrame"
     is_on_clock: bool
     is_whole: bool
     meters: Sequence[Any]
@@ -31,10 +35,11 @@ class Metered:
 
 def metered_nodes(bundle: Bundle, run: RunRecord, log: Log) -> tuple[Metered, ...]:
     """The harness's node first; raises BundleError for a table or a list of nodes that cannot be read."""
-    found = [Metered(READINGS, bundle.readings(), True, True, run.meters, "run.json", bundle.json(SYSTEM), SYSTEM)]
+    found = [Metered(READINGS, bundle.readings(), BASELOAD, bundle.baseload(), True, True, run.meters, "run.json", bundle.json(SYSTEM), SYSTEM)]
     for place, (record, node) in enumerate(zip(read_nodes(bundle), node_readings(bundle, log), strict=True)):
         if place:
-            readings, is_on_clock = (node.readings, True) if node.reason is None else (bundle.readings_of_node(place), False)
-            is_whole, system = record.problem is None, record.system or {}
-            found.append(Metered(node_tables(place)[0], readings, is_on_clock, is_whole, record.meters, NODES, system, NODES))
+            is_on_clock = node.reason is None
+            readings = node.readings if is_on_clock else bundle.readings_of_node(place)
+            is_whole, system, (file, _), (idle_file, _) = record.problem is None, record.system or {}, node_tables(place), node_baseloads(place)
+            found.append(Metered(file, readings, idle_file, node.idle, is_on_clock, is_whole, record.meters, NODES, system, NODES))
     return tuple(found)

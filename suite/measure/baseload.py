@@ -1,8 +1,8 @@
 """Baseload: what the machine draws right before a run, when it does nothing but wait and be measured."""
 
 import os
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from suite.bundle import BASELOAD_RAW
@@ -22,15 +22,18 @@ def baseload_meters(meters: Sequence[Meter]) -> tuple[Meter, ...]:
     return (*power, *(meter for meter in meters if meter.name == CpuMeter.name and _is_available(meter))) if power else ()
 
 
-def record_baseload(meters: Sequence[Meter], directory: Path, seconds: float) -> None:
-    """Read the meters for so many seconds into ``baseload.csv`` in ``directory``; they are closed when this returns.
+@contextmanager
+def recorded_baseload(meters: Sequence[Meter], directory: Path) -> Iterator[None]:
+    """While the block waits, the meters are read into ``baseload.csv`` in ``directory``; they are closed after it.
 
     Nothing a meter does raises: what it did not read is not there.
     """
     recorder = Recorder(meters, directory, file_name=BASELOAD_RAW)
     recorder.start(Subject(os.getpid(), directory))
-    threading.Event().wait(seconds)
-    recorder.stop()
+    try:
+        yield
+    finally:
+        recorder.stop()
 
 
 def _is_available(meter: Meter) -> bool:

@@ -1,12 +1,14 @@
 """Reads the meters of a node that the harness is not on: ``python -m suite.measure.on_node QUESTION``, started there through SSH.
 
-``QUESTION`` is JSON: ``data`` (a folder), ``page_cache`` (cold or warm), ``device`` (a profile's name) and ``peer`` (another host). It needs
-no package that a framework's environment lacks. What it says, line by line on standard output:
+``QUESTION`` is JSON: ``data`` (a folder), ``page_cache`` (cold or warm), ``device`` (a profile's name), ``peer`` (another host) and
+``baseload_s`` (for how long the idle node is measured, 0: it is not). It needs no package that a framework's environment lacks. What it says, line
+by line on standard output:
 
 1. what the node is: ``{"node", "link", "system"}``,
-2. ``{"page_cache"}``, once that is as asked,
-3. after ``record PID`` was heard, readings as in readings.csv, once a second,
-4. after ``end`` was heard, the last readings and ``{"meters"}``.
+2. where power can be read, what was read for ``baseload_s``, as in baseload.csv,
+3. ``{"page_cache"}``, once that is as asked,
+4. after ``record PID`` was heard, readings as in readings.csv, once a second,
+5. after ``end`` was heard, the last readings and ``{"meters"}``.
 
 It ends, with all that it began, when standard input is closed or silent for ten seconds: the harness is gone, or the network cut.
 """
@@ -25,7 +27,8 @@ from typing import Any
 from reference_impls.node import link_towards
 from reference_impls.rank import SILENCE_S
 from suite import system
-from suite.bundle import READINGS_RAW
+from suite.bundle import BASELOAD_RAW, READINGS_RAW
+from suite.measure.baseload import baseload_meters, recorded_baseload
 from suite.measure.meter import Subject
 from suite.measure.page_cache import prepare_page_cache
 from suite.measure.process_tree import parent_of
@@ -42,8 +45,9 @@ def main() -> int:
     data = Path(asked["data"])
     try:
         _say({"node": os.uname().nodename, "link": link_towards(asked["peer"]), "system": _machine(asked["device"], data)})
-        _say({"page_cache": asdict(prepare_page_cache(data, asked["page_cache"]))})
         with tempfile.TemporaryDirectory() as folder:
+            _measure_baseload(Path(folder), asked["baseload_s"])
+            _say({"page_cache": asdict(prepare_page_cache(data, asked["page_cache"]))})
             return _converse(Path(folder), data)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains once more as it ends
@@ -56,6 +60,17 @@ def _machine(device: str, data: Path) -> dict[str, Any]:
     of_framework = ("framework", "framework_version", "libraries")
     notes = {name: note for name, note in described.pop("notes").items() if name not in of_framework}
     return {**{name: value for name, value in described.items() if name not in of_framework}, "notes": notes}
+
+
+def _measure_baseload(folder: Path, seconds: float) -> None:
+    """Where power can be read, read it while nothing runs, for as long as the harness is there."""
+    meters, stop_s = baseload_meters(open_meters()) if seconds else (), time.monotonic() + seconds
+    if meters:
+        with recorded_baseload(meters, folder):
+            for _ in _heard():
+                if time.monotonic() >= stop_s:
+                    break
+        _pass_on(folder / BASELOAD_RAW, 0)
 
 
 def _converse(folder: Path, data: Path) -> int:

@@ -104,13 +104,17 @@ def expect_readings_of_its_own_rank(bundle: Bundle) -> None:
     assert (second.readings["t_ns"] - bundle.readings_of_node(1)["t_ns"]).abs().max() <= uncertainty_ns
 
 
-def test_energy_is_summed_over_both_nodes_plugs(trainer: Trainer, suite: Run, tmp_path: Path) -> None:
+def test_energy_and_baseload_are_summed_over_both_nodes_plugs(trainer: Trainer, suite: Run, tmp_path: Path) -> None:
     hosts = trainer.cluster.hosts
     with plug_beside(trainer.cluster, hosts[0], 5.0, tmp_path), plug_beside(trainer.cluster, hosts[1], 7.0, tmp_path):
-        bundle = trainer.train("pytorch", tmp_path / "run", *SHORT, "--baseload", 0)
-    energy = bundle.json(SUMMARY)["figures"]["energy_j"]
+        bundle = trainer.train("pytorch", tmp_path / "run", *SHORT, "--baseload", 3)
+    figures = bundle.json(SUMMARY)["figures"]
+    energy = figures["energy_j"]
     assert energy["value"] == pytest.approx(12.0 * seconds(bundle), rel=1e-3), energy
     assert energy["method"] == "sum over 2 nodes: shelly: shelly (wall, wall meter)"
+    assert figures["baseload_power_w"]["value"] == pytest.approx(12.0), figures["baseload_power_w"]
+    assert figures["baseload_share"]["value"] == pytest.approx(1.0, rel=1e-3)  # a plug that is played by a program reads the same idle or not
+    assert bundle.baseload_of_node(1)["t_ns"].max() < bundle.readings_of_node(1)["t_ns"].min()
     assert suite("check", bundle.path).returncode == 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas
 
 from reference_impls.contract import FIRST_LINK, TOKEN, chained, log_name
-from suite.bundle import node_tables
+from suite.bundle import node_baseloads, node_tables
 from suite.compliance.editing import EditableBundle
 from suite.compliance.rules import nodes
 from suite.tables import read_readings, write_table
@@ -14,7 +14,7 @@ from tests.mutation.file_faults import borrowed, halved, lines_of, lost, replace
 from tests.mutation.log_faults import EPOCHS, HOUR_NS, everywhere
 from tests.mutation.mutation import Edit, Mutation, bare, edit, forged, set_in
 
-OTHER, NODE = log_name(1), node_tables(1)[0]
+OTHER, NODE, IDLE = log_name(1), node_tables(1)[0], node_baseloads(1)[0]
 
 
 def rank_faults() -> Iterator[Mutation]:
@@ -48,13 +48,17 @@ def node_faults() -> Iterator[Mutation]:
             yield _of_two(fault.name, rule.id, fault.change)
     yield _of_two("a reading of the second node left out", "readings-counted", node_table(lambda rows: rows.drop(index=rows.index[3])))
     yield bare("all readings of the second node lost", "readings-counted", resealed(lost(NODE)), ranks=2)
-    yield _of_two(
-        "the second node's readings a day earlier", "readings-in-run", node_table(lambda rows: rows.assign(t_ns=rows["t_ns"] - 24 * HOUR_NS))
-    )
+    yield _of_two("the second node's readings a day earlier", "readings-in-run", node_table(_day_earlier))
+    yield _of_two("the second node's baseload a day earlier", "readings-in-run", node_table(_day_earlier, IDLE))
+    yield _of_two("the second node draws less than it did idle", "power-above-idle", node_table(lambda rows: _scaled(rows, "W", 0.4)))
     yield _of_two("the second node's readings backwards", "readings-in-order", node_table(lambda rows: rows.iloc[::-1]))
     yield _of_two("a load of 140 % on the second node", "readings-possible", node_table(lambda rows: _scaled(rows, "%", 2.8)))
     yield _of_two("the second node's power with the wrong sign", "power-possible", node_table(lambda rows: _scaled(rows, "W", -1)))
     yield _of_two("counters of the second node fall", "counters-never-fall", node_table(lambda rows: _scaled(rows, "events", -1)))
+
+
+def _day_earlier(rows: pandas.DataFrame) -> pandas.DataFrame:
+    return rows.assign(t_ns=rows["t_ns"] - 24 * HOUR_NS)
 
 
 def _scaled(rows: pandas.DataFrame, unit: str, factor: float) -> pandas.DataFrame:
@@ -66,9 +70,9 @@ def _of_two(name: str, rule: str, change: Edit) -> Mutation:
 
 
 @edit
-def node_table(bundle: EditableBundle, change: Callable[[pandas.DataFrame], pandas.DataFrame]) -> None:
+def node_table(bundle: EditableBundle, change: Callable[[pandas.DataFrame], pandas.DataFrame], name: str = NODE) -> None:
     """Another table of the second node."""
-    write_table(change(read_readings(bundle.path / NODE)), bundle.path / NODE)
+    write_table(change(read_readings(bundle.path / name)), bundle.path / name)
 
 
 @edit

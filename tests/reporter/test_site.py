@@ -219,7 +219,7 @@ def test_a_failure_leaves_the_old_site_and_nothing_else(runs: Path, tmp_path: Pa
 
 
 def test_a_run_on_several_nodes_shows_its_ranks_and_offers_every_nodes_files(tmp_path: Path) -> None:
-    make_bundle(tmp_path / "run", Scenario(name="two", ranks=2, nodes=2))
+    make_bundle(tmp_path / "run", Scenario(name="two", ranks=2, nodes=2, power_w=5.0, idle_w=2.0))
     folder = build([tmp_path / "run"], tmp_path / "site").parent / "runs" / "two"
     page = (folder / "index.html").read_text()
     ranks = page[page.index('<section id="ranks">') :].partition("</section>")[0]
@@ -227,7 +227,7 @@ def test_a_run_on_several_nodes_shows_its_ranks_and_offers_every_nodes_files(tmp
         ("0", "pi1", "90000"),
         ("1", "pi2", "90000"),
     ]
-    for name in ("nodes.json", "readings.node1.parquet", "log.rank1.txt"):
+    for name in ("nodes.json", "readings.node1.parquet", "baseload.node1.parquet", "log.rank1.txt"):
         assert (folder / name).read_bytes() == (tmp_path / "run" / name).read_bytes() and f'href="{name}"' in page
 
 

@@ -17,14 +17,14 @@ from suite.run import RunResult
 from suite.summary import Summary, derive, run_window
 from tests.builders import AHEAD_NS, WIRE_BYTES_PER_S, Scenario, make_bundle
 
-POWER_W = 5.0
-OTHER = "readings.node1.parquet"
+POWER_W, IDLE_W = 5.0, 2.0
+OTHER, OTHER_IDLE = "readings.node1.parquet", "baseload.node1.parquet"
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two nodes, each with a plug that reads 5 W."""
-    return make_bundle(tmp_path_factory.mktemp("nodes") / "run", Scenario(ranks=2, nodes=2, power_w=POWER_W, step_s=0.01))
+    """Two nodes, each with a plug that reads 5 W, 2 W before the run."""
+    return make_bundle(tmp_path_factory.mktemp("nodes") / "run", Scenario(ranks=2, nodes=2, power_w=POWER_W, idle_w=IDLE_W, step_s=0.01))
 
 
 @pytest.fixture
@@ -53,6 +53,42 @@ def test_energy_is_the_sum_over_the_nodes_and_says_so(path: Path) -> None:
     assert epoch.value == pytest.approx(2 * POWER_W * summary.epochs[1].end_to_end_s, rel=1e-6)
     assert summary.epochs[1].energy_j == pytest.approx(epoch.value)
     assert [node["figures"]["energy_j"]["value"] for node in summary.nodes] == pytest.approx([energy.value / 2] * 2)
+
+
+def test_baseload_is_that_of_every_node_and_its_share_is_of_the_whole_energy(path: Path) -> None:
+    idle = tables.read_readings(path / OTHER_IDLE)
+    tables.write_table(idle.assign(value=3.0), path / OTHER_IDLE)
+    summary = derive(Bundle(path))
+    power, share = summary.figures["baseload_power_w"], summary.figures["baseload_share"]
+    assert power.value == pytest.approx(IDLE_W + 3.0)
+    assert power.method == "sum over 2 nodes: shelly: shelly (wall, wall meter)"
+    assert share.value == pytest.approx((IDLE_W + 3.0) / (2 * POWER_W), rel=1e-6)
+    assert summary.figures["baseload_per_epoch_j"].value == pytest.approx((IDLE_W + 3.0) * float(summary.figures["time_to_epoch_s"].value or 0))
+    of_nodes = [node["figures"]["baseload_share"]["value"] for node in summary.nodes]
+    assert of_nodes == pytest.approx([IDLE_W / POWER_W, 3.0 / POWER_W], rel=1e-6)
+
+
+def test_a_node_that_was_not_measured_idle_leaves_no_baseload_and_is_named(path: Path) -> None:
+    (path / OTHER_IDLE).unlink()
+    figures = derive(Bundle(path)).figures
+    for name in ("baseload_power_w", "baseload_per_epoch_j", "baseload_share"):
+        assert figures[name].value is None
+        assert figures[name].reason == "not every node has a baseload (pi2: the idle machine was not measured before the run); measured on: pi1"
+    assert figures["energy_j"].value is not None
+
+
+def test_a_node_without_an_energy_leaves_the_idle_power_and_no_share_of_it(path: Path) -> None:
+    half = run_window(Bundle(path).log())[0] + AHEAD_NS + round(seconds(path) * 0.5e9)  # type: ignore[index]
+    figures = edit(path, lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)]).figures
+    assert figures["baseload_power_w"].value == pytest.approx(2 * IDLE_W)
+    assert "pi2: power: the last reading is" in str(figures["baseload_share"].reason)
+
+
+def test_a_run_without_a_record_of_its_nodes_has_neither_energy_nor_baseload(path: Path) -> None:
+    (path / NODES).unlink()
+    figures = derive(Bundle(path)).figures
+    for name in ("energy_j", "baseload_power_w", "baseload_share"):
+        assert "no record of what was read on each" in str(figures[name].reason)
 
 
 def test_a_node_without_a_sensor_leaves_no_energy_and_is_named(path: Path) -> None:

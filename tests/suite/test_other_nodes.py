@@ -117,6 +117,20 @@ def test_a_node_that_cannot_be_measured_is_named_with_the_reason_and_ends_nothin
     assert not (tmp_path / "readings.node1.csv").exists()
 
 
+def test_what_is_said_before_the_page_cache_is_ready_is_the_baseload(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+    said = r"""
+echo '{"node": "pi2", "link": null, "system": {}}'
+printf 't_ns,source,channel,value,unit\n12,shelly,power,2.0,W\n'
+echo '{"page_cache": {"is_cold": true}}'
+printf 't_ns,source,channel,value,unit\n13,shelly,power,5.0,W\n'
+"""
+    with OtherNodes(request_of(said), Path(sys.executable), tmp_path) as others:
+        assert others.prepare() == [True]
+        talk(others, {}, lambda: others.records(CACHE)[1].problem)
+    assert Bundle(tmp_path).baseload_of_node(1)["value"].tolist() == [2.0]
+    assert Bundle(tmp_path).readings_of_node(1)["value"].tolist() == [5.0]
+
+
 def test_lines_that_are_no_readings_are_left_out(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
     said = r"""
 echo '{"node": "pi2", "link": null, "system": {}}'
@@ -142,7 +156,7 @@ def test_a_recorder_that_is_lost_keeps_what_it_has_said_and_is_named(nodes: Othe
 
 
 def test_a_recorder_whose_harness_is_gone_ends_and_leaves_nothing(tmp_path: Path) -> None:
-    question = f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "peer": null}}'
+    question = f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "peer": null, "baseload_s": 0}}'
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     process = subprocess.Popen(

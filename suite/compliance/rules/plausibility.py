@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from suite.bundle import READINGS, STEPS, SYSTEM
+from suite.bundle import STEPS, SYSTEM
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
@@ -60,14 +61,17 @@ def _limit_w(device: Device | None, coverage: Coverage) -> float | None:
 
 
 def _above_idle(case: BundleCase) -> Iterator[Complaint]:
-    share = case.derived.figures["baseload_share"].value
-    idle_w, energy_j, window = case.derived.figures["baseload_power_w"].value, case.derived.figures["energy_j"].value, case.window
-    if share is None or idle_w is None or energy_j is None or window is None:
+    """Of every node by itself: a sum would hide one that reads too little."""
+    alone = {name: asdict(figure) for name, figure in case.derived.figures.items()}
+    window, rows = case.window, [node["figures"] for node in case.derived.nodes] or [alone]
+    if window is None:
         return
-    power_w = energy_j / ((window[1] - window[0]) * NANO)
-    if power_w < LEAST_OF_IDLE * idle_w:
-        fix = "let nothing else run before a run, or look at the sensor"
-        yield Complaint(READINGS, f"more power than the idle machine's {idle_w:.2f} W", f"{power_w:.2f} W", fix)
+    for node, figures in zip(case.nodes, rows, strict=True):
+        share, idle_w, energy_j = (figures[name]["value"] for name in ("baseload_share", "baseload_power_w", "energy_j"))
+        power_w = None if share is None else energy_j / ((window[1] - window[0]) * NANO)
+        if power_w is not None and power_w < LEAST_OF_IDLE * idle_w:
+            fix = "let nothing else run before a run, or look at the sensor"
+            yield Complaint(node.file, f"more power than the idle machine's {idle_w:.2f} W", f"{power_w:.2f} W", fix)
 
 
 def _rate(case: BundleCase) -> Iterator[Complaint]:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from suite.bundle import BASELOAD
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
@@ -36,7 +35,7 @@ def _in_run(case: BundleCase) -> Iterator[Complaint]:
     for node in case.nodes:
         if node.is_on_clock:
             yield from _within(node.file, node.readings, around, "from ten minutes before the log to ten minutes after it")
-    yield from _within(BASELOAD, case.bundle.baseload(), (first_ns - BEFORE_S / NANO, first_ns), "in the hour before the log")
+            yield from _within(node.idle_file, node.idle, (first_ns - BEFORE_S / NANO, first_ns), "in the hour before the log")
 
 
 def _within(name: str, table: "pandas.DataFrame", span: tuple[float, float], words: str) -> Iterator[Complaint]:

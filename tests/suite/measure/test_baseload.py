@@ -1,5 +1,6 @@
 """The idle machine is measured before a run, by the meters that measure power and by no other."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from suite.bundle import BASELOAD_RAW
 from suite.energy_figures import baseload_figures
 from suite.figures import Figure
-from suite.measure.baseload import baseload_meters, record_baseload
+from suite.measure.baseload import baseload_meters, recorded_baseload
 from suite.measure.registry import open_meters
 from suite.tables import read_raw_readings
 
@@ -21,7 +22,8 @@ NANO_BOARD = {
 def test_power_is_read_for_a_while_and_makes_the_baseload(tree, tmp_path: Path) -> None:
     meters = baseload_meters(open_meters(tree(NANO_BOARD)))
     assert [meter.name for meter in meters] == ["ina3221", "cpu"]
-    record_baseload(meters, tmp_path, 0.5)
+    with recorded_baseload(meters, tmp_path):
+        time.sleep(0.5)
     readings = read_raw_readings(tmp_path / BASELOAD_RAW)
     assert len(readings[readings["source"] == "ina3221"]) >= 3
     run = (10**9, 11 * 10**9)
