@@ -25,6 +25,13 @@ def three_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture
+def four_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """node1 to node4."""
+    with joined_hosts(4, tmp_path_factory.mktemp("hosts")) as cluster:
+        yield cluster
+
+
+@pytest.fixture
 def trainer(request: pytest.FixtureRequest, two_hosts: Cluster, tmp_path: Path, digits: Path) -> Trainer:
     """Trains on node1 and node2, over MPICH unless the test asks for the other."""
     flavour = getattr(request, "param", Flavour.MPICH)

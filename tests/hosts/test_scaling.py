@@ -1,0 +1,79 @@
+"""A scaling study over hosts: every point is trained on as many as it says, the wire costs what it must, and what lies beyond is a projection."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.bundle import Bundle
+from suite.experiments.study import Study, read_study
+from suite.figures import Figure
+from suite.node_records import read_nodes
+from suite.paths import repository_root
+from suite.workloads import load_workload
+from tests.conftest import environment_of
+from tests.hosts.training import SUITE
+from tests.namespaces import Cluster
+
+pytestmark = [pytest.mark.hosts, pytest.mark.pytorch]
+HOSTS = ["node1", "node2", "node3", "node4"]
+GRADIENT_BYTES, MEGABITS_PER_S = 4 * load_workload("lenet").parameters, 100
+
+
+def least_s(ranks: int) -> float:
+    """What each rank must at least send to sum an array over all of them, at the link's speed."""
+    return 2 * (ranks - 1) / ranks * GRADIENT_BYTES * 8 / (MEGABITS_PER_S * 1e6)
+
+
+def sweep(cluster: Cluster, digits: Path, folder: Path) -> str:
+    """Twenty steps on one, two and four hosts, each twice, as a person on the first of them types it; returns what it says."""
+    what = ["--study", "scaling", "--nodes", "1,2,4", "--repetitions", 2, "--steps", 20, "--workload", "lenet", "--threads", 1]
+    where = ["--data", f"digits={digits}", "--output", folder / "study", "--hostfile", cluster.hostfile(folder / "hosts.txt")]
+    words = [SUITE, "sweep", *what, *where, "--launch-agent", cluster.agent]
+    answer = cluster.run(cluster.hosts[0], *words, cwd=repository_root(), timeout_s=600)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+def hosts_of(bundle: Bundle) -> list[str | None]:
+    """Where a run was by what its nodes said of themselves; a run on one has no such record, and was asked for one."""
+    assert bundle.run().request["parallel"]["nodes"] == max(1, len(read_nodes(bundle)))
+    return [node.node for node in read_nodes(bundle)] or HOSTS[:1]
+
+
+def test_a_study_of_one_two_and_four_hosts(four_hosts: Cluster, digits: Path, tmp_path: Path) -> None:
+    environment_of("pytorch")
+    for host in four_hosts.hosts:
+        four_hosts.shape(host, MEGABITS_PER_S)
+    said = sweep(four_hosts, digits, tmp_path)
+    study = read_study(tmp_path / "study")
+    assert (study.plan.hosts, study.notes) == (4, ())
+    for point, ranks in zip(study.points, (1, 2, 4), strict=True):
+        bundles = [Bundle(tmp_path / "study" / run.folder) for run in point.runs]
+        assert [hosts_of(bundle) for bundle in bundles] == [HOSTS[:ranks]] * 2
+        assert [bundle.steps()["rank"].nunique() for bundle in bundles] == [ranks] * 2
+    expect_the_wires_time_in(study)
+    expect_what_lies_beyond_to_be_a_projection(study, said)
+
+
+def expect_the_wires_time_in(study: Study) -> None:
+    """All that nothing hides, and efficiency as it follows from the steps' times."""
+    alone, *several = study.points
+    assert (alone.figures.communication_s.value, alone.figures.efficiency.value) == (0.0, 1.0)
+    for point in several:
+        step_s, communication_s = number(point.figures.step_s), number(point.figures.communication_s)
+        assert communication_s > 0.9 * least_s(point.ranks)
+        assert number(point.figures.communication_share) == pytest.approx(communication_s / step_s, rel=0.2)  # a mean of quotients
+        assert number(point.figures.efficiency) == pytest.approx(number(alone.figures.step_s) / (point.ranks * step_s))
+
+
+def expect_what_lies_beyond_to_be_a_projection(study: Study, said: str) -> None:
+    assert study.model is not None and study.model.most_measured == 4
+    for fit in study.model.fits:
+        assert [one.ranks for one in fit.projections if one.is_measured] == [1, 2, 4]
+        assert [one.ranks for one in fit.projections if not one.is_measured] == [8, 16]  # a mini-batch of 16 has a sample for each
+    assert said.count("projection,   8 ranks") == 2 and "4 ranks:" not in said
+
+
+def number(figure: Figure) -> float:
+    assert figure.value is not None, figure.reason
+    return figure.value
