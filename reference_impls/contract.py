@@ -335,7 +335,7 @@ class LogWriter:
 
     @property
     def chain(self) -> str:
-        """The last line's chain value: what ranks exchange at every epoch."""
+        """The last line's chain value: what ranks exchange after every epoch and as the last thing of all."""
         return self._chain
 
     def point(self, key: str, value: Any = None, **metadata: Any) -> None:

@@ -48,6 +48,7 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     log.point("peak_rss_of_ranks", world.all(contract.peak_rss_bytes()))
     if world.size > 1:
         _log_clocks(log, world)
+        log.point("chain_heads", world.all(log.chain))
     records.close()
 
 

@@ -175,6 +175,8 @@ class _Writer:
         reached = target is not None and max(self._scenario.accuracies) >= target
         self._event("INTERVAL_END", "run_stop", status="success" if reached else "aborted")
         self._tell_nodes(DRIFT_NS)
+
+    def close(self) -> None:
         self._stream.close()
 
     def _tell_nodes(self, drift_ns: int) -> None:
@@ -199,8 +201,8 @@ class _Writer:
         self._event("INTERVAL_END", "epoch_stop", epoch_num=epoch, steps=len(rows))
         return rows
 
-    def tell(self, heads: list[str], epoch: int) -> None:
-        self._event("POINT_IN_TIME", "chain_heads", heads, epoch_num=epoch)
+    def tell(self, heads: list[str], **when: int) -> None:
+        self._event("POINT_IN_TIME", "chain_heads", heads, **when)
 
     def evaluate(self, epoch: int, correct: int) -> None:
         self._event("INTERVAL_START", "eval_start", epoch_num=epoch)
@@ -229,10 +231,15 @@ def _write_logs(path: Path, request: contract.Request, scenario: Scenario) -> pa
         heads = [writer.chain for writer in writers]
         for writer in writers:
             if len(writers) > 1:
-                writer.tell(heads, epoch)
+                writer.tell(heads, epoch_num=epoch)
             writer.evaluate(epoch, round(accuracy * request.data.eval_samples))
     for writer in writers:
         writer.end()
+    heads = [writer.chain for writer in writers]
+    for writer in writers:
+        if len(writers) > 1:
+            writer.tell(heads)
+        writer.close()
     frame = pandas.DataFrame([row for of_rank in rows for row in of_rank], columns=list(contract.STEP_COLUMNS))
     return frame.astype(tables.STEP_TYPES)
 

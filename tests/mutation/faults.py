@@ -18,8 +18,6 @@ def survivors() -> Iterator[Mutation]:
     yield forged("an accuracy a sample better, with its count", None, one_more_correct(1), alone)
     yield forged("an accuracy lowered below the target, with its count", None, accuracy(1, 0.97), alone)
     yield forged("a tenth less power", None, power_scaled(0.9), "no second meter was there; a tenth is what sensors differ by")
-    late = "ranks exchange chain values when an epoch's steps are done; nobody but rank 0 knows of what comes after the last of them"
-    yield forged("rank 0's last accuracy a sample better, with its count", None, one_more_correct(2), late, ranks=2)
     yield forged("one step's loss", None, cell("loss", 50, 1.7), "losses scatter more than that from step to step")
     yield forged("every time of the run halved, in log and steps", None, all_times_halved(), "another, faster machine would have written just that")
     yield forged("one step's fetch counted as copying", None, fetch_as_copy(50), "only the training loop knows how a step's time is divided")

@@ -28,8 +28,9 @@ def rank_faults() -> Iterator[Mutation]:
         yield bare(f"rank 1's {key} edited, its chain made to fit", "ranks-agree", resealed(lines_of(OTHER, rechained(change))), ranks=2)
     for number in EPOCHS:
         yield _of_two(f"rank 0's chain heads {number + 1} in another order", "ranks-agree", heads_swapped(number))
-    for number in EPOCHS[:-1]:
+    for number in EPOCHS:
         yield _of_two(f"rank 0's accuracy {number + 1} a sample better, with its count", "ranks-agree", one_more_correct(number))
+    yield _of_two("the second node's clock said to be a millisecond off after the run", "ranks-agree", clock_offset(1, 10**6))
     yield _of_two("an event of rank 0 under rank 1's name", "ranks-agree", as_rank(1))
     yield _of_two("rank 1 left out of the steps", "ranks-complete", rank_dropped(1))
     yield _of_two("rank 1's steps as rank 2's", "ranks-complete", rank_renamed(1, 2))
@@ -99,6 +100,12 @@ def one_more_correct(bundle: EditableBundle, number: int) -> None:
     event, samples = bundle.event("eval_accuracy", number), bundle.request["data"]["eval_samples"]
     event["metadata"]["correct"] += 1
     event["value"] = event["metadata"]["correct"] / samples
+
+
+@edit
+def clock_offset(bundle: EditableBundle, rank: int, off_ns: int) -> None:
+    """What rank 0 logs last: how far a clock is ahead, by which the other nodes' readings are placed."""
+    bundle.event("clock_offsets_ns", 1)["value"][rank][0] += off_ns
 
 
 @edit

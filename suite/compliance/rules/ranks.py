@@ -1,14 +1,17 @@
 """Runs of several ranks: every rank's records are there, and they bear witness to one another."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from reference_impls.contract import log_name
 from suite.bundle import STEPS
 from suite.compliance.editing import EditableBundle
 from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
-from suite.log import Event
+from suite.log import Event, Log
 
 RUN_AGAIN = "these are not the records that the training loop writes: run again"
+AT_THE_END = None
+"""In an epoch's place: the exchange of the last line."""
+
 COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
 
 
@@ -36,7 +39,7 @@ def _counts(case: BundleCase, steps: int, rank: int) -> list[int]:
 
 
 def _agree(case: BundleCase) -> Iterator[Complaint]:
-    """Each rank's log holds every rank's chain value after each epoch; none can be rewritten without the others."""
+    """Each rank's log holds every rank's chain value after each epoch and at the end; none can be rewritten without the others."""
     ranks = case.request.parallel.ranks
     logs = [case.log, *(case.bundle.log(rank) for rank in range(1, ranks))]
     for rank, log in enumerate(logs):
@@ -45,7 +48,9 @@ def _agree(case: BundleCase) -> Iterator[Complaint]:
             yield Complaint(log_name(rank), f"events of rank {rank}", f"rank {stranger.metadata['rank']!r}"[:200], COPY_AGAIN, stranger.line)
     if ranks == 1:
         return
-    heads = {epoch: [_head(log.all("epoch_stop"), epoch) for log in logs] for epoch in case.log.finished_epochs()}
+    heads: dict[int | None, list[object]] = {epoch: [_head(log.all("epoch_stop"), epoch) for log in logs] for epoch in case.log.finished_epochs()}
+    if case.log.first("run_stop") is not None:
+        heads[AT_THE_END] = [_last_but_one(log) for log in logs]
     for rank, log in enumerate(logs):
         for problem in log.problems if rank else ():
             yield Complaint(log_name(rank), "readable lines in an unbroken chain", problem.what, COPY_AGAIN, problem.line)
@@ -54,11 +59,17 @@ def _agree(case: BundleCase) -> Iterator[Complaint]:
             event = told.get(epoch)
             if event is None or event.value != expected:
                 observed, line = ("none", None) if event is None else ("others", event.line)
-                yield Complaint(log_name(rank), f"the chain values of all ranks' logs after epoch {epoch}", observed, COPY_AGAIN, line)
+                when = "before its last line" if epoch is AT_THE_END else f"after epoch {epoch}"
+                yield Complaint(log_name(rank), f"the chain values of all ranks' logs {when}", observed, COPY_AGAIN, line)
 
 
 def _head(stops: Sequence[Event], epoch: int) -> object:
     return next((stop.metadata.get("chain") for stop in stops if stop.epoch == epoch), None)
+
+
+def _last_but_one(log: Log) -> object:
+    """The chain value that a rank told the others before its last line, in which it wrote down theirs."""
+    return log.events[-2].metadata.get("chain") if len(log.events) > 1 else None
 
 
 def _lost_rank(bundle: EditableBundle) -> None:
@@ -75,10 +86,13 @@ def _more_ranks(bundle: EditableBundle) -> None:
     bundle.request["parallel"]["ranks"] = 3
 
 
-def _better_accuracy(bundle: EditableBundle) -> None:
-    event = bundle.event("eval_accuracy", 1)
-    event["metadata"]["correct"] += 10
-    event["value"] = event["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
+def _better_accuracy(number: int) -> Callable[[EditableBundle], None]:
+    def edit(bundle: EditableBundle) -> None:
+        event = bundle.event("eval_accuracy", number)
+        event["metadata"]["correct"] += 10
+        event["value"] = event["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
+
+    return edit
 
 
 def _another_rank(bundle: EditableBundle) -> None:
@@ -100,11 +114,12 @@ RULES = (
     ),
     Rule(
         id="ranks-agree",
-        sentence="Every rank's log is whole, of that rank alone, and holds the chain values of all ranks' logs after every epoch.",
+        sentence="Every rank's log is whole, of that rank alone, and holds the chain values of all ranks' logs after every epoch and at its end.",
         rationale="The log of one node contradicts its peers when it is edited.",
         judges_bundle=_agree,
         faults=(
-            Fault("rank 0's log rewritten with a fitting chain", _better_accuracy, ranks=2),
+            Fault("rank 0's log rewritten with a fitting chain", _better_accuracy(1), ranks=2),
+            Fault("rank 0's last accuracy rewritten with a fitting chain", _better_accuracy(2), ranks=2),
             Fault("another rank's log edited", _other_peer, ranks=2),
             Fault("an event of another rank", _another_rank),
         ),
