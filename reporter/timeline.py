@@ -9,6 +9,7 @@ import pandas
 
 from reporter.frames import READINGS, SPANS, Frames
 from suite.bundle import Bundle
+from suite.channels import of_frame
 from suite.energy_figures import power_total
 from suite.log import Log
 from suite.measure.power import PowerRule
@@ -33,7 +34,7 @@ def with_timeline(frames: Frames, run_id: str, bundle: Bundle) -> Frames:
 
 def _power(readings: pandas.DataFrame, start_ns: int) -> Iterator[tuple[object, ...]]:
     """The total that the energy was taken from, or nothing where there is no power sensor."""
-    total = power_total(readings)
+    total = power_total(of_frame(readings))
     if total is None:
         return
     parts = [_watts(readings[(readings["source"] == total.source) & (readings["channel"] == channel)], total.rule) for channel in total.channels]

@@ -20,6 +20,9 @@ from suite.log import Log, read_log
 if TYPE_CHECKING:
     import pandas
 
+    from suite.channels import Channels
+    from suite.mini_batches import MiniBatches
+
 SCHEMA = 1
 RUN, SYSTEM, SUMMARY, MANIFEST, OUTPUT = "run.json", "system.json", "summary.json", "MANIFEST.sha256", "output.txt"
 COUNTERS, BASELOAD = "counters.json", "baseload.parquet"
@@ -81,8 +84,16 @@ class Bundle:
         except OSError as error:
             raise BundleError(path, f"cannot be read: {error.strerror}") from error
 
+    def mini_batches(self) -> "MiniBatches":
+        """Every mini-batch of the finished epochs."""
+        from suite import mini_batches, tables
+
+        if (self.path / STEPS).exists():
+            return tables.read_mini_batches(self.file(STEPS))
+        return mini_batches.of_frame(self.steps())
+
     def steps(self) -> "pandas.DataFrame":
-        """One row per mini-batch of the finished epochs, columns as contract.STEP_COLUMNS."""
+        """The mini-batches as a frame, columns as contract.STEP_COLUMNS."""
         from suite import tables
 
         if (self.path / STEPS).exists():
@@ -94,21 +105,38 @@ class Bundle:
         others = sorted(self.path.glob(contract.steps_name(1).replace("1", "*")), key=lambda path: int(path.name.split("rank")[1].split(".")[0]))
         return [self.file(contract.steps_name(0)), *(self.file(path.name) for path in others)]
 
+    def channels(self) -> "Channels":
+        """What the meters read; nothing when no meter wrote."""
+        return self._channels(READINGS, READINGS_RAW)
+
+    def channels_of_node(self, place: int) -> "Channels":
+        """What was read on the node in this place of nodes.json, on that node's clock."""
+        return self._channels(*node_tables(place))
+
+    def baseload(self) -> "Channels":
+        """What the power meters read while the machine was idle before the run; nothing without such a window."""
+        return self._channels(BASELOAD, BASELOAD_RAW)
+
     def readings(self) -> "pandas.DataFrame":
-        """What the meters read, columns t_ns, source, channel, value, unit; empty when no meter wrote."""
+        """What the meters read as a frame, columns t_ns, source, channel, value, unit."""
         return self._readings(READINGS, READINGS_RAW)
 
     def readings_of_node(self, place: int) -> "pandas.DataFrame":
-        """What was read on the node in this place of nodes.json, on that node's clock, columns as :meth:`readings`; empty when nothing was."""
+        """What was read on another node as a frame, columns as :meth:`readings`."""
         return self._readings(*node_tables(place))
 
-    def baseload(self) -> "pandas.DataFrame":
-        """What the power meters read while the machine was idle before the run, columns as :meth:`readings`; empty without such a window."""
-        return self._readings(BASELOAD, BASELOAD_RAW)
+    def _channels(self, table: str, raw: str) -> "Channels":
+        from suite import channels, tables
 
-    def baseload_of_node(self, place: int) -> "pandas.DataFrame":
-        """What was read before the run on the node in this place of nodes.json, on that node's clock; empty without such a window."""
-        return self._readings(*node_baseloads(place))
+        if (self.path / table).exists():
+            return tables.read_channels(self.file(table))
+        if (self.path / raw).exists():
+            return tables.read_raw_channels(self.file(raw))
+        return channels.no_channels()
+
+    def baseload_of_node(self, place: int) -> "Channels":
+        """What was read before the run on the node in this place of nodes.json, on that node's clock; nothing without such a window."""
+        return self._channels(*node_baseloads(place))
 
     def _readings(self, table: str, raw: str) -> "pandas.DataFrame":
         from suite import tables
@@ -144,25 +172,25 @@ class BundleReadOnce(Bundle):
         """A rank's log."""
         return cast(Log, self.once(f"log {rank}", lambda: Bundle.log(self, rank)))
 
-    def steps(self) -> "pandas.DataFrame":
-        """One row per mini-batch."""
-        return self.once("steps", lambda: Bundle.steps(self))
+    def mini_batches(self) -> "MiniBatches":
+        """Every mini-batch."""
+        return cast("MiniBatches", self.once("mini-batches", lambda: Bundle.mini_batches(self)))
 
-    def readings(self) -> "pandas.DataFrame":
+    def channels(self) -> "Channels":
         """What the meters read."""
-        return self.once("readings", lambda: Bundle.readings(self))
+        return cast("Channels", self.once("channels", lambda: Bundle.channels(self)))
 
-    def readings_of_node(self, place: int) -> "pandas.DataFrame":
+    def channels_of_node(self, place: int) -> "Channels":
         """What was read on another node."""
-        return self.once(f"readings {place}", lambda: Bundle.readings_of_node(self, place))
+        return cast("Channels", self.once(f"channels {place}", lambda: Bundle.channels_of_node(self, place)))
 
-    def baseload(self) -> "pandas.DataFrame":
+    def baseload(self) -> "Channels":
         """What the power meters read before the run."""
-        return self.once("baseload", lambda: Bundle.baseload(self))
+        return cast("Channels", self.once("baseload", lambda: Bundle.baseload(self)))
 
-    def baseload_of_node(self, place: int) -> "pandas.DataFrame":
+    def baseload_of_node(self, place: int) -> "Channels":
         """What was read on another node before the run."""
-        return self.once(f"baseload {place}", lambda: Bundle.baseload_of_node(self, place))
+        return cast("Channels", self.once(f"baseload {place}", lambda: Bundle.baseload_of_node(self, place)))
 
     def once(self, what: str, compute: Callable[[], Any]) -> Any:
         """What was computed the first time."""

@@ -3,17 +3,16 @@
 Computed from the log, the step records and the readings of the meter "counters", and from nothing else: the checker computes it again.
 """
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 from suite.bundle import COUNTERS, SCHEMA, Bundle
+from suite.channels import Window
 from suite.figures import Figure, unknown
 from suite.measure.counter_phases import EventCount, PhaseCounts, count_phases
 
 if TYPE_CHECKING:
-    import pandas
-
     from suite.log import Log
+    from suite.mini_batches import MiniBatches
 
 INIT, RUN = "init", "run"
 NANO = 1e-9
@@ -37,7 +36,7 @@ RATIOS = (
 HARDWARE = ("instructions", "cycles", "l1d_access", "l1d_refill", "branches", "branch_mispredicts", "memory_access")
 
 
-def phases(log: "Log", steps: "pandas.DataFrame") -> dict[str, tuple[int, int]]:
+def phases(log: "Log", steps: "MiniBatches") -> dict[str, Window]:
     """Start and stop of each finished phase on the monotonic clock: ``init``, ``run`` (the training region, evaluations included) and
     ``epoch <n>``, from an epoch's first fetch to its last step."""
     found = {}
@@ -46,21 +45,22 @@ def phases(log: "Log", steps: "pandas.DataFrame") -> dict[str, tuple[int, int]]:
         if start is not None and stop is not None and start.mono_ns is not None and stop.mono_ns is not None:
             found[name] = (start.mono_ns, stop.mono_ns)
     stops_ns = {event.epoch: event.mono_ns for event in log.all("epoch_stop")}
-    for epoch, of_epoch in steps[steps["rank"] == 0].groupby("epoch"):
-        stop_ns = stops_ns.get(int(epoch))
+    for epoch, of_epoch in steps.first_rank.by_epoch():
+        stop_ns = stops_ns.get(epoch)
         if stop_ns is not None:
-            found[f"epoch {int(epoch)}"] = (int(of_epoch["start_ns"].iloc[0]), stop_ns)
+            found[f"epoch {epoch}"] = (int(of_epoch.start_ns[0]), stop_ns)
     return found
 
 
 def count(bundle: Bundle) -> dict[str, PhaseCounts]:
     """Counts of every phase of a bundle, finished or not."""
-    return cast("dict[str, PhaseCounts]", bundle.once("counts", lambda: count_phases(bundle.readings(), phases(bundle.log(), bundle.steps()))))
+    counts = bundle.once("counts", lambda: count_phases(bundle.channels(), phases(bundle.log(), bundle.mini_batches())))
+    return cast("dict[str, PhaseCounts]", counts)
 
 
 def derive_counters(bundle: Bundle) -> dict[str, Any]:
     """``counters.json`` as plain values."""
-    return {"schema": SCHEMA, "phases": {name: asdict(counts) for name, counts in count(bundle).items()}}
+    return {"schema": SCHEMA, "phases": {name: counts.to_dict() for name, counts in count(bundle).items()}}
 
 
 def counter_figures(phase: PhaseCounts | None) -> dict[str, Figure]:

@@ -2,42 +2,37 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from suite.bundle import BASELOAD, READINGS
+from suite.channels import Channels, Window
 from suite.figures import Figure, mean_figure, unknown
-from suite.measure.power import PowerTotal, totals
+from suite.measure.power import PowerTotal
 from suite.measure.total_energy import energy_of
 
-if TYPE_CHECKING:
-    import pandas
-
-Window = tuple[int, int]
 NANO = 1e-9
 NO_SENSOR = "no power sensor was read"
 SHORTEST_READINGS = 2
 NOT_FINISHED = "the run was not finished"
 
 
-def power_total(readings: "pandas.DataFrame") -> PowerTotal | None:
+def power_total(channels: Channels) -> PowerTotal | None:
     """The power total to report: the best instrument with the widest coverage among the channels that were read."""
-    pairs = readings[["source", "channel"]].drop_duplicates()
-    return next(iter(totals(zip(pairs["source"], pairs["channel"], strict=True))), None)
+    return channels.power_total
 
 
-def epoch_energy_j(readings: "pandas.DataFrame", total: PowerTotal, start_ns: int, stop_ns: int) -> float | None:
+def epoch_energy_j(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> float | None:
     """Energy of an epoch; None with fewer than two readings in it: that would be its neighbours' energy."""
-    energy = energy_of(readings, total, start_ns, stop_ns)
+    energy = energy_of(channels, total, start_ns, stop_ns)
     return energy.energy_j if energy.count >= SHORTEST_READINGS else None
 
 
-def energy_figures(readings: "pandas.DataFrame", run: Window | None, epochs_j: Sequence[float | None]) -> dict[str, Figure]:
+def energy_figures(channels: Channels, run: Window | None, epochs_j: Sequence[float | None]) -> dict[str, Figure]:
     """Energy of the run (its start and stop), and of an epoch from those of epochs 2..k; the method names rule, coverage and instrument."""
-    total, names = power_total(readings), ("energy_j", "energy_per_epoch_j")
+    total, names = power_total(channels), ("energy_j", "energy_per_epoch_j")
     if total is None or run is None:
         return {name: unknown("J", READINGS, NO_SENSOR if total is None else NOT_FINISHED) for name in names}
     method = f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"
-    energy = energy_of(readings, total, *run)
+    energy = energy_of(channels, total, *run)
     values = [value for value in epochs_j if value is not None]
     reason = "no epoch after the first has an energy: too few readings in it"
     per_epoch = mean_figure(values, "J", READINGS, reason, energy.achieved_period_s)
@@ -45,13 +40,13 @@ def energy_figures(readings: "pandas.DataFrame", run: Window | None, epochs_j: S
     return {"energy_j": replace(whole, method=method), "energy_per_epoch_j": replace(per_epoch, method=method)}
 
 
-def baseload_figures(readings: "pandas.DataFrame", idle: "pandas.DataFrame", run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
+def baseload_figures(channels: Channels, idle: Channels, run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
     """Power of the idle machine right before the run, what it makes of an epoch, and its share of the run's energy.
 
     ``idle`` are the readings of the window before the run; ``energy`` and ``epoch`` are the figures of the run's energy and of an
     epoch's time. The same rule makes both totals. Source: Prashanthi et al. (POMACS 2022), baseload studies.
     """
-    return of_idle_power(idle_power(readings, idle), run, energy, epoch)
+    return of_idle_power(idle_power(channels, idle), run, energy, epoch)
 
 
 def of_idle_power(power: Figure, run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
@@ -66,22 +61,21 @@ def of_idle_power(power: Figure, run: Window | None, energy: Figure, epoch: Figu
     }
 
 
-def idle_power(readings: "pandas.DataFrame", idle: "pandas.DataFrame") -> Figure:
+def idle_power(channels: Channels, idle: Channels) -> Figure:
     """Mean power in ``idle``, the readings of the window before the run, by the rule that makes the run's total."""
-    total = power_total(readings)
-    if total is None or idle.empty:
+    total = power_total(channels)
+    if total is None or not idle:
         return unknown("W", BASELOAD, NO_SENSOR if total is None else "the idle machine was not measured before the run")
-    of_total = idle[(idle["source"] == total.source) & idle["channel"].isin(total.channels)]
-    if of_total["channel"].nunique() < len(total.channels):
+    of_total = [idle.get(total.source, name) for name in total.channels]
+    if not all(of_total):
         return unknown("W", BASELOAD, f"{total.source} was not read on every channel of its total before the run")
-    bounds = of_total.groupby("channel")["t_ns"].agg(["min", "max"])
-    start_ns, stop_ns = int(bounds["min"].max()), int(bounds["max"].min())  # where every channel has readings
+    start_ns, stop_ns = max(int(one.t_ns.min()) for one in of_total), min(int(one.t_ns.max()) for one in of_total)  # where every channel has readings
     measured = energy_of(idle, total, start_ns, stop_ns)
     if measured.energy_j is None:
         return unknown("W", BASELOAD, f"before the run: {measured.reason}")
     power_w = measured.energy_j / ((stop_ns - start_ns) * NANO)
-    load = idle[(idle["source"] == "cpu") & (idle["channel"] == "utilisation.total")]["value"]
-    busy = "" if load.empty else f", processor at {float(load.mean()):.0f} %"
+    load = idle.get("cpu", "utilisation.total")
+    busy = f", processor at {load.mean:.0f} %" if load else ""
     method = f"{total.source}: {total.rule.name}, idle for {(stop_ns - start_ns) * NANO:.3g} s before the run{busy}"
     return Figure(power_w, "W", BASELOAD, measured.count, measured.achieved_period_s, measured.coverage, method=method)
 

@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ class Figure:
     spread: float | None = None
     reason: str | None = None
     method: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return dict(vars(self))
 
 
 def unknown(unit: str, source: str, reason: str) -> Figure:

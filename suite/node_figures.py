@@ -1,21 +1,19 @@
 """Figures of a run on several nodes: energy summed over them, bytes that crossed the wire, and what each node's own readings say."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from suite.bundle import BASELOAD, READINGS
+from suite.channels import Window
 from suite.energy_figures import energy_figures, epoch_energy_j, idle_power, of_idle_power, power_total
 from suite.figures import Figure, mean_figure, unknown
 from suite.measure.power import PowerTotal, Tier
-from suite.measure.window import increase
 from suite.node_records import NodeReadings
 from suite.reading_figures import disturbances, reading_figures
 
-Window = tuple[int, int]
-NANO = 1e-9
 NOT_FINISHED = "the run was not finished"
 SHORTEST_PERIODS = 10  # at each end of the run up to one is interpolated, and traffic begins and ends there
 TIERS = list(Tier)
@@ -29,8 +27,8 @@ def node_rows(nodes: Sequence[NodeReadings], run: Window | None, epochs: Sequenc
             "ranks": list(node.ranks),
             "interface": node.interface,
             "reason": node.reason,
-            "figures": {name: asdict(figure) for name, figure in _own_figures(node, run, epochs, steps, epoch).items()},
-            "disturbances": disturbances(node.readings, run),
+            "figures": {name: figure.to_dict() for name, figure in _own_figures(node, run, epochs, steps, epoch).items()},
+            "disturbances": disturbances(node.channels, run),
         }
         for node in nodes
     ]
@@ -44,7 +42,7 @@ def joint_figures(nodes: Sequence[NodeReadings], run: Window | None, epochs: Seq
     per_epoch = mean_figure(sums_j, "J", READINGS, whole.reason or "no epoch after the first has an energy of every node", whole.period_s)
     return {
         "energy_j": whole,
-        "energy_per_epoch_j": Figure(**{**asdict(per_epoch), "method": whole.method}),
+        "energy_per_epoch_j": replace(per_epoch, method=whole.method),
         **of_idle_power(idle, run, whole, epoch),
         "wire_bytes_per_step": _wire(nodes, run, steps),
     }
@@ -54,8 +52,8 @@ def joint_epoch_energy_j(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: 
     """Energy of an epoch on all nodes; None unless every one has it."""
     parts = []
     for node in nodes:
-        total = power_total(node.readings)
-        parts.append(None if total is None else epoch_energy_j(node.readings, total, start_ns, stop_ns))
+        total = power_total(node.channels)
+        parts.append(None if total is None else epoch_energy_j(node.channels, total, start_ns, stop_ns))
     known = [part for part in parts if part is not None]
     return float(np.sum(known)) if len(known) == len(nodes) and _one_coverage(nodes) else None
 
@@ -64,18 +62,18 @@ def _own_figures(node: NodeReadings, run: Window | None, epochs: Sequence[Window
     wire = {f"{direction}_bytes_per_step": _per_step(node, direction, run, steps) for direction in ("sent", "received")}
     energies = _own_energy(node, run, epochs)
     baseload = of_idle_power(_own_idle_power(node), run, energies["energy_j"], epoch)
-    return {**energies, **baseload, **reading_figures(node.readings, run), **wire}
+    return {**energies, **baseload, **reading_figures(node.channels, run), **wire}
 
 
 def _own_energy(node: NodeReadings, run: Window | None, epochs: Sequence[Window]) -> dict[str, Figure]:
-    total = power_total(node.readings)
-    values = [] if total is None else [epoch_energy_j(node.readings, total, *window) for window in epochs]
-    figures = energy_figures(node.readings, run, values)
+    total = power_total(node.channels)
+    values = [] if total is None else [epoch_energy_j(node.channels, total, *window) for window in epochs]
+    figures = energy_figures(node.channels, run, values)
     return figures if node.reason is None else {name: unknown("J", READINGS, node.reason) for name in figures}
 
 
 def _own_idle_power(node: NodeReadings) -> Figure:
-    return idle_power(node.readings, node.idle) if node.reason is None else unknown("W", BASELOAD, node.reason)
+    return idle_power(node.channels, node.idle) if node.reason is None else unknown("W", BASELOAD, node.reason)
 
 
 def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: str) -> Figure:
@@ -105,7 +103,7 @@ def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: 
 
 
 def _totals(nodes: Sequence[NodeReadings]) -> list[PowerTotal]:
-    return [total for node in nodes if (total := power_total(node.readings)) is not None]
+    return [total for node in nodes if (total := power_total(node.channels)) is not None]
 
 
 def _one_coverage(nodes: Sequence[NodeReadings]) -> bool:
@@ -129,15 +127,10 @@ def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int
         return unknown("B", READINGS, node.reason or NOT_FINISHED)
     if node.interface is None:
         return unknown("B", READINGS, "its interface towards the other nodes is not known")
-    channel = f"{node.interface}.{direction}"
-    rows = node.readings[(node.readings["source"] == "network") & (node.readings["channel"] == channel)]
-    if len(rows) < 2:
-        return unknown("B", READINGS, f"{channel} was not read")
-    t_ns = rows["t_ns"].to_numpy(np.int64)
-    period_s = float(np.median(np.diff(np.sort(t_ns)))) * NANO
-    measured = increase(t_ns, rows["value"].to_numpy(np.float64), *run, period_s)
+    channel = node.channels.get("network", f"{node.interface}.{direction}")
+    if channel.period_s is None:
+        return unknown("B", READINGS, f"{channel.name} was not read")
+    measured = channel.increase(run, SHORTEST_PERIODS, "the run was")
     if measured.value is None:
         return unknown("B", READINGS, str(measured.reason))
-    if (run[1] - run[0]) * NANO < SHORTEST_PERIODS * period_s:
-        return unknown("B", READINGS, f"the run was shorter than {SHORTEST_PERIODS} periods of {period_s:.3g} s")
-    return Figure(measured.value / steps, "B", READINGS, steps, period_s, measured.coverage, method=f"{node.interface}, headers included")
+    return Figure(measured.value / steps, "B", READINGS, steps, channel.period_s, measured.coverage, method=f"{node.interface}, headers included")

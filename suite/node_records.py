@@ -9,7 +9,8 @@ from suite.bundle import Bundle, BundleError, write_json
 from suite.log import Log
 
 if TYPE_CHECKING:
-    import pandas
+    from suite.channels import Channels
+    from suite.measure.window import Times
 
 NODES = "nodes.json"
 SCHEMA = 1
@@ -50,8 +51,8 @@ class NodeReadings:
     node: str
     ranks: tuple[int, ...]
     interface: str | None
-    readings: "pandas.DataFrame"
-    idle: "pandas.DataFrame"
+    channels: "Channels"
+    idle: "Channels"
     reason: str | None
 
 
@@ -80,7 +81,7 @@ def node_readings(bundle: Bundle, log: Log) -> tuple[NodeReadings, ...]:
     return tuple(_readings(bundle, log, place, record) for place, record in enumerate(read_nodes(bundle)))
 
 
-def to_first_clock(t_ns: "pandas.Series[int]", log: Log, rank: int) -> "pandas.Series[int] | None":
+def to_first_clock(t_ns: "Times", log: Log, rank: int) -> "Times | None":
     """Times of a rank's monotonic clock as times of rank 0's: by the offsets logged before and after the run, linear between; None without any."""
     import numpy as np
 
@@ -95,22 +96,22 @@ def to_first_clock(t_ns: "pandas.Series[int]", log: Log, rank: int) -> "pandas.S
     drifts = [float(offset_ns - base_ns) for _, offset_ns in points]
     moments = [float(moment_ns - first_ns) + drift for (moment_ns, _), drift in zip(points, drifts, strict=True)]
     on_base = t_ns - base_ns
-    return on_base - np.round(np.interp((on_base - first_ns).to_numpy(np.float64), moments, drifts)).astype(np.int64)
+    return on_base - np.round(np.interp((on_base - first_ns).astype(np.float64), moments, drifts)).astype(np.int64)
 
 
 def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord) -> NodeReadings:
-    from suite import tables
+    from suite.channels import no_channels
 
     interface = (record.link or {}).get("interface")
-    nothing = NodeReadings(record.host, record.ranks, interface, tables.no_readings(), tables.no_readings(), record.problem or NOTHING_READ)
-    readings = bundle.readings_of_node(place) if place else bundle.readings()
-    if readings.empty:
+    nothing = NodeReadings(record.host, record.ranks, interface, no_channels(), no_channels(), record.problem or NOTHING_READ)
+    channels = bundle.channels_of_node(place) if place else bundle.channels()
+    if not channels:
         return nothing
     idle = bundle.baseload_of_node(place) if place else bundle.baseload()
-    t_ns, idle_ns = (to_first_clock(rows["t_ns"], log, min(record.ranks)) for rows in (readings, idle))
+    t_ns, idle_ns = (to_first_clock(table.t_ns, log, min(record.ranks)) for table in (channels, idle))
     if t_ns is None or idle_ns is None:
         return replace(nothing, reason=UNKNOWN_CLOCK)
-    return replace(nothing, readings=readings.assign(t_ns=t_ns), idle=idle.assign(t_ns=idle_ns), reason=None)
+    return replace(nothing, channels=channels.with_times(t_ns), idle=idle.with_times(idle_ns), reason=None)
 
 
 def _offset(value: Any, rank: int) -> int | None:

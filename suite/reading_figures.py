@@ -2,21 +2,18 @@
 
 import fnmatch
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from suite.bundle import READINGS
+from suite.channels import Channel, Channels, Window
 from suite.figures import Figure, mean_figure, unknown
 from suite.measure.disturbances import find_clock_steps, find_throttling, is_watched
-from suite.measure.window import increase
+from suite.measure.window import median
 
-if TYPE_CHECKING:
-    import pandas
-
-Window = tuple[int, int]
 NANO = 1e-9
 NEAR_S = 2.0  # a reading of the page cache belongs to a moment this close; the harness asks for one at each end of an epoch
 SHORTEST_PERIODS = 5  # of a counter in a window: at each end up to one is interpolated
@@ -64,113 +61,113 @@ DISK_RATES = {
 }
 
 
-def reading_figures(readings: "pandas.DataFrame", window: Window | None) -> dict[str, Figure]:
+def reading_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
     """Every figure of this page; ``window`` is from run_start to run_stop (None: the run was not finished, all readings count)."""
-    during = readings if window is None else readings[readings["t_ns"].between(*window)]
-    by_source = {str(source): rows for source, rows in during.groupby("source")}
-    figures = {name: _gauge(by_source, gauge) for name, gauge in GAUGES.items()}
+    during = _during(channels, window)
+    figures = {name: _gauge(during, gauge) for name, gauge in GAUGES.items()}
     for name, (channel, unit) in DISK_RATES.items():
-        figures[name] = _rate(readings, channel, unit, window)
+        figures[name] = _rate(channels, channel, unit, window)
     for name, at in (("page_cache_start_ratio", 0), ("page_cache_end_ratio", 1)):
-        value = None if window is None else resident_ratio(readings, window[at])
+        value = None if window is None else resident_ratio(channels, window[at])
         reason = "the run was not finished" if window is None else f"the page cache was not read within {NEAR_S:g} s of this moment"
         figures[name] = unknown("ratio", READINGS, reason) if value is None else Figure(value, "ratio", READINGS, 1)
-    return {**figures, **_disturbance_figures(readings, window)}
+    return {**figures, **_disturbance_figures(channels, window)}
 
 
-def resident_ratio(readings: "pandas.DataFrame", moment_ns: int, window_s: float = math.inf) -> float | None:
+def resident_ratio(channels: Channels, moment_ns: int, window_s: float = math.inf) -> float | None:
     """Share of the data set in memory at a moment: the nearest reading, if one was taken within two seconds of it.
 
     At an end of a window of ``window_s`` it must be within a twentieth of that, too: a fast disk is read before a later reading comes.
     """
-    near_s = min(NEAR_S, window_s / 20)
-    rows = readings[(readings["source"] == "page-cache") & (readings["channel"] == "resident")]
-    distances_ns = (rows["t_ns"] - moment_ns).abs()
-    if rows.empty or distances_ns.min() * NANO > near_s:
+    resident = channels.get("page-cache", "resident")
+    if not resident:
         return None
-    return float(rows["value"].loc[distances_ns.idxmin()])
+    distances_ns = np.abs(resident.t_ns - moment_ns)
+    nearest = int(distances_ns.argmin())
+    return None if distances_ns[nearest] * NANO > min(NEAR_S, window_s / 20) else float(resident.values[nearest])
 
 
-def disk_increase(readings: "pandas.DataFrame", channel: str, window: Window) -> tuple[float | None, str | None, float | None]:
+def disk_increase(channels: Channels, name: str, window: Window) -> tuple[float | None, str | None, float | None]:
     """How far a counter of the data's disk went in a window, or why that cannot be told; and the readings' period."""
-    rows = readings[(readings["source"] == "disk") & (readings["channel"] == channel)]
-    if len(rows) < 2:
+    channel = channels.get("disk", name)
+    if channel.period_s is None:
         return None, "the disk that holds the data was not read", None
-    t_ns, values = rows["t_ns"].to_numpy(np.int64), rows["value"].to_numpy(np.float64)
-    period_s = float(np.median(np.diff(np.sort(t_ns)))) * NANO
-    measured = increase(t_ns, values, *window, period_s)
-    if measured.value is not None and (window[1] - window[0]) * NANO < SHORTEST_PERIODS * period_s:
-        return None, f"the window is shorter than {SHORTEST_PERIODS} periods of {period_s:.3g} s", period_s
-    return measured.value, measured.reason, period_s
+    measured = channel.increase(window, SHORTEST_PERIODS, "the window is")
+    return measured.value, measured.reason, channel.period_s
 
 
-def disturbances(readings: "pandas.DataFrame", window: Window | None) -> dict[str, list[dict[str, Any]]]:
+def disturbances(channels: Channels, window: Window | None) -> dict[str, list[dict[str, Any]]]:
     """What happened when, in seconds after run_start: throttling and steps of the wall clock; empty for a run that was not finished."""
     if window is None:
         return {"throttling": [], "clock_steps": []}
     return {
         "throttling": [
             {"channel": event.channel, "start_s": (event.t_ns - window[0]) / 1e9, "held_s": event.held_s, "count": event.count}
-            for event in find_throttling(readings, *window)
+            for event in find_throttling(channels, *window)
         ],
-        "clock_steps": [{"at_s": (step.t_ns - window[0]) / 1e9, "step_s": step.step_s} for step in find_clock_steps(readings, *window)],
+        "clock_steps": [{"at_s": (step.t_ns - window[0]) / 1e9, "step_s": step.step_s} for step in find_clock_steps(channels, *window)],
     }
 
 
-def channel_statistics(readings: "pandas.DataFrame", window: Window | None) -> list[dict[str, Any]]:
+def channel_statistics(channels: Channels, window: Window | None) -> list[dict[str, Any]]:
     """Mean, least and greatest value of every gauge during the run: each core, each sensor, each rail. Counters have none."""
-    during = readings if window is None else readings[readings["t_ns"].between(*window)]
-    found = []
-    for (source, channel), rows in during.groupby(["source", "channel"], sort=True):
-        unit = str(rows["unit"].iloc[0])
-        if source not in COUNTER_SOURCES and unit not in COUNTER_UNITS:
-            value = rows["value"]
-            numbers = {"count": len(rows), "mean": float(value.mean()), "minimum": float(value.min()), "maximum": float(value.max())}
-            found.append({"source": str(source), "channel": str(channel), "unit": unit, **numbers})
-    return found
+    gauges = (channel for channel in _during(channels, window) if channel.source not in COUNTER_SOURCES and channel.unit not in COUNTER_UNITS)
+    return [
+        {
+            "source": gauge.source,
+            "channel": gauge.name,
+            "unit": gauge.unit,
+            "count": len(gauge),
+            "mean": gauge.mean,
+            "minimum": gauge.least,
+            "maximum": gauge.greatest,
+        }
+        for gauge in gauges
+    ]
 
 
-def _gauge(by_source: "Mapping[str, pandas.DataFrame]", gauge: Gauge) -> Figure:
+def _during(channels: Channels, window: Window | None) -> tuple[Channel, ...]:
+    """The channels that were read in the window, with their readings in it; all of them without a window."""
+    return tuple(channels) if window is None else tuple(inside for channel in channels if (inside := channel.during(window)))
+
+
+def _gauge(during: Sequence[Channel], gauge: Gauge) -> Figure:
     for source, pattern in gauge.channels:
-        if source not in by_source:
-            continue
-        of_source = by_source[source]
-        names = fnmatch.filter(sorted(of_source["channel"].unique()), pattern)
-        chosen = of_source[of_source["channel"].isin(names)]
-        if not chosen.empty:
-            return _of_values(chosen, gauge, f"{source}: {', '.join(names[:8])}")
+        chosen = [channel for channel in during if channel.source == source and fnmatch.fnmatchcase(channel.name, pattern)]
+        if chosen:
+            return _of_values(chosen, gauge, f"{source}: {', '.join(channel.name for channel in chosen[:8])}")
     asked = " or ".join(f"{source} ({pattern})" for source, pattern in gauge.channels)
     return unknown(gauge.unit, READINGS, f"nothing was read during the run of {asked}")
 
 
-def _of_values(chosen: "pandas.DataFrame", gauge: Gauge, method: str) -> Figure:
-    values = [float(value) for value in chosen["value"]]
-    times_ns = chosen["t_ns"][chosen["channel"] == chosen["channel"].iloc[0]]
-    period_s = float(times_ns.diff().median() * NANO) if len(times_ns) > 1 else None
-    if gauge.how == "max":
-        return Figure(max(values), gauge.unit, READINGS, len(values), period_s, method=method)
-    mean = mean_figure(values, gauge.unit, READINGS, "", period_s)
-    return Figure(mean.value, gauge.unit, READINGS, mean.count, period_s, spread=mean.spread, method=method)
+def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:
+    """The period is that of the channel which was read first."""
+    values = np.concatenate([channel.values for channel in chosen])
+    first = min(chosen, key=lambda channel: int(channel.rows[0]))
+    period_s = median(np.diff(first.t_ns)) * NANO if len(first) > 1 else None
+    if gauge.how == "max" and np.isfinite(values).all():
+        return Figure(float(values.max()), gauge.unit, READINGS, len(values), period_s, method=method)
+    return replace(mean_figure(values.tolist(), gauge.unit, READINGS, "", period_s), method=method)
 
 
-def _rate(readings: "pandas.DataFrame", channel: str, unit: str, window: Window | None) -> Figure:
+def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Figure:
     if window is None:
         return unknown(unit, READINGS, "the run was not finished")
-    amount, reason, period_s = disk_increase(readings, channel, window)
+    amount, reason, period_s = disk_increase(channels, name, window)
     if amount is None:
         return unknown(unit, READINGS, str(reason))
     return Figure(amount / ((window[1] - window[0]) * NANO), unit, READINGS, 1, period_s, method="the whole disk that holds the data")
 
 
-def _disturbance_figures(readings: "pandas.DataFrame", window: Window | None) -> dict[str, Figure]:
+def _disturbance_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
     if window is None:
         return {name: unknown("events", READINGS, "the run was not finished") for name in ("throttled_events", "clock_steps")}
     throttled = unknown("events", READINGS, "nothing on this machine told of throttling during the run")
-    if is_watched(readings):
-        events = find_throttling(readings, *window)
+    if is_watched(channels):
+        events = find_throttling(channels, *window)
         throttled = Figure(sum(event.count for event in events), "events", READINGS, len(events))
     steps = unknown("events", READINGS, "the wall clock was not watched during the run")
-    if (readings["source"] == "wall-clock").any():
-        found = find_clock_steps(readings, *window)
+    if channels.of("wall-clock"):
+        found = find_clock_steps(channels, *window)
         steps = Figure(len(found), "events", READINGS, len(found))
     return {"throttled_events": throttled, "clock_steps": steps}

@@ -3,17 +3,20 @@
 The definitions are those of docs/architecture.md, "Figures"; the stalls follow Prashanthi et al. (POMACS 2022), section 4.5.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-import pandas
+import numpy as np
 
 from suite import counters
 from suite.bundle import SCHEMA, STEPS, Bundle
+from suite.channels import Channels, Window
 from suite.energy_figures import baseload_figures, energy_figures, epoch_energy_j, power_total
 from suite.figures import Figure, mean_figure, unknown
 from suite.log import Log
+from suite.mini_batches import MiniBatches
 from suite.node_figures import joint_epoch_energy_j, joint_figures, node_rows
 from suite.node_records import NodeReadings, node_readings
 from suite.rank_figures import rank_figures, rank_rows
@@ -67,8 +70,8 @@ class Summary:
         """Plain values for JSON."""
         return {
             "schema": self.schema,
-            "epochs": [asdict(epoch) for epoch in self.epochs],
-            "figures": {name: asdict(figure) for name, figure in self.figures.items()},
+            "epochs": [dict(vars(epoch)) for epoch in self.epochs],
+            "figures": {name: figure.to_dict() for name, figure in self.figures.items()},
             "disturbances": dict(self.disturbances),
             "channels": self.channels,
             **{name: rows for name, rows in (("ranks", self.ranks), ("nodes", self.nodes)) if rows},
@@ -77,15 +80,14 @@ class Summary:
 
 def derive(bundle: Bundle) -> Summary:
     """Compute every figure of a bundle, finished or not, from its log, step records and readings."""
-    log, steps = bundle.log(), bundle.steps()
-    nodes, run = node_readings(bundle, log), run_window(log)
-    readings = bundle.readings()
-    epochs = derive_epochs(log, steps, readings, nodes)
+    log, steps = bundle.log(), bundle.mini_batches()
+    channels, nodes, run = bundle.channels(), node_readings(bundle, log), run_window(log)
+    epochs = derive_epochs(log, steps, channels, nodes)
     later = [window for name, window in counters.phases(log, steps).items() if name not in (counters.INIT, counters.RUN, "epoch 1")]
     times = time_figures(epochs)
     shares = [epoch.comm_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
-    energies = energy_figures(readings, run, [epoch.energy_j for epoch in epochs if epoch.epoch > 1])
-    baseload = baseload_figures(readings, bundle.baseload(), run, energies["energy_j"], times["time_to_epoch_s"])
+    energies = energy_figures(channels, run, [epoch.energy_j for epoch in epochs if epoch.epoch > 1])
+    baseload = baseload_figures(channels, bundle.baseload(), run, energies["energy_j"], times["time_to_epoch_s"])
     figures = {
         **times,
         **rank_figures(log, steps, shares, TOO_FEW),
@@ -93,7 +95,7 @@ def derive(bundle: Bundle) -> Summary:
         **energies,
         **baseload,
         **counters.counter_figures(counters.count(bundle).get(counters.RUN)),
-        **reading_figures(readings, run),
+        **reading_figures(channels, run),
     }
     trained = sum(epoch.steps for epoch in epochs)
     if nodes:
@@ -101,10 +103,10 @@ def derive(bundle: Bundle) -> Summary:
     elif len(set(log.value("nodes_of_ranks") or [])) > 1:
         figures.update({name: unknown(figure.unit, figure.source, NOT_RECORDED) for name, figure in {**energies, **baseload}.items()})
     rows = node_rows(nodes, run, later, trained, times["time_to_epoch_s"])
-    return Summary(SCHEMA, epochs, figures, disturbances(readings, run), channel_statistics(readings, run), rank_rows(log, steps), rows)
+    return Summary(SCHEMA, epochs, figures, disturbances(channels, run), channel_statistics(channels, run), rank_rows(log, steps), rows)
 
 
-def run_window(log: Log) -> tuple[int, int] | None:
+def run_window(log: Log) -> Window | None:
     """run_start and run_stop on the monotonic clock; None for a run that was not finished."""
     start, stop = log.first("run_start"), log.first("run_stop")
     if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None:
@@ -112,39 +114,48 @@ def run_window(log: Log) -> tuple[int, int] | None:
     return start.mono_ns, stop.mono_ns
 
 
-def derive_epochs(log: Log, steps: pandas.DataFrame, readings: pandas.DataFrame, nodes: Sequence[NodeReadings] = ()) -> tuple[EpochFigures, ...]:
+def derive_epochs(log: Log, steps: MiniBatches, channels: Channels, nodes: Sequence[NodeReadings] = ()) -> tuple[EpochFigures, ...]:
     """One row per finished epoch that has steps: times as rank 0 took them, samples and loss over all ranks, energy over all nodes."""
-    total = power_total(readings)
-    whole = steps.assign(weighted=steps["loss"] * steps["samples"]).groupby(["epoch", "step"])[["samples", "weighted"]].sum()
-    stops = {event.epoch: event for event in log.all("epoch_stop")}
+    total = power_total(channels)
+    stops = {event.epoch: event.mono_ns for event in log.all("epoch_stop")}
     accuracy = {event.epoch: event.value for event in log.all("eval_accuracy")}
-    page_cache, disk = (readings[readings["source"] == source] for source in ("page-cache", "disk"))
+    of_all_ranks = {epoch: whole for epoch, whole in steps.by_epoch() if epoch in stops}
     rows = []
-    for epoch, of_epoch in steps[steps["rank"] == 0].groupby("epoch"):
-        stop = stops.get(int(epoch))
-        if stop is None or stop.mono_ns is None:
+    for epoch, of_epoch in steps.first_rank.by_epoch():
+        stop_ns = stops.get(epoch)
+        if stop_ns is None:
             continue
-        window = (int(of_epoch["start_ns"].iloc[0]), stop.mono_ns)
+        window = (int(of_epoch.start_ns[0]), stop_ns)
         end_to_end_s = (window[1] - window[0]) * NANO
-        parts = {name: float(of_epoch[name].sum()) for name in PARTS}
-        alone_j = None if total is None else epoch_energy_j(readings, total, *window)
+        parts = {name: of_epoch.sum_s(name) for name in PARTS}
+        whole = of_all_ranks[epoch]
+        alone_j = None if nodes or total is None else epoch_energy_j(channels, total, *window)
         rows.append(
             EpochFigures(
-                epoch=int(epoch),
+                epoch=epoch,
                 steps=len(of_epoch),
-                samples=int(whole.loc[epoch, "samples"].sum()),
+                samples=int(whole.samples.sum()),
                 end_to_end_s=end_to_end_s,
                 **parts,
                 overhead_s=end_to_end_s - sum(parts.values()),
-                mean_loss=float((whole.loc[epoch, "weighted"] / whole.loc[epoch, "samples"]).mean()),
-                eval_accuracy=accuracy.get(int(epoch)),
+                mean_loss=_mean_loss(whole),
+                eval_accuracy=accuracy.get(epoch),
                 energy_j=joint_epoch_energy_j(nodes, *window) if nodes else alone_j,
-                resident_start_ratio=resident_ratio(page_cache, window[0], end_to_end_s),
-                resident_end_ratio=resident_ratio(page_cache, window[1], end_to_end_s),
-                disk_read_bytes=disk_increase(disk, "read_bytes", window)[0],
+                resident_start_ratio=resident_ratio(channels, window[0], end_to_end_s),
+                resident_end_ratio=resident_ratio(channels, window[1], end_to_end_s),
+                disk_read_bytes=disk_increase(channels, "read_bytes", window)[0],
             )
         )
     return tuple(rows)
+
+
+def _mean_loss(steps: MiniBatches) -> float:
+    """The mean over an epoch's steps; within a step, every rank counts by its samples, and a loss that is no number for nothing."""
+    weighted, samples = np.nan_to_num(steps.loss * steps.samples, posinf=np.inf, neginf=-np.inf), steps.shared(steps.samples)
+    with np.errstate(all="ignore"):
+        losses = steps.shared(weighted) / samples
+    known = losses[~np.isnan(losses)]
+    return float(known.mean()) if len(known) else math.nan
 
 
 def time_figures(epochs: Sequence[EpochFigures]) -> dict[str, Figure]:

@@ -288,14 +288,15 @@ def _meters(readings: pandas.DataFrame) -> tuple[dict[str, Any], ...]:
 
 def _write_nodes(path: Path, scenario: Scenario) -> None:
     """nodes.json, and the other nodes' readings and baseload: the first one's, on clocks that are ahead and run faster."""
-    log, readings, idle = Bundle(path).log(), Bundle(path).readings(), Bundle(path).baseload()
+    log, readings, idle = Bundle(path).log(), Bundle(path).readings(), path / bundle.BASELOAD
     first_ns, last_ns = (event.mono_ns for event in log.all("clock_offsets_ns"))
     assert first_ns is not None and last_ns is not None
     drift_ns = DRIFT_NS * (readings["t_ns"] - first_ns).clip(0, last_ns - first_ns) // (last_ns - first_ns)
     records = []
     for place in range(scenario.nodes):
-        if place and not idle.empty:
-            tables.write_table(idle.assign(t_ns=idle["t_ns"] + AHEAD_NS), path / bundle.node_baseloads(place)[0])
+        if place and idle.exists():
+            before = tables.read_readings(idle)
+            tables.write_table(before.assign(t_ns=before["t_ns"] + AHEAD_NS), path / bundle.node_baseloads(place)[0])
         if place:
             tables.write_table(readings.assign(t_ns=readings["t_ns"] + AHEAD_NS + drift_ns), path / bundle.node_tables(place)[0])
         link = {"interface": "eth0", "address": f"10.0.0.{place + 1}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}

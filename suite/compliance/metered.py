@@ -9,7 +9,7 @@ from suite.log import Log
 from suite.node_records import NODES, node_readings, read_nodes
 
 if TYPE_CHECKING:
-    import pandas
+    from suite.channels import Channels
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Metered:
     """
 
     file: str
-    readings: "pandas.DataFrame"
+    channels: "Channels"
     idle_file: str
-    idle: "pandas.DataFrame"
+    idle: "Channels"
     is_on_clock: bool
     is_whole: bool
     meters: Sequence[Any]
@@ -35,11 +35,11 @@ class Metered:
 
 def metered_nodes(bundle: Bundle, run: RunRecord, log: Log) -> tuple[Metered, ...]:
     """The harness's node first; raises BundleError for a table or a list of nodes that cannot be read."""
-    found = [Metered(READINGS, bundle.readings(), BASELOAD, bundle.baseload(), True, True, run.meters, "run.json", bundle.json(SYSTEM), SYSTEM)]
+    found = [Metered(READINGS, bundle.channels(), BASELOAD, bundle.baseload(), True, True, run.meters, "run.json", bundle.json(SYSTEM), SYSTEM)]
     for place, (record, node) in enumerate(zip(read_nodes(bundle), node_readings(bundle, log), strict=True)):
         if place:
             is_on_clock = node.reason is None
-            readings = node.readings if is_on_clock else bundle.readings_of_node(place)
+            channels = node.channels if is_on_clock else bundle.channels_of_node(place)
             is_whole, system, (file, _), (idle_file, _) = record.problem is None, record.system or {}, node_tables(place), node_baseloads(place)
-            found.append(Metered(file, readings, idle_file, node.idle, is_on_clock, is_whole, record.meters, NODES, system, NODES))
+            found.append(Metered(file, channels, idle_file, node.idle, is_on_clock, is_whole, record.meters, NODES, system, NODES))
     return tuple(found)

@@ -10,13 +10,14 @@ from suite.bundle import COUNTERS, SUMMARY, Bundle, BundleError, RunRecord
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import LONGEST, Finding, Severity, escaped
 from suite.config import Division
+from suite.devices import Device, load_device
+from suite.errors import SuiteError
 from suite.log import Log
 from suite.workloads import Workload
 
 if TYPE_CHECKING:
-    import pandas
-
     from suite.compliance.metered import Metered
+    from suite.mini_batches import MiniBatches
     from suite.summary import Summary
 
 Computed = TypeVar("Computed")
@@ -72,14 +73,9 @@ class BundleCase:
         return self.bundle.log()
 
     @cached_property
-    def steps(self) -> "pandas.DataFrame":
+    def steps(self) -> "MiniBatches":
         """The step records."""
-        return self.bundle.steps()
-
-    @cached_property
-    def readings(self) -> "pandas.DataFrame":
-        """What the meters of the harness's node read during the run."""
-        return self.bundle.readings()
+        return self.bundle.mini_batches()
 
     @cached_property
     def nodes(self) -> "tuple[Metered, ...]":
@@ -115,6 +111,14 @@ class BundleCase:
             return compute()
         except (ArithmeticError, TypeError, ValueError) as error:
             raise BundleError(self.bundle.path / name, f"cannot be computed again from the records: {str(error)[:200]}") from error
+
+    @cached_property
+    def device(self) -> "Device | None":
+        """The profile of the device that the run names; None where there is no such profile."""
+        try:
+            return load_device(self.request.platform)
+        except SuiteError:
+            return None
 
     @cached_property
     def system(self) -> Mapping[str, Any]:

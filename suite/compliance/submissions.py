@@ -86,16 +86,16 @@ def _read_submission(
 
 
 def _read(path: Path, place: Place, bundle: Bundle) -> Placed:
-    run, steps, readings = bundle.run(), bundle.steps(), bundle.readings()
+    run, steps, channels = bundle.run(), bundle.mini_batches(), bundle.channels()
     return Placed(
         place=place,
         name=place.path.relative_to(path).as_posix(),
         request=run.request,
         run_id=run.run_id,
         system=bundle.json(SYSTEM),
-        losses=_digest(steps["loss"].to_numpy()),
-        times=_digest(np.diff(steps["start_ns"].to_numpy())),
-        readings=_digest(np.diff(readings["t_ns"].to_numpy())),
+        losses=_digest(steps.loss),
+        times=_digest(np.diff(steps.start_ns)),
+        readings=_digest(np.diff(channels.t_ns)),
         epochs_to_target=target_figures(bundle.log())["epochs_to_target"].value,
     )
 

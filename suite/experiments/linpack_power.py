@@ -3,14 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from suite import bundle
+from suite.channels import Channels, of_frame
 from suite.energy_figures import NO_SENSOR
 from suite.experiments.linpack_record import Power
-
-if TYPE_CHECKING:
-    import pandas
 
 NANO = 1e-9
 OTHER_NODES = "the power of the other nodes is not measured"
@@ -53,18 +50,18 @@ class PowerWatch:
         readings = tables.read_raw_readings(raw)
         tables.write_table(readings, self._directory / bundle.READINGS)
         raw.unlink()
-        return power_of(readings, window_ns, gflops)
+        return power_of(of_frame(readings), window_ns, gflops)
 
 
-def power_of(readings: "pandas.DataFrame", window_ns: tuple[int, int], gflops: float) -> Power:
+def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> Power:
     """The energy of the window and the rate over its mean power."""
     from suite.energy_figures import power_total
     from suite.measure.total_energy import energy_of
 
-    total = power_total(readings)
+    total = power_total(channels)
     if total is None:
         return Power(None, None, None, None, NO_SENSOR)
-    energy, time_s = energy_of(readings, total, *window_ns), (window_ns[1] - window_ns[0]) * NANO
+    energy, time_s = energy_of(channels, total, *window_ns), (window_ns[1] - window_ns[0]) * NANO
     method = f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"
     if energy.energy_j is None or energy.energy_j <= 0 or time_s <= 0:
         return Power(None, None, None, method, energy.reason or "no energy was read while the system was solved")

@@ -2,19 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
-
+from suite.channels import Channels, Window
 from suite.measure.counter_events import ARM_CONFIGS, GENERIC_CODES, SOFTWARE_EVENTS
-from suite.measure.window import increase
-
-if TYPE_CHECKING:
-    import pandas
 
 SOURCE = "counters"
 USER_ONLY = ":u"
-NANO = 1e-9
 NAMES = tuple(dict.fromkeys([*(event.name for event in SOFTWARE_EVENTS), *ARM_CONFIGS, *GENERIC_CODES]))
 SHORTEST_PERIODS = 10  # at each end up to a period is interpolated, across what may be another phase: at worst a tenth each
 RATIOS = {
@@ -48,46 +42,44 @@ class PhaseCounts:
     events: Mapping[str, EventCount]
     ratios: Mapping[str, float | None]
 
-
-def count_phases(readings: "pandas.DataFrame", phases: Mapping[str, tuple[int, int]]) -> dict[str, PhaseCounts]:
-    """Counts of each phase, named and with its start and stop on the monotonic clock. ``readings`` as in readings.parquet."""
-    of_counters = readings[readings["source"] == SOURCE].sort_values("t_ns", kind="stable")
-    channels = {str(name): channel for name, channel in of_counters.groupby("channel")}
-    return {name: _phase(channels, start_ns, stop_ns) for name, (start_ns, stop_ns) in phases.items()}
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**vars(self), "events": {name: dict(vars(event)) for name, event in self.events.items()}}
 
 
-def _phase(channels: "Mapping[str, pandas.DataFrame]", start_ns: int, stop_ns: int) -> PhaseCounts:
-    events = {name: _event(channels, name, start_ns, stop_ns) for name in NAMES}
-    return PhaseCounts(start_ns, stop_ns, events, {name: _ratio(events[above], events[below]) for name, (above, below) in RATIOS.items()})
+def count_phases(channels: Channels, phases: Mapping[str, Window]) -> dict[str, PhaseCounts]:
+    """Counts of each phase, named and with its start and stop on the monotonic clock."""
+    return {name: _phase(channels, window) for name, window in phases.items()}
 
 
-def _event(channels: "Mapping[str, pandas.DataFrame]", name: str, start_ns: int, stop_ns: int) -> EventCount:
-    found = next((scope for scope in (name, name + USER_ONLY) if f"{scope}.count" in channels), None)
+def _phase(channels: Channels, window: Window) -> PhaseCounts:
+    events = {name: _event(channels, name, window) for name in NAMES}
+    return PhaseCounts(*window, events, {name: _ratio(events[above], events[below]) for name, (above, below) in RATIOS.items()})
+
+
+def _event(channels: Channels, name: str, window: Window) -> EventCount:
+    found = next((scope for scope in (name, name + USER_ONLY) if channels.get(SOURCE, f"{scope}.count")), None)
     if found is None:
         return EventCount(None, None, None, None, "it was not counted on this machine")
-    unit, includes_kernel = str(channels[f"{found}.count"]["unit"].iloc[0]), found == name
-    count, reason = _increase(channels[f"{found}.count"], start_ns, stop_ns)
-    running_ratio = _running_ratio(channels, found, start_ns, stop_ns)
+    unit, includes_kernel = channels.get(SOURCE, f"{found}.count").unit, found == name
+    count, reason = _increase(channels, f"{found}.count", window)
+    running_ratio = _running_ratio(channels, found, window)
     if count is None or running_ratio is None:
         return EventCount(None, unit, None, includes_kernel, reason or "the processor never came to count it in this phase")
     return EventCount(count / running_ratio, unit, running_ratio, includes_kernel)
 
 
-def _running_ratio(channels: "Mapping[str, pandas.DataFrame]", scope: str, start_ns: int, stop_ns: int) -> float | None:
+def _running_ratio(channels: Channels, scope: str, window: Window) -> float | None:
     """Share of the time in which a hardware event was counted; software events always are. None when it never was."""
-    if f"{scope}.enabled" not in channels:
+    if not channels.get(SOURCE, f"{scope}.enabled"):
         return 1.0
-    enabled_s, _ = _increase(channels[f"{scope}.enabled"], start_ns, stop_ns)
-    running_s, _ = _increase(channels[f"{scope}.running"], start_ns, stop_ns)
+    enabled_s, _ = _increase(channels, f"{scope}.enabled", window)
+    running_s, _ = _increase(channels, f"{scope}.running", window)
     return min(running_s / enabled_s, 1.0) if enabled_s and running_s else None
 
 
-def _increase(channel: "pandas.DataFrame", start_ns: int, stop_ns: int) -> tuple[float | None, str | None]:
-    t_ns, values = channel["t_ns"].to_numpy(np.int64), channel["value"].to_numpy(np.float64)
-    period_s = float(np.median(np.diff(t_ns))) * NANO if len(t_ns) > 1 else 0.0
-    measured = increase(t_ns, values, start_ns, stop_ns, period_s)
-    if measured.value is not None and (stop_ns - start_ns) * NANO < SHORTEST_PERIODS * period_s:
-        return None, f"the phase is shorter than {SHORTEST_PERIODS} periods of {period_s:.3g} s"
+def _increase(channels: Channels, name: str, window: Window) -> tuple[float | None, str | None]:
+    measured = channels.get(SOURCE, name).increase(window, SHORTEST_PERIODS, "the phase is")
     return measured.value, measured.reason
 
 

@@ -2,14 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suite.measure.window import Times, Values
-
-if TYPE_CHECKING:
-    import pandas
+from suite.channels import Channel, Channels
 
 STEP_S = 0.05  # the kernel's slewing moves both clocks; what is less than this is the scatter of reading them
 SINCE_BOOT = ".since_boot"
@@ -41,43 +37,47 @@ class ClockStep:
     step_s: float
 
 
-def is_watched(readings: "pandas.DataFrame") -> bool:
+def is_watched(channels: Channels) -> bool:
     """Whether anything that tells of throttling was read: without it, no event means nothing."""
-    return bool(((readings["source"] == "throttling") | _is_gpu_reason(readings)).any())
+    return bool(_that_tell_of_throttling(channels))
 
 
-def find_throttling(readings: "pandas.DataFrame", start_ns: int, stop_ns: int) -> tuple[ThrottlingEvent, ...]:
+def find_throttling(channels: Channels, start_ns: int, stop_ns: int) -> tuple[ThrottlingEvent, ...]:
     """Every event of the window, in order of time; what held before the window and not in it is left out."""
-    chosen = readings[((readings["source"] == "throttling") | _is_gpu_reason(readings)) & readings["t_ns"].between(start_ns, stop_ns)]
     found: list[ThrottlingEvent] = []
-    for name, rows in chosen.sort_values("t_ns", kind="stable").groupby("channel", sort=True):
-        found += _events(str(name), str(rows["unit"].iloc[0]), rows["t_ns"].to_numpy(np.int64), rows["value"].to_numpy(np.float64), stop_ns)
+    for channel in _that_tell_of_throttling(channels):
+        found += _events(channel.in_time.during((start_ns, stop_ns)), stop_ns)
     seen = {event.channel for event in found}  # of a flag that was seen itself, its memory since boot tells nothing more
     kept = [event for event in found if event.channel.removesuffix(SINCE_BOOT) == event.channel or event.channel.removesuffix(SINCE_BOOT) not in seen]
     return tuple(sorted(kept, key=lambda event: (event.t_ns, event.channel)))
 
 
-def find_clock_steps(readings: "pandas.DataFrame", start_ns: int, stop_ns: int) -> tuple[ClockStep, ...]:
+def find_clock_steps(channels: Channels, start_ns: int, stop_ns: int) -> tuple[ClockStep, ...]:
     """Every time the wall clock moved against the monotonic clock by more than 50 ms between two readings."""
-    rows = readings[(readings["source"] == "wall-clock") & readings["t_ns"].between(start_ns, stop_ns)].sort_values("t_ns", kind="stable")
-    steps = rows["value"].diff()
-    chosen = rows[steps.abs() > STEP_S]
-    return tuple(ClockStep(int(t_ns), float(step)) for t_ns, step in zip(chosen["t_ns"], steps[chosen.index], strict=True))
+    found = []
+    for channel in channels.of("wall-clock"):
+        inside = channel.in_time.during((start_ns, stop_ns))
+        steps_s = np.diff(inside.values)
+        found += [ClockStep(int(inside.t_ns[index + 1]), float(steps_s[index])) for index in np.flatnonzero(np.abs(steps_s) > STEP_S)]
+    return tuple(found)
 
 
-def _events(channel: str, unit: str, t_ns: Times, values: Values, stop_ns: int) -> Iterator[ThrottlingEvent]:
-    if unit == "events":
+def _events(channel: Channel, stop_ns: int) -> Iterator[ThrottlingEvent]:
+    """Of readings in the order of time."""
+    name, t_ns, values = channel.name, channel.t_ns, channel.values
+    if channel.unit == "events":
         for index in np.flatnonzero(np.diff(values) > 0):
-            yield ThrottlingEvent(channel, int(t_ns[index + 1]), None, int(values[index + 1] - values[index]))
-    elif channel.endswith(SINCE_BOOT):
+            yield ThrottlingEvent(name, int(t_ns[index + 1]), None, int(values[index + 1] - values[index]))
+    elif name.endswith(SINCE_BOOT):
         for index in np.flatnonzero(np.diff(values) > 0):  # it came up between two readings of the flag itself
-            yield ThrottlingEvent(channel, int(t_ns[index + 1]), None, 1)
+            yield ThrottlingEvent(name, int(t_ns[index + 1]), None, 1)
     else:
-        is_up = np.concatenate(([False], values > 0 if unit != "bits" else (values.astype(np.int64) & GPU_THROTTLE_BITS) > 0, [False]))
+        is_up = np.concatenate(([False], values > 0 if channel.unit != "bits" else (values.astype(np.int64) & GPU_THROTTLE_BITS) > 0, [False]))
         ends_ns = np.append(t_ns, stop_ns)
         for begin, end in zip(np.flatnonzero(~is_up[:-1] & is_up[1:]), np.flatnonzero(is_up[:-1] & ~is_up[1:]), strict=True):
-            yield ThrottlingEvent(channel, int(t_ns[begin]), float(ends_ns[end] - t_ns[begin]) * NANO, 1)
+            yield ThrottlingEvent(name, int(t_ns[begin]), float(ends_ns[end] - t_ns[begin]) * NANO, 1)
 
 
-def _is_gpu_reason(readings: "pandas.DataFrame") -> "pandas.Series":
-    return (readings["source"] == "nvml") & readings["channel"].str.endswith(".throttle_reasons")
+def _that_tell_of_throttling(channels: Channels) -> tuple[Channel, ...]:
+    of_gpu = (channel for channel in channels.of("nvml") if channel.name.endswith(".throttle_reasons"))
+    return (*channels.of("throttling"), *of_gpu)

@@ -5,6 +5,7 @@ A value is taken as linear between two readings, and where the window cuts betwe
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,11 +55,16 @@ def increase(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s:
     """
     order = np.argsort(t_ns, kind="stable")
     t_ns, counts = t_ns[order], counts[order]
-    return _measure(t_ns, counts, _growing(t_ns, counts, most_per_s), start_ns, stop_ns, period_s, is_counter=True)
+    return _measure(t_ns, counts, growing(t_ns, counts, most_per_s), start_ns, stop_ns, period_s, is_counter=True)
 
 
-def _growing(t_ns: Times, counts: Values, most_per_s: float) -> Kept:
-    """Which counts follow plausibly from the last one that did; the first finite count is taken for true."""
+def increase_of_growing(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s: float) -> Measured:
+    """As :func:`increase`, of counts in the order of time all of which are :func:`growing`: for who asks of many windows."""
+    return _measure(t_ns, counts, np.ones(len(counts), np.bool_), start_ns, stop_ns, period_s, is_counter=True)
+
+
+def growing(t_ns: Times, counts: Values, most_per_s: float = math.inf) -> Kept:
+    """Which counts, in the order of time, follow plausibly from the last one that did; the first finite count is taken for true."""
     kept = np.isfinite(counts)
     steps, seconds = np.diff(counts[kept]), np.diff(t_ns[kept]) * NANO
     if np.all((steps >= 0) & (steps <= most_per_s * seconds)):
@@ -72,12 +78,18 @@ def _growing(t_ns: Times, counts: Values, most_per_s: float) -> Kept:
     return kept
 
 
+def median(values: npt.NDArray[Any]) -> float:
+    """The median of one value or more, none of them NaN; NumPy's own loads its masked arrays first, which takes longer than all else here."""
+    below, above = (len(values) - 1) // 2, len(values) // 2
+    ordered = np.partition(values, (below, above))
+    return (float(ordered[below]) + float(ordered[above])) / 2
+
+
 def _measure(t_ns: Times, values: Values, kept: Kept, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
     rejected = int(np.count_nonzero(~kept & (t_ns >= start_ns) & (t_ns <= stop_ns)))
-    t_ns, values = t_ns[kept], values[kept]
-    order = np.argsort(t_ns, kind="stable")
-    t_s = (t_ns[order] - start_ns).astype(np.float64) * NANO  # exact integers first: a boot's nanoseconds do not fit a float's 53 bits for long
-    values, window_s, reach_s = values[order], (stop_ns - start_ns) * NANO, GAP_PERIODS * period_s
+    t_ns, values = _around(*_in_time(t_ns[kept], values[kept]), start_ns, stop_ns)
+    t_s = (t_ns - start_ns).astype(np.float64) * NANO  # exact integers first: a boot's nanoseconds do not fit a float's 53 bits for long
+    window_s, reach_s = (stop_ns - start_ns) * NANO, GAP_PERIODS * period_s
     inside = (t_s >= 0) & (t_s <= window_s)
     covered_s, gaps, longest_gap_s = _coverage(t_s, window_s, reach_s)
     steps_s = np.diff(t_s[inside])
@@ -88,11 +100,25 @@ def _measure(t_ns: Times, values: Values, kept: Kept, start_ns: int, stop_ns: in
         reason=reason,
         coverage=covered_s / window_s if window_s > 0 else 0.0,
         gaps=gaps,
-        achieved_period_s=float(np.median(steps_s)) if len(steps_s) else None,
+        achieved_period_s=median(steps_s) if len(steps_s) else None,
         longest_gap_s=longest_gap_s,
         count=int(np.count_nonzero(inside)),
         rejected=rejected,
     )
+
+
+def _in_time(t_ns: Times, values: Values) -> tuple[Times, Values]:
+    if (t_ns[1:] >= t_ns[:-1]).all():
+        return t_ns, values
+    order = np.argsort(t_ns, kind="stable")
+    return t_ns[order], values[order]
+
+
+def _around(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Times, Values]:
+    """The readings of the window with the last one before and the first one after it, two at least: no other says anything about it."""
+    first, last = max(0, int(np.searchsorted(t_ns, start_ns)) - 1), int(np.searchsorted(t_ns, stop_ns, side="right")) + 1
+    chosen = slice(max(0, min(first, len(t_ns) - 2)), max(last, first + 2))
+    return t_ns[chosen], values[chosen]
 
 
 def _reason(t_s: Values, window_s: float, reach_s: float) -> str | None:

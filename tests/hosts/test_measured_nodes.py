@@ -99,9 +99,9 @@ def expect_readings_of_its_own_rank(bundle: Bundle) -> None:
     log = bundle.log()
     _, second = node_readings(bundle, log)
     uncertainty_ns = max(offset[1] for event in log.all("clock_offsets_ns") for offset in event.value)
-    held = second.readings[second.readings["channel"] == "largest_process_peak_rss"]["value"].max()
+    held = second.channels.get("memory", "largest_process_peak_rss").values.max()
     assert held == pytest.approx(peak, rel=0.2)
-    assert (second.readings["t_ns"] - bundle.readings_of_node(1)["t_ns"]).abs().max() <= uncertainty_ns
+    assert abs(second.channels.t_ns - bundle.channels_of_node(1).t_ns).max() <= uncertainty_ns
 
 
 def test_energy_and_baseload_are_summed_over_both_nodes_plugs(trainer: Trainer, suite: Run, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_energy_and_baseload_are_summed_over_both_nodes_plugs(trainer: Trainer, 
     assert energy["method"] == "sum over 2 nodes: shelly: shelly (wall, wall meter)"
     assert figures["baseload_power_w"]["value"] == pytest.approx(12.0), figures["baseload_power_w"]
     assert figures["baseload_share"]["value"] == pytest.approx(1.0, rel=1e-3)  # a plug that is played by a program reads the same idle or not
-    assert bundle.baseload_of_node(1)["t_ns"].max() < bundle.readings_of_node(1)["t_ns"].min()
+    assert bundle.baseload_of_node(1).t_ns.max() < bundle.channels_of_node(1).t_ns.min()
     assert suite("check", bundle.path).returncode == 0
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from suite import tables
 from suite.bundle import COUNTERS, MANIFEST, READINGS, Bundle, read_json
+from suite.channels import of_frame
 from suite.counters import counter_figures, derive_counters, phases
 from suite.measure.counter_phases import count_phases
 from suite.summary import derive
@@ -33,7 +34,7 @@ def counted(start_ns: int, seconds: int, running: float = 1.0, software: bool = 
 
 
 def test_ratios_of_the_training_region() -> None:
-    run = count_phases(counted(0, 30), {"run": (5 * SECOND, 25 * SECOND)})["run"]
+    run = count_phases(of_frame(counted(0, 30)), {"run": (5 * SECOND, 25 * SECOND)})["run"]
     figures = counter_figures(run)
     expected = {"ipc": 1.5, "l1d_miss_ratio": 0.05, "branch_mispredict_ratio": 0.02, "counter_running_ratio": 1.0}
     assert {name: figures[name].value for name in expected} == pytest.approx(expected, rel=1e-9)
@@ -43,7 +44,7 @@ def test_ratios_of_the_training_region() -> None:
 
 
 def test_events_that_took_turns_are_scaled_and_the_figure_says_how_much_was_counted() -> None:
-    run = count_phases(counted(0, 30, running=0.25), {"run": (5 * SECOND, 25 * SECOND)})["run"]
+    run = count_phases(of_frame(counted(0, 30, running=0.25)), {"run": (5 * SECOND, 25 * SECOND)})["run"]
     figures = counter_figures(run)
     assert figures["instructions"].value == pytest.approx(6e10, rel=1e-9)
     assert (figures["instructions"].coverage, figures["counter_running_ratio"].value) == (pytest.approx(0.25), pytest.approx(0.25))
@@ -51,7 +52,7 @@ def test_events_that_took_turns_are_scaled_and_the_figure_says_how_much_was_coun
 
 def test_what_the_machine_does_not_count_is_unknown_not_0() -> None:
     software_only = counted(0, 30)[lambda rows: rows["channel"].isin(["task_clock.count", "page_faults.count"])]
-    figures = counter_figures(count_phases(software_only, {"run": (5 * SECOND, 25 * SECOND)})["run"])
+    figures = counter_figures(count_phases(of_frame(software_only), {"run": (5 * SECOND, 25 * SECOND)})["run"])
     assert figures["page_faults"].value == pytest.approx(2000)
     for name in ("instructions", "cycles", "ipc", "l1d_miss_ratio", "branch_mispredict_ratio", "counter_running_ratio", "context_switches"):
         assert figures[name].value is None
@@ -64,7 +65,7 @@ def test_an_unfinished_run_has_no_training_region() -> None:
 
 def test_a_bundle_has_init_run_and_every_epoch(good_bundle: Path) -> None:
     bundle = Bundle(good_bundle)
-    found = phases(bundle.log(), bundle.steps())
+    found = phases(bundle.log(), bundle.mini_batches())
     assert list(found) == ["init", "run", "epoch 1", "epoch 2", "epoch 3"]
     assert found["init"][1] <= found["run"][0] <= found["epoch 1"][0] < found["epoch 1"][1] <= found["epoch 2"][0] < found["run"][1]
 

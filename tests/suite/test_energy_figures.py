@@ -3,6 +3,7 @@
 import pandas
 import pytest
 
+from suite.channels import of_frame
 from suite.energy_figures import baseload_figures, energy_figures, epoch_energy_j, power_total
 from suite.figures import Figure
 
@@ -19,7 +20,7 @@ def readings(power_w: float, start: int, stop: int, source: str = "ina3221", cha
 
 def baseload(run: pandas.DataFrame, idle: pandas.DataFrame, epoch: Figure = EPOCH) -> dict[str, Figure]:
     """The figures for twenty seconds of training."""
-    return baseload_figures(run, idle, RUN, energy_figures(run, RUN, [])["energy_j"], epoch)
+    return baseload_figures(of_frame(run), of_frame(idle), RUN, energy_figures(of_frame(run), RUN, [])["energy_j"], epoch)
 
 
 def test_power_of_the_idle_machine_times_time_and_its_share_of_the_energy() -> None:
@@ -52,7 +53,7 @@ def test_how_idle_the_machine_was_is_part_of_the_figure() -> None:
 
 
 def test_an_epoch_shorter_than_the_sensors_period_has_no_energy_of_its_own() -> None:
-    power = readings(10.0, 90, 130)
+    power = of_frame(readings(10.0, 90, 130))
     total = power_total(power)
     assert total is not None
     assert epoch_energy_j(power, total, 100 * SECOND + 100, 101 * SECOND - 100) is None

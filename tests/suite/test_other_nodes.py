@@ -127,7 +127,7 @@ printf 't_ns,source,channel,value,unit\n13,shelly,power,5.0,W\n'
     with OtherNodes(request_of(said), Path(sys.executable), tmp_path) as others:
         assert others.prepare() == [True]
         talk(others, {}, lambda: others.records(CACHE)[1].problem)
-    assert Bundle(tmp_path).baseload_of_node(1)["value"].tolist() == [2.0]
+    assert Bundle(tmp_path).baseload_of_node(1).values.tolist() == [2.0]
     assert Bundle(tmp_path).readings_of_node(1)["value"].tolist() == [5.0]
 
 

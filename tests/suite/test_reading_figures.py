@@ -3,18 +3,18 @@
 import pandas
 import pytest
 
+from suite.channels import Channels, no_channels, of_frame
 from suite.reading_figures import channel_statistics, disturbances, reading_figures, resident_ratio
 
 SECOND = 10**9
 RUN = (10 * SECOND, 30 * SECOND)
 COLUMNS = ["t_ns", "source", "channel", "value", "unit"]
-NOTHING = pandas.DataFrame({name: pandas.Series(dtype="int64" if name == "t_ns" else "float64" if name == "value" else "string") for name in COLUMNS})
 
 
-def table(*series: tuple[str, str, str, dict[float, float]]) -> pandas.DataFrame:
+def table(*series: tuple[str, str, str, dict[float, float]]) -> Channels:
     """Readings: source, channel, unit, and values by second."""
     rows = [(round(second * SECOND), source, channel, value, unit) for source, channel, unit, values in series for second, value in values.items()]
-    return pandas.DataFrame(rows, columns=COLUMNS)
+    return of_frame(pandas.DataFrame(rows, columns=COLUMNS))
 
 
 def every_second(value, start: int = 0, stop: int = 40) -> dict[float, float]:
@@ -109,6 +109,6 @@ def test_counters_have_no_mean() -> None:
 
 @pytest.mark.parametrize("window", [RUN, None])
 def test_without_readings_every_figure_is_unknown_and_says_why(window) -> None:
-    for name, figure in reading_figures(NOTHING, window).items():
+    for name, figure in reading_figures(no_channels(), window).items():
         assert figure.value is None, name
         assert figure.reason, name

@@ -11,7 +11,7 @@ from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
 from suite.log import Event, Log
 
 if TYPE_CHECKING:
-    import pandas
+    from suite.mini_batches import MiniBatches
 
 ONCE_IN_ORDER = ("init_start", "init_stop", "run_start", "run_stop")
 PER_EPOCH = ("epoch_start", "epoch_stop")
@@ -104,47 +104,43 @@ def _step_counts(case: BundleCase) -> Iterator[Complaint]:
     """Every rank has every step once; the ranks' shares of a mini-batch make up the mini-batch."""
     samples, batch = case.request.data.train_samples, case.request.global_batch_size
     finished = case.log.finished_epochs()
-    for rank, steps in case.steps.groupby("rank"):
-        if list(steps["step"]) != list(range(1, len(steps) + 1)):
-            yield Complaint(STEPS, f"steps 1 to {len(steps)} of rank {rank}, each once and in order", "others", RUN_AGAIN)
-        if sorted(set(steps["epoch"])) != sorted(finished):
-            yield Complaint(STEPS, f"steps of the epochs {list(finished)}", f"of {sorted(set(steps['epoch']))}", RUN_AGAIN)
-    for epoch, rows in case.steps.groupby("epoch"):
-        cut = case.request.steps is not None and int(rows["step"].max()) == case.request.steps
-        expected, found = -(-samples // batch), rows.groupby("step")["samples"].sum()
-        if cut or not len(found):
+    for rank, of_rank in case.steps.by_rank():
+        if of_rank.step.tolist() != list(range(1, len(of_rank) + 1)):
+            yield Complaint(STEPS, f"steps 1 to {len(of_rank)} of rank {rank}, each once and in order", "others", RUN_AGAIN)
+        if list(of_rank.epochs) != sorted(finished):
+            yield Complaint(STEPS, f"steps of the epochs {list(finished)}", f"of {list(of_rank.epochs)}", RUN_AGAIN)
+    for epoch, of_epoch in case.steps.by_epoch():
+        if case.request.steps is not None and int(of_epoch.step.max()) == case.request.steps:
             continue
+        expected, found = -(-samples // batch), of_epoch.shared(of_epoch.samples)
         last = samples - (expected - 1) * batch
-        if len(found) != expected or int(found.sum()) != samples or (found.iloc[:-1] != batch).any() or found.iloc[-1] != last:
+        if len(found) != expected or int(found.sum()) != samples or (found[:-1] != batch).any() or found[-1] != last:
             observed = f"{len(found)} and {int(found.sum())}, or in other shares"
             yield Complaint(STEPS, f"{expected} steps of {batch} and {samples} samples in epoch {epoch}", observed, RUN_AGAIN)
 
 
 def _step_times(case: BundleCase) -> Iterator[Complaint]:
     """Every rank by its own clock: each node has one."""
-    for rank, steps in case.steps.groupby("rank"):
+    for rank, steps in case.steps.by_rank():
         if 0 <= rank < case.request.parallel.ranks:
-            yield from _times_of_rank(case.bundle.log(int(rank)), steps)
+            yield from _times_of_rank(case.bundle.log(rank), steps)
 
 
-def _times_of_rank(log: Log, steps: "pandas.DataFrame") -> Iterator[Complaint]:
+def _times_of_rank(log: Log, steps: "MiniBatches") -> Iterator[Complaint]:
     """Parts are not negative, steps follow one another, and each lies within its epoch."""
-    parts = steps[["fetch_s", "h2d_s", "compute_s", "comm_s"]]
-    bad = ~(parts >= -ROUNDING_S).all(axis=1)
+    bad = ~(steps.parts_s >= -ROUNDING_S).all(axis=0)
     if bad.any():
-        yield Complaint(STEPS, "durations of 0 or more", f"step {int(steps['step'][bad].iloc[0])} has a negative or missing one", RUN_AGAIN)
+        yield Complaint(STEPS, "durations of 0 or more", f"step {steps.step[bad][0]} has a negative or missing one", RUN_AGAIN)
         return
-    ends_s = steps["start_ns"] * NANO + parts.sum(axis=1)
-    early = steps["start_ns"].iloc[1:].to_numpy() * NANO < ends_s.iloc[:-1].to_numpy() - ROUNDING_S
+    early = steps.start_ns[1:] * NANO < steps.ends_s[:-1] - ROUNDING_S
     if early.any():
-        yield Complaint(
-            STEPS, "each step after the one before", f"step {int(steps['step'].iloc[1:][early].iloc[0])} begins before that has ended", RUN_AGAIN
-        )
+        observed = f"step {steps.step[1:][early][0]} begins before that has ended"
+        yield Complaint(STEPS, "each step after the one before", observed, RUN_AGAIN)
     for start, stop in zip(log.all("epoch_start"), log.all("epoch_stop"), strict=False):
-        inside = steps["epoch"] == start.epoch
+        inside = steps.epoch == start.epoch
         if not inside.any() or start.mono_ns is None or stop.mono_ns is None:
             continue
-        if steps["start_ns"][inside].min() < start.mono_ns or ends_s[inside].max() > stop.mono_ns * NANO + ROUNDING_S:
+        if steps.start_ns[inside].min() < start.mono_ns or steps.ends_s[inside].max() > stop.mono_ns * NANO + ROUNDING_S:
             yield Complaint(STEPS, f"every step of epoch {start.epoch} between its epoch_start and epoch_stop", "steps outside", RUN_AGAIN, None)
 
 

@@ -12,7 +12,7 @@ from suite.compliance.rules.course import EVALUATION, NANO, RUN_AGAIN
 from suite.log import Log
 
 if TYPE_CHECKING:
-    import pandas
+    from suite.mini_batches import MiniBatches
 
 SAME_MOMENT_S = 0.01
 LEAST_SHARE = 0.9
@@ -49,7 +49,7 @@ def _ends_as_asked(case: BundleCase) -> Iterator[Complaint]:
     last = max(epochs, default=0)
     if reached and reached[0].epoch != last:
         yield Complaint("log.txt", f"an end at epoch {reached[0].epoch}, which reached the target", f"{last} epochs", RUN_AGAIN, reached[0].line)
-    limited = request.steps is not None and len(case.steps[case.steps["rank"] == 0]) == request.steps
+    limited = request.steps is not None and len(case.steps.first_rank) == request.steps
     if not reached and not limited and last < request.epochs:
         line = None if stop is None else stop.line
         yield Complaint("log.txt", f"training until the target or epoch {request.epochs}", f"an end after epoch {last}", RUN_AGAIN, line)
@@ -57,20 +57,19 @@ def _ends_as_asked(case: BundleCase) -> Iterator[Complaint]:
 
 def _epoch_ends(case: BundleCase) -> Iterator[Complaint]:
     """Every rank by its own log and clock."""
-    for rank, steps in case.steps.groupby("rank"):
+    for rank, steps in case.steps.by_rank():
         if 0 <= rank < case.request.parallel.ranks:
-            yield from _ends_of_rank(int(rank), case.bundle.log(int(rank)), steps)
+            yield from _ends_of_rank(rank, case.bundle.log(rank), steps)
 
 
-def _ends_of_rank(rank: int, log: Log, steps: "pandas.DataFrame") -> Iterator[Complaint]:
+def _ends_of_rank(rank: int, log: Log, steps: "MiniBatches") -> Iterator[Complaint]:
     """epoch_stop is logged with the last step's end as its time, and counts the steps."""
     name = log_name(rank)
-    ends_s = steps["start_ns"] * NANO + steps[["fetch_s", "h2d_s", "compute_s", "comm_s"]].sum(axis=1)
     for stop in log.all("epoch_stop"):
-        inside = steps["epoch"] == stop.epoch
+        inside = steps.epoch == stop.epoch
         if not inside.any() or stop.mono_ns is None:
             continue
-        late_s = stop.mono_ns * NANO - float(ends_s[inside].max())
+        late_s = stop.mono_ns * NANO - float(steps.ends_s[inside].max())
         if abs(late_s) > SAME_MOMENT_S:
             yield Complaint(name, f"epoch {stop.epoch} to end with its last step", f"{late_s:.3f} s after it", RUN_AGAIN, stop.line)
         if stop.metadata.get("steps") != int(inside.sum()):
@@ -79,12 +78,11 @@ def _ends_of_rank(rank: int, log: Log, steps: "pandas.DataFrame") -> Iterator[Co
 
 
 def _filled(case: BundleCase) -> Iterator[Complaint]:
-    steps = case.steps[case.steps["rank"] == 0]
     stops = {event.epoch: event.mono_ns for event in case.log.all("epoch_stop")}
-    for epoch, rows in steps.groupby("epoch"):
-        stop_ns = stops.get(int(epoch))
-        whole_s = 0.0 if stop_ns is None else (stop_ns - int(rows["start_ns"].iloc[0])) * NANO
-        parts_s = float(rows[["fetch_s", "h2d_s", "compute_s", "comm_s"]].to_numpy().sum())
+    for epoch, steps in case.steps.first_rank.by_epoch():
+        stop_ns = stops.get(epoch)
+        whole_s = 0.0 if stop_ns is None else (stop_ns - int(steps.start_ns[0])) * NANO
+        parts_s = float(steps.parts_s.sum())
         if whole_s > 0 and parts_s < LEAST_SHARE * whole_s:
             observed = f"{parts_s:.2f} of {whole_s:.2f} s"
             yield Complaint(

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from suite.bundle import STEPS, SYSTEM
@@ -10,12 +9,11 @@ from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
 from suite.config import Division
-from suite.devices import Device, load_device
-from suite.errors import SuiteError
+from suite.devices import Device
 from suite.measure.power import Coverage, PowerTotal
 
 if TYPE_CHECKING:
-    import pandas
+    from suite.channels import Channels
 
 NANO = 1e-9
 LEAST_POWER_W = 0.1
@@ -36,11 +34,11 @@ def _power(case: BundleCase) -> Iterator[Complaint]:
     if window is None or window[1] <= window[0]:
         return
     for node in (node for node in case.nodes if node.is_on_clock):
-        total, energy_j = power_total(node.readings), energy_figures(node.readings, window, ())["energy_j"].value
+        total, energy_j = power_total(node.channels), energy_figures(node.channels, window, ())["energy_j"].value
         if total is None:
             continue
-        power_w = _mean_reading_w(node.readings, total) if energy_j is None else energy_j / ((window[1] - window[0]) * NANO)
-        limit_w = _limit_w(_device(case), total.rule.coverage)
+        power_w = _mean_reading_w(node.channels, total) if energy_j is None else energy_j / ((window[1] - window[0]) * NANO)
+        limit_w = _limit_w(case.device, total.rule.coverage)
         if power_w is not None and power_w < LEAST_POWER_W:
             yield Complaint(node.file, f"a mean power of {LEAST_POWER_W} W or more", f"{power_w:.3f} W by {total.source}", fix)
         if power_w is not None and limit_w is not None and power_w > limit_w:
@@ -48,10 +46,12 @@ def _power(case: BundleCase) -> Iterator[Complaint]:
             yield Complaint(node.file, expected, f"{power_w:.3f} W by {total.source}", fix)
 
 
-def _mean_reading_w(readings: "pandas.DataFrame", total: PowerTotal) -> float | None:
+def _mean_reading_w(channels: "Channels", total: PowerTotal) -> float | None:
     """Where readings were so odd that no energy came of them: their plain mean; None for a total of energy counters, which may jump."""
-    of_total = readings[(readings["source"] == total.source) & readings["channel"].isin(total.channels)]
-    return float(of_total.groupby("channel")["value"].mean().sum()) if total.rule.unit == "W" and not of_total.empty else None
+    if total.rule.unit != "W":
+        return None
+    means_w = [channels.get(total.source, name).mean for name in total.channels]
+    return sum(mean_w for mean_w in means_w if not math.isnan(mean_w))
 
 
 def _limit_w(device: Device | None, coverage: Coverage) -> float | None:
@@ -62,7 +62,7 @@ def _limit_w(device: Device | None, coverage: Coverage) -> float | None:
 
 def _above_idle(case: BundleCase) -> Iterator[Complaint]:
     """Of every node by itself: a sum would hide one that reads too little."""
-    alone = {name: asdict(figure) for name, figure in case.derived.figures.items()}
+    alone = {name: figure.to_dict() for name, figure in case.derived.figures.items()}
     window, rows = case.window, [node["figures"] for node in case.derived.nodes] or [alone]
     if window is None:
         return
@@ -76,13 +76,13 @@ def _above_idle(case: BundleCase) -> Iterator[Complaint]:
 
 def _rate(case: BundleCase) -> Iterator[Complaint]:
     """Arithmetic per second of compute time, of the whole run, against the device's peak in its fastest precision."""
-    device = _device(case)
+    device = case.device
     if device is None or device.peak_gflops is None or case.request.model != case.workload.model:
         return
-    for epoch, rows in case.steps.groupby("epoch"):
-        compute_s = float(rows["compute_s"].sum()) / max(1, rows["rank"].nunique())
-        work = 2e-9 * TRAINING_PER_FORWARD * case.workload.forward_macs * float(rows["samples"].sum())
-        peak = device.peak_gflops * FAST_CONVOLUTION * max(1, rows["rank"].nunique())
+    for epoch, steps in case.steps.by_epoch():
+        compute_s = steps.sum_s("compute_s") / len(steps.ranks)
+        work = 2e-9 * TRAINING_PER_FORWARD * case.workload.forward_macs * float(steps.samples.sum())
+        peak = device.peak_gflops * FAST_CONVOLUTION * len(steps.ranks)
         if not work <= peak * compute_s:
             observed = f"{work:.3g} billion operations in {compute_s:.3g} s"
             fix = "run again on the device that is named"
@@ -92,16 +92,19 @@ def _rate(case: BundleCase) -> Iterator[Complaint]:
 
 def _losses(case: BundleCase) -> Iterator[Complaint]:
     """Cross-entropies: numbers of zero or more that differ, and at first what guessing costs."""
-    losses, fix = case.steps["loss"], "run again; losses are kept as the implementation gave them"
+    import numpy as np
+
+    losses, fix = case.steps.loss, "run again; losses are kept as the implementation gave them"
     bad = ~((losses >= 0) & (losses < math.inf))
     if bad.any():
-        yield Complaint(STEPS, "losses of zero or more", f"{losses[bad].iloc[0]!r} at step {int(case.steps['step'][bad].iloc[0])}", fix)
+        yield Complaint(STEPS, "losses of zero or more", f"{losses[bad][0]} at step {case.steps.step[bad][0]}", fix)
         return
-    if len(losses) > FIRST_STEPS and losses.nunique() < len(losses) / 10:
-        yield Complaint(STEPS, "losses that differ from step to step", f"{losses.nunique()} different ones in {len(losses)} steps", fix)
+    different = len(np.unique(losses))
+    if len(losses) > FIRST_STEPS and different < len(losses) / 10:
+        yield Complaint(STEPS, "losses that differ from step to step", f"{different} different ones in {len(losses)} steps", fix)
     if case.request.division == Division.CLOSED.value and case.request.data.classes > 1 and len(losses):
         guess = math.log(case.request.data.classes)
-        first = float(losses.iloc[:FIRST_STEPS].mean())
+        first = float(losses[:FIRST_STEPS].mean())
         if not FIRST_LOSS[0] * guess <= first <= FIRST_LOSS[1] * guess:
             expected = f"a first loss near ln({case.request.data.classes}) = {guess:.2f}"
             yield Complaint(STEPS, expected, f"{first:.3f} over {FIRST_STEPS} steps", "train from weights as the workload draws them")
@@ -109,7 +112,7 @@ def _losses(case: BundleCase) -> Iterator[Complaint]:
 
 def _machine(case: BundleCase) -> Iterator[Complaint]:
     """The described machine against its device profile."""
-    device = _device(case)
+    device = case.device
     if device is None:
         yield Complaint(SYSTEM, "a device that has a profile", f"{case.request.platform!r}"[:200], "use --device generic, or add a profile")
         return
@@ -127,13 +130,6 @@ def _machine(case: BundleCase) -> Iterator[Complaint]:
         value = system.get(name)
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
             yield Complaint(SYSTEM, f"{name} of one or more", f"{value!r}"[:200], "copy the whole run directory again")
-
-
-def _device(case: BundleCase) -> Device | None:
-    try:
-        return load_device(case.request.platform)
-    except SuiteError:
-        return None
 
 
 def _free_energy(bundle: EditableBundle) -> None:

@@ -18,17 +18,16 @@ COPY_AGAIN = "copy the whole run directory again; results are never edited, only
 def _complete(case: BundleCase) -> Iterator[Complaint]:
     """Each mini-batch is shared out among the ranks as the request says, each step is in every rank's records."""
     ranks = case.request.parallel.ranks
-    found = sorted(int(rank) for rank in case.steps["rank"].unique())
+    found = list(case.steps.ranks)
     if found != list(range(ranks)):
         yield Complaint(STEPS, f"steps of the ranks 0 to {ranks - 1}", f"of {found}"[:200], RUN_AGAIN)
         return
     logged = case.log.value("ranks")
     if logged != ranks:
         yield Complaint("log.txt", f"ranks = {ranks}, as requested", f"{logged!r}"[:200], RUN_AGAIN)
-    for rank, steps in case.steps.groupby("rank"):
-        counts = _counts(case, len(steps), int(rank))
-        if list(steps["samples"]) != counts:
-            yield Complaint(STEPS, f"rank {rank} takes every {ranks}th sample of each mini-batch, from the {int(rank) + 1}th", "others", RUN_AGAIN)
+    for rank, steps in case.steps.by_rank():
+        if steps.samples.tolist() != _counts(case, len(steps), rank):
+            yield Complaint(STEPS, f"rank {rank} takes every {ranks}th sample of each mini-batch, from the {rank + 1}th", "others", RUN_AGAIN)
 
 
 def _counts(case: BundleCase, steps: int, rank: int) -> list[int]:

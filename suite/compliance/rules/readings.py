@@ -1,7 +1,6 @@
 """What the meters read: whole, of this run, and possible."""
 
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from suite.compliance.editing import EditableBundle
@@ -9,7 +8,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
 
 if TYPE_CHECKING:
-    import pandas
+    from suite.channels import Channel, Channels, Window
 
 NANO = 1e-9
 AROUND_S = 600.0  # frameworks load for minutes from an SD card before the first event, and take a while to leave
@@ -18,6 +17,7 @@ GAP_PERIODS, SHORTEST_GAP_S = 10.0, 5.0
 ROUNDING = 1.005
 # Counters that only a new boot takes back. Counters of energy are left out: a glitch of the sensor leaves no energy and is no forgery.
 RISING = ("counters", "disk")
+IN_USE = ("used", "available", "process_tree_rss", "largest_process_peak_rss")
 RANGES: Mapping[str, tuple[float, float]] = {
     "%": (0.0, 100.0 * ROUNDING), "ratio": (0.0, 1.0 * ROUNDING), "B": (0.0, 2.0**60), "Hz": (0.0, 1e11), "degC": (-60.0, 200.0),
     "events": (0.0, 2.0**64), "operations": (0.0, 2.0**64), "processes": (0.0, 2.0**22), "ns": (0.0, 2.0**64), "W": (-50.0, 5000.0),
@@ -34,22 +34,22 @@ def _in_run(case: BundleCase) -> Iterator[Complaint]:
     around = (first_ns - AROUND_S / NANO, last_ns + AROUND_S / NANO)
     for node in case.nodes:
         if node.is_on_clock:
-            yield from _within(node.file, node.readings, around, "from ten minutes before the log to ten minutes after it")
+            yield from _within(node.file, node.channels, around, "from ten minutes before the log to ten minutes after it")
             yield from _within(node.idle_file, node.idle, (first_ns - BEFORE_S / NANO, first_ns), "in the hour before the log")
 
 
-def _within(name: str, table: "pandas.DataFrame", span: tuple[float, float], words: str) -> Iterator[Complaint]:
-    outside = table[~table["t_ns"].between(*span)]
-    if not outside.empty:
-        observed = f"{len(outside)} of {len(table)} readings at another time, the first of {outside['source'].iloc[0]!r}"
+def _within(name: str, table: "Channels", span: tuple[float, float], words: str) -> Iterator[Complaint]:
+    outside = ((table.t_ns < span[0]) | (table.t_ns > span[1])).nonzero()[0]
+    if len(outside):
+        observed = f"{len(outside)} of {len(table)} readings at another time, the first of {table.owner(outside[0]).source!r}"
         yield Complaint(name, f"readings {words}", observed[:200], READ_AGAIN)
 
 
 def _order(case: BundleCase) -> Iterator[Complaint]:
     for node in case.nodes:
-        for (source, channel), rows in node.readings.groupby(["source", "channel"], sort=True):
-            if (rows["t_ns"].diff().iloc[1:] <= 0).any():
-                expected = f"readings of {source} {channel} one after another"
+        for channel in node.channels:
+            if (channel.t_ns[1:] <= channel.t_ns[:-1]).any():
+                expected = f"readings of {channel.source} {channel.name} one after another"
                 yield Complaint(node.file, expected, "two at the same time, or an earlier one", READ_AGAIN)
 
 
@@ -59,46 +59,48 @@ def _counted(case: BundleCase) -> Iterator[Complaint]:
         meters = {str(meter.get("name")): meter for meter in node.meters if isinstance(meter, Mapping)}
         if not node.is_whole or meters.get("recorder", {}).get("last_error") is not None:
             continue
-        found = node.readings["source"].value_counts()
-        for source in sorted({*map(str, found.index), *(name for name in meters if name != "recorder")}):
-            recorded, there = meters.get(source, {}).get("readings", 0), int(found.get(source, 0))
+        for source in sorted({*(channel.source for channel in node.channels), *(name for name in meters if name != "recorder")}):
+            recorded, there = meters.get(source, {}).get("readings", 0), sum(map(len, node.channels.of(source)))
             if recorded != there:
                 yield Complaint(node.file, f"{recorded!r} readings of {source}, as {node.records} records", f"{there}", READ_AGAIN)
 
 
 def _rising(case: BundleCase) -> Iterator[Complaint]:
     for node in case.nodes:
-        chosen = node.readings[node.readings["source"].isin(RISING)]
-        for (source, channel), rows in chosen.groupby(["source", "channel"], sort=True):
-            falls = rows["value"].diff() < 0
-            if falls.any():
-                observed = f"{rows['value'][falls].iloc[0]:g} after more, {int(falls.sum())} times"
-                yield Complaint(node.file, f"a counter {source} {channel} that never falls", observed, READ_AGAIN)
+        for channel in (channel for source in RISING for channel in node.channels.of(source)):
+            lower = channel.values[1:][channel.values[1:] < channel.values[:-1]]
+            if len(lower):
+                observed = f"{lower[0]:g} after more, {len(lower)} times"
+                yield Complaint(node.file, f"a counter {channel.source} {channel.name} that never falls", observed, READ_AGAIN)
 
 
 def _possible(case: BundleCase) -> Iterator[Complaint]:
+    import numpy as np
+
     for node in case.nodes:
-        for unit, rows in node.readings.groupby("unit", sort=True):
-            low, high = RANGES.get(str(unit), (float("-inf"), float("inf")))
-            bad = rows[~(rows["value"].abs() < float("inf")) | (rows["value"] < low) | (rows["value"] > high)]
-            if not bad.empty:
-                observed = f"{bad['value'].iloc[0]:g} of {bad['source'].iloc[0]} {bad['channel'].iloc[0]}, {len(bad)} such readings"
-                yield Complaint(node.file, f"values from {low:g} to {high:g} {unit}", observed, READ_AGAIN)
-        for (source, channel), units in node.readings.groupby(["source", "channel"])["unit"].nunique().items():
-            if units > 1:
-                yield Complaint(node.file, f"one unit for {source} {channel}", f"{units}", READ_AGAIN)
+        channels, units = node.channels, node.channels.units
+        ranges = np.array([RANGES.get(unit, (-np.inf, np.inf)) for unit in units.texts]).reshape(-1, 2)
+        low, high = ranges[units.places].T
+        bad = np.flatnonzero(~(np.abs(channels.values) < np.inf) | (channels.values < low) | (channels.values > high))
+        for place in np.unique(units.places[bad]).tolist():
+            of_unit = bad[units.places[bad] == place]
+            first = channels.owner(of_unit[0])
+            observed = f"{channels.values[of_unit[0]]:g} of {first.source} {first.name}, {len(of_unit)} such readings"
+            expected = f"values from {low[of_unit[0]]:g} to {high[of_unit[0]]:g} {units.texts[place]}"
+            yield Complaint(node.file, expected, observed, READ_AGAIN)
+        for channel in (channel for channel in channels if channel.units > 1):
+            yield Complaint(node.file, f"one unit for {channel.source} {channel.name}", f"{channel.units}", READ_AGAIN)
 
 
 def _fit_machine(case: BundleCase) -> Iterator[Complaint]:
     """No more memory is used than the described machine has; at least its cores are seen."""
     for node in case.nodes:
         size_bytes, cores = node.system.get("memory_size_bytes"), node.system.get("cpu_cores")
-        memory = _of(node.readings, "memory")
-        used = memory[memory["channel"].isin(("used", "available", "process_tree_rss", "largest_process_peak_rss"))]
-        if isinstance(size_bytes, int) and not used.empty and used["value"].max() > size_bytes * ROUNDING:
-            observed = f"{used['value'].max():.0f} bytes in use"
+        used_bytes = max((memory.greatest for name in IN_USE if len((memory := node.channels.get("memory", name)).known)), default=0.0)
+        if isinstance(size_bytes, int) and used_bytes > size_bytes * ROUNDING:
+            observed = f"{used_bytes:.0f} bytes in use"
             yield Complaint(node.file, f"at most the {size_bytes} bytes that {node.described} says", observed, READ_AGAIN)
-        seen = _of(node.readings, "cpu")["channel"].drop_duplicates().str.startswith("utilisation.core").sum()
+        seen = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
         if isinstance(cores, int) and 0 < seen < cores:
             yield Complaint(node.file, f"readings of the {cores} cores that {node.described} says", f"of {seen}", READ_AGAIN)
 
@@ -108,25 +110,23 @@ def _gaps(case: BundleCase) -> Iterator[Complaint]:
     if window is None:
         return
     for node in (node for node in case.nodes if node.is_on_clock):
-        times_of = {str(source): rows["t_ns"] for source, rows in node.readings.groupby("source")}
         for meter in (meter for meter in node.meters if isinstance(meter, Mapping)):
             name, period_s = str(meter.get("name")), meter.get("period_s")
-            times_ns = times_of.get(name)
-            if times_ns is None or not isinstance(period_s, int | float):
+            channels = node.channels.of(name)
+            if not channels or not isinstance(period_s, int | float):
                 continue
-            longest_s = _longest_gap_s(times_ns, window)
+            longest_s = _longest_gap_s(channels, window)
             if longest_s > max(GAP_PERIODS * period_s, SHORTEST_GAP_S):
                 expected = f"a reading of {name} every {period_s:g} s"
                 yield Complaint(node.file, expected, f"none for {longest_s:.1f} s", "find out what held it up")
 
 
-def _longest_gap_s(times_ns: "pandas.Series[int]", window: tuple[int, int]) -> float:
-    inside = sorted({*window, *times_ns[times_ns.between(*window)]})
-    return max((after - before) * NANO for before, after in pairwise(inside)) if len(inside) > 1 else 0.0
+def _longest_gap_s(channels: "Sequence[Channel]", window: "Window") -> float:
+    import numpy as np
 
-
-def _of(readings: "pandas.DataFrame", source: str) -> "pandas.DataFrame":
-    return readings[readings["source"] == source]
+    inside = np.unique(np.concatenate([np.array(window), *(channel.during(window).t_ns for channel in channels)]))
+    # Unsigned: the logged times may be anything, and lie further apart than a signed number holds.
+    return float(np.diff(inside.view(np.uint64)).max(initial=0)) * NANO
 
 
 def _another_day(bundle: EditableBundle) -> None:

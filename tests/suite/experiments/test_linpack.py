@@ -9,6 +9,7 @@ import pandas
 import pytest
 
 from suite.bundle import seal
+from suite.channels import no_channels, of_frame
 from suite.errors import SuiteError
 from suite.experiments.hpl import plan, read_solution
 from suite.experiments.linpack import Asked, choose_blas, measure, read_lu, refuse_slow
@@ -139,10 +140,10 @@ def test_the_rate_per_watt_is_over_the_mean_power_while_it_solved() -> None:
     times_ns = [index * 100_000_000 for index in range(101)]
     rows = [(t_ns, "shelly", "power", 4.0 if t_ns < 5 * 10**9 else 8.0, "W") for t_ns in times_ns]
     readings = pandas.DataFrame(rows, columns=list(READING_TYPES)).astype(READING_TYPES)
-    power = power_of(readings, (6 * 10**9, 10 * 10**9), gflops=12.0)
+    power = power_of(of_frame(readings), (6 * 10**9, 10 * 10**9), gflops=12.0)
     assert (power.energy_j, power.time_s, power.gflops_per_watt) == pytest.approx((32.0, 4.0, 1.5))
     assert "shelly" in str(power.method)
-    nothing = power_of(readings[readings["source"] == "cpu"], (0, 10**9), 12.0)
+    nothing = power_of(no_channels(), (0, 10**9), 12.0)
     assert (nothing.gflops_per_watt, nothing.reason) == (None, "no power sensor was read")
 
 

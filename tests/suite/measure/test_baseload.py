@@ -10,7 +10,7 @@ from suite.energy_figures import baseload_figures
 from suite.figures import Figure
 from suite.measure.baseload import baseload_meters, recorded_baseload
 from suite.measure.registry import open_meters
-from suite.tables import read_raw_readings
+from suite.tables import read_raw_channels
 
 NANO_BOARD = {
     "sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/rail_name_0": "POM_5V_IN\n",
@@ -24,8 +24,8 @@ def test_power_is_read_for_a_while_and_makes_the_baseload(tree, tmp_path: Path) 
     assert [meter.name for meter in meters] == ["ina3221", "cpu"]
     with recorded_baseload(meters, tmp_path):
         time.sleep(0.5)
-    readings = read_raw_readings(tmp_path / BASELOAD_RAW)
-    assert len(readings[readings["source"] == "ina3221"]) >= 3
+    readings = read_raw_channels(tmp_path / BASELOAD_RAW)
+    assert sum(map(len, readings.of("ina3221"))) >= 3
     run = (10**9, 11 * 10**9)
     figures = baseload_figures(readings, readings, run, Figure(38.0, "J", "readings.parquet", 3), Figure(2.0, "s", "steps.parquet", 3))
     assert figures["baseload_power_w"].value == pytest.approx(1.9)

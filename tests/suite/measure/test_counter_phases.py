@@ -1,15 +1,16 @@
 import pandas
 import pytest
 
+from suite.channels import Channels, of_frame
 from suite.measure.counter_phases import count_phases
 
 SECOND = 10**9
 
 
-def table(channels: dict[str, float], seconds: int = 20, unit: str = "events") -> pandas.DataFrame:
+def table(channels: dict[str, float], seconds: int = 20, unit: str = "events") -> Channels:
     """Readings once a second of counters that grow by so much per second."""
     rows = [(second * SECOND, "counters", name, rate * second, unit) for second in range(seconds + 1) for name, rate in channels.items()]
-    return pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"])
+    return of_frame(pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"]))
 
 
 HARDWARE = {

@@ -20,6 +20,7 @@ from typing import Any
 import pandas
 import pytest
 
+from suite.channels import of_frame
 from suite.measure.energy import Energy
 from suite.measure.meter import Meter, Reading, Subject
 from suite.measure.power import Tier, totals
@@ -299,7 +300,7 @@ def measure(instrument: Instrument, powers_w: Sequence[float | None]) -> Energy:
     frame = pandas.DataFrame([asdict(reading) for reading in readings])
     (total, *_) = totals(zip(frame["source"], frame["channel"], strict=True))
     assert total.rule.tier is instrument.tier
-    return energy_of(frame, total, 0, (len(powers_w) - 1) * SECOND)
+    return energy_of(of_frame(frame), total, 0, (len(powers_w) - 1) * SECOND)
 
 
 def test_even_power(instrument: Instrument) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas
 import pytest
 
+from suite.channels import of_frame
 from suite.measure.meter import Subject
 from suite.measure.power import Coverage, Tier, totals
 from suite.measure.sources.ina3221 import Ina3221Meter
@@ -90,7 +91,7 @@ def test_each_board_gives_the_energy_of_its_own_rails(board: str, tree, replay: 
     readings = replay(Ina3221Meter(tree(files)), [write(tree, files)] * (SECONDS + 1))
     total = totals(zip(readings["source"], readings["channel"], strict=True))[0]
     assert (total.rule.name, total.rule.coverage, total.rule.tier) == (rule, coverage, Tier.ON_BOARD)
-    energy = energy_of(readings, total, 0, SECONDS * 10**9)
+    energy = energy_of(of_frame(readings), total, 0, SECONDS * 10**9)
     assert energy.energy_j == pytest.approx(2.0 * rails * SECONDS)
     assert (energy.coverage, energy.gaps) == (1.0, 0)
 
@@ -116,7 +117,7 @@ def nano_energy(tree, replay: Replay, inputs: list[str]):
     """Energy of a Nano whose input rail reads these texts, one a second."""
     readings = replay(Ina3221Meter(tree(NANO)), [write(tree, {**NANO, INPUT: text}) for text in inputs])
     (total,) = totals(zip(readings["source"], readings["channel"], strict=True))
-    return energy_of(readings, total, 0, (len(inputs) - 1) * 10**9)
+    return energy_of(of_frame(readings), total, 0, (len(inputs) - 1) * 10**9)
 
 
 def test_negative_and_absurd_readings_are_left_out(tree, replay: Replay) -> None:

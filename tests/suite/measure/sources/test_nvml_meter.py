@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from suite.channels import of_frame
 from suite.measure.meter import Subject
 from suite.measure.power import totals
 from suite.measure.sources.nvml import NvmlMeter
@@ -84,8 +85,8 @@ def test_the_counter_is_preferred_where_there_is_one(machine: Path, replay) -> N
     nvml.nvmlDeviceGetHandleByIndex = lambda index: 1
     readings = replay(NvmlMeter(machine, nvml), [lambda second=second: setattr(nvml, "second", second) for second in range(6)])
     best, power = totals(zip(readings["source"], readings["channel"], strict=True))
-    assert energy_of(readings, best, 0, 5 * 10**9).energy_j == pytest.approx(2 * 5 * 61.5)
-    assert energy_of(readings, power, 0, 5 * 10**9).energy_j == pytest.approx(2 * 5 * 60.0)
+    assert energy_of(of_frame(readings), best, 0, 5 * 10**9).energy_j == pytest.approx(2 * 5 * 61.5)
+    assert energy_of(of_frame(readings), power, 0, 5 * 10**9).energy_j == pytest.approx(2 * 5 * 60.0)
 
 
 def test_a_gpu_that_is_lost_during_the_run_is_an_error(machine: Path) -> None:
