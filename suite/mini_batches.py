@@ -37,12 +37,12 @@ class MiniBatches:
     @cached_property
     def ranks(self) -> tuple[int, ...]:
         """The ranks that there are, in order."""
-        return tuple(np.unique(self.rank).tolist())
+        return _distinct(self.rank)
 
     @cached_property
     def epochs(self) -> tuple[int, ...]:
         """The epochs that there are, in order."""
-        return tuple(np.unique(self.epoch).tolist())
+        return _distinct(self.epoch)
 
     @cached_property
     def first_rank(self) -> "MiniBatches":
@@ -90,11 +90,16 @@ class MiniBatches:
             order = np.argsort(keys, kind="stable")
             ordered, keys = self._chosen(order), keys[order]
         starts = _starts(keys)
-        for first, last in zip(starts, np.append(starts[1:], len(keys)), strict=True):
+        for first, last in zip(starts, np.append(starts, len(keys))[1:], strict=True):
             yield int(keys[first]), ordered._chosen(slice(first, last))
 
     def _chosen(self, chosen: Any) -> "MiniBatches":
         return MiniBatches(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+
+def _distinct(values: Integers) -> tuple[int, ...]:
+    ordered = np.sort(values)
+    return tuple(ordered[_starts(ordered)].tolist())
 
 
 def _starts(ordered: Integers) -> Integers:

@@ -128,7 +128,7 @@ def _numbers(column: pyarrow.ChunkedArray, kind: str) -> npt.NDArray[Any]:
 
 def _texts(column: pyarrow.ChunkedArray) -> Texts:
     """A column of text; raises ValueError for an empty cell."""
-    if not pyarrow.types.is_dictionary(column.type) or column.type.value_type not in _TEXT_TYPES:
+    if column.type not in [pyarrow.dictionary(pyarrow.int32(), kind) for kind in _TEXT_TYPES]:
         column = column.cast(pyarrow.string()).dictionary_encode()
     whole = column.unify_dictionaries().combine_chunks()
     if whole.null_count:

@@ -67,6 +67,15 @@ def test_explaining_a_rule_loads_nothing_heavy(heavy: str) -> None:
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT).returncode == 0
 
 
+@pytest.mark.parametrize("heavy", ["pandas", "scipy", "sklearn", "jinja2", "pyarrow.compute"])
+def test_judging_a_bundle_loads_nothing_that_it_does_not_need(heavy: str) -> None:
+    bundle = next(iter(sorted((ROOT / "submissions").rglob("run_1"))))
+    script = f"import sys; from suite.cli.app import app; app(['check', {str(bundle)!r}], standalone_mode=False); sys.exit({heavy!r} in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert "complies with the" in answer.stdout
+
+
 def test_folders_are_where_the_architecture_says() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     for line in text.split("## The house")[1].split("Imports go one way")[0].splitlines():

@@ -99,7 +99,7 @@ def _losses(case: BundleCase) -> Iterator[Complaint]:
     if bad.any():
         yield Complaint(STEPS, "losses of zero or more", f"{losses[bad][0]} at step {case.steps.step[bad][0]}", fix)
         return
-    different = len(np.unique(losses))
+    different = 1 + np.count_nonzero(np.diff(np.sort(losses)))
     if len(losses) > FIRST_STEPS and different < len(losses) / 10:
         yield Complaint(STEPS, "losses that differ from step to step", f"{different} different ones in {len(losses)} steps", fix)
     if case.request.division == Division.CLOSED.value and case.request.data.classes > 1 and len(losses):

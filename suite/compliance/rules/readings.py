@@ -82,7 +82,7 @@ def _possible(case: BundleCase) -> Iterator[Complaint]:
         ranges = np.array([RANGES.get(unit, (-np.inf, np.inf)) for unit in units.texts]).reshape(-1, 2)
         low, high = ranges[units.places].T
         bad = np.flatnonzero(~(np.abs(channels.values) < np.inf) | (channels.values < low) | (channels.values > high))
-        for place in np.unique(units.places[bad]).tolist():
+        for place in np.flatnonzero(np.bincount(units.places[bad])):
             of_unit = bad[units.places[bad] == place]
             first = channels.owner(of_unit[0])
             observed = f"{channels.values[of_unit[0]]:g} of {first.source} {first.name}, {len(of_unit)} such readings"
@@ -124,7 +124,7 @@ def _gaps(case: BundleCase) -> Iterator[Complaint]:
 def _longest_gap_s(channels: "Sequence[Channel]", window: "Window") -> float:
     import numpy as np
 
-    inside = np.unique(np.concatenate([np.array(window), *(channel.during(window).t_ns for channel in channels)]))
+    inside = np.sort(np.concatenate([np.array(window), *(channel.during(window).t_ns for channel in channels)]))
     # Unsigned: the logged times may be anything, and lie further apart than a signed number holds.
     return float(np.diff(inside.view(np.uint64)).max(initial=0)) * NANO
 

@@ -113,6 +113,12 @@ def test_text_that_is_no_text_is_a_table_that_cannot_be_read(good_bundle: Path) 
     assert "readings.parquet" in {finding.file for finding in findings_of(good_bundle, "bundle-readable")}
 
 
+@pytest.mark.parametrize("column", ["source", "channel", "unit"])
+def test_a_reading_of_no_channel_is_a_finding_and_not_left_out(column: str, good_bundle: Path) -> None:
+    edited(good_bundle, lambda bundle: bundle.readings.loc.__setitem__((3, column), None))
+    assert "readings.parquet" in {finding.file for finding in findings_of(good_bundle, "bundle-readable")}
+
+
 @pytest.mark.parametrize("name", ["\ud800", "", 7, None, []])
 def test_a_meter_may_be_called_anything(name: object, good_bundle: Path) -> None:
     edited(good_bundle, lambda bundle: bundle.run["meters"][0].update(name=name))
