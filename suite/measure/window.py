@@ -4,7 +4,7 @@ A value is taken as linear between two readings, and where the window cuts betwe
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,14 +53,13 @@ def increase(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s:
 
     Where the first or last reading is up to three periods inside the window, the rate next to it is held.
     """
-    order = np.argsort(t_ns, kind="stable")
-    t_ns, counts = t_ns[order], counts[order]
+    t_ns, counts = _in_time(t_ns, counts)
     return _measure(t_ns, counts, growing(t_ns, counts, most_per_s), start_ns, stop_ns, period_s, is_counter=True)
 
 
 def increase_of_growing(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s: float) -> Measured:
     """As :func:`increase`, of counts in the order of time all of which are :func:`growing`: for who asks of many windows."""
-    return _measure(t_ns, counts, np.ones(len(counts), np.bool_), start_ns, stop_ns, period_s, is_counter=True)
+    return _measure_plausible(t_ns, counts, start_ns, stop_ns, period_s, is_counter=True)
 
 
 def growing(t_ns: Times, counts: Values, most_per_s: float = math.inf) -> Kept:
@@ -79,7 +78,7 @@ def growing(t_ns: Times, counts: Values, most_per_s: float = math.inf) -> Kept:
 
 
 def median(values: npt.NDArray[Any]) -> float:
-    """The median of one value or more, none of them NaN; NumPy's own loads its masked arrays first, which takes longer than all else here."""
+    """The median of one value or more, none of them NaN. NumPy's own loads its masked arrays first, which takes longer than judging a bundle."""
     below, above = (len(values) - 1) // 2, len(values) // 2
     ordered = np.partition(values, (below, above))
     return (float(ordered[below]) + float(ordered[above])) / 2
@@ -87,7 +86,13 @@ def median(values: npt.NDArray[Any]) -> float:
 
 def _measure(t_ns: Times, values: Values, kept: Kept, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
     rejected = int(np.count_nonzero(~kept & (t_ns >= start_ns) & (t_ns <= stop_ns)))
-    t_ns, values = _around(*_in_time(t_ns[kept], values[kept]), start_ns, stop_ns)
+    measured = _measure_plausible(*_in_time(t_ns[kept], values[kept]), start_ns, stop_ns, period_s, is_counter=is_counter)
+    return replace(measured, rejected=rejected)
+
+
+def _measure_plausible(t_ns: Times, values: Values, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
+    """Of readings in the order of time, none of which is to be left out."""
+    t_ns, values = _around(t_ns, values, start_ns, stop_ns)
     t_s = (t_ns - start_ns).astype(np.float64) * NANO  # exact integers first: a boot's nanoseconds do not fit a float's 53 bits for long
     window_s, reach_s = (stop_ns - start_ns) * NANO, GAP_PERIODS * period_s
     inside = (t_s >= 0) & (t_s <= window_s)
@@ -103,7 +108,7 @@ def _measure(t_ns: Times, values: Values, kept: Kept, start_ns: int, stop_ns: in
         achieved_period_s=median(steps_s) if len(steps_s) else None,
         longest_gap_s=longest_gap_s,
         count=int(np.count_nonzero(inside)),
-        rejected=rejected,
+        rejected=0,
     )
 
 

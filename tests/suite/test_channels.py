@@ -11,6 +11,7 @@ import pytest
 from suite import channels
 from suite.bundle import BundleError
 from suite.channels import Channels, of_frame, texts
+from suite.measure.window import increase, integral
 from suite.tables import READING_TYPES, read_channels
 
 ROWS = [
@@ -106,3 +107,14 @@ def test_more_channels_than_any_machine_has_are_not_read(tmp_path: Path, monkeyp
     rows = [(place, f"source{place % 3}", f"channel{place % 4}", 1.0, "B") for place in range(12)]
     with pytest.raises(BundleError, match="more than 5 channels"):
         read_channels(written(table(rows), tmp_path))
+
+
+@pytest.mark.parametrize("window", [(50, 60), (0, 5), (95, 120), (40, 41), (200, 210), (-20, -10), (55, 55)])
+def test_a_window_is_measured_by_its_readings_and_the_ones_beside_it(window: tuple[int, int]) -> None:
+    """A reading further away, however odd, changes nothing."""
+    times_ns, counts = np.arange(10, 100, 7), np.arange(13) ** 2.0
+    measured = increase(times_ns, counts, *window, period_s=7e-9)
+    near = (times_ns >= window[0] - 14) & (times_ns <= window[1] + 14)
+    beside = [] if near.sum() < 2 else [increase(times_ns[near], counts[near], *window, period_s=7e-9)]
+    assert [measured] * len(beside) == beside
+    assert integral(times_ns, counts, *window, period_s=7e-9, plausible=(0, 1e9)).count == ((times_ns >= window[0]) & (times_ns <= window[1])).sum()
