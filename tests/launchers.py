@@ -1,5 +1,8 @@
 """A launcher that a person interrupts: it starts what mpirun starts, a process in a session of its own, and presses Ctrl-C once that runs."""
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,7 +10,7 @@ import psutil
 
 SCRIPT = """#!/bin/sh
 test "$1" = --version && echo HYDRA && exit
-setsid sh -c 'echo $$ > {started}.new; mv {started}.new {started}; exec sleep 600' &
+setsid sh -c 'echo $$ > {started}.new; mv {started}.new {started}; exec sleep 60' &
 until test -e {started}; do sleep 0.05; done
 kill -INT $PPID
 wait
@@ -28,6 +31,16 @@ class InterruptedLauncher:
         except psutil.NoSuchProcess:
             return
         assert not psutil.wait_procs([process], timeout=10)[1] or process.status() == psutil.STATUS_ZOMBIE
+
+
+@contextmanager
+def hearing_ctrl_c() -> Iterator[None]:
+    """Ctrl-C reaches this process even where a shell started it in the background, which makes it deaf to that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def interrupted_launcher(folder: Path) -> InterruptedLauncher:

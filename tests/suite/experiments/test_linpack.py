@@ -17,7 +17,7 @@ from suite.experiments.linpack_power import power_of
 from suite.experiments.linpack_record import Problem, find_linpacks, operations, read_linpack, share_reached
 from suite.mpi import Placement
 from suite.tables import READING_TYPES
-from tests.launchers import interrupted_launcher
+from tests.launchers import hearing_ctrl_c, interrupted_launcher
 
 ANSWER = """T/V                N    NB     P     Q               Time                 Gflops
 WR11C2R4        2000   128     1     2               0.68              7.801e+00
@@ -115,7 +115,7 @@ def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(tmp_path: Path, monk
 def test_ctrl_c_ends_what_mpirun_put_into_a_session_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     launcher = interrupted_launcher(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{launcher.interpreter.parent}:{os.environ['PATH']}")
-    with pytest.raises(KeyboardInterrupt):
+    with hearing_ctrl_c(), pytest.raises(KeyboardInterrupt):
         measure(tmp_path / "record", Asked(Placement((), 2), size=512))
     launcher.assert_nothing_runs()
 
