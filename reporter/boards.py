@@ -7,11 +7,12 @@ from typing import Any
 from reporter.columns import FACETS, FIGURE_COLUMNS, Cell, Column, Facet, make_cell, show_facet
 from reporter.entries import make_labels
 from reporter.figures.chart import values_of_runs
-from reporter.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known
+from reporter.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
 from reporter.ranking import Rank, rank_entries
 
 RANKED_BY = "time_to_target_s"
 ALWAYS = ("device", "framework")
+THROTTLED = "throttl"
 UNRANKED = Rank(None, 0, "not ranked")
 
 
@@ -66,9 +67,10 @@ def make_boards(frames: Frames) -> list[Board]:
 
 
 def _board(frames: Frames, workload: str, division: str, data: str) -> Board:
-    entries: list[dict[str, Any]] = frames.entries.to_dict("records")
+    entries, looked_at = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS}
     figures: dict[str, dict[str, Any]] = {}
-    for row in frames.entry_figures.to_dict("records"):
+    names = [name for name in frames.entry_figures["figure"].unique() if name in looked_at or name.startswith(THROTTLED)]
+    for row in rows_of(frames.chosen("entry_figures", "figure", names)):
         figures.setdefault(row["entry_id"], {})[row["figure"]] = row
     facets = {entry["entry_id"]: _facets(entry, figures.get(entry["entry_id"], {})) for entry in entries}
     differ = tuple(facet for facet in FACETS if facet.name in ALWAYS or _differs(facet, facets.values()))
@@ -113,8 +115,8 @@ def _rows(
     }
     ranks = rank_entries(reached)
     runs: dict[str, list[str]] = {}
-    for run in frames.runs.to_dict("records"):
-        runs.setdefault(run["entry_id"], []).append(run["run_id"])
+    for run, entry_id in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
+        runs.setdefault(entry_id, []).append(run)
     for entry in sorted(entries, key=lambda entry: (*_merit(figures.get(entry["entry_id"], {})), entry["entry_id"])):
         name, found = entry["entry_id"], figures.get(entry["entry_id"], {})
         yield BoardRow(
@@ -143,7 +145,7 @@ def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, s
 
 
 def _badges(figures: Mapping[str, Any]) -> tuple[str, ...]:
-    throttled = any(known(row["high"]) and row["high"] > 0 for name, row in figures.items() if name.startswith("throttl"))
+    throttled = any(known(row["high"]) and row["high"] > 0 for name, row in figures.items() if name.startswith(THROTTLED))
     return ("throttled",) if throttled else ()
 
 

@@ -99,9 +99,12 @@ OTHER_FIGURES = {
 }
 
 
+NAMES_OF_FIGURES = {**OTHER_FIGURES, **{column.figure: column.heading for column in FIGURE_COLUMNS}}
+
+
 def name_of_figure(figure: str) -> str:
     """A figure's name in words, or as it is where no one has given it any."""
-    return next((column.heading for column in FIGURE_COLUMNS if column.figure == figure), OTHER_FIGURES.get(figure, figure))
+    return NAMES_OF_FIGURES.get(figure, figure)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
 """The tidy frames that everything else is drawn from: one row per thing, documented columns, units in the names."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
 import pandas
 
 if TYPE_CHECKING:
     from suite.compliance.checker import Verdict
+
+Made = TypeVar("Made")
 
 ACCEPTED, REFUSED, WITHDRAWN, GENERATED, STUDIED = "accepted", "refused", "withdrawn", "generated", "studied"
 
@@ -108,27 +111,6 @@ ENTRY_FIGURES: Mapping[str, str] = {
     "tier": "of energy; None where the runs differ",
 }
 
-READINGS: Mapping[str, str] = {
-    "run_id": "of which run",
-    "kind": "power or load",
-    "channel": "what was read, by which meter",
-    "t_s": "middle of an interval, s since run_start",
-    "low": "smallest reading in the interval",
-    "mean": "of the readings in the interval",
-    "high": "greatest reading in the interval",
-    "unit": "of low, mean and high",
-}
-"""Readings over time, drawn together to a few hundred intervals; read for the page of a run only, empty elsewhere."""
-
-SPANS: Mapping[str, str] = {
-    "run_id": "of which run",
-    "name": "epoch 1, evaluation 1, …",
-    "kind": "epoch or evaluation",
-    "start_s": "s since run_start",
-    "stop_s": "s since run_start",
-}
-"""What a run was doing when; read for the page of a run only, empty elsewhere."""
-
 LINPACKS: Mapping[str, str] = {
     "linpack_id": "ten hexadecimal digits of the record's SHA-256",
     "place": "where it was found, relative to the path that was given",
@@ -152,14 +134,11 @@ LINPACKS: Mapping[str, str] = {
 BROKEN: Mapping[str, str] = {"place": "where it was found, relative to the path that was given", "reason": "why it cannot be shown"}
 
 
-_KEYS = {"runs": "run_id", "figures": "run_id", "epochs": "run_id", "entries": "entry_id", "entry_figures": "entry_id"}
-
-
 @dataclass(frozen=True)
 class Frames:
     """Tidy pandas frames; the columns are those of the mappings in this module, which say what each holds.
 
-    ``verdicts`` are the checker's, by run id.
+    ``verdicts`` are the checker's, ``digests`` those of all of a bundle's bytes (None: it changed while it was read), both by run id.
     """
 
     runs: pandas.DataFrame
@@ -169,41 +148,84 @@ class Frames:
     entry_figures: pandas.DataFrame
     broken: pandas.DataFrame
     verdicts: Mapping[str, "Verdict"]
-    readings: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(READINGS)))
-    spans: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(SPANS)))
+    digests: Mapping[str, str | None]
     linpacks: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(LINPACKS)))
+    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, what: str, compute: Callable[[], Made]) -> Made:
+        """Something that follows from the frames, computed once and kept with them; nobody may change it."""
+        if what not in self._kept:
+            self._kept[what] = compute()
+        return cast(Made, self._kept[what])
 
     def of_entries(self, entries: pandas.DataFrame) -> "Frames":
         """The same frames for some of the entries only."""
-        chosen = set(entries["entry_id"])
-        runs = self.runs[self.runs["entry_id"].isin(chosen)]
-        names = set(runs["run_id"])
+        return self._of(entries, self.chosen("runs", "entry_id", entries["entry_id"]))
+
+    def of_runs(self, names: Iterable[str]) -> "Frames":
+        """The same frames for some of the runs only, with the entries that they belong to; an entry's figures stay those of all of its runs."""
+        runs = self.chosen("runs", "run_id", names)
+        return self._of(self.chosen("entries", "entry_id", runs["entry_id"]), runs)
+
+    def _of(self, entries: pandas.DataFrame, runs: pandas.DataFrame) -> "Frames":
         return replace(
             self,
             runs=runs,
-            figures=self.figures[self.figures["run_id"].isin(names)],
-            epochs=self.epochs[self.epochs["run_id"].isin(names)],
+            figures=self.chosen("figures", "run_id", runs["run_id"]),
+            epochs=self.chosen("epochs", "run_id", runs["run_id"]),
             entries=entries,
-            entry_figures=self.entry_figures[self.entry_figures["entry_id"].isin(chosen)],
+            entry_figures=self.chosen("entry_figures", "entry_id", entries["entry_id"]),
         )
+
+    def chosen(self, name: str, column: str, keys: Iterable[Any]) -> pandas.DataFrame:
+        """The rows of the frame ``name`` whose ``column`` holds one of the keys, in the frame's order: a look into an index, not over all rows."""
+        frame = getattr(self, name)
+        places = self._places(name, column)
+        found = [places[key] for key in dict.fromkeys(keys) if key in places]
+        if sum(map(len, found)) == len(frame):
+            return frame  # the very one: a copy would take as much memory again
+        return frame.iloc[np.sort(np.concatenate(found))] if found else frame.iloc[:0]
+
+    def rows_by(self, name: str, column: str) -> Callable[[Any], list[dict[str, Any]]]:
+        """A function from a key to the rows of the frame ``name`` whose ``column`` holds it; unknown is None in them."""
+        frame = getattr(self, name)
+        places, names = self._places(name, column), [str(one) for one in frame.columns]
+        columns = [[value if known(value) else None for value in frame[one].tolist()] for one in names]
+
+        def rows(key: Any) -> list[dict[str, Any]]:
+            return [dict(zip(names, (values[place] for values in columns), strict=True)) for place in places.get(key, np.empty(0, int)).tolist()]
+
+        return rows
+
+    def _places(self, name: str, column: str) -> Mapping[Any, np.ndarray]:
+        """Where in a frame the rows stand whose column holds a value, by the value."""
+        return self.once(f"{name} by {column}", lambda: getattr(self, name).groupby(column, sort=False).indices)
 
     def with_broken(self, rows: Iterable[Mapping[str, str]]) -> "Frames":
         """The same frames with more rows of what could not be shown."""
         return replace(self, broken=pandas.DataFrame([*self.broken.to_dict("records"), *rows], columns=list(BROKEN)))
 
-    def by_run(self) -> Iterator[tuple[dict[str, Any], "Frames"]]:
-        """Every run with the frames of it alone (and of its entry), in one pass over the frames."""
-        groups = {name: dict(iter(getattr(self, name).groupby(key))) for name, key in _KEYS.items()}
-        nothing = {name: getattr(self, name).iloc[:0] for name in _KEYS}
-        for run in self.runs.to_dict("records"):
-            keys = {name: run[key] for name, key in _KEYS.items()}
-            parts = {name: groups[name].get(keys[name], nothing[name]) for name in _KEYS}
-            verdicts = {run["run_id"]: self.verdicts[run["run_id"]]}
-            yield run, replace(self, **parts, broken=self.broken.iloc[:0], verdicts=verdicts)
-
     def accepted(self) -> "Frames":
         """The same frames without what was refused or withdrawn."""
-        return self.of_entries(self.entries[self.entries["state"] == ACCEPTED])
+        return self.once("accepted", lambda: self.of_entries(self.entries[self.entries["state"] == ACCEPTED]))
+
+
+def make_frame(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> pandas.DataFrame:
+    """A frame of rows, unknown where a row does not say.
+
+    Its texts are Python's own strings: pages look at them one by one, which pandas' type for strings is slow at.
+    """
+    return pandas.DataFrame({name: _column([row.get(name) for row in rows]) for name in columns})
+
+
+def _column(values: list[Any]) -> pandas.Series:
+    return pandas.Series(values, dtype=object if not values or any(isinstance(value, str) for value in values) else None)
+
+
+def rows_of(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows as dictionaries of Python's own numbers and strings; unknown may be None or NaN, as :func:`known` tells."""
+    names = [str(name) for name in frame.columns]
+    return (dict(zip(names, values, strict=True)) for values in zip(*(frame[name].tolist() for name in names), strict=True))
 
 
 def known(value: object) -> bool:

@@ -5,14 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pandas
-
 from reporter import frames as columns
 from reporter.bundle_rows import Broken, BundleRows, read_rows
 from reporter.entries import Row, entry_id, make_entries, make_entry_figures
-from reporter.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames
+from reporter.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, make_frame
 from reporter.linpacks import read_linpacks
-from reporter.remembered import digest_of_bundle, recall, remember
+from reporter.remembered import digest_of_bundle, recall, remember, remembers_any
 from reporter.submissions import judge_submissions
 from reporter.text import plain, plain_or_none
 from reporter.workers import map_tasks
@@ -49,6 +47,7 @@ class _Placed:
 
     run: Row
     rows: BundleRows
+    digest: str | None
 
 
 def load(paths: Iterable[Path]) -> Frames:
@@ -60,20 +59,20 @@ def load(paths: Iterable[Path]) -> Frames:
     """
     given = list(paths)
     found = list(find([path for path in given if not (path / RECORD).is_file()] or given))  # LINPACK's own folder holds no bundle
-    rows_of = dict(zip(found, _read_all([one.path for one in found]), strict=True))
-    said = judge_submissions(given, {one.path: rows for one, rows in rows_of.items()})
+    read_of = dict(zip(found, _read_all([one.path for one in found]), strict=True))
+    said = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
     read: dict[str, _Placed] = {}
     broken: list[Row] = [{"place": plain(place), "reason": reason} for place, reason in said.broken]
-    for one, rows in rows_of.items():
+    for one, (digest, rows) in read_of.items():
         reason = rows.reason if isinstance(rows, Broken) else _repeats(rows, read)
         if isinstance(rows, Broken) or reason:
             broken.append({"place": plain(one.place), "reason": reason})
         else:
-            placed = _place(one, rows, said.findings_of(one.path))
+            placed = _place(one, rows, digest, said.findings_of(one.path))
             read[placed.run["run_id"]] = placed
     linpacks, wrong = read_linpacks(given)
     broken = sorted([*broken, *wrong], key=lambda row: (row["place"], row["reason"]))
-    return replace(make_frames([read[name] for name in sorted(read)], broken), linpacks=pandas.DataFrame(linpacks, columns=list(columns.LINPACKS)))
+    return replace(make_frames([read[name] for name in sorted(read)], broken), linpacks=make_frame(linpacks, columns.LINPACKS))
 
 
 def find(paths: Iterable[Path]) -> Iterator[Found]:
@@ -101,26 +100,34 @@ def make_frames(read: Sequence[_Placed], broken: list[Row]) -> Frames:
         "broken": (broken, columns.BROKEN),
     }
     return Frames(
-        **{name: pandas.DataFrame(rows, columns=list(names)) for name, (rows, names) in tables.items()},
+        **{name: make_frame(rows, names) for name, (rows, names) in tables.items()},
         verdicts={one.run["run_id"]: one.rows.verdict for one in read},
+        digests={one.run["run_id"]: one.digest for one in read},
     )
 
 
-def _read_all(paths: Sequence[Path]) -> list[BundleRows | Broken]:
+Read = tuple[str | None, BundleRows | Broken]
+"""The digest of what was read, None when the folder changed meanwhile, and what it holds."""
+
+
+def _read_all(paths: Sequence[Path]) -> list[Read]:
     """The rows of each bundle: from the cache where it knows them, else by every core; what is new is remembered."""
-    with ThreadPoolExecutor() as threads:
-        digests = list(threads.map(digest_of_bundle, paths))
+    digests = _digests(paths) if remembers_any() else [None] * len(paths)
     known = recall(digests)
     unknown = [path for path, digest in zip(paths, digests, strict=True) if digest not in known]
     read = dict(zip(unknown, map_tasks(_read_with_digest, unknown), strict=True))
     fresh = {digest: rows for digest, rows in read.values() if isinstance(rows, BundleRows) and digest is not None}
     if fresh:
         remember(fresh)
-    return [known[digest] if digest in known else read[path][1] for path, digest in zip(paths, digests, strict=True)]
+    return [(digest, known[digest]) if digest in known else read[path] for path, digest in zip(paths, digests, strict=True)]
 
 
-def _read_with_digest(path: Path) -> tuple[str | None, BundleRows | Broken]:
-    """Rows and the digest of what they were read from, None when the folder changed meanwhile."""
+def _digests(paths: Sequence[Path]) -> list[str | None]:
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(digest_of_bundle, paths))
+
+
+def _read_with_digest(path: Path) -> Read:
     before = digest_of_bundle(path)
     rows = read_rows(path)
     return before if digest_of_bundle(path) == before else None, rows
@@ -131,7 +138,7 @@ def _repeats(rows: BundleRows, read: Mapping[str, _Placed]) -> str | None:
     return None if first is None else f"the run id {rows.run['run_id']} is there already, from {first.run['place']}"
 
 
-def _place(found: Found, rows: BundleRows, of_submission: tuple[Finding, ...]) -> _Placed:
+def _place(found: Found, rows: BundleRows, digest: str | None, of_submission: tuple[Finding, ...]) -> _Placed:
     withdrawn, declaration = _withdrawal(found), _declaration(found)
     verdict = Verdict(found.path, rows.verdict.division, (*rows.verdict.findings, *of_submission))
     run = {**rows.run, "place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
@@ -139,7 +146,7 @@ def _place(found: Found, rows: BundleRows, of_submission: tuple[Finding, ...]) -
         run |= _declared(declaration)
     run["state"] = _state(found, rows, withdrawn, verdict)
     run["entry_id"] = entry_id(run)
-    return _Placed(run, replace(rows, verdict=verdict))
+    return _Placed(run, replace(rows, verdict=verdict), digest)
 
 
 def _state(found: Found, rows: BundleRows, withdrawn: str | None, verdict: Verdict) -> str:

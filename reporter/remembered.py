@@ -53,9 +53,14 @@ def place() -> Path:
     return home() / "report-cache.sqlite"
 
 
+def remembers_any() -> bool:
+    """Something may be known: without the file there is no need for a digest to ask by."""
+    return place().is_file()
+
+
 def recall(digests: Iterable[str | None]) -> dict[str | None, BundleRows]:
     """What is known of bundles with these digests; nothing where the file is missing or is no such file."""
-    if not place().is_file():
+    if not remembers_any():
         return {}
     found: dict[str | None, BundleRows] = {}
     try:

@@ -5,8 +5,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,15 @@ from reporter.boards import make_boards
 from reporter.frames import Frames
 from reporter.load import load
 from reporter.pages.comparison import device_pages, frameworks_page
-from reporter.pages.evidence import copied_files, entry_pages, run_pages
+from reporter.pages.evidence import EntryEvidence, RunEvidence, entry_page, evidence_of_entries, evidence_of_runs, run_pages
 from reporter.pages.leaderboard import board_pages, front_page
 from reporter.pages.linpack import linpack_records
 from reporter.pages.rulebook import about_page, rules_page
 from reporter.pages.shared import Contents, Page, make_contents, templates
 from reporter.pages.studies import study_pages
-from reporter.remembered import digest_of_bundle, digest_of_code
+from reporter.remembered import digest_of_code
 from reporter.studies import Study, find_studies
 from reporter.workers import map_tasks
-from suite.bundle import Bundle
 from suite.errors import SuiteError
 
 MARK = ".edge-training-site"
@@ -75,42 +75,52 @@ def _refuse_foreign(output: Path, force: bool) -> None:
 def _fill(contents: Contents, folder: Path, old: Path) -> None:
     for file in sorted(STATIC.iterdir()):
         _place(folder, old, Page(file.name, file.read_bytes()))
-    for page in _pages(contents, templates()):
-        _place(folder, old, page)
-    keys, before, changed = {}, _old_keys(old), []
-    for run, frames in contents.frames.by_run():
-        job = _RunJob(run, Contents(frames, (), contents.colours), folder, old)
-        keys[run["run_id"]] = key = _key(run, job.contents)
-        if before.get(run["run_id"]) == key and (old / "runs" / run["run_id"]).is_dir():
-            shutil.copytree(old / "runs" / run["run_id"], folder / "runs" / run["run_id"], copy_function=os.link)
-        else:
-            changed.append(job)
-    for _ in map_tasks(_run_folder, changed):
-        pass
+    keys: dict[str, str | None] = {}
+    with ThreadPoolExecutor(1) as aside:  # the pages of many are drawn while workers draw those of one
+        of_many = aside.submit(_write_pages, _pages(contents, templates()), folder, old)
+        for _ in map_tasks(_do, _tasks(contents, folder, old, keys)):
+            pass
+        of_many.result()
     _place(folder, old, Page(MARK, json.dumps({"runs": keys}, indent=1, sort_keys=True) + "\n"))
 
 
 def _pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
-    for make in (front_page, board_pages, entry_pages, frameworks_page, device_pages, study_pages, linpack_records, rules_page, about_page):
+    for make in (front_page, board_pages, frameworks_page, device_pages, study_pages, linpack_records, rules_page, about_page):
         yield from make(contents, environment)
 
 
-@dataclass(frozen=True)
-class _RunJob:
-    """A run's page to be written, with all that it needs: workers do it."""
-
-    run: Mapping[str, Any]
-    contents: Contents
-    folder: Path
-    old: Path
+def _write_pages(pages: Iterable[Page], folder: Path, old: Path) -> None:
+    for page in pages:
+        _place(folder, old, page)
 
 
-def _run_folder(job: _RunJob) -> None:
-    for page in run_pages(job.contents, templates(), job.run):
-        _place(job.folder, job.old, page)
-    bundle = Bundle(Path(job.run["path"]))
-    for name in copied_files(bundle):
-        _place(job.folder, job.old, Page(f"runs/{job.run['run_id']}/{name}", bundle.file(name).read_bytes()))
+Task = Callable[[], None]
+
+
+def _do(task: Task) -> None:
+    task()
+
+
+def _tasks(contents: Contents, folder: Path, old: Path, keys: dict[str, str | None]) -> Iterator[Task]:
+    """What workers do: the page of each entry, and of each run that is not what it was; ``keys`` fills with what the runs' are made of."""
+    for entry in evidence_of_entries(contents.frames, contents.boards):
+        yield partial(_write_entry, entry, folder, old)
+    before = _old_keys(old)
+    for evidence in evidence_of_runs(contents.frames):
+        name = evidence.run["run_id"]
+        keys[name] = key = _key(evidence, contents)
+        if key is not None and before.get(name) == key and (old / "runs" / name).is_dir():
+            shutil.copytree(old / "runs" / name, folder / "runs" / name, copy_function=os.link)
+        else:
+            yield partial(_write_run, evidence, contents.colours, folder, old)
+
+
+def _write_entry(evidence: EntryEvidence, folder: Path, old: Path) -> None:
+    _place(folder, old, entry_page(evidence, templates()))
+
+
+def _write_run(evidence: RunEvidence, colours: Mapping[str, int], folder: Path, old: Path) -> None:
+    _write_pages(run_pages(evidence, colours, templates()), folder, old)
 
 
 def _place(folder: Path, old: Path, page: Page) -> None:
@@ -136,11 +146,14 @@ def _swap(folder: Path, output: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _key(run: Mapping[str, Any], contents: Contents) -> str:
-    """What a run's page is made of: the files, the code, the verdict, its framework's colour, and what its place says of it."""
-    verdict = [str(finding) for finding in contents.frames.verdicts[run["run_id"]].findings]
+def _key(evidence: RunEvidence, contents: Contents) -> str | None:
+    """What a run's page is made of: the files, the code, the verdict, its framework's colour, and what its place says of it. None: not known."""
+    run = evidence.run
+    if (digest := contents.frames.digests[run["run_id"]]) is None:
+        return None
+    verdict = [str(finding) for finding in evidence.verdict.findings]
     of_place = {name: str(value) for name, value in run.items() if name not in ("place", "path")}
-    made_of = [digest_of_bundle(Path(run["path"])), digest_of_code(), verdict, contents.colours[run["framework"]], of_place]
+    made_of = [digest, digest_of_code(), verdict, contents.colours[run["framework"]], of_place]
     return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
 

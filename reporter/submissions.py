@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from reporter.bundle_rows import Broken, BundleRows
@@ -23,8 +24,11 @@ class SubmissionsSaid:
 
     def findings_of(self, bundle: Path) -> tuple[Finding, ...]:
         """What is said of the submission that holds the bundle."""
-        said = {verdict.path: verdict.findings for verdict in self.verdicts}
-        return next((said[folder] for folder in (bundle, *bundle.parents) if folder in said), ())
+        return next((self._by_path[folder] for folder in (bundle, *bundle.parents) if folder in self._by_path), ())
+
+    @cached_property
+    def _by_path(self) -> dict[Path, tuple[Finding, ...]]:
+        return {verdict.path: verdict.findings for verdict in self.verdicts}
 
 
 def judge_submissions(given: Iterable[Path], rows_of: Mapping[Path, BundleRows | Broken]) -> SubmissionsSaid:

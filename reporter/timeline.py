@@ -1,15 +1,12 @@
 """What a run's meters read over time, and what the run was doing then: for the page of one run."""
 
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import pairwise
+from dataclasses import dataclass
 
 import numpy as np
-import pandas
 
-from reporter.frames import READINGS, SPANS, Frames
 from suite.bundle import Bundle
-from suite.channels import of_frame
+from suite.channels import Channel, Channels
 from suite.energy_figures import power_total
 from suite.log import Log
 from suite.measure.power import PowerRule
@@ -19,76 +16,123 @@ NANO = 1e-9
 LOADS = (("cpu", "utilisation.total", "processor"), ("nvml", "gpu0.utilisation", "GPU"), ("tegra", "gpu.utilisation", "GPU"))
 
 
-def with_timeline(frames: Frames, run_id: str, bundle: Bundle) -> Frames:
-    """The frames with the readings and spans of one run; both stay empty for a run without run_start."""
-    log = bundle.log()
+@dataclass(frozen=True)
+class Course:
+    """Readings over time, in no more intervals than a screen can show: the middle of each, s since run_start, in ascending order, and the smallest,
+    mean and greatest reading in it, in ``unit``.
+    """
+
+    name: str
+    unit: str
+    t_s: tuple[float, ...]
+    low: tuple[float, ...]
+    mean: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Span:
+    """What the run was doing from ``start_s`` to ``stop_s``, s since run_start: an epoch, or an evaluation."""
+
+    name: str
+    is_epoch: bool
+    start_s: float
+    stop_s: float
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A run's power and loads, and its epochs and evaluations; all empty for a run without run_start."""
+
+    power: tuple[Course, ...] = ()
+    load: tuple[Course, ...] = ()
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Readings in ascending order of their times on the monotonic clock, ns."""
+
+    t_ns: np.ndarray
+    values: np.ndarray
+
+    def only(self, chosen: np.ndarray) -> "Samples":
+        """Those that a mask chooses."""
+        return Samples(self.t_ns[chosen], self.values[chosen])
+
+
+def read_timeline(bundle: Bundle, log: Log) -> Timeline:
+    """The timeline of the bundle, whose log is ``log``."""
     start = log.first("run_start")
     if start is None or start.mono_ns is None:
-        return frames
-    readings = bundle.readings()
-    rows = [*_power(readings, start.mono_ns), *_loads(readings, start.mono_ns)]
-    drawn = pandas.DataFrame([(run_id, *row) for row in rows], columns=list(READINGS))
-    spans = pandas.DataFrame([(run_id, *row) for row in _spans(log, start.mono_ns)], columns=list(SPANS))
-    return replace(frames, readings=drawn, spans=spans)
+        return Timeline()
+    channels, start_ns = bundle.channels(), start.mono_ns
+    power, load = list(_power(channels, start_ns)), list(_loads(channels, start_ns))
+    return Timeline(tuple(power), tuple(sorted(load, key=lambda one: one.name)), tuple(sorted(_spans(log, start_ns), key=_when)))
 
 
-def _power(readings: pandas.DataFrame, start_ns: int) -> Iterator[tuple[object, ...]]:
+def _power(channels: Channels, start_ns: int) -> Iterator[Course]:
     """The total that the energy was taken from, or nothing where there is no power sensor."""
-    total = power_total(of_frame(readings))
+    total = power_total(channels)
     if total is None:
         return
-    parts = [_watts(readings[(readings["source"] == total.source) & (readings["channel"] == channel)], total.rule) for channel in total.channels]
-    if any(part.empty for part in parts):
-        return
-    name = f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"
-    yield from _intervals("power", name, "W", _sum(parts), start_ns)
+    parts = [_watts(_samples(channels.get(total.source, channel)), total.rule) for channel in total.channels]
+    if all(len(part.t_ns) for part in parts):
+        name = f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"
+        yield from _course(name, "W", _sum(parts), start_ns)
 
 
-def _watts(readings: pandas.DataFrame, rule: PowerRule) -> pandas.DataFrame:
+def _samples(channel: Channel) -> Samples:
+    return Samples(channel.in_time.t_ns, channel.in_time.values)
+
+
+def _watts(readings: Samples, rule: PowerRule) -> Samples:
     """A channel's readings as power, implausible ones left out; a counter of energy gives the mean power since its reading before."""
-    ordered = readings.sort_values("t_ns", kind="stable")
     if rule.unit == "J":
-        ordered = ordered.assign(value=ordered["value"].diff() / (ordered["t_ns"].diff() * NANO)).iloc[1:]
-    return ordered[ordered["value"].between(*rule.plausible_w)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            readings = Samples(readings.t_ns[1:], np.diff(readings.values) / (np.diff(readings.t_ns) * NANO))
+    low, high = rule.plausible_w
+    return readings.only((readings.values >= low) & (readings.values <= high))
 
 
-def _sum(parts: list[pandas.DataFrame]) -> pandas.DataFrame:
+def _sum(parts: list[Samples]) -> Samples:
     """Channels added up at the first one's times; between a channel's readings its course is a straight line."""
     first = parts[0]
-    values = first["value"].to_numpy(dtype=float)
+    values = first.values
     for part in parts[1:]:
-        values = values + np.interp(first["t_ns"], part["t_ns"], part["value"].astype(float))
-    return first.assign(value=values)
+        values = values + np.interp(first.t_ns, part.t_ns, part.values)
+    return Samples(first.t_ns, values)
 
 
-def _loads(readings: pandas.DataFrame, start_ns: int) -> Iterator[tuple[object, ...]]:
+def _loads(channels: Channels, start_ns: int) -> Iterator[Course]:
     for source, channel, name in LOADS:
-        chosen = readings[(readings["source"] == source) & (readings["channel"] == channel)]
-        if len(chosen):
-            yield from _intervals("load", f"{name} ({source}: {channel})", "%", chosen, start_ns)
+        yield from _course(f"{name} ({source}: {channel})", "%", _samples(channels.get(source, channel)), start_ns)
 
 
-def _intervals(kind: str, name: str, unit: str, readings: pandas.DataFrame, start_ns: int) -> Iterator[tuple[object, ...]]:
-    """Readings in at most INTERVALS intervals of equal length; where they are fewer, each reading is its own interval."""
-    known = readings[np.isfinite(readings["value"].astype(float))].sort_values("t_ns")
-    t_s = (known["t_ns"].to_numpy() - start_ns) * NANO
-    values = known["value"].to_numpy(dtype=float)
-    if not len(values):
-        return
-    if len(values) <= INTERVALS:
-        groups = [slice(index, index + 1) for index in range(len(values))]
-    else:
-        edges = np.searchsorted(t_s, np.linspace(t_s[0], t_s[-1], INTERVALS + 1)[1:-1])
-        bounds = [0, *edges.tolist(), len(values)]
-        groups = [slice(low, high) for low, high in pairwise(bounds) if high > low]
-    for group in groups:
-        yield kind, name, float(t_s[group].mean()), float(values[group].min()), float(values[group].mean()), float(values[group].max()), unit
+def _course(name: str, unit: str, readings: Samples, start_ns: int) -> Iterator[Course]:
+    """Readings in at most INTERVALS intervals of equal length; where they are fewer, each reading is its own interval. Nothing of no readings."""
+    known = readings.only(np.isfinite(readings.values))
+    t_s, values = (known.t_ns - start_ns) * NANO, known.values
+    if len(values) > INTERVALS:
+        starts = np.unique([0, *np.searchsorted(t_s, np.linspace(t_s[0], t_s[-1], INTERVALS + 1)[1:-1])])
+        starts = starts[starts < len(values)]
+        counts = np.diff([*starts, len(values)])
+        middles, means = (np.add.reduceat(series, starts) / counts for series in (t_s, values))
+        lows, highs = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+        yield Course(name, unit, *(tuple(series.tolist()) for series in (middles, lows, means, highs)))
+    elif len(values):
+        each = tuple(values.tolist())
+        yield Course(name, unit, tuple(t_s.tolist()), each, each, each)
 
 
-def _spans(log: Log, start_ns: int) -> Iterator[tuple[object, ...]]:
+def _spans(log: Log, start_ns: int) -> Iterator[Span]:
     for event, kind in (("epoch", "epoch"), ("eval", "evaluation")):
         stops = {stop.epoch: stop.mono_ns for stop in log.all(f"{event}_stop")}
         for begin in log.all(f"{event}_start"):
             stop_ns = stops.get(begin.epoch)
             if begin.mono_ns is not None and stop_ns is not None and begin.epoch is not None:
-                yield f"{kind} {begin.epoch}", kind, (begin.mono_ns - start_ns) * NANO, (stop_ns - start_ns) * NANO
+                yield Span(f"{kind} {begin.epoch}", kind == "epoch", (begin.mono_ns - start_ns) * NANO, (stop_ns - start_ns) * NANO)
+
+
+def _when(span: Span) -> tuple[float, str]:
+    return span.start_s, span.name

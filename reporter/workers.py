@@ -7,8 +7,9 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, TypeVar
 
 Task = TypeVar("Task")
@@ -16,17 +17,22 @@ Answer = TypeVar("Answer")
 
 WORTH_A_PROCESS = 24  # tasks; a worker imports pandas first, which takes as long
 CHUNK = 8
+AHEAD = 2  # chunks a worker that wait for it: none stands idle, and no more is held in memory
 COMMAND = "from reporter.workers import serve; serve()"
 
 
-def map_tasks(function: Callable[[Task], Answer], tasks: list[Task]) -> Iterator[Answer]:
+def map_tasks(function: Callable[[Task], Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
     """``function`` of each task, in their order, by as many processes as there are cores; few tasks are done in this one.
 
-    Function, tasks and answers must be picklable. What a task raises is raised here.
+    Function, tasks and answers must be picklable. What a task raises is raised here. Tasks are taken as they are needed, a few chunks ahead.
     """
-    workers = min(len(os.sched_getaffinity(0)), len(tasks) // WORTH_A_PROCESS)
+    coming = iter(tasks)
+    cores = len(os.sched_getaffinity(0))
+    first = list(itertools.islice(coming, cores * WORTH_A_PROCESS))
+    workers = min(cores, len(first) // WORTH_A_PROCESS)
+    every = itertools.chain(first, coming)
     if workers < 2:
-        yield from map(function, tasks)
+        yield from map(function, every)
         return
     children: list[subprocess.Popen[bytes]] = []
     lock, own = threading.Lock(), threading.local()
@@ -39,9 +45,14 @@ def map_tasks(function: Callable[[Task], Answer], tasks: list[Task]) -> Iterator
         return _ask(own.child, function, chunk)
 
     with ThreadPoolExecutor(workers) as threads:
+        asked: deque[Future[list[Answer]]] = deque()
         try:
-            chunks = [tasks[first : first + CHUNK] for first in range(0, len(tasks), CHUNK)]
-            yield from itertools.chain.from_iterable(threads.map(ask, chunks))
+            while chunk := list(itertools.islice(every, CHUNK)):
+                asked.append(threads.submit(ask, chunk))
+                if len(asked) > AHEAD * workers:
+                    yield from asked.popleft().result()
+            while asked:
+                yield from asked.popleft().result()
         finally:
             threads.shutdown(cancel_futures=True)
             for child in children:

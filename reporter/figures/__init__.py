@@ -10,7 +10,6 @@ from reporter.figures import (
     first_epoch,
     first_stall,
     linpack,
-    over_time,
     radar,
     scaling,
     stacked_epoch,
@@ -39,8 +38,6 @@ CHARTS: tuple[Chart, ...] = (
     counters.CHART,
     scaling.CHART,
     linpack.CHART,
-    over_time.POWER,
-    over_time.LOAD,
 )
 
 

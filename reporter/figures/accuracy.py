@@ -2,7 +2,7 @@
 
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
 from reporter.figures.plane import ACROSS, UP, plane
-from reporter.frames import Frames, known
+from reporter.frames import Frames, known, rows_of
 from reporter.svg import close, linear
 
 MOST_RUNS = 60
@@ -12,8 +12,8 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """One line per run: accuracy (%) after every epoch against the time that the epochs took until then (s), evaluations left out."""
     entries = entries_of(frames)
     curves = {}
-    for run in frames.runs.sort_values("run_id").to_dict("records"):
-        epochs = frames.epochs[frames.epochs["run_id"] == run["run_id"]].sort_values("epoch")
+    for run in rows_of(frames.runs.sort_values("run_id")):
+        epochs = frames.chosen("epochs", "run_id", [run["run_id"]]).sort_values("epoch")
         times = epochs["end_to_end_s"].astype(float).cumsum(skipna=False)
         points = [(float(t), 100 * float(value)) for t, value in zip(times, epochs["eval_accuracy"], strict=True) if known(value) and known(t)]
         if points:

@@ -1,7 +1,11 @@
 """Stall, compute and whole time by batch size, per epoch and per mini-batch (the form of Prashanthi et al., POMACS 2022, Figure 4)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from reporter.entries import Row
 from reporter.figures.batch_size import SETTING
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
 from reporter.figures.panels import LINE_HEIGHT, WIDTH, line_box, line_frame
@@ -42,25 +46,28 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
 
 
 def _lines(frames: Frames) -> list[list[Point]]:
-    entries, points = entries_of(frames), _points(frames)
-    settings: dict[tuple[str, ...], list[Point]] = {}
-    for name in sorted(points):
-        settings.setdefault(tuple(str(entries[name][key]) for key in SETTING), []).append(points[name])
-    lines = [sorted(line, key=lambda point: point.batch_size) for _, line in sorted(settings.items())]
-    return [line for line in lines if len({point.batch_size for point in line}) > 1]
+    settings: dict[tuple[str, ...], list[Row]] = {}
+    for _, entry in sorted(entries_of(frames).items()):
+        settings.setdefault(tuple(str(entry[key]) for key in SETTING), []).append(entry)
+    several = [entries for _, entries in sorted(settings.items()) if len({entry["batch_size"] for entry in entries}) > 1]
+    points = _points(frames, [entry for entries in several for entry in entries])
+    lines = [[points[entry["entry_id"]] for entry in entries if entry["entry_id"] in points] for entries in several]
+    return [sorted(line, key=lambda point: point.batch_size) for line in lines if len({point.batch_size for point in line}) > 1]
 
 
-def _points(frames: Frames) -> dict[str, Point]:
+def _points(frames: Frames, entries: Sequence[Row]) -> dict[str, Point]:
     """Means over epochs 2 to last of all runs of an entry; stall is the wait for a mini-batch and its copy to the device, as in the paper."""
-    later = frames.epochs[frames.epochs["epoch"] > 1].merge(frames.runs[["run_id", "entry_id", "batch_size"]], on="run_id")
     points = {}
-    for name, epochs in later.sort_values(["run_id", "epoch"]).groupby("entry_id"):
-        seconds = [epochs[list(columns)].astype(float).sum(axis=1) for _, columns in PARTS]
-        if any(column.isna().any() for column in seconds) or not (epochs["steps"].astype(float) > 0).all():
+    for entry in entries:
+        runs = frames.chosen("runs", "entry_id", [entry["entry_id"]])["run_id"]
+        epochs = frames.chosen("epochs", "run_id", runs)
+        later = epochs[epochs["epoch"] > 1].sort_values(["run_id", "epoch"])
+        seconds = [sum(later[column].to_numpy(dtype=float) for column in columns) for _, columns in PARTS]
+        steps = later["steps"].to_numpy(dtype=float)
+        if not len(later) or np.isnan(seconds).any() or not (steps > 0).all():
             continue
-        steps = epochs["steps"].astype(float)
         per_step = tuple(float((1e3 * column / steps).mean()) for column in seconds)
-        points[str(name)] = Point(str(name), float(epochs["batch_size"].iloc[0]), tuple(float(column.mean()) for column in seconds), per_step)
+        points[entry["entry_id"]] = Point(entry["entry_id"], float(entry["batch_size"]), tuple(float(column.mean()) for column in seconds), per_step)
     return points
 
 

@@ -1,11 +1,12 @@
 """What every figure shares: its registration, its answer, and charts made of one row per entry."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from reporter.entries import Row, make_labels
-from reporter.frames import Frames, known
+from reporter.frames import Frames, known, rows_of
 from reporter.svg import Canvas, Scale, tick_text
 
 MOST_ROWS = 40
@@ -46,46 +47,53 @@ class NotDrawn:
 
 
 @dataclass(frozen=True)
-class Chart:
-    """A registered figure. ``name`` is its file's and anchor's, ``about`` says how to read it, ``draw`` turns frames into it.
-
-    ``pages`` are the kinds of pages that show it: board, comparison, device, front, run, study.
-    """
+class Caption:
+    """What a figure is called: ``name`` is its file's and anchor's, ``about`` says how to read it."""
 
     name: str
     title: str
     about: str
+
+
+@dataclass(frozen=True)
+class Chart(Caption):
+    """A registered figure: ``draw`` turns frames into it, ``pages`` are the kinds of pages that show it: board, comparison, device, front, study."""
+
     pages: frozenset[str]
     draw: Callable[[Frames, Context], Drawing | NotDrawn]
 
 
 def entries_of(frames: Frames) -> dict[str, Row]:
     """The entries by id, each with its ``label``."""
-    rows: list[Row] = frames.entries.to_dict("records")
+    return frames.once("labelled entries", lambda: _labelled(list(rows_of(frames.entries))))
+
+
+def _labelled(rows: list[Row]) -> dict[str, Row]:
     labels = make_labels(rows)
     return {row["entry_id"]: {**row, "label": labels[row["entry_id"]]} for row in rows}
 
 
 def figures_of(frames: Frames, name: str) -> dict[str, Row]:
     """A figure of every entry that has a value for it, by entry id."""
-    chosen = frames.entry_figures[frames.entry_figures["figure"] == name]
-    return {row["entry_id"]: row for row in chosen.to_dict("records") if known(row["value"])}
+    found = frames.once(f"entries' {name}", lambda: list(rows_of(frames.chosen("entry_figures", "figure", [name]))))
+    return {row["entry_id"]: row for row in found if known(row["value"])}
 
 
 def values_of_runs(frames: Frames, name: str) -> dict[str, list[float]]:
     """A figure's values in the runs of every entry, by entry id, in the order of their run ids."""
-    chosen = frames.figures[frames.figures["figure"] == name].merge(frames.runs[["run_id", "entry_id"]], on="run_id").sort_values("run_id")
+    entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
+    chosen = frames.chosen("figures", "figure", [name])
     values: dict[str, list[float]] = {}
-    for row in chosen.to_dict("records"):
-        if known(row["value"]):
-            values.setdefault(row["entry_id"], []).append(float(row["value"]))
+    for run, value in sorted(zip(chosen["run_id"], chosen["value"], strict=True), key=lambda pair: str(pair[0])):
+        if known(value) and run in entry_of:
+            values.setdefault(entry_of[run], []).append(float(value))
     return values
 
 
 def why_missing(frames: Frames, name: str) -> str:
     """The reason most often given for a figure's absence."""
-    reasons = [str(reason) for reason in frames.entry_figures[frames.entry_figures["figure"] == name]["reason"] if known(reason)]
-    return max(sorted(set(reasons)), key=reasons.count) if reasons else "no run has this figure"
+    reasons = Counter(str(reason) for reason in frames.chosen("entry_figures", "figure", [name])["reason"] if known(reason))
+    return max(sorted(reasons), key=reasons.__getitem__) if reasons else "no run has this figure"
 
 
 def shortest(order: Mapping[str, float]) -> tuple[list[str], str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
 from reporter.figures.panels import Bars, bar_panels
-from reporter.frames import Frames, known
+from reporter.frames import Frames, known, rows_of
 
 MOST = 12
 
@@ -66,9 +66,9 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
 
 def _values(frames: Frames, counter: Counter) -> dict[str, float]:
     """Mean over the runs of every entry, in shown units; an entry in which one run has no value has none."""
-    runs = {row["run_id"]: row for row in frames.runs.to_dict("records")}
+    runs = {row["run_id"]: row for row in rows_of(frames.runs)}
     found: dict[str, list[float | None]] = {}
-    for row in frames.figures[frames.figures["figure"] == counter.figure].sort_values("run_id").to_dict("records"):
+    for row in rows_of(frames.chosen("figures", "figure", [counter.figure]).sort_values("run_id")):
         run = runs[row["run_id"]]
         by = float(run["epochs"]) if counter.is_count else 1.0
         found.setdefault(run["entry_id"], []).append(float(row["value"]) * counter.factor / by if known(row["value"]) and by > 0 else None)
@@ -90,8 +90,8 @@ def _note(frames: Frames, drawn: list[Counter], entries: int) -> str:
 
 
 def _why(frames: Frames, counters: Sequence[Counter]) -> str:
-    names = {counter.figure for counter in counters}
-    reasons = [str(reason) for reason in frames.figures[frames.figures["figure"].isin(names)]["reason"] if known(reason)]
+    chosen = frames.chosen("figures", "figure", (counter.figure for counter in counters))
+    reasons = [str(reason) for reason in chosen["reason"] if known(reason)]
     shortest = sorted(set(reasons), key=lambda reason: (len(reason), reason))
     return shortest[0] if shortest else "no run has counters"
 

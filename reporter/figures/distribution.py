@@ -3,7 +3,7 @@
 import statistics
 
 from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend, rows_chart, shortest
-from reporter.frames import Frames, known
+from reporter.frames import Frames, known, rows_of
 from reporter.svg import close
 
 
@@ -11,7 +11,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """One row per entry: each epoch after the first as a mark, the box from the lower to the upper quartile, the line at the median, in seconds."""
     entries, entry_of = entries_of(frames), dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
     epochs: dict[str, list[float]] = {}
-    for row in frames.epochs[frames.epochs["epoch"] > 1].sort_values(["run_id", "epoch"]).to_dict("records"):
+    for row in rows_of(frames.epochs[frames.epochs["epoch"] > 1].sort_values(["run_id", "epoch"])):
         if known(row["end_to_end_s"]):
             epochs.setdefault(entry_of[row["run_id"]], []).append(float(row["end_to_end_s"]))
     epochs = {name: values for name, values in epochs.items() if len(values) > 1}

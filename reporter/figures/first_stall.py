@@ -3,7 +3,7 @@
 import statistics
 
 from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, legend, rows_chart, shortest
-from reporter.frames import Frames, known
+from reporter.frames import Frames, known, rows_of
 from reporter.svg import linear
 
 
@@ -31,7 +31,7 @@ def _stalls(frames: Frames) -> dict[str, tuple[float, float]]:
     entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
     first: dict[str, list[float]] = {}
     later: dict[str, list[float]] = {}
-    for row in frames.epochs.sort_values(["run_id", "epoch"]).to_dict("records"):
+    for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
         if known(row["fetch_s"]) and known(row["h2d_s"]):
             into = first if row["epoch"] == 1 else later
             into.setdefault(entry_of[row["run_id"]], []).append(float(row["fetch_s"]) + float(row["h2d_s"]))

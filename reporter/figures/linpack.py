@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reporter.figures.chart import LEFT, MOST_ROWS, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, rows_chart
-from reporter.frames import Frames, known
+from reporter.frames import Frames, known, rows_of
 from reporter.svg import linear
 from suite.errors import SuiteError
 from suite.experiments.linpack_record import TRAINING_PASSES, share_reached
@@ -61,14 +61,15 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
 
 def _lines(frames: Frames, context: Context) -> list[Line]:
     """The best record of every machine that has entries (HPL before what is only like it), followed by its entries."""
-    trainings = _trainings(frames)
+    trainings: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for training in _trainings(frames):
+        trainings.setdefault(_machine(training), []).append(training)
     records: dict[tuple[str, ...], dict[str, Any]] = {}
-    for record in sorted(frames.linpacks.to_dict("records"), key=lambda row: (row["kind"] != "HPL", -row["gflops"], row["linpack_id"])):
+    for record in sorted(rows_of(frames.linpacks), key=lambda row: (row["kind"] != "HPL", -row["gflops"], row["linpack_id"])):
         records.setdefault(_machine(record), record)
     lines = []
     for machine, record in sorted(records.items()):
-        here = [training for training in trainings if _machine(training) == machine]
-        if here:
+        if here := trainings.get(machine):
             lines.append(_of_record(record, context))
             lines += sorted((_of_training(training, record, context) for training in here), key=lambda line: (-line.gflops, line.target))
     return lines
@@ -109,9 +110,12 @@ def _of_training(training: dict[str, Any], record: dict[str, Any], context: Cont
 def _trainings(frames: Frames) -> list[dict[str, Any]]:
     """Entries on their workload's own data, whose multiply-adds are known, with samples per second and the figure of their power."""
     rates, found = figures_of(frames, "throughput"), []
-    powers = {row["entry_id"]: row for row in frames.entry_figures[frames.entry_figures["figure"] == "mean_power_w"].to_dict("records")}
+    if frames.linpacks.empty:
+        return []
+    powers = {row["entry_id"]: row for row in rows_of(frames.chosen("entry_figures", "figure", ["mean_power_w"]))}
+    macs_of = {workload: _macs(str(workload)) for workload in set(frames.entries["workload"])}
     for name, entry in entries_of(frames).items():
-        macs = _macs(str(entry["workload"])) if entry["own_data"] else None
+        macs = macs_of[entry["workload"]] if entry["own_data"] else None
         if macs is not None and name in rates and float(rates[name]["value"]) > 0:
             found.append({**entry, "macs": macs, "rate": float(rates[name]["value"]), "power": powers.get(name)})
     return found

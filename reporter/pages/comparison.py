@@ -7,7 +7,7 @@ import jinja2
 
 from reporter.columns import FIGURE_COLUMNS, Cell, make_cell
 from reporter.figures.chart import entries_of
-from reporter.frames import IDENTITY, Frames
+from reporter.frames import IDENTITY, Frames, rows_of
 from reporter.pages.shared import Contents, Page, place_charts, records
 from suite.devices import load_devices
 from suite.errors import SuiteError
@@ -53,7 +53,7 @@ def device_pages(contents: Contents, environment: jinja2.Environment) -> Iterato
 
 def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
     groups: dict[tuple[str, ...], list[int]] = {}
-    for index, entry in enumerate(frames.entries[ALIKE].to_dict("records")):
+    for index, entry in enumerate(rows_of(frames.entries[ALIKE])):
         groups.setdefault(tuple(str(value) for value in entry.values()), []).append(index)
     for _, indices in sorted(groups.items()):
         entries = frames.entries.iloc[indices]
@@ -77,7 +77,7 @@ def _words(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _table(frames: Frames) -> list[dict[str, Any]]:
     """One row per entry, the fastest epoch first, with a cell per column."""
     figures: dict[str, dict[str, Any]] = {}
-    for row in frames.entry_figures.to_dict("records"):
+    for row in rows_of(frames.chosen("entry_figures", "figure", [column.figure for column in FIGURE_COLUMNS])):
         figures.setdefault(row["entry_id"], {})[row["figure"]] = row
     rows = []
     for name, entry in entries_of(frames).items():

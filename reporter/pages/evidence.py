@@ -2,21 +2,24 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from reference_impls.contract import TOKEN
+from reporter.boards import Board
 from reporter.columns import name_of_figure
-from reporter.figures import charts_for
-from reporter.figures.chart import digits, entries_of
-from reporter.frames import IDENTITY, known
-from reporter.pages.shared import Contents, Page, place_drawings, records
+from reporter.entries import Row
+from reporter.figures import over_time
+from reporter.figures.chart import Caption, Context, digits, entries_of
+from reporter.frames import IDENTITY, Frames
+from reporter.pages.shared import Draw, Page, place_drawings, records
 from reporter.text import plain
-from reporter.timeline import with_timeline
+from reporter.timeline import Timeline, read_timeline
 from suite.bundle import MANIFEST, SUMMARY, Bundle
+from suite.compliance.checker import Verdict
 from suite.log import Event, Log
 
 JSON_FILES, TABLES = (
@@ -48,35 +51,52 @@ OF_EPOCHS = frozenset(
 )
 
 
-def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[str, Any]) -> Iterator[Page]:
-    """runs/<id>/index.html, from the frames of that run alone; the raw files lie beside it."""
-    bundle, verdict = Bundle(Path(run["path"])), contents.frames.verdicts[run["run_id"]]
+@dataclass(frozen=True)
+class RunEvidence:
+    """What is known of one run besides the files of its bundle: its row, those of its figures and epochs, and the checker's verdict."""
+
+    run: Row
+    figures: Sequence[Row]
+    epochs: Sequence[Row]
+    verdict: Verdict
+
+
+def evidence_of_runs(frames: Frames) -> Iterator[RunEvidence]:
+    """Of every run, one at a time."""
+    figures, epochs = frames.rows_by("figures", "run_id"), frames.rows_by("epochs", "run_id")
+    for run in records(frames.runs):
+        name = run["run_id"]
+        yield RunEvidence(run, figures(name), epochs(name), frames.verdicts[name])
+
+
+def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: jinja2.Environment) -> Iterator[Page]:
+    """runs/<id>/index.html, its figures, and the raw files beside it."""
+    run, verdict, bundle = evidence.run, evidence.verdict, Bundle(Path(evidence.run["path"]))
     log, record, summary = bundle.log(), bundle.run(), bundle.json(SUMMARY)
-    figures = _known_first(contents.frames.figures)
-    evidence = {figure["figure"]: _evidence(figure, log) for figure in figures}
-    pointed_at = {number for links in evidence.values() for number, _ in links} | {finding.line for finding in verdict.findings if finding.line}
-    place = f"runs/{run['run_id']}/"
-    of_run = with_timeline(contents.frames, str(run["run_id"]), bundle)
-    charts = place_drawings([(chart, partial(chart.draw, of_run)) for chart in charts_for("run")], contents, "../../", place)
+    figures = sorted(evidence.figures, key=lambda figure: figure["value"] is None)
+    links = {figure["figure"]: _evidence(figure, log) for figure in figures}
+    pointed_at = {number for of_figure in links.values() for number, _ in of_figure} | {finding.line for finding in verdict.findings if finding.line}
+    place, names = f"runs/{run['run_id']}/", copied_files(bundle)
+    charts = place_drawings(_drawers(read_timeline(bundle, log), evidence.figures), Context("../../", colours), place)
     page = environment.get_template("run.html").render(
         root="../../",
         here="run",
-        run={key: None if not known(value) else value for key, value in run.items()},
+        run=run,
         command=_command(record.command),
         verdict=verdict,
         figures=figures,
-        evidence=evidence,
+        evidence=links,
         digits=digits,
         name_of=name_of_figure,
-        epochs=list(records(contents.frames.epochs)),
+        epochs=evidence.epochs,
         system=bundle.json("system.json"),
         said=_said,
         ranks=list(_mappings(summary.get("ranks"))),
         columns_of_ranks=COLUMNS_OF_RANKS,
         is_number=_number,
         meters=[meter for meter in record.meters if isinstance(meter, Mapping)],
-        files=[(name, (bundle.path / name).stat().st_size) for name in copied_files(bundle)],
-        file_names=copied_files(bundle),
+        files=[(name, (bundle.path / name).stat().st_size) for name in names],
+        file_names=names,
         of_epochs=OF_EPOCHS,
         charts=charts,
         lines=list(_lines(bundle, pointed_at)),
@@ -85,6 +105,16 @@ def run_pages(contents: Contents, environment: jinja2.Environment, run: Mapping[
     )
     yield Page(f"{place}index.html", page)
     yield from charts.files
+    for name in names:
+        yield Page(f"{place}{name}", bundle.file(name).read_bytes())
+
+
+def _drawers(timeline: Timeline, figures: Sequence[Row]) -> list[tuple[Caption, Draw]]:
+    baseload_w = next((figure["value"] for figure in figures if figure["figure"] == "baseload_power_w"), None)
+    return [
+        (over_time.POWER, lambda _: over_time.draw_power(timeline, baseload_w)),
+        (over_time.LOAD, lambda _: over_time.draw_load(timeline)),
+    ]
 
 
 def copied_files(bundle: Bundle) -> list[str]:
@@ -95,34 +125,57 @@ def copied_files(bundle: Bundle) -> list[str]:
     return [name for name in (*COPIED, *of_others) if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()]
 
 
-def entry_pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
-    """entries/<id>.html: the runs that an entry's figures are made of."""
-    template, labels, frames = environment.get_template("entry.html"), entries_of(contents.frames), contents.frames
-    figures: dict[str, dict[str, Any]] = {}
-    for row in records(frames.figures):
-        figures.setdefault(row["run_id"], {})[row["figure"]] = row
-    of_entry: dict[str, list[Any]] = {}
-    for run in records(frames.runs):
-        of_entry.setdefault(run["entry_id"], []).append(run)
-    entry_figures: dict[str, list[Any]] = {}
-    for row in records(frames.entry_figures):
-        entry_figures.setdefault(row["entry_id"], []).append(row)
-    for rows in entry_figures.values():
-        rows.sort(key=lambda row: row["value"] is None)
-    boards = {row.entry["entry_id"]: board for board in contents.boards for row in (*board.accepted, *board.refused, *board.withdrawn)}
+@dataclass(frozen=True)
+class BoardLink:
+    """The leaderboard that an entry is on."""
+
+    slug: str
+    workload: str
+    division: str
+
+
+@dataclass(frozen=True)
+class EntryEvidence:
+    """An entry with its rows, its runs', their verdicts and, by figure, their values."""
+
+    entry: Row
+    label: str
+    board: BoardLink | None
+    figures: Sequence[Row]
+    runs: Sequence[Row]
+    verdicts: Sequence[Verdict]
+    values: Sequence[Mapping[str, float | None]]
+
+
+def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[EntryEvidence]:
+    """Of every entry, one at a time."""
+    labels = entries_of(frames)
+    links: dict[str, BoardLink] = {}
+    for board in boards:
+        link = BoardLink(board.slug, board.workload, board.division)
+        links |= {row.entry["entry_id"]: link for row in (*board.accepted, *board.refused, *board.withdrawn)}
+    figures, runs, values = frames.rows_by("entry_figures", "entry_id"), frames.rows_by("runs", "entry_id"), frames.rows_by("figures", "run_id")
     for entry in records(frames.entries):
-        runs, name = of_entry[entry["entry_id"]], entry["entry_id"]
-        chosen = entry_figures.get(name, [])
-        page = template.render(
-            root="../", here="entry", entry=entry, label=labels[name]["label"], board=boards.get(name), runs=runs, figures=chosen, of_runs=figures,
-            digits=digits, verdicts=frames.verdicts, identity=IDENTITY, name_of=name_of_figure,
-        )  # fmt: skip
-        yield Page(f"entries/{name}.html", page)
+        name, its_runs = entry["entry_id"], runs(entry["entry_id"])
+        yield EntryEvidence(
+            entry,
+            labels[name]["label"],
+            links.get(name),
+            sorted(figures(name), key=lambda row: row["value"] is None),
+            its_runs,
+            [frames.verdicts[run["run_id"]] for run in its_runs],
+            [{row["figure"]: row["value"] for row in values(run["run_id"])} for run in its_runs],
+        )
 
 
-def _known_first(figures: Any) -> list[dict[str, Any]]:
-    """What is known, then what is not with its reasons; each in the order of the bundle."""
-    return sorted(records(figures), key=lambda figure: figure["value"] is None)
+def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page:
+    """entries/<id>.html: the runs that an entry's figures are made of."""
+    runs = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True))
+    page = environment.get_template("entry.html").render(
+        root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
+        digits=digits, identity=IDENTITY, name_of=name_of_figure,
+    )  # fmt: skip
+    return Page(f"entries/{evidence.entry['entry_id']}.html", page)
 
 
 def _said(value: object) -> str:

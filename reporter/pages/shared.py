@@ -1,7 +1,7 @@
 """What pages are made of: the site's contents, rendering, and charts placed on a page."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ import markupsafe
 
 from reporter.boards import Board
 from reporter.figures import charts_for
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
-from reporter.frames import Frames
+from reporter.figures.chart import Caption, Context, Drawing, NotDrawn
+from reporter.frames import Frames, known, rows_of
 from reporter.studies import Study
 from reporter.text import plain
 
@@ -49,7 +49,7 @@ class Page:
 class PlacedChart:
     """A chart on a page, with the address of its file."""
 
-    chart: Chart
+    chart: Caption
     drawing: Drawing
     svg: markupsafe.Markup
     file: str
@@ -82,21 +82,21 @@ def templates() -> jinja2.Environment:
 
 def place_charts(kind: str, frames: Frames, contents: Contents, root: str, slug: str) -> Charts:
     """Draw the charts of a kind of page; ``slug`` names their files in the site's folder of figures."""
-    return place_drawings([(chart, partial(chart.draw, frames)) for chart in charts_for(kind)], contents, root, f"figures/{slug}-")
+    return place_drawings([(chart, partial(chart.draw, frames)) for chart in charts_for(kind)], contents.context(root), f"figures/{slug}-")
 
 
-def place_drawings(drawers: Sequence[tuple[Chart, Draw]], contents: Contents, root: str, stem: str) -> Charts:
-    """Draw each chart as its function says; ``stem`` begins the places of their files, from the site's top."""
+def place_drawings(drawers: Sequence[tuple[Caption, Draw]], context: Context, stem: str) -> Charts:
+    """Draw each figure as its function says, for a page of that context; ``stem`` begins the places of their files, from the site's top."""
     placed, not_drawn, files = [], [], []
     for chart, draw in drawers:
-        drawing = draw(contents.context(root))
+        drawing = draw(context)
         if isinstance(drawing, NotDrawn):
             not_drawn.append((chart.title, drawing.reason))
             continue
         file = f"{stem}{chart.name}.svg"
         placed.append(PlacedChart(chart, drawing, markupsafe.Markup(drawing.svg), file))
         up = "../" * file.count("/")
-        alone = drawing if up == root else draw(contents.context(up))
+        alone = drawing if up == context.root else draw(replace(context, root=up))
         assert isinstance(alone, Drawing)
         files.append(Page(file, _with_style(alone.svg)))
     return Charts(tuple(placed), tuple(not_drawn), tuple(files))
@@ -114,5 +114,5 @@ def _style() -> str:
 
 def records(frame: Any) -> Iterator[dict[str, Any]]:
     """Rows as dictionaries, in which unknown is None."""
-    for row in frame.to_dict("records"):
-        yield {key: None if value is None or value != value else value for key, value in row.items()}
+    for row in rows_of(frame):
+        yield {key: value if known(value) else None for key, value in row.items()}

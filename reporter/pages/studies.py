@@ -50,7 +50,7 @@ def study_pages(contents: Contents, environment: jinja2.Environment) -> Iterator
     for study in contents.studies:
         frames = of_study(contents.frames, study)
         drawers = [(chart, partial(chart.draw, frames)) for chart in CHARTS[study.kind](study)]
-        charts = place_drawings(drawers, contents, "../", f"figures/{study.name}-")
+        charts = place_drawings(drawers, contents.context("../"), f"figures/{study.name}-")
         page = template.render(
             root="../", here="studies", study=study, kind=KINDS[study.kind], charts=charts, name_of=_name_of, digits=digits,
             of_parts=_parts(study),

@@ -1,6 +1,7 @@
 """Every registered figure: drawn from frames, the same twice, readable without seeing it, and honest about what it leaves out."""
 
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,23 +9,24 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reporter
-from reporter.figures import CHARTS
+from reporter.figures import CHARTS, over_time
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
 from reporter.figures.radar import Axis, share
 from reporter.frames import Frames
-from reporter.timeline import with_timeline
+from reporter.timeline import INTERVALS, Course, Samples, Span, Timeline, _course, read_timeline
 from suite.bundle import Bundle
 from tests.builders import Scenario, make_bundle
 
 GOLDEN = Path(__file__).parent / "golden"
 CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
-TABLES = ("runs", "figures", "epochs", "entries", "entry_figures", "readings", "spans", "linpacks")
+TABLES = ("runs", "figures", "epochs", "entries", "entry_figures", "linpacks")
 every_chart = pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
 
 
@@ -43,8 +45,18 @@ def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., P
 
 @pytest.fixture(scope="module")
 def frames(runs: Path, more: Path) -> Frames:
-    """The runs with what the figures need besides; the readings are those of one run with a power meter."""
-    return with_timeline(reporter.load([runs, more]).accepted(), "batch-16", Bundle(more / "16"))
+    """The runs with what the figures need besides."""
+    return reporter.load([runs, more]).accepted()
+
+
+@pytest.fixture(scope="module")
+def timeline(more: Path) -> Timeline:
+    """Of a run with a power meter."""
+    return timeline_of(more / "16")
+
+
+def timeline_of(path: Path) -> Timeline:
+    return read_timeline(Bundle(path), Bundle(path).log())
 
 
 def drawn(chart: Chart, frames: Frames) -> Drawing:
@@ -55,10 +67,6 @@ def drawn(chart: Chart, frames: Frames) -> Drawing:
 
 def by_name(name: str) -> Chart:
     return next(chart for chart in CHARTS if chart.name == name)
-
-
-def no_timeline(frames: Frames) -> Frames:
-    return replace(frames, readings=frames.readings.iloc[:0], spans=frames.spans.iloc[:0])
 
 
 def with_nodes(frames: Frames) -> Frames:
@@ -85,12 +93,13 @@ def test_the_same_frames_give_the_same_figure(chart: Chart, frames: Frames) -> N
 
 @every_chart
 def test_nothing_to_draw_is_said_with_its_reason(chart: Chart, frames: Frames) -> None:
-    answer = chart.draw(frames.of_entries(frames.entries.iloc[:0]), CONTEXT) if chart.pages != {"run"} else chart.draw(no_timeline(frames), CONTEXT)
+    answer = chart.draw(frames.of_entries(frames.entries.iloc[:0]), CONTEXT)
     assert isinstance(answer, NotDrawn) and answer.reason
 
 
 def test_names_are_unique() -> None:
-    assert len({chart.name for chart in CHARTS}) == len(CHARTS)
+    names = [chart.name for chart in (*CHARTS, over_time.POWER, over_time.LOAD)]
+    assert len(set(names)) == len(names)
 
 
 def test_energies_measured_in_different_ways_are_not_compared(runs: Path, tmp_path: Path) -> None:
@@ -132,8 +141,9 @@ def test_golden_figure(runs: Path, golden: Callable[[str, str], None]) -> None:
     golden("stacked-epoch.svg", drawn(by_name("stacked-epoch"), frames).svg.replace("><", ">\n<") + "\n")
 
 
-def test_power_is_drawn_with_its_epochs_and_the_table_has_each_of_them(frames: Frames) -> None:
-    drawing = drawn(by_name("power-time"), frames)
+def test_power_is_drawn_with_its_epochs_and_the_table_has_each_of_them(timeline: Timeline) -> None:
+    drawing = over_time.draw_power(timeline, None)
+    assert isinstance(drawing, Drawing)
     spans = [element for element in ElementTree.fromstring(drawing.svg).iter() if element.get("class") == "span"]
     assert len(spans) == 3
     assert [row[0] for row in drawing.rows] == [
@@ -142,14 +152,45 @@ def test_power_is_drawn_with_its_epochs_and_the_table_has_each_of_them(frames: F
     assert {row[3] for row in drawing.rows if row[1] != "0"} == {"3.00"}
 
 
-def test_a_run_without_a_power_sensor_says_so_and_shows_its_load_under_that_name(runs: Path) -> None:
-    frames = with_timeline(reporter.load([runs / "lenet-pytorch-1"]), "lenet-pytorch-1", Bundle(runs / "lenet-pytorch-1"))
-    powered = make_answer(by_name("load-time"), frames)
-    assert isinstance(powered, Drawing) and "watt" not in powered.svg and {row[3] for row in powered.rows if row[1] != "0"} == {"50.0"}
+def test_a_run_without_a_power_sensor_says_so_and_shows_its_load_under_that_name(more: Path) -> None:
+    of_run = timeline_of(more / "workers-1")
+    assert over_time.draw_power(of_run, None) == NotDrawn("no power sensor was read")
+    load = over_time.draw_load(of_run)
+    assert isinstance(load, Drawing) and "watt" not in load.svg and {row[3] for row in load.rows if row[1] != "0"} == {"50.0"}
 
 
-def make_answer(chart: Chart, frames: Frames) -> Drawing | NotDrawn:
-    return chart.draw(frames, CONTEXT)
+def test_a_run_without_a_start_or_without_readings_has_no_timeline(runs: Path, tmp_path: Path) -> None:
+    bundle = Bundle(shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run"))
+    log = bundle.log()
+    not_started = replace(log, events=tuple(event for event in log.events if event.key != "run_start"))
+    assert read_timeline(bundle, not_started) == Timeline()
+    (bundle.path / "readings.parquet").unlink()
+    nothing = read_timeline(bundle, log)
+    assert (nothing.power, nothing.load, len(nothing.spans)) == ((), (), 6)
+    assert over_time.draw_load(nothing) == NotDrawn("neither processor nor GPU utilisation was read")
+
+
+def test_the_baseload_is_a_line_with_its_number(timeline: Timeline) -> None:
+    drawing = over_time.draw_power(timeline, 1.25)
+    assert isinstance(drawing, Drawing) and "baseload 1.25 W" in drawing.svg and drawing.svg.count('class="front"') == 1
+
+
+def test_a_long_run_is_drawn_in_as_many_intervals_as_a_screen_shows_and_no_extreme_is_lost(tmp_path: Path) -> None:
+    """A reading a second for an hour and a half, and one second of ten times the power."""
+    seconds = np.arange(5000)
+    values = np.where(seconds == 3333, 30.0, 3.0)
+    (course,) = _course("meter", "W", Samples(seconds * 10**9, values), 0)
+    assert len(course.t_s) == INTERVALS and list(course.t_s) == sorted(course.t_s)
+    assert (min(course.low), max(course.high)) == (3.0, 30.0)
+    assert np.average(course.mean, weights=np.diff([0, *np.searchsorted(seconds, course.t_s[:-1]), 5000])) == pytest.approx(values.mean(), rel=0.01)
+
+
+def test_readings_that_are_far_apart_are_not_joined() -> None:
+    times = (0.0, 1.0, 2.0, 30.0, 31.0, 60.0)
+    values = (5.0,) * len(times)
+    drawing = over_time.draw_load(Timeline(load=(Course("processor", "%", times, values, values, values),)))
+    assert isinstance(drawing, Drawing)
+    assert drawing.svg.count('class="l0 curve"') == 3 and drawing.svg.count("<circle") == 1
 
 
 def test_a_radar_has_at_most_four_series_and_its_rim_is_the_best(frames: Frames) -> None:
@@ -212,8 +253,6 @@ EDITS = st.lists(
                   st.integers(0, 10**6), HOSTILE),
         st.tuples(st.just("linpacks"), st.sampled_from(["kind", "power_method", "power_reason"]), st.integers(0, 10**6), HOSTILE),
         st.tuples(st.just("linpacks"), st.just("gflops_per_watt"), st.integers(0, 10**6), NUMBER),
-        st.tuples(st.just("readings"), st.just("channel"), st.integers(0, 10**6), HOSTILE),
-        st.tuples(st.just("spans"), st.just("name"), st.integers(0, 10**6), HOSTILE),
     ),
     max_size=30,
 )  # fmt: skip
@@ -232,9 +271,23 @@ def test_whatever_the_frames_hold_the_figure_is_whole_and_the_same_twice(frames:
     if isinstance(answer, NotDrawn):
         assert answer.reason
         return
-    root = ElementTree.fromstring(answer.svg)
+    expect_whole(answer)
+
+
+@given(name=HOSTILE, baseload_w=st.sampled_from([None, 0.0, 1e-9, 1e6]))
+def test_whatever_a_meter_is_called_its_figure_is_whole(timeline: Timeline, name: str, baseload_w: float | None) -> None:
+    power, load = ([replace(course, name=name) for course in courses] for courses in (timeline.power, timeline.load))
+    spans = [replace(span, name=name) for span in timeline.spans]
+    edited = Timeline(tuple(power), tuple(load), (*spans, Span(name, True, 1e9, 1e9)))
+    for answer in (over_time.draw_power(edited, baseload_w), over_time.draw_load(edited)):
+        assert isinstance(answer, Drawing)
+        expect_whole(answer)
+
+
+def expect_whole(drawing: Drawing) -> None:
+    root = ElementTree.fromstring(drawing.svg)
     assert {element.tag.split("}")[1] for element in root.iter()} <= {"svg", "title", "desc", "a", "g", "rect", "line", "path", "circle", "text"}
     for element in root.iter():
         for attribute in ("x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "width", "height", "d"):
             assert not re.search("nan|inf", str(element.get(attribute, "")))
-    assert answer.rows and all(len(row) == len(answer.headings) for row in answer.rows)
+    assert drawing.rows and all(len(row) == len(drawing.headings) for row in drawing.rows)

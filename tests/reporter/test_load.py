@@ -110,7 +110,7 @@ def test_a_path_without_bundles_is_refused(tmp_path: Path) -> None:
         reporter.load([tmp_path])
 
 
-@pytest.mark.parametrize("name", ["runs", "figures", "epochs", "entries", "entry_figures", "readings", "spans", "linpacks", "broken"])
+@pytest.mark.parametrize("name", ["runs", "figures", "epochs", "entries", "entry_figures", "linpacks", "broken"])
 def test_the_documentation_says_what_every_column_holds(name: str) -> None:
     page = (repository_root() / "docs" / "reporting.md").read_text()
     table = page[page.index(f"**`{name}`**") :].split("\n\n")[1].splitlines()[2:]
