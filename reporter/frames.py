@@ -160,14 +160,7 @@ class Frames:
 
     def of_entries(self, entries: pandas.DataFrame) -> "Frames":
         """The same frames for some of the entries only."""
-        return self._of(entries, self.chosen("runs", "entry_id", entries["entry_id"]))
-
-    def of_runs(self, names: Iterable[str]) -> "Frames":
-        """The same frames for some of the runs only, with the entries that they belong to; an entry's figures stay those of all of its runs."""
-        runs = self.chosen("runs", "run_id", names)
-        return self._of(self.chosen("entries", "entry_id", runs["entry_id"]), runs)
-
-    def _of(self, entries: pandas.DataFrame, runs: pandas.DataFrame) -> "Frames":
+        runs = self.chosen("runs", "entry_id", entries["entry_id"])
         return replace(
             self,
             runs=runs,

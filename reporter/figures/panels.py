@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.figures.chart import name_on_lines
+from reporter.figures.plane import Plane
 from reporter.svg import Canvas, Scale, tick_text
 
 WIDTH, COLUMNS, GAP = 900, 3, 26
@@ -50,19 +51,6 @@ def _names(canvas: Canvas, names: Sequence[tuple[str, str]], above: float) -> No
             name_on_lines(canvas, BAR_LEFT - 10, above + BAR_TOP + row * BAR_STEP + 8, name, 30)
 
 
-@dataclass(frozen=True)
-class Frame:
-    """The place of one little chart of lines, with its axes drawn."""
-
-    canvas: Canvas
-    x: Scale
-    y: Scale
-
-    def at(self, x: float, y: float) -> tuple[float, float]:
-        """Coordinates of a point."""
-        return self.x.at(x), self.y.at(y)
-
-
 def line_box(index: int, top: float = 24, columns: int = COLUMNS) -> tuple[tuple[float, float], tuple[float, float]]:
     """Where the axes of the panel begin and end: x from left to right, y from bottom to top."""
     width = WIDTH / columns
@@ -70,7 +58,7 @@ def line_box(index: int, top: float = 24, columns: int = COLUMNS) -> tuple[tuple
     return (left, left + width - LINE_LEFT - 14), (above + LINE_HEIGHT - LINE_BOTTOM, above + LINE_TOP)
 
 
-def line_frame(canvas: Canvas, title: str, x: Scale, y: Scale) -> Frame:
+def line_frame(canvas: Canvas, title: str, x: Scale, y: Scale) -> Plane:
     """A panel's grid, ticks and title; every second tick of x is named where they are many."""
     named = x.ticks[:: 1 + len(x.ticks) // 6]
     for tick in x.ticks:
@@ -81,4 +69,4 @@ def line_frame(canvas: Canvas, title: str, x: Scale, y: Scale) -> Frame:
         canvas.line(x.start, y.at(tick), x.stop, y.at(tick), "grid")
         canvas.text(x.start - 6, y.at(tick) + 4, tick_text(tick), "tick", "end")
     canvas.text(x.start - 40, y.stop - 13, title, "name", longest=40)
-    return Frame(canvas, x, y)
+    return Plane(canvas, x, y)

@@ -8,8 +8,8 @@ from reporter.frames import Frames
 from reporter.svg import Canvas
 
 MOST_SERIES, FEWEST_AXES = 4, 3
-WIDTH, HEIGHT, RADIUS = 900, 470, 165
-CENTRE = (WIDTH / 2, 255)
+WIDTH, HEIGHT, RADIUS, LINE = 900, 530, 165, 14
+CENTRE = (WIDTH / 2, 310)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         with canvas.link(context.entry(name), label):
             for index, point in enumerate(points):
                 canvas.dot(*point, f"c{style}", f"{label}, {axes[index].title}: {digits(values[name][index] * axes[index].factor)}")
-    legend(canvas, [(f"c{context.colour(entries[name]['framework'])}", entries[name]["label"]) for name in chosen], 20)
+    for line, name in enumerate(chosen):  # one below the other: what tells two entries apart may be long
+        legend(canvas, [(f"c{context.colour(entries[name]['framework'])}", entries[name]["label"])], 20, 10 + 18 * line)
     rows = tuple((entries[name]["label"], *(digits(value * axis.factor) for axis, value in zip(axes, values[name], strict=True))) for name in chosen)
     return Drawing(canvas.svg(), ("entry", *(axis.title for axis in axes)), rows, _note(axes, entries.keys() - set(chosen)))
 
@@ -91,10 +92,16 @@ def _web(axes: list[Axis]) -> Canvas:
         canvas.text(CENTRE[0] + 4, CENTRE[1] - ring * RADIUS - 3, f"{ring:g}", "tick")
     for index, axis in enumerate(axes):
         canvas.line(*CENTRE, *_at(index, len(axes), 1.0), "grid")
-        x, y = _at(index, len(axes), 1.13)
-        anchor = "middle" if abs(x - CENTRE[0]) < 40 else "start" if x > CENTRE[0] else "end"
-        canvas.text(x, y + 4, f"{axis.title} ({'more' if axis.better > 0 else 'less'} is better)", "axis", anchor)
+        _name(canvas, axis, *_at(index, len(axes), 1.13))
     return canvas
+
+
+def _name(canvas: Canvas, axis: Axis, x: float, y: float) -> None:
+    """The axis' name beyond its end, in two lines: beside a circle there is no room for one. They grow away from it, above, below, left or right."""
+    anchor = "middle" if abs(x - CENTRE[0]) < 40 else "start" if x > CENTRE[0] else "end"
+    upper = y - 10 if y < CENTRE[1] - RADIUS / 2 else y + 4 if y > CENTRE[1] + RADIUS / 2 else y - 3
+    canvas.text(x, upper, axis.title, "axis", anchor)
+    canvas.text(x, upper + LINE, f"({'more' if axis.better > 0 else 'less'} is better)", "axis", anchor)
 
 
 def _at(index: int, count: int, reach: float) -> tuple[float, float]:

@@ -1,16 +1,17 @@
 """A page per study, with its own figures and links to the evidence of each of its runs, and a page that lists them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import jinja2
 
 from reporter.columns import FIGURE_COLUMNS, make_cell, name_of_figure
+from reporter.entries import make_entries, make_entry_figures
 from reporter.figures import charts_for, stall_analysis, sweep_study
 from reporter.figures.chart import Chart, digits
-from reporter.frames import Frames
+from reporter.frames import ENTRIES, ENTRY_FIGURES, FIGURES, RUNS, Frames, make_frame, rows_of
 from reporter.pages.shared import Contents, Page, place_drawings, records
 from reporter.studies import WHOLE, Study
 from suite.experiments.study import read_study
@@ -63,10 +64,17 @@ def study_pages(contents: Contents, environment: jinja2.Environment) -> Iterator
 
 
 def of_study(frames: Frames, study: Study) -> Frames:
-    """The frames of a study's runs only, and of what they were entered as."""
+    """The frames of the runs that the study names, and of entries made of those alone: others may have run the same thing since."""
     names = {run for _, run in study.runs}
-    entries = set(frames.runs[frames.runs["run_id"].isin(names)]["entry_id"])
-    return frames.of_entries(frames.entries[frames.entries["entry_id"].isin(entries)])
+    runs, figures = (list(records(frames.chosen(name, "run_id", names))) for name in ("runs", "figures"))
+    return replace(
+        frames,
+        runs=make_frame(runs, RUNS),
+        figures=make_frame(figures, FIGURES),
+        epochs=frames.chosen("epochs", "run_id", names),
+        entries=make_frame(make_entries(runs), ENTRIES),
+        entry_figures=make_frame(make_entry_figures(runs, figures), ENTRY_FIGURES),
+    )
 
 
 CHARTS: Mapping[str, Callable[[Study], tuple[Chart, ...]]] = {
@@ -95,7 +103,7 @@ def _parts(study: Study) -> Parts:
 def _rows(frames: Frames, study: Study) -> list[dict[str, Any]]:
     """A row per run of the study, in its order; a run that could not be loaded has no cells."""
     figures: dict[str, dict[str, Any]] = {}
-    for figure in frames.figures.to_dict("records"):
+    for figure in rows_of(frames.figures):
         figures.setdefault(figure["run_id"], {})[figure["figure"]] = figure
     return [
         {

@@ -1,13 +1,18 @@
 """The site in a real browser, as files: sorting, filters, limits, addresses, files, keyboard, dark, narrow, without network or complaint."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pandas
 import pytest
 
+import reporter
+from reporter.figures.radar import AXES, FEWEST_AXES, HEIGHT, WIDTH
+from reporter.pages.shared import CHART_STYLE
 from reporter.site import build
 from tests.browser import NARROW, Tab
+from tests.reporter.test_figures import radar_of
 
 pytestmark = pytest.mark.browser
 BOARD = "boards/lenet-closed-mnist.html"
@@ -164,6 +169,18 @@ def contrast(one: str, other: str) -> float:
 
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("axes", range(FEWEST_AXES, len(AXES) + 1))
+def test_what_a_radar_says_is_not_cut_off(axes: int, tab: Tab, runs: Path, tmp_path: Path) -> None:
+    """By the widths that the browser gives its letters."""
+    svg = radar_of(reporter.load([runs]), axes).svg
+    shutil.copy(CHART_STYLE, tmp_path / "chart.css")
+    (tmp_path / "radar.html").write_text(f"<!doctype html><meta charset=utf-8><title>radar</title><link rel=stylesheet href=chart.css>{svg}")
+    tab.open((tmp_path / "radar.html").as_uri())
+    corners = "((box) => [text.textContent, box.x, box.y, box.x + box.width, box.y + box.height])(text.getBBox())"
+    for text, left, top, right, bottom in tab.run(f"[...document.querySelectorAll('text')].map((text) => {corners})"):
+        assert left >= 0 and top >= 0 and right <= WIDTH and bottom <= HEIGHT, text
 
 
 def test_a_narrow_screen_never_scrolls_sideways(tab: Tab, whole_site: Path) -> None:

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import reporter
 from reporter.figures import CHARTS, over_time
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
-from reporter.figures.radar import Axis, share
-from reporter.frames import Frames
+from reporter.figures.radar import AXES, FEWEST_AXES, Axis, share
+from reporter.frames import ENTRY_FIGURES, Frames, make_frame
 from reporter.timeline import INTERVALS, Course, Samples, Span, Timeline, _course, read_timeline
 from suite.bundle import Bundle
 from tests.builders import Scenario, make_bundle
@@ -200,6 +200,35 @@ def test_a_radar_has_at_most_four_series_and_its_rim_is_the_best(frames: Frames)
     peak = Axis("peak_rss_bytes", "", -1)
     assert [share(peak, [100.0, 400.0], value) for value in (100.0, 400.0)] == [1.0, 0.25]
     assert [share(Axis("throughput", "", 1), [10.0, 40.0], value) for value in (10.0, 40.0)] == [0.25, 1.0]
+
+
+def radar_of(frames: Frames, axes: int) -> Drawing:
+    """A radar of four frameworks with long names along so many axes."""
+    long = "a-framework-whose-name-goes-on · a device, its board and what cools it"
+    names = sorted(frames.entries.drop_duplicates("framework")["entry_id"])
+    known = [axis.figure for axis in AXES[:axes]] + ["time_to_epoch_s"]
+    rows = [
+        {"entry_id": name, "figure": figure, "value": 1.0 + place, "covers": "wall", "tier": "wall meter"}
+        for place, name in enumerate(names)
+        for figure in known
+    ]
+    entries = frames.entries[frames.entries["entry_id"].isin(names)]
+    entries = entries.assign(framework=[f"{place} {long}" for place in range(len(entries))], device=long)
+    return drawn(by_name("radar"), replace(frames, entries=entries, entry_figures=make_frame(rows, ENTRY_FIGURES)))
+
+
+@pytest.mark.parametrize("axes", range(FEWEST_AXES, len(AXES) + 1))
+def test_what_a_radar_says_fits_into_it_whatever_is_drawn(frames: Frames, axes: int) -> None:
+    """By a generous width of letters, since only a browser knows the true one: test_browser.py asks it."""
+    letter, drawing = 7.5, radar_of(frames, axes)
+    svg = ElementTree.fromstring(drawing.svg)
+    _, _, width, height = map(float, str(svg.get("viewBox")).split())
+    texts = [element for element in svg.iter() if element.tag.endswith("}text")]
+    assert len(drawing.headings) == 1 + axes and len(texts) == 4 + 2 * axes + 4
+    for text in texts:
+        x, y, wide = float(str(text.get("x"))), float(str(text.get("y"))), letter * len(str(text.text))
+        left = x - {"end": wide, "middle": wide / 2}.get(str(text.get("text-anchor")), 0.0)
+        assert left >= 0 and left + wide <= width and 13 <= y <= height - 4, text.text
 
 
 def test_counters_that_no_machine_has_are_named_with_the_reason_and_are_no_zero(frames: Frames, runs: Path) -> None:

@@ -14,15 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import reporter
 from reporter.figures import sweep_scaling, sweep_study
 from reporter.figures.chart import Context, Drawing, NotDrawn
 from reporter.figures.plane import ACROSS, UP
+from reporter.pages.studies import of_study
 from reporter.site import build
 from reporter.studies import find_studies
 from suite import bundle
 from suite.experiments.scaling_model import Algorithm, Observation, Scaling, fit_scaling
 from suite.experiments.study import STUDY, Point, PointFigures, Study, StudyRun, read_study, write
 from suite.figures import Figure, unknown
+from tests.builders import Scenario, make_bundle
 from tests.sweeps import bundle_of, make_sweep, plan
 
 CONTEXT = Context("../", {"pytorch": 0})
@@ -96,6 +99,21 @@ def test_a_sweep_has_a_page_with_its_points_its_figures_and_its_record(swept: Pa
     assert (site / "studies" / "sweep-strong-1-r1.json").read_bytes() == (swept / "strong" / STUDY).read_bytes()
     for target in re.findall(r'href="(\.\./[^"#]+)', page):
         assert (site / "studies" / target).resolve().is_file(), target
+
+
+def test_a_study_shows_the_runs_that_it_names_and_no_other_of_the_same_entry(swept: Path, tmp_path: Path) -> None:
+    """Somebody runs the same thing once more, outside the study: the entry has a run more, the study has not."""
+    shutil.copytree(swept / "threads", tmp_path / "threads")
+    template = make_bundle(tmp_path / "template", Scenario(division="open"))
+    bundle_of(template, tmp_path / "later" / "again", 1, 0.02, 0.0)
+    shutil.rmtree(template)
+    (study,), _ = find_studies([tmp_path])
+    frames = reporter.load([tmp_path])
+    (entry,), shown = set(frames.runs["entry_id"]), of_study(frames, study)
+    assert len(frames.runs) == 5 and set(frames.entry_figures["runs"]) == {0, 5}
+    assert set(shown.runs["run_id"]) == {run for _, run in study.runs} and len(shown.epochs) == len(frames.epochs) * 4 / 5
+    assert list(shown.entries["entry_id"]) == [entry] and list(shown.entries["runs"]) == [4] and set(shown.entry_figures["runs"]) == {0, 4}
+    assert "later-again" not in (build([tmp_path], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
 
 
 def test_another_variable_is_drawn_as_throughput_with_its_spread(swept: Path) -> None:
