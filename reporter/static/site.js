@@ -18,7 +18,34 @@ function sortTable(table, column, descending) {
     const order = isNumber ? a - b : a.localeCompare(b);
     return descending ? -order : order;
   });
-  table.tBodies[0].append(...keyed.map(([, row]) => row));
+  putRows(table, keyed.map(([, row]) => row));
+}
+
+// A browser lays out a thousand rows in half a second. Those that are new to it beyond AT_ONCE, more than a screen shows, follow so many a frame.
+const AT_ONCE = 120;
+const turns = new WeakMap(); // by table: the last call of follow, which alone goes on
+
+function putRows(table, rows) {
+  follow(table, rows, () => true);
+  table.tBodies[0].append(...rows);
+}
+
+function follow(table, rows, isNew) {
+  const waiting = [], turn = {};
+  let shown = 0;
+  for (const row of rows) {
+    if (!row.hidden) shown += 1;
+    const waits = !row.hidden && shown > AT_ONCE && (isNew(row) || row.classList.contains("later"));
+    row.classList.toggle("later", waits);
+    if (waits) waiting.push(row);
+  }
+  turns.set(table, turn);
+  const next = () => {
+    if (turns.get(table) !== turn) return;
+    for (const row of waiting.splice(0, AT_ONCE)) row.classList.remove("later");
+    if (waiting.length) requestAnimationFrame(next);
+  };
+  if (waiting.length) requestAnimationFrame(() => requestAnimationFrame(next)); // the first rows are seen before the others are laid out
 }
 
 for (const table of document.querySelectorAll("table.sortable")) {
@@ -144,7 +171,7 @@ class BoardTools {
     this.form.addEventListener("reset", () => setTimeout(() => {
       this.sorted = null;
       this.heads.forEach((head) => head.removeAttribute("aria-sort"));
-      this.table.tBodies[0].append(...this.first);
+      putRows(this.table, this.first);
       this.apply();
     }));
     this.table.addEventListener("sorted", (event) => { this.sorted = event.detail; this.apply(); });
@@ -186,6 +213,7 @@ class BoardTools {
 
   apply() {
     this.restore();
+    const hidden = new Set(this.rows.filter((row) => row.hidden));
     let withoutFigure = 0;
     for (const row of this.rows) {
       const fits = [...this.facets].every(([key, select]) => !select.value || this.text(row, key) === select.value);
@@ -204,6 +232,7 @@ class BoardTools {
     for (const [key, check] of this.columns) this.heads[this.index.get(key)].hidden = !check.checked;
     const out = this.heads.flatMap((head, column) => (head.hidden ? [`#board tr > :nth-child(${column + 1})`] : []));
     this.sheet.replaceSync(out.length ? `${out.join(",")} { display: none; }` : "");
+    follow(this.table, this.table.tBodies[0].rows, (row) => hidden.has(row));
     const shown = this.rows.filter((row) => !row.hidden);
     this.showRelative(shown);
     this.showBars(shown);

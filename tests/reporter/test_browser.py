@@ -10,7 +10,7 @@ import pytest
 import reporter
 from reporter.figures.radar import AXES, FEWEST_AXES, HEIGHT, WIDTH
 from reporter.pages.shared import CHART_STYLE
-from reporter.site import build
+from reporter.site import STATIC, build
 from tests.browser import NARROW, Tab
 from tests.reporter.test_figures import radar_of
 
@@ -43,6 +43,23 @@ def test_a_heading_sorts_and_unknown_values_stay_last(tab: Tab, site: Path) -> N
     tab.page.click("th[data-key=time_to_epoch_s] button")
     assert up[-1] == "chainer" and shown(tab) == up[::-1]
     assert tab.page.get_attribute("th[data-key=time_to_epoch_s]", "aria-sort") == "descending"
+
+
+def test_of_many_rows_a_screenful_is_sorted_at_once_and_the_others_follow(tab: Tab, tmp_path: Path) -> None:
+    """The first rows do not wait for a thousand to be laid out; a moment later all are there, in their order, and on paper always."""
+    rows = "".join(f"<tr><td data-v={number * 7919 % 1000}>{number}</td></tr>" for number in range(1000))
+    table = f"<table class='sortable board'><thead><tr><th class=n>number</th></tr></thead><tbody>{rows}</tbody></table>"
+    script, style = (STATIC / "site.js").as_uri(), (STATIC / "site.css").as_uri()
+    (tmp_path / "page.html").write_text(f"<!doctype html><title>rows</title><link rel=stylesheet href={style}>{table}<script src={script}></script>")
+    tab.open((tmp_path / "page.html").as_uri())
+    laid_out = "[...document.querySelectorAll('tbody tr')].filter((row) => getComputedStyle(row).display !== 'none')"
+    seen = f"{laid_out}.map((row) => Number(row.cells[0].dataset.v))"
+    at_once = tab.run(f"(document.querySelector('th button').click(), {seen})")
+    assert 50 <= len(at_once) < 200 and at_once == list(range(len(at_once)))
+    tab.page.wait_for_function("!document.querySelector('tr.later')")
+    assert tab.run(seen) == list(range(1000))
+    tab.look(paper=True)
+    assert len(tab.run(f"(document.querySelector('th button').click(), {seen})")) == 1000
 
 
 def test_the_keyboard_alone_skips_sorts_limits_and_follows(tab: Tab, site: Path) -> None:
