@@ -77,7 +77,7 @@ def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: ji
     links = {figure["figure"]: _evidence(figure, log) for figure in figures}
     pointed_at = {number for of_figure in links.values() for number, _ in of_figure} | {finding.line for finding in verdict.findings if finding.line}
     place, names = f"runs/{run['run_id']}/", copied_files(bundle)
-    charts = place_drawings(_drawers(read_timeline(bundle, log), evidence.figures), Context("../../", colours), place)
+    charts = place_drawings(_drawers(read_timeline(bundle, log), evidence), Context("../../", colours), place)
     page = environment.get_template("run.html").render(
         root="../../",
         here="run",
@@ -109,8 +109,10 @@ def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: ji
         yield Page(f"{place}{name}", bundle.file(name).read_bytes())
 
 
-def _drawers(timeline: Timeline, figures: Sequence[Row]) -> list[tuple[Caption, Draw]]:
-    baseload_w = next((figure["value"] for figure in figures if figure["figure"] == "baseload_power_w"), None)
+def _drawers(timeline: Timeline, evidence: RunEvidence) -> list[tuple[Caption, Draw]]:
+    """The curve of a run on several nodes is the first one's, where their summed baseload is no line."""
+    alone = evidence.figures if evidence.run["nodes"] == 1 else ()
+    baseload_w = next((figure["value"] for figure in alone if figure["figure"] == "baseload_power_w"), None)
     return [
         (over_time.POWER, lambda _: over_time.draw_power(timeline, baseload_w)),
         (over_time.LOAD, lambda _: over_time.draw_load(timeline)),

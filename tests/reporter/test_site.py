@@ -227,6 +227,7 @@ def test_a_run_on_several_nodes_shows_its_ranks_and_offers_every_nodes_files(tmp
         ("0", "pi1", "90000"),
         ("1", "pi2", "90000"),
     ]
+    assert "baseload_power_w" in page and "baseload: " not in page  # the curve is of one node, the figure of both
     for name in ("nodes.json", "readings.node1.parquet", "baseload.node1.parquet", "log.rank1.txt"):
         assert (folder / name).read_bytes() == (tmp_path / "run" / name).read_bytes() and f'href="{name}"' in page
 
