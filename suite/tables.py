@@ -5,7 +5,7 @@ loaded than a bundle to be judged; frames are for who changes tables or draws th
 """
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ def read_mini_batches(path: Path) -> MiniBatches:
 
 def read_channels(path: Path) -> Channels:
     """``readings.parquet``; raises BundleError when it is not a table of readings, or one with empty cells other than values."""
-    table = _read_parquet(path, READING_TYPES, coded=True)
+    table = _read_parquet(path, READING_TYPES, _TEXTS)
     try:
         t_ns, values = (_numbers(table.column(name), READING_TYPES[name]) for name in ("t_ns", "value"))
         return by_channel(t_ns, values, *(_texts(table.column(name)) for name in _TEXTS))
@@ -95,23 +95,28 @@ def write_table(frame: "pandas.DataFrame", path: Path) -> None:
     temporary.replace(path)
 
 
-def _read_parquet(path: Path, types: dict[str, str], coded: bool = False) -> pyarrow.Table:
-    """A table with these columns; with ``coded``, those of text as places in a list of distinct texts, which is how the file has them."""
+def _read_parquet(path: Path, types: dict[str, str], coded: Sequence[str] = ()) -> pyarrow.Table:
+    """A table with these columns, those in ``coded`` as places in a list of distinct texts, which is how the file has them."""
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            metadata, schema = file.metadata, file.schema_arrow
-        size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-        if metadata.num_rows > MAX_ROWS or size > MAX_TABLE_BYTES:
-            raise BundleError(path, f"holds more than {MAX_ROWS} rows or {MAX_TABLE_BYTES} bytes")
-        if list(schema.names) != list(types):
-            raise BundleError(path, f"has columns {schema.names[:20]}, expected {list(types)}")
-        of_text = [field.name for field in schema if field.type in _TEXT_TYPES]
-        with pyarrow.parquet.ParquetFile(path, metadata=metadata, read_dictionary=of_text if coded else None) as file:
+        with _opened(path, coded) as file:
+            metadata, names = file.metadata, file.schema_arrow.names
+            size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+            if metadata.num_rows > MAX_ROWS or size > MAX_TABLE_BYTES:
+                raise BundleError(path, f"holds more than {MAX_ROWS} rows or {MAX_TABLE_BYTES} bytes")
+            if list(names) != list(types):
+                raise BundleError(path, f"has columns {names[:20]}, expected {list(types)}")
             table = file.read()
-        table.validate(full=True)  # text that is no UTF-8 would only fail where it is looked at
-        return table
+            table.validate(full=True)  # text that is no UTF-8 would only fail where it is looked at
+            return table
     except _UNREADABLE as error:
         raise _not_readable(path, error) from error
+
+
+def _opened(path: Path, coded: Sequence[str]) -> pyarrow.parquet.ParquetFile:
+    try:
+        return pyarrow.parquet.ParquetFile(path, read_dictionary=list(coded))
+    except KeyError:  # one of these columns is not there, or of a nested type: what is there is said later
+        return pyarrow.parquet.ParquetFile(path)
 
 
 def _numbers(column: pyarrow.ChunkedArray, kind: str) -> npt.NDArray[Any]:

@@ -118,3 +118,12 @@ def test_a_window_is_measured_by_its_readings_and_the_ones_beside_it(window: tup
     beside = [] if near.sum() < 2 else [increase(times_ns[near], counts[near], *window, period_s=7e-9)]
     assert [measured] * len(beside) == beside
     assert integral(times_ns, counts, *window, period_s=7e-9, plausible=(0, 1e9)).count == ((times_ns >= window[0]) & (times_ns <= window[1])).sum()
+
+
+@pytest.mark.parametrize(
+    "column", [pyarrow.array([["cpu"]] * len(ROWS)), pyarrow.array([{"name": "cpu"}] * len(ROWS)), None], ids=["lists", "records", "none"]
+)
+def test_a_table_without_a_column_of_names_is_not_readable(column: pyarrow.Array | None, tmp_path: Path) -> None:
+    content = table().drop_columns(["source"]) if column is None else table().set_column(1, "source", column)
+    with pytest.raises(BundleError, match="is not a readable table|has columns"):
+        read_channels(written(content, tmp_path))
