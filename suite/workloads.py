@@ -76,12 +76,16 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class Verification:
-    """What `suite verify-model` computes: as many optimiser steps as there are learning rates, on images (channels, height, width)."""
+    """What `suite verify-model` computes: as many optimiser steps as there are learning rates, on images (channels, height, width).
+
+    ``samples_per_rank`` are for `suite verify-ranks`, whose first rank takes one more.
+    """
 
     seed: int
     classes: int
     image_shape: tuple[int, ...]
     batch_size: int
+    samples_per_rank: int
     learning_rates: tuple[float, ...]
     tolerances: Tolerances
 

@@ -62,21 +62,21 @@ def suite_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def suite(suite_home: Path) -> Run:
     """Runs the command in a process of its own: `suite("run", …)`."""
 
     def call(*arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
         surroundings = {**os.environ, "SUITE_HOME": str(suite_home), **variables}
         command = [str(Path(sys.executable).with_name("suite")), *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, env=surroundings, timeout=600, cwd=repository_root())
+        return subprocess.run(command, capture_output=True, text=True, env=surroundings, timeout=800, cwd=repository_root())
 
     return call
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def digits(suite: Run, suite_home: Path) -> Path:
-    """The digits data set, prepared."""
+    """The digits data set, prepared; not to be changed."""
     answer = suite("data", "prepare", "digits")
     assert answer.returncode == 0, answer.stderr
     return suite_home / "data" / "digits"

@@ -13,7 +13,6 @@ from suite.workloads import Workload
 
 SCHEMA = 1
 STEPS = 50
-SAMPLES_PER_RANK = 3
 BUCKET_BYTES = 65536
 """Small, so that the smallest model has several buckets."""
 
@@ -63,12 +62,12 @@ def verify_ranks(workload: Workload, subject: Subject, parallel: Parallel, say: 
     differences = (*compare(expected, found, limits), _apart(found))
     return RanksVerdict(
         SCHEMA, __version__, workload.name, subject.name, parallel.ranks, parallel.collective, parallel.overlap, STEPS,
-        _samples(parallel.ranks), reference, differences,
+        _samples(workload, parallel.ranks), reference, differences,
     )  # fmt: skip
 
 
-def _samples(ranks: int) -> int:
-    return SAMPLES_PER_RANK * ranks + 1
+def _samples(workload: Workload, ranks: int) -> int:
+    return workload.verification.samples_per_rank * ranks + 1
 
 
 def _apart(found: Arrays) -> Difference:
@@ -81,6 +80,6 @@ def _request(workload: Workload, parallel: Parallel, ranks: int, shares: int) ->
     first, last = settings.learning_rates[0], settings.learning_rates[-1]
     rates = [first] * (STEPS // 2) + [last] * (STEPS - STEPS // 2)
     return ProbeRequest(
-        PROBE_VERSION, workload.model, settings.classes, list(settings.image_shape), _samples(ranks), "float64", settings.seed,
+        PROBE_VERSION, workload.model, settings.classes, list(settings.image_shape), _samples(workload, ranks), "float64", settings.seed,
         Optimizer(**asdict(workload.optimizer)), rates, 1, parallel, shares, "",
     )  # fmt: skip

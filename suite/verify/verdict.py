@@ -64,16 +64,22 @@ class Verdict:
 def verify(workload: Workload, reference: Subject, subjects: Sequence[Subject], say: Callable[[str], None]) -> Verdict:
     """Probe the reference and every subject in both precisions and compare. Raises SuiteError where a probe does not come to its end."""
     say(f"probing {reference.name} (the reference)")
-    expected = {precision: probe(reference, workload, precision) for precision in (WIDE, NARROW)}
+    expected = probe_both(reference, workload)
     verdicts = []
     for subject in subjects:
         say(f"probing {subject.name}")
-        found = expected if subject == reference else {precision: probe(subject, workload, precision) for precision in (WIDE, NARROW)}
-        verdicts.append(_judge(subject, workload, expected, found))
+        found = expected if subject == reference else probe_both(subject, workload)
+        verdicts.append(judge(subject, workload, expected, found))
     return Verdict(SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, tuple(verdicts))
 
 
-def _judge(subject: Subject, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> SubjectVerdict:
+def probe_both(subject: Subject, workload: Workload) -> dict[str, Arrays]:
+    """What the subject computes, by precision."""
+    return {precision: probe(subject, workload, precision) for precision in (WIDE, NARROW)}
+
+
+def judge(subject: Subject, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> SubjectVerdict:
+    """Hold what was found of the subject against what the reference computes, both by precision."""
     tolerances = workload.verification.tolerances
     wide = {name: getattr(tolerances, name) for name in ("logits", "loss", "gradient", "losses", "statistic", "parameter")}
     narrow = {name: getattr(tolerances, f"{name}_float32") for name in ("logits", "loss", "statistic")}

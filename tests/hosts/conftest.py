@@ -1,13 +1,13 @@
 """Hosts to test on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from suite.mpi import Flavour
-from tests.hosts.training import Trainer, variables_of
-from tests.namespaces import Cluster, joined_hosts
+from tests.hosts.training import Trainer, adopt_open_mpi
+from tests.namespaces import OVER_THE_WIRE, Cluster, joined_hosts
 
 
 @pytest.fixture
@@ -24,6 +24,14 @@ def three_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.fixture(scope="session")
+def over_open_mpi(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The variables that choose the system's Open MPI and send it over the wire."""
+    home = tmp_path_factory.mktemp("open-mpi")
+    adopt_open_mpi(home)
+    return {"SUITE_HOME": str(home), "OMPI_MCA_btl": "tcp,self"}
+
+
 @pytest.fixture
 def four_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """node1 to node4."""
@@ -33,6 +41,7 @@ def four_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def trainer(request: pytest.FixtureRequest, two_hosts: Cluster, tmp_path: Path, digits: Path) -> Trainer:
-    """Trains on node1 and node2, over MPICH unless the test asks for the other."""
-    flavour = getattr(request, "param", Flavour.MPICH)
-    return Trainer(two_hosts, digits, two_hosts.hostfile(tmp_path / "hosts.txt"), variables_of(flavour, tmp_path))
+    """Trains on node1 and node2, over MPICH, which the environments bring, unless the test asks for the other."""
+    is_other = getattr(request, "param", Flavour.MPICH) is Flavour.OPEN_MPI
+    variables = request.getfixturevalue("over_open_mpi") if is_other else OVER_THE_WIRE
+    return Trainer(two_hosts, digits, two_hosts.hostfile(tmp_path / "hosts.txt"), variables)

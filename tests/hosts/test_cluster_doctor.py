@@ -13,7 +13,7 @@ from suite.paths import repository_root
 from tests.conftest import environment_of
 from tests.namespaces import OVER_THE_WIRE, Cluster
 
-pytestmark = [pytest.mark.hosts, pytest.mark.pytorch]
+pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
 Doctor = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

@@ -16,7 +16,7 @@ from tests.conftest import Run, environment_of
 from tests.hosts.training import OVER_BOTH, Trainer
 from tests.namespaces import Cluster
 
-pytestmark = [pytest.mark.hosts, pytest.mark.pytorch]
+pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
 LONGEST_S = 30.0
 
 

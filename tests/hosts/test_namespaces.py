@@ -12,7 +12,7 @@ import pytest
 from suite.paths import repository_root
 from tests.namespaces import Cluster
 
-pytestmark = pytest.mark.hosts
+pytestmark = [pytest.mark.hosts, pytest.mark.alone]
 SIZE_BYTES = 2_000_000
 
 

@@ -10,7 +10,7 @@ from tests.conftest import Run, environment_of
 from tests.hosts.training import OVER_OPEN_MPI, Trainer
 from tests.namespaces import Traffic
 
-pytestmark = pytest.mark.hosts
+pytestmark = [pytest.mark.hosts, pytest.mark.alone]
 LEAST_BYTES = 4 * load_workload("lenet").parameters
 """What each of two ranks must at least send and receive in a step: the sum of two arrays needs, at both ends, all that the other end has."""
 

@@ -16,7 +16,7 @@ from suite.frameworks import load_framework
 from suite.mpi import Flavour, find_mpirun
 from suite.paths import repository_root
 from tests.conftest import environment_of
-from tests.namespaces import OVER_THE_WIRE, Cluster
+from tests.namespaces import Cluster
 
 SUITE = Path(sys.executable).with_name("suite")
 OVER_OPEN_MPI = pytest.mark.parametrize("trainer", [Flavour.OPEN_MPI], indirect=True, ids=["open-mpi"])
@@ -50,19 +50,16 @@ class Trainer:
         return Bundle(output)
 
 
-def variables_of(flavour: Flavour, folder: Path) -> Mapping[str, str]:
-    """MPICH is what the environments bring; the system's Open MPI is used by one that brings none, which is made in ``folder``."""
-    if flavour is Flavour.MPICH:
-        return OVER_THE_WIRE
+def adopt_open_mpi(home: Path) -> None:
+    """The system's Open MPI is used by an environment that brings no MPI: make one for PyTorch below ``home``."""
     refuse_without_open_mpi()
     whole = environment_of("pytorch").interpreter
-    subprocess.run([str(whole), "-m", "venv", "--without-pip", str(folder / "bare")], check=True)
+    subprocess.run([str(whole), "-m", "venv", "--without-pip", str(home / "bare")], check=True)
     (packages,) = whole.parent.parent.glob("lib/python3*/site-packages")
-    (bare,) = folder.glob("bare/lib/python3*/site-packages")
+    (bare,) = home.glob("bare/lib/python3*/site-packages")
     (bare / "whole.pth").write_text(f"{packages}\n")
-    environment = adopt(load_framework("pytorch"), folder / "bare/bin/python", folder / "home")
+    environment = adopt(load_framework("pytorch"), home / "bare/bin/python", home)
     assert find_mpirun(environment.interpreter).flavour is Flavour.OPEN_MPI
-    return {"SUITE_HOME": str(folder / "home"), "OMPI_MCA_btl": "tcp,self"}
 
 
 def refuse_without_open_mpi() -> None:

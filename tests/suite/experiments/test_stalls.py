@@ -89,10 +89,8 @@ class Analysed:
 
 
 @pytest.fixture(scope="module")
-def analysed(suite_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Analysed:
+def analysed(suite_home: Path, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> Analysed:
     """The digits, on this machine's own disk."""
-    command = [str(Path(sys.executable).with_name("suite")), "data", "prepare", "digits"]
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "SUITE_HOME": str(suite_home)})
     path = tmp_path_factory.mktemp("stalls") / "out"
     return Analysed(path, analyse(suite_home, path))
 
@@ -123,10 +121,10 @@ class SlowDisk:
 
 
 @pytest.fixture
-def slow_disk(analysed: Analysed, suite_home: Path, tmp_path: Path) -> Iterator[SlowDisk]:
+def slow_disk(analysed: Analysed, digits: Path, tmp_path: Path) -> Iterator[SlowDisk]:
     """The digits on a disk of their own, read at so many bytes a second; skips where that cannot be made."""
     with own_disk(tmp_path) as mount:
-        shutil.copytree(suite_home / "data" / "digits", mount / "data" / "digits")
+        shutil.copytree(digits, mount / "data" / "digits")
         group = _slow_group(mount)
         yield SlowDisk(mount, group)
         group.rmdir()
@@ -151,6 +149,7 @@ def _slow_group(folder: Path) -> Path:
     return group
 
 
+@pytest.mark.alone
 def test_on_a_slow_disk_reading_grows_and_the_rest_does_not(analysed: Analysed, slow_disk: SlowDisk, tmp_path: Path) -> None:
     join = f'echo $$ > {slow_disk.group}/cgroup.procs && exec "$@"'
     slow, fast = analyse(slow_disk.home, tmp_path / "slow", "sh", "-c", join, "sh"), analysed.found

@@ -8,13 +8,14 @@ import pytest
 
 from suite.frameworks import load_framework
 from suite.paths import home
+from suite.verify.compare import Arrays
 from suite.verify.probing import Subject
-from suite.verify.verdict import verify
+from suite.verify.verdict import judge, probe_both, verify
 from suite.workloads import load_workload, load_workloads
 from tests.conftest import FRAMEWORKS, Run, environment_of
 
 pytestmark = pytest.mark.agreement
-
+MISTAKEN = "tests.reference_impls.mistaken_probe"
 MISTAKES = {
     "other_momentum": "statistic",
     "biased_variance": "statistic",
@@ -52,14 +53,29 @@ def test_resnet50_for_large_pictures_is_the_same_too() -> None:
     assert [(subject.name, one) for subject in verdict.subjects for _, one in subject.differences if not one.passed] == []
 
 
+@pytest.fixture(scope="module")
+def resnet18() -> dict[str, Arrays]:
+    """What PyTorch computes of ResNet-18, by precision."""
+    return probe_both(Subject("pytorch", environment_of("pytorch").interpreter, "reference_impls.pytorch.probe"), load_workload("resnet18"))
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_noticed_where_it_is_made(mistake: str, suite: Run) -> None:
-    interpreter = environment_of("pytorch").interpreter
-    command = ("verify-model", "resnet18", "--implementation", "tests.reference_impls.mistaken_probe", "--python", interpreter, "--json")
-    answer = suite(*command, SUITE_HOME=str(home()), MISTAKE=mistake)
-    assert answer.returncode == 1, answer.stderr
-    (subject,) = json.loads(answer.stdout)["subjects"]
-    missed = {one["quantity"] for one in subject["differences"] if not one["passed"]}
+def test_a_mistake_is_noticed_where_it_is_made(mistake: str, resnet18: dict[str, Arrays], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MISTAKE", mistake)
+    mistaken, workload = Subject(MISTAKEN, environment_of("pytorch").interpreter, MISTAKEN), load_workload("resnet18")
+    verdict = judge(mistaken, workload, resnet18, probe_both(mistaken, workload))
+    missed = {one.quantity for _, one in verdict.differences if not one.passed}
     assert MISTAKES[mistake] in missed
     if MISTAKES[mistake] != "logits":
         assert "logits" not in missed
+    assert not verdict.passed
+
+
+def test_a_vendors_program_with_a_mistake_is_answered_with_exit_code_1(suite: Run) -> None:
+    """On the smallest workload: a mistake that any model shows."""
+    command = ("verify-model", "lenet", "--implementation", MISTAKEN, "--python", environment_of("pytorch").interpreter, "--json")
+    answer = suite(*command, SUITE_HOME=str(home()), MISTAKE="momentum_of_keras")
+    assert answer.returncode == 1, answer.stderr
+    (subject,) = json.loads(answer.stdout)["subjects"]
+    assert not subject["passed"]
+    assert {one["quantity"] for one in subject["differences"] if not one["passed"]} == {"losses", "parameter"}
