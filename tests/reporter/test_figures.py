@@ -20,8 +20,9 @@ from reporter.figures import CHARTS, over_time
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
 from reporter.figures.radar import AXES, FEWEST_AXES, Axis, share
 from reporter.frames import ENTRY_FIGURES, Frames, make_frame
-from reporter.timeline import INTERVALS, Course, Samples, Span, Timeline, _course, read_timeline
+from reporter.timeline import INTERVALS, Course, Samples, Span, Timeline, _course, _watts, read_timeline
 from suite.bundle import Bundle
+from suite.measure.power import Coverage, PowerRule, Tier
 from tests.builders import Scenario, make_bundle
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -183,6 +184,14 @@ def test_a_long_run_is_drawn_in_as_many_intervals_as_a_screen_shows_and_no_extre
     assert len(course.t_s) == INTERVALS and list(course.t_s) == sorted(course.t_s)
     assert (min(course.low), max(course.high)) == (3.0, 30.0)
     assert np.average(course.mean, weights=np.diff([0, *np.searchsorted(seconds, course.t_s[:-1]), 5000])) == pytest.approx(values.mean(), rel=0.01)
+
+
+def test_a_counter_of_energy_is_drawn_as_power_and_what_cannot_be_is_left_out() -> None:
+    """A reading a second of a counter that grows by 5 J, and once by a thousand times as much."""
+    rule = PowerRule("counter", (), (), Coverage.CHIP, Tier.ON_BOARD, "", unit="J", plausible_w=(0.0, 100.0))
+    energy_j = np.cumsum([0.0, 5.0, 5.0, 5000.0, 5.0])
+    power = _watts(Samples(np.arange(5) * 10**9, energy_j), rule)
+    assert power.values.tolist() == pytest.approx([5.0, 5.0, 5.0]) and (power.t_ns // 10**9).tolist() == [1, 2, 4]
 
 
 def test_readings_that_are_far_apart_are_not_joined() -> None:

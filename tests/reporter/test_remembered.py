@@ -1,6 +1,7 @@
 """What was read before is not read again, and nothing else is taken for it: any byte of the bundle or of the code counts."""
 
 import importlib
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pytest
 import reporter
 from reporter import bundle_rows, remembered
 from reporter.remembered import digest_of_bundle
+from reporter.site import MARK, build
 from suite.paths import HOME_VARIABLE
 from tests.reporter.test_site import files
 
@@ -115,9 +117,25 @@ def test_what_changes_while_it_is_read_is_not_remembered(home: Path, given: Path
     assert remembered.recall([digest_of_bundle(given / "one"), digest_of_bundle(given / "two")]) == {}
 
 
+def test_the_page_of_what_changed_while_it_was_read_is_drawn_again(home: Path, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows which bytes it was made of."""
+
+    def meddle(path: Path) -> bundle_rows.BundleRows | bundle_rows.Broken:
+        rows = bundle_rows.read_rows(path)
+        (path / "output.txt").write_text("changed meanwhile")
+        return rows
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loading, "read_rows", meddle)
+        site = build([given], tmp_path / "site").parent
+    assert set(json.loads((site / MARK).read_text())["runs"].values()) == {None}
+    build([given], site, force=True)
+    assert None not in json.loads((site / MARK).read_text())["runs"].values()
+    assert "does not comply" in (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
+
+
 def test_many_bundles_by_several_processes_give_the_same_site(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from reporter import workers
-    from reporter.site import build
 
     sites = []
     for name, worth in (("one", 10**6), ("many", 2)):

@@ -34,6 +34,14 @@ def test_other_processes_do_the_work_and_end_with_it() -> None:
 
 
 @pytest.mark.usefixtures("two_workers")
+def test_tasks_are_taken_as_they_are_needed_so_that_many_do_not_fill_the_memory() -> None:
+    taken: list[int] = []
+    answers = map_tasks(abs, (taken.append(number) or number for number in range(500)))
+    assert next(answers) == 0 and len(taken) < 50
+    assert list(answers) == list(range(1, 500))
+
+
+@pytest.mark.usefixtures("two_workers")
 def test_an_error_of_a_task_is_raised_here() -> None:
     with pytest.raises(SuiteError, match="no such thing"):
         list(map_tasks(_refuse, [1, 2, 3]))
