@@ -42,7 +42,7 @@ class EpochFigures:
     compute_s: float
     comm_s: float
     overhead_s: float
-    mean_loss: float
+    mean_loss: float | None
     eval_accuracy: float | None
     energy_j: float | None
     resident_start_ratio: float | None
@@ -149,13 +149,11 @@ def derive_epochs(log: Log, steps: MiniBatches, channels: Channels, nodes: Seque
     return tuple(rows)
 
 
-def _mean_loss(steps: MiniBatches) -> float:
-    """The mean over an epoch's steps; within a step, every rank counts by its samples, and a loss that is no number for nothing."""
-    weighted, samples = np.nan_to_num(steps.loss * steps.samples, posinf=np.inf, neginf=-np.inf), steps.shared(steps.samples)
+def _mean_loss(steps: MiniBatches) -> float | None:
+    """The mean over an epoch's steps; within a step, every rank counts by its samples. None when a loss is no finite number."""
     with np.errstate(all="ignore"):
-        losses = steps.shared(weighted) / samples
-    known = losses[~np.isnan(losses)]
-    return float(known.mean()) if len(known) else math.nan
+        mean = float((steps.shared(steps.loss * steps.samples) / steps.shared(steps.samples)).mean())
+    return mean if math.isfinite(mean) else None
 
 
 def time_figures(epochs: Sequence[EpochFigures]) -> dict[str, Figure]:

@@ -166,6 +166,14 @@ def test_samples_and_loss_of_an_epoch_are_those_of_all_ranks(path: Path) -> None
     assert epoch.mean_loss == pytest.approx(of_epoch[of_epoch["rank"] == 1]["loss"].mean())  # both ranks' losses are alike
 
 
+def test_the_loss_of_an_epoch_with_one_that_is_no_number_is_unknown(path: Path) -> None:
+    steps = Bundle(path).steps()
+    steps.loc[(steps["epoch"] == 2) & (steps["rank"] == 1), "loss"] = float("nan")
+    tables.write_table(steps, path / "steps.parquet")
+    first, second, *_ = derive(Bundle(path)).epochs
+    assert first.mean_loss is not None and second.mean_loss is None
+
+
 def test_a_rank_that_is_slower_is_seen_as_the_straggler(path: Path) -> None:
     steps = Bundle(path).steps()
     steps.loc[steps["rank"] == 1, "compute_s"] *= 2
