@@ -26,7 +26,10 @@ from reference_impls import contract
 from suite import bundle, tables
 from suite.bundle import Bundle
 from suite.counters import derive_counters
+from suite.paths import repository_root
 from suite.summary import derive
+
+sys.path.insert(0, str(repository_root()))  # the browser is the tests'
 
 STRETCHED = 250
 BUILD = "import sys; from pathlib import Path; from reporter.site import build; build([Path(sys.argv[1])], Path(sys.argv[2]), force=True)"

@@ -49,6 +49,7 @@ function follow(table, rows, isNew) {
 }
 
 for (const table of document.querySelectorAll("table.sortable")) {
+  follow(table, table.tBodies[0].rows, (row) => row.id === "" || row.id !== location.hash.slice(1)); // what a link leads to does not wait
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = document.createElement("button");
     button.append(...head.childNodes);
@@ -60,6 +61,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+
+document.documentElement.classList.add("ready"); // site.css hid the rows that now follow by themselves
 
 // ---- the tools of a leaderboard: the whole state is in the address, after "#?" ----
 
