@@ -19,6 +19,9 @@ from suite.environments import find
 from suite.frameworks import load_framework
 from suite.launch import surroundings
 from suite.paths import repository_root
+
+sys.path.insert(0, str(repository_root()))  # the hosts are the tests'
+
 from tests.namespaces import OVER_THE_WIRE, joined_hosts
 
 LONGEST_S = 3600
@@ -72,7 +75,8 @@ def in_namespaces(arguments: argparse.Namespace, folder: Path) -> "subprocess.Co
         variables = {**surroundings(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
         placement = mpi.Placement(tuple(host.name for host in cluster.hosts), 1, str(cluster.agent))
         words, first = command(arguments, placement, variables, folder), cluster.hosts[0]
-        answer = cluster.run(first, *words, variables=variables, timeout_s=LONGEST_S, cwd=repository_root())
+        from_root = ("env", f"--chdir={repository_root()}")  # who enters a host begins at its root
+        answer = cluster.run(first, *from_root, *words, variables=variables, timeout_s=LONGEST_S)
         print(f"{cluster.traffic(first).sent_bytes / 1e6:.0f} MB left the first host")
         return answer
 
