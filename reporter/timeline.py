@@ -7,7 +7,6 @@ import numpy as np
 
 from suite.bundle import Bundle
 from suite.channels import Channel, Channels
-from suite.energy_figures import power_total
 from suite.log import Log
 from suite.measure.power import PowerRule
 
@@ -73,13 +72,12 @@ def read_timeline(bundle: Bundle, log: Log) -> Timeline:
 
 def _power(channels: Channels, start_ns: int) -> Iterator[Course]:
     """The total that the energy was taken from, or nothing where there is no power sensor."""
-    total = power_total(channels)
+    total = channels.power_total
     if total is None:
         return
     parts = [_watts(_samples(channels.get(total.source, channel)), total.rule) for channel in total.channels]
     if all(len(part.t_ns) for part in parts):
-        name = f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"
-        yield from _course(name, "W", _sum(parts), start_ns)
+        yield from _course(total.method, "W", _sum(parts), start_ns)
 
 
 def _samples(channel: Channel) -> Samples:

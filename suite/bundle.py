@@ -117,13 +117,18 @@ class Bundle:
         """What the power meters read while the machine was idle before the run; nothing without such a window."""
         return self._channels(BASELOAD, BASELOAD_RAW)
 
+    def baseload_of_node(self, place: int) -> "Channels":
+        """What was read before the run on the node in this place of nodes.json, on that node's clock; nothing without such a window."""
+        return self._channels(*node_baseloads(place))
+
     def readings(self) -> "pandas.DataFrame":
         """What the meters read as a frame, columns t_ns, source, channel, value, unit."""
-        return self._readings(READINGS, READINGS_RAW)
+        from suite import tables
 
-    def readings_of_node(self, place: int) -> "pandas.DataFrame":
-        """What was read on another node as a frame, columns as :meth:`readings`."""
-        return self._readings(*node_tables(place))
+        for name, read in ((READINGS, tables.read_readings), (READINGS_RAW, tables.read_raw_readings)):
+            if (self.path / name).exists():
+                return read(self.file(name))
+        return tables.no_readings()
 
     def _channels(self, table: str, raw: str) -> "Channels":
         from suite import channels, tables
@@ -133,18 +138,6 @@ class Bundle:
         if (self.path / raw).exists():
             return tables.read_raw_channels(self.file(raw))
         return channels.no_channels()
-
-    def baseload_of_node(self, place: int) -> "Channels":
-        """What was read before the run on the node in this place of nodes.json, on that node's clock; nothing without such a window."""
-        return self._channels(*node_baseloads(place))
-
-    def _readings(self, table: str, raw: str) -> "pandas.DataFrame":
-        from suite import tables
-
-        for name, read in ((table, tables.read_readings), (raw, tables.read_raw_readings)):
-            if (self.path / name).exists():
-                return read(self.file(name))
-        return tables.no_readings()
 
     def once(self, what: str, compute: Callable[[], Any]) -> Any:
         """Something that follows from the bundle's files, computed each time: they may change."""

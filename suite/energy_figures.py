@@ -15,11 +15,6 @@ SHORTEST_READINGS = 2
 NOT_FINISHED = "the run was not finished"
 
 
-def power_total(channels: Channels) -> PowerTotal | None:
-    """The power total to report: the best instrument with the widest coverage among the channels that were read."""
-    return channels.power_total
-
-
 def epoch_energy_j(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> float | None:
     """Energy of an epoch; None with fewer than two readings in it: that would be its neighbours' energy."""
     energy = energy_of(channels, total, start_ns, stop_ns)
@@ -28,16 +23,15 @@ def epoch_energy_j(channels: Channels, total: PowerTotal, start_ns: int, stop_ns
 
 def energy_figures(channels: Channels, run: Window | None, epochs_j: Sequence[float | None]) -> dict[str, Figure]:
     """Energy of the run (its start and stop), and of an epoch from those of epochs 2..k; the method names rule, coverage and instrument."""
-    total, names = power_total(channels), ("energy_j", "energy_per_epoch_j")
+    total, names = channels.power_total, ("energy_j", "energy_per_epoch_j")
     if total is None or run is None:
         return {name: unknown("J", READINGS, NO_SENSOR if total is None else NOT_FINISHED) for name in names}
-    method = f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"
     energy = energy_of(channels, total, *run)
     values = [value for value in epochs_j if value is not None]
     reason = "no epoch after the first has an energy: too few readings in it"
     per_epoch = mean_figure(values, "J", READINGS, reason, energy.achieved_period_s)
     whole = Figure(energy.energy_j, "J", READINGS, energy.count, energy.achieved_period_s, energy.coverage, reason=energy.reason)
-    return {"energy_j": replace(whole, method=method), "energy_per_epoch_j": replace(per_epoch, method=method)}
+    return {"energy_j": replace(whole, method=total.method), "energy_per_epoch_j": replace(per_epoch, method=total.method)}
 
 
 def baseload_figures(channels: Channels, idle: Channels, run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
@@ -63,7 +57,7 @@ def of_idle_power(power: Figure, run: Window | None, energy: Figure, epoch: Figu
 
 def idle_power(channels: Channels, idle: Channels) -> Figure:
     """Mean power in ``idle``, the readings of the window before the run, by the rule that makes the run's total."""
-    total = power_total(channels)
+    total = channels.power_total
     if total is None or not idle:
         return unknown("W", BASELOAD, NO_SENSOR if total is None else "the idle machine was not measured before the run")
     of_total = [idle.get(total.source, name) for name in total.channels]

@@ -8,7 +8,7 @@ import numpy as np
 
 from suite.bundle import BASELOAD, READINGS
 from suite.channels import Window
-from suite.energy_figures import energy_figures, epoch_energy_j, idle_power, of_idle_power, power_total
+from suite.energy_figures import energy_figures, epoch_energy_j, idle_power, of_idle_power
 from suite.figures import Figure, mean_figure, unknown
 from suite.measure.power import PowerTotal, Tier
 from suite.node_records import NodeReadings
@@ -52,7 +52,7 @@ def joint_epoch_energy_j(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: 
     """Energy of an epoch on all nodes; None unless every one has it."""
     parts = []
     for node in nodes:
-        total = power_total(node.channels)
+        total = node.channels.power_total
         parts.append(None if total is None else epoch_energy_j(node.channels, total, start_ns, stop_ns))
     known = [part for part in parts if part is not None]
     return float(np.sum(known)) if len(known) == len(nodes) and _one_coverage(nodes) else None
@@ -66,7 +66,7 @@ def _own_figures(node: NodeReadings, run: Window | None, epochs: Sequence[Window
 
 
 def _own_energy(node: NodeReadings, run: Window | None, epochs: Sequence[Window]) -> dict[str, Figure]:
-    total = power_total(node.channels)
+    total = node.channels.power_total
     values = [] if total is None else [epoch_energy_j(node.channels, total, *window) for window in epochs]
     figures = energy_figures(node.channels, run, values)
     return figures if node.reason is None else {name: unknown("J", READINGS, node.reason) for name in figures}
@@ -103,7 +103,7 @@ def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: 
 
 
 def _totals(nodes: Sequence[NodeReadings]) -> list[PowerTotal]:
-    return [total for node in nodes if (total := power_total(node.channels)) is not None]
+    return [total for node in nodes if (total := node.channels.power_total) is not None]
 
 
 def _one_coverage(nodes: Sequence[NodeReadings]) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from suite import counters
 from suite.bundle import SCHEMA, STEPS, Bundle
 from suite.channels import Channels, Window
-from suite.energy_figures import baseload_figures, energy_figures, epoch_energy_j, power_total
+from suite.energy_figures import baseload_figures, energy_figures, epoch_energy_j
 from suite.figures import Figure, mean_figure, unknown
 from suite.log import Log
 from suite.mini_batches import MiniBatches
@@ -83,7 +83,8 @@ def derive(bundle: Bundle) -> Summary:
     log, steps = bundle.log(), bundle.mini_batches()
     channels, nodes, run = bundle.channels(), node_readings(bundle, log), run_window(log)
     epochs = derive_epochs(log, steps, channels, nodes)
-    later = [window for name, window in counters.phases(log, steps).items() if name not in (counters.INIT, counters.RUN, "epoch 1")]
+    phases = counters.count(bundle)
+    later = [(phase.start_ns, phase.stop_ns) for name, phase in phases.items() if name not in (counters.INIT, counters.RUN, "epoch 1")]
     times = time_figures(epochs)
     shares = [epoch.comm_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
     energies = energy_figures(channels, run, [epoch.energy_j for epoch in epochs if epoch.epoch > 1])
@@ -94,7 +95,7 @@ def derive(bundle: Bundle) -> Summary:
         **target_figures(log),
         **energies,
         **baseload,
-        **counters.counter_figures(counters.count(bundle).get(counters.RUN)),
+        **counters.counter_figures(phases.get(counters.RUN)),
         **reading_figures(channels, run),
     }
     trained = sum(epoch.steps for epoch in epochs)
@@ -116,7 +117,7 @@ def run_window(log: Log) -> Window | None:
 
 def derive_epochs(log: Log, steps: MiniBatches, channels: Channels, nodes: Sequence[NodeReadings] = ()) -> tuple[EpochFigures, ...]:
     """One row per finished epoch that has steps: times as rank 0 took them, samples and loss over all ranks, energy over all nodes."""
-    total = power_total(channels)
+    total = channels.power_total
     stops = {event.epoch: event.mono_ns for event in log.all("epoch_stop")}
     accuracy = {event.epoch: event.value for event in log.all("eval_accuracy")}
     of_all_ranks = {epoch: whole for epoch, whole in steps.by_epoch() if epoch in stops}

@@ -55,14 +55,12 @@ class PowerWatch:
 
 def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> Power:
     """The energy of the window and the rate over its mean power."""
-    from suite.energy_figures import power_total
     from suite.measure.total_energy import energy_of
 
-    total = power_total(channels)
+    total = channels.power_total
     if total is None:
         return Power(None, None, None, None, NO_SENSOR)
     energy, time_s = energy_of(channels, total, *window_ns), (window_ns[1] - window_ns[0]) * NANO
-    method = f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"
     if energy.energy_j is None or energy.energy_j <= 0 or time_s <= 0:
-        return Power(None, None, None, method, energy.reason or "no energy was read while the system was solved")
-    return Power(energy.energy_j, time_s, gflops * time_s / energy.energy_j, method, None)
+        return Power(None, None, None, total.method, energy.reason or "no energy was read while the system was solved")
+    return Power(energy.energy_j, time_s, gflops * time_s / energy.energy_j, total.method, None)

@@ -54,6 +54,11 @@ class PowerTotal:
     source: str
     channels: tuple[str, ...]
 
+    @property
+    def method(self) -> str:
+        """In words: the instrument, the rule, what it covers and how good it is."""
+        return f"{self.source}: {self.rule.name} ({self.rule.coverage.value}, {self.rule.tier.value})"
+
 
 JETSON = ("ina3221", "tegrastats", "jtop")
 LINUX_GUIDE = "NVIDIA Jetson Linux Developer Guide, Platform Power and Performance"

@@ -4,7 +4,7 @@ import pandas
 import pytest
 
 from suite.channels import of_frame
-from suite.energy_figures import baseload_figures, energy_figures, epoch_energy_j, power_total
+from suite.energy_figures import baseload_figures, energy_figures, epoch_energy_j
 from suite.figures import Figure
 
 SECOND = 10**9
@@ -54,7 +54,7 @@ def test_how_idle_the_machine_was_is_part_of_the_figure() -> None:
 
 def test_an_epoch_shorter_than_the_sensors_period_has_no_energy_of_its_own() -> None:
     power = of_frame(readings(10.0, 90, 130))
-    total = power_total(power)
+    total = power.power_total
     assert total is not None
     assert epoch_energy_j(power, total, 100 * SECOND + 100, 101 * SECOND - 100) is None
     assert epoch_energy_j(power, total, 100 * SECOND - 100, 101 * SECOND + 100) == pytest.approx(10.0, rel=1e-6)

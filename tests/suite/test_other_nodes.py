@@ -76,8 +76,8 @@ def test_what_is_read_on_another_node_comes_into_the_bundle_with_what_the_node_i
     assert second.node == os.uname().nodename
     assert second.page_cache is not None and second.page_cache["resident_bytes"] == 2**16
     assert second.system is not None and second.system["kernel"] == os.uname().release and "framework" not in second.system
-    readings = Bundle(tmp_path).readings_of_node(1)
-    assert {"cpu", "memory"} <= set(readings["source"])
+    readings = Bundle(tmp_path).channels_of_node(1)
+    assert {"cpu", "memory"} <= {channel.source for channel in readings}
     counted = {meter["name"]: meter["readings"] for meter in second.meters}
     assert counted["recorder"] == len(readings)
 
@@ -128,7 +128,7 @@ printf 't_ns,source,channel,value,unit\n13,shelly,power,5.0,W\n'
         assert others.prepare() == [True]
         talk(others, {}, lambda: others.records(CACHE)[1].problem)
     assert Bundle(tmp_path).baseload_of_node(1).values.tolist() == [2.0]
-    assert Bundle(tmp_path).readings_of_node(1)["value"].tolist() == [5.0]
+    assert Bundle(tmp_path).channels_of_node(1).values.tolist() == [5.0]
 
 
 def test_lines_that_are_no_readings_are_left_out(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ printf 't_ns,source,channel,value,unit\n12,cpu,utilisation.total,5.0,%%\n13,cpu,
     with OtherNodes(request_of(said), Path(sys.executable), tmp_path) as others:
         assert others.prepare() == [True]
         talk(others, {}, lambda: others.records(CACHE)[1].problem)
-    assert Bundle(tmp_path).readings_of_node(1)["t_ns"].tolist() == [12]
+    assert Bundle(tmp_path).channels_of_node(1).t_ns.tolist() == [12]
 
 
 def test_a_recorder_that_is_lost_keeps_what_it_has_said_and_is_named(nodes: OtherNodes, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_recorder_that_is_lost_keeps_what_it_has_said_and_is_named(nodes: Othe
         session._process.kill()
     talk(nodes, {}, lambda: nodes.records(CACHE)[1].problem)
     assert "exit code -9" in str(nodes.records(CACHE)[1].problem)
-    assert len(Bundle(tmp_path).readings_of_node(1)) > 2
+    assert len(Bundle(tmp_path).channels_of_node(1)) > 2
 
 
 def test_a_recorder_whose_harness_is_gone_ends_and_leaves_nothing(tmp_path: Path) -> None:
