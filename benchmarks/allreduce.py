@@ -14,11 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from suite import mpi
-from suite.environments import find
-from suite.frameworks import load_framework
-from suite.launch import surroundings
-from suite.paths import repository_root
+from suite.catalog.frameworks import load_framework
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from suite.launch.environments import find
+from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
+from suite.launch.placement import Placement
 
 sys.path.insert(0, str(repository_root()))  # the hosts are the tests'
 
@@ -51,11 +52,11 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def command(arguments: argparse.Namespace, placement: mpi.Placement, variables: "dict[str, str]", folder: Path) -> list[str]:
+def command(arguments: argparse.Namespace, placement: Placement, variables: "dict[str, str]", folder: Path) -> list[str]:
     """What starts the ranks."""
     interpreter = find(load_framework("pytorch")).interpreter
     options = [word for name in ("ranks", "model", "side", "batch_size", "steps", "turns") for word in _option(name, getattr(arguments, name))]
-    return mpi.command(mpi.find_mpirun(interpreter), placement, [str(interpreter), "-m", "benchmarks.speed.exchange", *options], variables, folder)
+    return mpirun_command(find_mpirun(interpreter), placement, [str(interpreter), "-m", "benchmarks.speed.exchange", *options], variables, folder)
 
 
 def _option(name: str, value: object) -> tuple[str, str]:
@@ -64,16 +65,16 @@ def _option(name: str, value: object) -> tuple[str, str]:
 
 def on_this_machine(arguments: argparse.Namespace, folder: Path) -> "subprocess.CompletedProcess[str]":
     """All ranks beside one another."""
-    variables = mpi.allow_root(surroundings(1))
-    words = command(arguments, mpi.Placement((), arguments.ranks), variables, folder)
+    variables = allow_root(child_environment(1))
+    words = command(arguments, Placement((), arguments.ranks), variables, folder)
     return subprocess.run(words, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=LONGEST_S)
 
 
 def in_namespaces(arguments: argparse.Namespace, folder: Path) -> "subprocess.CompletedProcess[str]":
     """Every rank on a host of its own; says how much crossed the wire."""
     with joined_hosts(arguments.ranks, folder) as cluster:
-        variables = {**surroundings(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
-        placement = mpi.Placement(tuple(host.name for host in cluster.hosts), 1, str(cluster.agent))
+        variables = {**child_environment(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
+        placement = Placement(tuple(host.name for host in cluster.hosts), 1, str(cluster.agent))
         words, first = command(arguments, placement, variables, folder), cluster.hosts[0]
         from_root = ("env", f"--chdir={repository_root()}")  # who enters a host begins at its root
         answer = cluster.run(first, *from_root, *words, variables=variables, timeout_s=LONGEST_S)

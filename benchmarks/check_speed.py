@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 
-from suite.paths import repository_root
+from suite.files.paths import repository_root
 
 sys.path.insert(0, str(repository_root()))  # the makers of bundles are the tests'
 
-from suite.submission.declaration import Availability
-from suite.submission.package import Offer, package
+from suite.submission.declaration import SystemAvailability
+from suite.submission.package import PackageRequest, package
 from tests.builders import RICH, make_bundle
 
 SUITE = Path(sys.executable).with_name("suite")
@@ -83,7 +83,7 @@ def make_submission(folder: Path) -> Path:
         for size in (48, 64, 96, 128, 160)[:ENTRIES]
         for seed in range(1, RUNS + 1)
     ]
-    return package(runs, Offer("acme", "v0.1", Availability.RESEARCH, "", ()), folder / "submissions")
+    return package(runs, PackageRequest("acme", "v0.1", SystemAvailability.RESEARCH, "", ()), folder / "submissions")
 
 
 def show_trees(tree: Path, submission: Path, most: int) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from suite.measure.energy import Energy, difference_counter, integrate_power
+from suite.metrics.energy import Energy, difference_counter, integrate_power
 
 PERIOD_NS = 200_000_000
 START_NS = 10**15

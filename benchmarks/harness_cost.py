@@ -16,12 +16,12 @@ import tempfile
 from pathlib import Path
 
 from reference_impls import contract
-from suite.bundle import Bundle
-from suite.environments import find
-from suite.frameworks import load_framework
-from suite.launch import surroundings
-from suite.paths import repository_root
-from suite.summary import derive_epochs
+from suite.bundle.reader import Bundle
+from suite.catalog.frameworks import load_framework
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from suite.launch.environments import find
+from suite.metrics.summary import derive_epochs
 
 SUITE = str(Path(sys.executable).with_name("suite"))
 
@@ -63,7 +63,7 @@ def alone(arguments: argparse.Namespace, folder: Path) -> float:
     folder.mkdir()
     (folder / contract.REQUEST_NAME).write_text(json.dumps(json.loads(shown.stdout)[0]["request"]))
     command = [str(find(framework).interpreter), "-m", framework.module, "--request", str(folder / contract.REQUEST_NAME)]
-    subprocess.run(command, cwd=repository_root(), env=surroundings(1), capture_output=True, check=True)
+    subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, check=True)
     return epoch_time_s(folder)
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from reporter.svg import Canvas, linear
-from suite.bundle import Bundle
+from reporter.figures.svg import Canvas, linear
+from suite.bundle.reader import Bundle
 
 WIDTH, HEIGHT, LEFT, TOP = 420, 260, 48, 34
 STYLE = "text{font:12px sans-serif;fill:#333}.grid{stroke:#ddd}.l0,.l1,.l2{fill:none;stroke-width:1.6}"

@@ -27,14 +27,15 @@ import numpy as np
 from harness_cost import SUITE
 
 from reference_impls import contract
-from suite.bundle import Bundle
-from suite.environments import find
-from suite.frameworks import load_framework
-from suite.launch import end, surroundings
-from suite.measure.meter import Subject
-from suite.measure.recorder import MeterRecord, Recorder
-from suite.measure.registry import open_meters
-from suite.paths import repository_root
+from suite.bundle.reader import Bundle
+from suite.catalog.frameworks import load_framework
+from suite.execution.recorder import MeterRecord, Recorder
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from suite.launch.environments import find
+from suite.launch.process import terminate
+from suite.meters.meter import MeteredProcess
+from suite.meters.registry import open_meters
 
 WARM_UP_EPOCHS = 3
 ENDLESS_EPOCHS = 1_000_000
@@ -60,7 +61,7 @@ def main() -> None:
             wait_for_epochs(process, run, WARM_UP_EPOCHS)
             pairs = [pair(process, run, arguments.block_s, number) for number in range(arguments.pairs)]
             wait_for_epochs(process, run, 1)  # the last block's steps are written at an epoch's end
-            end(process)
+            terminate(process)
         starts_ns = np.sort(Bundle(run).steps()["start_ns"].to_numpy())
     print(f"{len(starts_ns)} steps, {len(pairs)} pairs of blocks of {arguments.block_s:g} s")
     for name, per_step in (("time", seconds), ("CPU time", lambda each: each.cpu_ns * 1e-9)):
@@ -94,7 +95,7 @@ def start(arguments: argparse.Namespace, folder: Path) -> "subprocess.Popen[byte
     (folder / contract.REQUEST_NAME).write_text(json.dumps(request))
     command = [str(find(framework).interpreter), "-m", framework.module, "--request", str(folder / contract.REQUEST_NAME)]
     quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, cwd=repository_root(), env=surroundings(1), stdout=quiet, stderr=quiet, start_new_session=True)
+    return subprocess.Popen(command, cwd=repository_root(), env=child_environment(1), stdout=quiet, stderr=quiet, start_new_session=True)
 
 
 def wait_for_epochs(process: "subprocess.Popen[bytes]", folder: Path, epochs: int) -> None:
@@ -124,7 +125,7 @@ def block(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, mete
     recorder = Recorder(open_meters() if metered else (), folder)
     start_ns, used_ns = time.monotonic_ns(), cpu_ns(process.pid)
     if metered:
-        recorder.start(Subject(process.pid, Path(data)))
+        recorder.start(MeteredProcess(process.pid, Path(data)))
     time.sleep(block_s)
     stop_ns, used_ns = time.monotonic_ns(), cpu_ns(process.pid) - used_ns
     return Block(start_ns, stop_ns, used_ns, recorder.stop())

@@ -7,9 +7,8 @@ import socket
 import time
 from typing import Any, List, NamedTuple, Optional, Sequence
 
-from reference_impls.contract import ContractError, monotonic_ns
+from reference_impls.contract import SECONDS_PER_NS, ContractError, monotonic_ns
 
-NANO = 1e-9
 PING_PONGS = 30
 PING_TAG, LEAVE_TAG = 71, 72
 BURST, NAP_S = 20, 20e-6
@@ -25,15 +24,15 @@ class World:
         """The name of the host that this rank runs on."""
         return socket.gethostname()
 
-    def all(self, value: Any) -> List[Any]:
+    def allgather(self, value: Any) -> List[Any]:
         """Everybody's value, by rank; a barrier besides."""
         return [value]
 
-    def to_first(self, value: Any) -> List[Any]:
+    def gather(self, value: Any) -> List[Any]:
         """Everybody's value, by rank, at rank 0; nothing elsewhere."""
         return [value]
 
-    def from_first(self, value: Any) -> Any:
+    def bcast(self, value: Any) -> Any:
         """Rank 0's value."""
         return value
 
@@ -67,16 +66,16 @@ class MpiWorld(World):
                 )
             )
 
-    def all(self, value: Any) -> List[Any]:
+    def allgather(self, value: Any) -> List[Any]:
         """Everybody's value, by rank."""
         values = self.communicator.allgather(value)  # type: List[Any]
         return values
 
-    def to_first(self, value: Any) -> List[Any]:
+    def gather(self, value: Any) -> List[Any]:
         """Everybody's value, at rank 0."""
         return self.communicator.gather(value, root=0) or []
 
-    def from_first(self, value: Any) -> Any:
+    def bcast(self, value: Any) -> Any:
         """Rank 0's value."""
         return self.communicator.bcast(value, root=0)
 
@@ -223,9 +222,9 @@ class Buckets:
         began_ns = monotonic_ns()
         for bucket, started_ns, request, _ in self._pending:
             _await(request)
-            self._durations[bucket].append((monotonic_ns() - started_ns) * NANO)
+            self._durations[bucket].append((monotonic_ns() - started_ns) * SECONDS_PER_NS)
         self._pending = []
-        return (monotonic_ns() - began_ns) * NANO
+        return (monotonic_ns() - began_ns) * SECONDS_PER_NS
 
     def take_times(self) -> List[BucketTime]:
         """Every bucket's times since the last call."""

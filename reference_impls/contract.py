@@ -26,6 +26,7 @@ CONTRACT_VERSION = 1
 REQUEST_NAME = "request.json"
 TOKEN = ":::MLLOG "
 FIRST_LINK = "0" * 64
+SECONDS_PER_NS, NS_PER_S = 1e-9, 1000000000
 
 
 class ContractError(Exception):
@@ -208,7 +209,7 @@ class Pipeline(abc.ABC):
         """The evaluation set, every sample once."""
 
 
-STEP_COLUMNS = ("epoch", "step", "rank", "samples", "start_ns", "fetch_s", "h2d_s", "compute_s", "comm_s", "loss")
+STEP_COLUMNS = ("epoch", "step", "rank", "samples", "start_ns", "fetch_stall_s", "copy_s", "compute_s", "communication_s", "loss")
 
 
 class StepRecord(NamedTuple):
@@ -219,10 +220,10 @@ class StepRecord(NamedTuple):
     rank: int
     samples: int
     start_ns: int
-    fetch_s: float
-    h2d_s: float
+    fetch_stall_s: float
+    copy_s: float
     compute_s: float
-    comm_s: float
+    communication_s: float
     loss: float
 
 

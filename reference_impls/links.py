@@ -13,7 +13,7 @@ import time
 from typing import Any, Dict
 
 from reference_impls.communication import MpiWorld
-from reference_impls.contract import monotonic_ns
+from reference_impls.contract import SECONDS_PER_NS, monotonic_ns
 
 LIMIT_S = 45
 """A rank that hears nothing more ends itself: nobody may be left to do it."""
@@ -21,7 +21,6 @@ LIMIT_S = 45
 WARM_UP, ROUND_TRIPS, TRIES = 10, 100, 5
 TURN_S = 1e-3
 FIRST_BYTES, LARGEST_BYTES, LONG_ENOUGH_S = 2**16, 2**24, 0.1
-NANO = 1e-9
 
 
 def main() -> None:
@@ -30,8 +29,8 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, required=True)
     signal.alarm(LIMIT_S)
     world = MpiWorld(parser.parse_args().ranks)
-    nodes = world.all(world.node)
-    wall_less_monotonic_ns = world.all(int(time.time() * 1e9) - monotonic_ns())
+    nodes = world.allgather(world.node)
+    wall_less_monotonic_ns = world.allgather(int(time.time() * 1e9) - monotonic_ns())
     offsets = world.clock_offsets()
     for rank in range(1, world.size):
         if world.rank == rank:
@@ -67,7 +66,7 @@ def _trip_s(world: MpiWorld, rank: int, message: Any, answer: Any) -> float:
     began_ns = monotonic_ns()
     world.communicator.Send(message, dest=rank)
     world.communicator.Recv(answer, source=rank)
-    return (monotonic_ns() - began_ns) * NANO
+    return (monotonic_ns() - began_ns) * SECONDS_PER_NS
 
 
 def _answer(world: MpiWorld) -> None:

@@ -9,12 +9,10 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tu
 
 from reference_impls import contract
 from reference_impls.communication import World
-from reference_impls.contract import Implementation, LogWriter, Pipeline, Request, StepRecord, monotonic_ns
+from reference_impls.contract import SECONDS_PER_NS, Implementation, LogWriter, Pipeline, Request, StepRecord, monotonic_ns
 from reference_impls.data_stalls import as_requested
 from reference_impls.records import Records
 from reference_impls.schedules import SCHEDULES
-
-NANO = 1e-9
 
 
 class Built(NamedTuple):
@@ -45,10 +43,10 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     log.start("run_start")
     status = _Training(request, world, built, pipeline, records).status()
     log.stop("run_stop", status=status)
-    log.point("peak_rss_of_ranks", world.all(contract.peak_rss_bytes()))
+    log.point("peak_rss_of_ranks", world.allgather(contract.peak_rss_bytes()))
     if world.size > 1:
         _log_clocks(log, world)
-        log.point("chain_heads", world.all(log.chain))
+        log.point("chain_heads", world.allgather(log.chain))
     records.close()
 
 
@@ -56,9 +54,9 @@ def _log_world(log: LogWriter, world: World) -> None:
     """Where this rank is, and how far its clock is from rank 0's; the ranks leave together."""
     log.point("ranks", world.size)
     if world.size > 1:
-        log.point("nodes_of_ranks", world.all(world.node))
+        log.point("nodes_of_ranks", world.allgather(world.node))
         _log_clocks(log, world)
-        world.all(None)
+        world.allgather(None)
 
 
 def _log_clocks(log: LogWriter, world: World) -> None:
@@ -129,7 +127,7 @@ class _Training:
         _refuse_divergence(records)
         self._log.stop("epoch_stop", epoch_num=epoch, steps=len(records), mono_ns=stopped_ns)
         if self._world.size > 1:
-            self._log.point("chain_heads", self._world.all(self._log.chain), epoch_num=epoch)
+            self._log.point("chain_heads", self._world.allgather(self._log.chain), epoch_num=epoch)
             self._log.point("bucket_times", [time._asdict() for time in self._implementation.bucket_times()], epoch_num=epoch)
             self._records.gather()
         return len(records)
@@ -154,11 +152,11 @@ class _Training:
             on_device = to_device(batch)
             copied_ns = monotonic_ns()
             index, samples = done + len(records), len(batch.labels)
-            loss, comm_s = step(on_device, schedule(base, index, horizon), samples / next(sizes))
+            loss, communication_s = step(on_device, schedule(base, index, horizon), samples / next(sizes))
             stepped_ns = monotonic_ns()
-            fetch_s, h2d_s = (fetched_ns - start_ns) * NANO, (copied_ns - fetched_ns) * NANO
-            compute_s = (stepped_ns - copied_ns) * NANO - comm_s
-            records.append(StepRecord(epoch, index + 1, rank, samples, start_ns, fetch_s, h2d_s, compute_s, comm_s, loss))
+            fetch_stall_s, copy_s = (fetched_ns - start_ns) * SECONDS_PER_NS, (copied_ns - fetched_ns) * SECONDS_PER_NS
+            compute_s = (stepped_ns - copied_ns) * SECONDS_PER_NS - communication_s
+            records.append(StepRecord(epoch, index + 1, rank, samples, start_ns, fetch_stall_s, copy_s, compute_s, communication_s, loss))
             if len(records) == left:
                 break
             start_ns = monotonic_ns()
@@ -170,7 +168,7 @@ class _Training:
         self._log.start("eval_start", epoch_num=epoch)
         count, to_device = self._implementation.count_correct, self._implementation.to_device
         own = sum(count(to_device(batch)) for batch in self._pipeline.evaluation())
-        correct = sum(self._world.all(own))
+        correct = sum(self._world.allgather(own))
         accuracy = correct / self._request.data.eval_samples
         self._log.point("eval_accuracy", accuracy, epoch_num=epoch, correct=correct)
         self._log.stop("eval_stop", epoch_num=epoch)

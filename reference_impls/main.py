@@ -35,5 +35,5 @@ def main(build: Callable[[contract.Request, World], loop.Built]) -> None:
 
 
 def _request(path: str, world: World) -> contract.Request:
-    values = world.from_first(contract.request_to_dict(contract.read_request(path)) if world.rank == 0 else None)
+    values = world.bcast(contract.request_to_dict(contract.read_request(path)) if world.rank == 0 else None)
     return contract.request_from_dict(values, path)

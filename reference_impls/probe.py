@@ -53,7 +53,7 @@ class ProbeRequest(NamedTuple):
     output: str
 
 
-class Subject(abc.ABC):
+class ProbedModel(abc.ABC):
     """A model and its optimiser, under canonical names and in the canonical layout, in the request's precision."""
 
     @abc.abstractmethod
@@ -85,7 +85,7 @@ class Subject(abc.ABC):
         """Train together with the other ranks from now on, from rank 0's parameters and statistics."""
 
 
-def probe(request: ProbeRequest, subject: Subject, world: World) -> Arrays:
+def probe(request: ProbeRequest, subject: ProbedModel, world: World) -> Arrays:
     """Everything that is compared."""
     shapes = {name: value.shape for name, value in {**subject.parameters(), **subject.statistics()}.items()}
     # Other ranks begin elsewhere: joining must bring them to where rank 0 is.
@@ -104,7 +104,7 @@ def probe(request: ProbeRequest, subject: Subject, world: World) -> Arrays:
     return found
 
 
-def _first_mini_batch(request: ProbeRequest, subject: Subject) -> Arrays:
+def _first_mini_batch(request: ProbeRequest, subject: ProbedModel) -> Arrays:
     images, labels = mini_batch(request, 0)
     found = {"logits": subject.logits(images)}  # type: Arrays
     loss, gradients = subject.gradients(images, labels)
@@ -113,18 +113,18 @@ def _first_mini_batch(request: ProbeRequest, subject: Subject) -> Arrays:
     return found
 
 
-def _steps(request: ProbeRequest, subject: Subject, world: World) -> List[float]:
+def _steps(request: ProbeRequest, subject: ProbedModel, world: World) -> List[float]:
     """The implementation's own steps; the loss of a mini-batch is the mean over all ranks' samples."""
     losses = []
     for index, rate in enumerate(request.learning_rates):
         images, labels = mini_batch(request, index)
         own = slice(world.rank, None, world.size)
         share = len(labels[own]) / len(labels)
-        losses.append(sum(world.all(share * subject.step(images[own], labels[own], rate, share))))
+        losses.append(sum(world.allgather(share * subject.step(images[own], labels[own], rate, share))))
     return losses
 
 
-def _by_hand(request: ProbeRequest, subject: Subject) -> List[float]:
+def _by_hand(request: ProbeRequest, subject: ProbedModel) -> List[float]:
     """What ``shares`` ranks should compute: every share normalised by its own statistics, SGD in NumPy, rank 0's running statistics kept."""
     settings, losses = request.optimizer, []
     velocity = {name: np.zeros_like(value) for name, value in subject.parameters().items()}
@@ -150,8 +150,8 @@ def _by_hand(request: ProbeRequest, subject: Subject) -> List[float]:
 
 
 def _apart(parameters: Arrays, world: World) -> float:
-    first = world.from_first(parameters)
-    return float(max(world.all(max(float(np.abs(value - first[name]).max()) for name, value in parameters.items()))))
+    first = world.bcast(parameters)
+    return float(max(world.allgather(max(float(np.abs(value - first[name]).max()) for name, value in parameters.items()))))
 
 
 def random_value(name: str, shape: Sequence[int], seed: int) -> np.ndarray:
@@ -184,7 +184,7 @@ def read_probe_request(path: str) -> ProbeRequest:
     return request
 
 
-def main(open_subject: Callable[[ProbeRequest], Subject]) -> None:
+def main(open_subject: Callable[[ProbeRequest], ProbedModel]) -> None:
     """The command line of an implementation's probe."""
     parser = argparse.ArgumentParser(description="Write down what a model computes, for comparison.")
     parser.add_argument("--request", required=True, help="the request, a JSON file")

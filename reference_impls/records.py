@@ -26,7 +26,7 @@ class Records:
         if self._world.size == 1:
             return
         log, steps = self._outboxes
-        taken = self._world.to_first((log.take(), steps.take()))
+        taken = self._world.gather((log.take(), steps.take()))
         for files, texts in zip(self._files[1:], taken[1:]):
             for file, text in zip(files, texts):
                 file.write(text)

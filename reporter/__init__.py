@@ -1,6 +1,6 @@
 """Bundles to tidy tables, figures and a static site."""
 
-from reporter.frames import Frames
-from reporter.load import load
+from reporter.data.frames import Frames
+from reporter.data.load import load
 
 __all__ = ["Frames", "load"]

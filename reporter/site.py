@@ -13,19 +13,19 @@ from typing import Any
 
 import jinja2
 
-from reporter.boards import make_boards
-from reporter.frames import Frames
-from reporter.load import load
+from reporter.board.boards import make_boards
+from reporter.data.cache import digest_of_code
+from reporter.data.frames import Frames
+from reporter.data.load import load
+from reporter.data.studies import StudyRecord, find_studies
+from reporter.data.workers import map_tasks
 from reporter.pages.comparison import device_pages, frameworks_page
 from reporter.pages.evidence import EntryEvidence, RunEvidence, entry_page, evidence_of_entries, evidence_of_runs, run_pages
 from reporter.pages.leaderboard import board_pages, front_page
 from reporter.pages.linpack import linpack_records
 from reporter.pages.rulebook import about_page, rules_page
-from reporter.pages.shared import Contents, Page, make_contents, templates
+from reporter.pages.shared import Page, SiteContents, make_contents, templates
 from reporter.pages.studies import study_pages
-from reporter.remembered import digest_of_code
-from reporter.studies import Study, find_studies
-from reporter.workers import map_tasks
 from suite.errors import SuiteError
 
 MARK = ".edge-training-site"
@@ -43,7 +43,7 @@ def build(paths: Iterable[Path], output: Path, force: bool = False) -> Path:
     return write(frames.with_broken(broken), output, force, studies)
 
 
-def write(frames: Frames, output: Path, force: bool = False, studies: tuple[Study, ...] = ()) -> Path:
+def write(frames: Frames, output: Path, force: bool = False, studies: tuple[StudyRecord, ...] = ()) -> Path:
     """As :func:`build`, from frames whose bundles are still there."""
     _refuse_foreign(output, force)
     contents = make_contents(frames, tuple(make_boards(frames)), studies)
@@ -72,7 +72,7 @@ def _refuse_foreign(output: Path, force: bool) -> None:
         raise SuiteError(f"{output} exists; type --force to replace it, or choose another --output.")
 
 
-def _fill(contents: Contents, folder: Path, old: Path) -> None:
+def _fill(contents: SiteContents, folder: Path, old: Path) -> None:
     for file in sorted(STATIC.iterdir()):
         _place(folder, old, Page(file.name, file.read_bytes()))
     keys: dict[str, str | None] = {}
@@ -84,7 +84,7 @@ def _fill(contents: Contents, folder: Path, old: Path) -> None:
     _place(folder, old, Page(MARK, json.dumps({"runs": keys}, indent=1, sort_keys=True) + "\n"))
 
 
-def _pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+def _pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     for make in (front_page, board_pages, frameworks_page, device_pages, study_pages, linpack_records, rules_page, about_page):
         yield from make(contents, environment)
 
@@ -101,7 +101,7 @@ def _do(task: Task) -> None:
     task()
 
 
-def _tasks(contents: Contents, folder: Path, old: Path, keys: dict[str, str | None]) -> Iterator[Task]:
+def _tasks(contents: SiteContents, folder: Path, old: Path, keys: dict[str, str | None]) -> Iterator[Task]:
     """What workers do: the page of each entry, and of each run that is not what it was; ``keys`` fills with what the runs' are made of."""
     for entry in evidence_of_entries(contents.frames, contents.boards):
         yield partial(_write_entry, entry, folder, old)
@@ -146,7 +146,7 @@ def _swap(folder: Path, output: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _key(evidence: RunEvidence, contents: Contents) -> str | None:
+def _key(evidence: RunEvidence, contents: SiteContents) -> str | None:
     """What a run's page is made of: the files, the code, the verdict, its framework's colour, and what its place says of it. None: not known."""
     run = evidence.run
     if (digest := contents.frames.digests[run["run_id"]]) is None:

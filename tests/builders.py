@@ -9,13 +9,16 @@ from typing import Any
 import pandas
 
 from reference_impls import contract
-from suite import __version__, bundle, system, tables
-from suite.bundle import Bundle, RunRecord, write_json
-from suite.counters import derive_counters
-from suite.measure.track import MeterRecord
-from suite.node_records import NodeRecord, write_nodes
-from suite.summary import derive
-from suite.workloads import load_workload
+from suite import __version__
+from suite.bundle import layout, manifest, tables
+from suite.bundle.nodes import NodeRecord, write_nodes
+from suite.bundle.reader import Bundle, RunRecord
+from suite.catalog.workloads import load_workload
+from suite.execution.meter_session import MeterRecord
+from suite.files.json_file import write_json
+from suite.machine import system
+from suite.metrics.counters import derive_counters
+from suite.metrics.summary import derive
 
 BOOT = "00000000-0000-4000-8000-000000000000"
 START_NS = 1_000_000_000_000
@@ -70,20 +73,20 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     path.mkdir(parents=True)
     request = make_request(path, scenario)
     steps = _write_logs(path, request, scenario)
-    tables.write_table(steps, path / bundle.STEPS)
+    tables.write_table(steps, path / layout.STEPS)
     readings = _readings(steps, scenario)
-    tables.write_table(readings, path / bundle.READINGS)
+    tables.write_table(readings, path / layout.READINGS)
     if scenario.idle_w is not None:
-        tables.write_table(_idle(steps, scenario), path / bundle.BASELOAD)
+        tables.write_table(_idle(steps, scenario), path / layout.BASELOAD)
     if scenario.nodes > 1:
         _write_nodes(path, scenario)
-    (path / bundle.OUTPUT).write_text("made up by tests\n")
+    (path / layout.OUTPUT).write_text("made up by tests\n")
     described = replace(system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path), boot=BOOT, cpu_cores=2)
-    write_json(path / bundle.SYSTEM, described)
-    write_json(path / bundle.COUNTERS, derive_counters(Bundle(path)))
-    write_json(path / bundle.SUMMARY, derive(Bundle(path)).to_dict())
-    write_json(path / bundle.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
-    bundle.seal(path)
+    write_json(path / layout.SYSTEM, described)
+    write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
+    write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
+    write_json(path / layout.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
+    manifest.seal(path)
     return path
 
 
@@ -127,7 +130,7 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
 def make_record(request: contract.Request, scenario: Scenario, status: str) -> RunRecord:
     """run.json."""
     return RunRecord(
-        schema=bundle.SCHEMA,
+        schema=layout.SCHEMA,
         run_id=scenario.name,
         suite_version=__version__,
         command=("suite", "run"),
@@ -288,7 +291,7 @@ def _meters(readings: pandas.DataFrame) -> tuple[dict[str, Any], ...]:
 
 def _write_nodes(path: Path, scenario: Scenario) -> None:
     """nodes.json, and the other nodes' readings and baseload: the first one's, on clocks that are ahead and run faster."""
-    log, readings, idle = Bundle(path).log(), Bundle(path).readings(), path / bundle.BASELOAD
+    log, readings, idle = Bundle(path).log(), Bundle(path).readings(), path / layout.BASELOAD
     first_ns, last_ns = (event.mono_ns for event in log.all("clock_offsets_ns"))
     assert first_ns is not None and last_ns is not None
     drift_ns = DRIFT_NS * (readings["t_ns"] - first_ns).clip(0, last_ns - first_ns) // (last_ns - first_ns)
@@ -296,9 +299,9 @@ def _write_nodes(path: Path, scenario: Scenario) -> None:
     for place in range(scenario.nodes):
         if place and idle.exists():
             before = tables.read_readings(idle)
-            tables.write_table(before.assign(t_ns=before["t_ns"] + AHEAD_NS), path / bundle.node_baseloads(place)[0])
+            tables.write_table(before.assign(t_ns=before["t_ns"] + AHEAD_NS), path / layout.node_baseloads(place)[0])
         if place:
-            tables.write_table(readings.assign(t_ns=readings["t_ns"] + AHEAD_NS + drift_ns), path / bundle.node_tables(place)[0])
+            tables.write_table(readings.assign(t_ns=readings["t_ns"] + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
         link = {"interface": "eth0", "address": f"10.0.0.{place + 1}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
         records.append(NodeRecord(f"pi{place + 1}", f"pi{place + 1}", (place,), None, link, None, None, _meters(readings) if place else ()))
     write_nodes(path, records)

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import settings
 
 from reference_impls import contract
-from suite.bundle import Bundle
-from suite.environments import Environment, find
+from suite.bundle.log import Log
+from suite.bundle.reader import Bundle
+from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
-from suite.frameworks import load_framework
-from suite.launch import surroundings
-from suite.log import Log
-from suite.paths import repository_root
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from suite.launch.environments import Environment, find
 from tests.builders import Scenario, make_bundle, make_request
 
 FRAMEWORKS = ("pytorch", "tensorflow", "chainer")
@@ -67,9 +67,9 @@ def suite(suite_home: Path) -> Run:
     """Runs the command in a process of its own: `suite("run", …)`."""
 
     def call(*arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
-        surroundings = {**os.environ, "SUITE_HOME": str(suite_home), **variables}
+        child_environment = {**os.environ, "SUITE_HOME": str(suite_home), **variables}
         command = [str(Path(sys.executable).with_name("suite")), *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, env=surroundings, timeout=800, cwd=repository_root())
+        return subprocess.run(command, capture_output=True, text=True, env=child_environment, timeout=800, cwd=repository_root())
 
     return call
 
@@ -133,7 +133,7 @@ def train(framework: str, folder: Path, data: contract.DataSet, **changes: Any) 
     (folder / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(request)))
     module = load_framework(framework).module
     command = [str(environment_of(framework).interpreter), "-m", module, "--request", str(folder / contract.REQUEST_NAME)]
-    answer = subprocess.run(command, cwd=repository_root(), env=surroundings(1), capture_output=True, text=True, timeout=600)
+    answer = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, timeout=600)
     assert answer.returncode == 0, answer.stderr[-2000:]
     bundle = Bundle(folder)
     return Trained(bundle.log(), bundle.steps())

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pandas
 
-from suite import bundle, tables
-from suite.bundle import RUN, read_json, write_json
-from suite.experiments.scaling_model import Scaling
-from suite.experiments.study import Study, StudyPlan, analyse, folder_name, write
-from suite.studies import Variable
+from suite.bundle import layout, manifest, tables
+from suite.bundle.layout import RUN
+from suite.catalog.studies import Variable
+from suite.files.json_file import read_json, write_json
+from suite.metrics.scaling_model import Scaling
+from suite.metrics.study import Study, StudyPlan, analyse, folder_name, write
 from tests.builders import Scenario, make_bundle
 
 WARM_UP, BYTES = 2, 4 * 61706
 
 
-def bundle_of(template: Path, path: Path, ranks: int, compute_s: float, comm_s: float, late_s: float = 0.0, samples: int = 64) -> Path:
+def bundle_of(template: Path, path: Path, ranks: int, compute_s: float, communication_s: float, late_s: float = 0.0, samples: int = 64) -> Path:
     """A sealed bundle of ten steps, ``template`` with other steps and the names of its folder and its study as run id.
 
     Rank 0 waits ``late_s`` longer in the exchange, for the last rank; the first two steps are slow.
@@ -27,12 +28,12 @@ def bundle_of(template: Path, path: Path, ranks: int, compute_s: float, comm_s: 
         slow = 100.0 if step <= WARM_UP else 1.0
         for rank in range(ranks):
             late = late_s if ranks > 1 and rank < ranks - 1 else 0.0
-            fetch_s = 0.0 if late or ranks == 1 else late_s
-            rows.append((1, step, rank, samples // ranks, step * 10**9, fetch_s, 0.0, compute_s * slow, comm_s + late, 2.3))
+            fetch_stall_s = 0.0 if late or ranks == 1 else late_s
+            rows.append((1, step, rank, samples // ranks, step * 10**9, fetch_stall_s, 0.0, compute_s * slow, communication_s + late, 2.3))
     frame = pandas.DataFrame(rows, columns=list(tables.STEP_TYPES)).astype(tables.STEP_TYPES)
-    tables.write_table(frame, path / bundle.STEPS)
+    tables.write_table(frame, path / layout.STEPS)
     write_json(path / RUN, {**read_json(path / RUN), "run_id": f"{path.parent.name}-{path.name}"})
-    bundle.seal(path)
+    manifest.seal(path)
     return path
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.paths import repository_root
+from suite.files.paths import repository_root
 
 ROOT = repository_root()
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("submissions/*.md"), *ROOT.glob("rules/*.md")])

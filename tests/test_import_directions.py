@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.paths import repository_root
+from suite.files.paths import repository_root
 
 ROOT = repository_root()
 FRAMEWORKS = {"torch": "pytorch", "torchvision": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "chainer": "chainer"}

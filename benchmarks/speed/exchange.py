@@ -13,7 +13,7 @@ from reference_impls.communication import MpiWorld
 from reference_impls.contract import Batch, Optimizer, Parallel
 from reference_impls.pytorch.implementation import PyTorchImplementation
 from reference_impls.pytorch.models import MODELS
-from suite.config import BUCKET_BYTES
+from suite.execution.request import BUCKET_BYTES
 
 Step = Callable[[], float]
 WAYS = {
@@ -36,19 +36,19 @@ def main() -> None:
     batch = Batch(*turns.pictures(turns.Options("", options.steps, options.turns, options.batch_size, 1), options.side, 10))
     steps = {name: _step(world, settings, options.model, batch) for name, settings in WAYS.items()}
     times_s: dict[str, list[float]] = {name: [] for name in WAYS}
-    waited_s: dict[str, list[float]] = {name: [] for name in WAYS}
+    communication_s: dict[str, list[float]] = {name: [] for name in WAYS}
     for step in steps.values():
         step()
     for turn in range(options.turns):
         names = list(WAYS)[turn % len(WAYS) :] + list(WAYS)[: turn % len(WAYS)]
         for name in names:
-            world.all(None)
+            world.allgather(None)
             began_s = time.perf_counter()
             waited = sum(steps[name]() for _ in range(options.steps))
-            times_s[name].append(max(world.all(time.perf_counter() - began_s)) / options.steps)
-            waited_s[name].append(statistics.mean(world.all(waited)) / options.steps)
+            times_s[name].append(max(world.allgather(time.perf_counter() - began_s)) / options.steps)
+            communication_s[name].append(statistics.mean(world.allgather(waited)) / options.steps)
     if world.rank == 0:
-        _show(options, times_s, waited_s)
+        _show(options, times_s, communication_s)
 
 
 def _step(world: MpiWorld, settings: "Parallel | None", model: str, batch: Batch) -> Step:
@@ -62,11 +62,11 @@ def _step(world: MpiWorld, settings: "Parallel | None", model: str, batch: Batch
     return lambda: implementation.step(on_device, 0.001, 1.0 / world.size).communication_s
 
 
-def _show(options: argparse.Namespace, times_s: "dict[str, list[float]]", waited_s: "dict[str, list[float]]") -> None:
+def _show(options: argparse.Namespace, times_s: "dict[str, list[float]]", communication_s: "dict[str, list[float]]") -> None:
     print(f"{options.model}, {options.ranks} ranks, {options.batch_size} samples each, {options.turns} turns of {options.steps} steps")
     for name, times in times_s.items():
         ratios = [theirs / ours for theirs, ours in zip(times_s[THEIRS], times, strict=True)]
-        waited = f", {1e3 * statistics.median(waited_s[name]):.1f} ms of it waited" if name.startswith("ours") else ""
+        waited = f", {1e3 * statistics.median(communication_s[name]):.1f} ms of it waited" if name.startswith("ours") else ""
         spread = f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
         print(f"  {name:30} {1e3 * statistics.median(times):7.1f} ms a step{waited}; {THEIRS} / this {spread}")
 

@@ -38,10 +38,10 @@ class GradientExchange:
             np.multiply(chainer.backends.cuda.to_cpu(parameter.grad), share, out=view)
         for bucket in range(len(self._buckets.arrays)):
             self._buckets.start(bucket)
-        waited_s = self._buckets.finish()
+        communication_s = self._buckets.finish()
         for parameter, view in zip(self._parameters, self._views):
             parameter.grad = parameter.device.send(view)
-        return waited_s
+        return communication_s
 
     def take_times(self) -> List[BucketTime]:
         """Of every bucket, since the last call."""

@@ -84,10 +84,10 @@ class ChainerImplementation(Implementation):
         loss = F.softmax_cross_entropy(self._model(images), labels)
         self._model.cleargrads()
         loss.backward()
-        waited_s = 0.0 if self._exchange is None else self._exchange.mean(share)
+        communication_s = 0.0 if self._exchange is None else self._exchange.mean(share)
         self._optimizer.update()
         self._synchronize()
-        return StepResult(float(loss.array), waited_s)
+        return StepResult(float(loss.array), communication_s)
 
     def bucket_times(self) -> List[BucketTime]:
         """Of our own exchange."""

@@ -12,10 +12,10 @@ from reference_impls.chainer.implementation import ChainerImplementation
 from reference_impls.chainer.models import MODELS
 from reference_impls.communication import MpiWorld
 from reference_impls.contract import Batch, Parallel
-from reference_impls.probe import Arrays, ProbeRequest, Subject, main
+from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 
 
-class ChainerSubject(Subject):
+class ChainerSubject(ProbedModel):
     """The implementation as it trains, in the request's precision."""
 
     def __init__(self, request: ProbeRequest) -> None:

@@ -57,11 +57,11 @@ class GradientExchange:
         if not self._overlap:
             for bucket in range(len(self._missing)):
                 self._buckets.start(bucket)
-        waited_s = self._buckets.finish()
+        communication_s = self._buckets.finish()
         for parameter, view in zip(self._parameters, self._views):
             if parameter.is_cuda:
                 parameter.grad.copy_(view)
-        return waited_s
+        return communication_s
 
     def take_times(self) -> List[BucketTime]:
         """Of every bucket, since the last call."""
@@ -70,7 +70,7 @@ class GradientExchange:
 
 def distributed_data_parallel(world: MpiWorld, model: nn.Module) -> nn.Module:
     """The model in PyTorch's own DistributedDataParallel over Gloo; MPI tells the ranks where to meet."""
-    meeting_point = "tcp://" + world.from_first(free_address(world))
+    meeting_point = "tcp://" + world.bcast(free_address(world))
     torch.distributed.init_process_group("gloo", init_method=meeting_point, rank=world.rank, world_size=world.size)
     # Buffers stay local: batch normalisation is each rank's own, and ranks may evaluate unequal numbers of mini-batches.
     return nn.parallel.DistributedDataParallel(model, broadcast_buffers=False)

@@ -83,10 +83,10 @@ class PyTorchImplementation(Implementation):
         self._model.train()
         self._optimizer.zero_grad(set_to_none=True)
         loss = nn.functional.cross_entropy(self._logits(images), labels)
-        waited_s = self._backward(loss, share)
+        communication_s = self._backward(loss, share)
         self._optimizer.step()
         self._synchronize()
-        return StepResult(loss.item(), waited_s)
+        return StepResult(loss.item(), communication_s)
 
     def _backward(self, loss: torch.Tensor, share: float) -> float:
         """Gradients of the global mini-batch's mean loss; returns the seconds that waiting for other ranks took."""

@@ -8,12 +8,12 @@ from torch import nn
 
 from reference_impls.communication import MpiWorld
 from reference_impls.contract import Batch, Parallel
-from reference_impls.probe import Arrays, ProbeRequest, Subject, main
+from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 from reference_impls.pytorch.implementation import PyTorchImplementation
 from reference_impls.pytorch.models import MODELS
 
 
-class PyTorchSubject(Subject):
+class PyTorchSubject(ProbedModel):
     """The implementation as it trains, in the request's precision."""
 
     def __init__(self, request: ProbeRequest) -> None:

@@ -52,8 +52,8 @@ class GradientExchange:
         """The sums over all ranks, and the seconds that the exchange took."""
         for number, bucket in enumerate(buckets):
             self._buckets.start(number, bucket.numpy())
-        waited_s = self._buckets.finish()
-        return [tf.constant(array) for array in self._buckets.arrays], waited_s
+        communication_s = self._buckets.finish()
+        return [tf.constant(array) for array in self._buckets.arrays], communication_s
 
     def unpack(self, buckets: Sequence[tf.Tensor]) -> List[tf.Tensor]:
         """Gradients by variable again."""
@@ -75,7 +75,7 @@ class StrategyExchange:
     """
 
     def __init__(self, world: World) -> None:
-        workers, task = world.all(free_address(world)), {"type": "worker", "index": world.rank}
+        workers, task = world.allgather(free_address(world)), {"type": "worker", "index": world.rank}
         os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": workers}, "task": task})
         self._strategy = tf.distribute.MultiWorkerMirroredStrategy()
 

@@ -88,9 +88,9 @@ class TensorFlowImplementation(Implementation):
         if not isinstance(self._exchange, GradientExchange):
             return StepResult(float(self._train(*device_batch, rate, counts)), 0.0)
         loss, packed = self._differentiate(*device_batch, counts)
-        summed, waited_s = self._exchange.sum(packed)
+        summed, communication_s = self._exchange.sum(packed)
         self._apply(summed, rate).numpy()
-        return StepResult(float(loss), waited_s)
+        return StepResult(float(loss), communication_s)
 
     def bucket_times(self) -> List[BucketTime]:
         """Of our own exchange."""

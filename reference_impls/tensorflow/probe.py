@@ -9,14 +9,14 @@ import tensorflow as tf
 from reference_impls import communication
 from reference_impls.communication import MpiWorld
 from reference_impls.contract import Batch, Parallel
-from reference_impls.probe import Arrays, ProbeRequest, Subject, main
+from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 from reference_impls.tensorflow import weights
 from reference_impls.tensorflow.exchange import join, open_strategy
 from reference_impls.tensorflow.implementation import TensorFlowImplementation
 from reference_impls.tensorflow.models import MODELS
 
 
-class TensorFlowSubject(Subject):
+class TensorFlowSubject(ProbedModel):
     """The implementation as it trains, in the request's precision."""
 
     def __init__(self, request: ProbeRequest) -> None:

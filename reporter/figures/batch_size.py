@@ -1,16 +1,16 @@
 """Throughput and memory by batch size (the form of Figures 1a and 1b of the Raspberry Pi study, and of Prashanthi et al., Figure 4)."""
 
+from reporter.data.frames import IDENTITY, Frames
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend
 from reporter.figures.plane import ACROSS, UP, plane
-from reporter.frames import IDENTITY, Frames
-from reporter.svg import doubling, linear
+from reporter.figures.svg import doubling, linear
 
 SETTING = [name for name in IDENTITY if name not in ("batch_size", "learning_rate")]
 
 
 def draw_throughput(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """Samples per second against the global batch size, one line per setting that was run at two sizes or more."""
-    return _draw(frames, context, THROUGHPUT, "throughput", 1.0, "samples per second")
+    return _draw(frames, context, THROUGHPUT, "samples_per_s", 1.0, "samples per second")
 
 
 def draw_memory(frames: Frames, context: Context) -> Drawing | NotDrawn:

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reporter.entries import Row
+from reporter.data.entries import Row
+from reporter.data.frames import Frames
 from reporter.figures.batch_size import SETTING
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
 from reporter.figures.panels import LINE_HEIGHT, WIDTH, line_box, line_frame
-from reporter.frames import Frames
-from reporter.svg import Canvas, doubling, linear
+from reporter.figures.svg import Canvas, doubling, linear
 
-PARTS = (("fetch stall", ("fetch_s", "h2d_s")), ("compute", ("compute_s",)), ("whole", ("end_to_end_s",)))
+PARTS = (("fetch stall", ("fetch_stall_s", "copy_s")), ("compute", ("compute_s",)), ("whole", ("end_to_end_s",)))
 TOP = 24
 
 
 @dataclass(frozen=True)
-class Point:
+class BatchPoint:
     """An entry's times at its batch size: seconds of an epoch and milliseconds of a mini-batch, for each of PARTS."""
 
     entry_id: str
@@ -45,7 +45,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     return Drawing(canvas.svg(), headings, rows)
 
 
-def _lines(frames: Frames) -> list[list[Point]]:
+def _lines(frames: Frames) -> list[list[BatchPoint]]:
     settings: dict[tuple[str, ...], list[Row]] = {}
     for _, entry in sorted(entries_of(frames).items()):
         settings.setdefault(tuple(str(entry[key]) for key in SETTING), []).append(entry)
@@ -55,7 +55,7 @@ def _lines(frames: Frames) -> list[list[Point]]:
     return [sorted(line, key=lambda point: point.batch_size) for line in lines if len({point.batch_size for point in line}) > 1]
 
 
-def _points(frames: Frames, entries: Sequence[Row]) -> dict[str, Point]:
+def _points(frames: Frames, entries: Sequence[Row]) -> dict[str, BatchPoint]:
     """Means over epochs 2 to last of all runs of an entry; stall is the wait for a mini-batch and its copy to the device, as in the paper."""
     points = {}
     for entry in entries:
@@ -67,16 +67,18 @@ def _points(frames: Frames, entries: Sequence[Row]) -> dict[str, Point]:
         if not len(later) or np.isnan(seconds).any() or not (steps > 0).all():
             continue
         per_step = tuple(float((1e3 * column / steps).mean()) for column in seconds)
-        points[entry["entry_id"]] = Point(entry["entry_id"], float(entry["batch_size"]), tuple(float(column.mean()) for column in seconds), per_step)
+        points[entry["entry_id"]] = BatchPoint(
+            entry["entry_id"], float(entry["batch_size"]), tuple(float(column.mean()) for column in seconds), per_step
+        )
     return points
 
 
-def _panel(canvas: Canvas, index: int, lines: list[list[Point]], entries: dict[str, dict[str, object]], context: Context) -> None:
+def _panel(canvas: Canvas, index: int, lines: list[list[BatchPoint]], entries: dict[str, dict[str, object]], context: Context) -> None:
     part, per_step = index % len(PARTS), index >= len(PARTS)
     unit = "ms per mini-batch" if per_step else "s per epoch"
     across, up = line_box(index, TOP)
 
-    def value(point: Point) -> float:
+    def value(point: BatchPoint) -> float:
         return (point.step_ms if per_step else point.epoch_s)[part]
 
     x = doubling([point.batch_size for line in lines for point in line], *across)

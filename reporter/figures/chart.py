@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reporter.entries import Row, make_labels
-from reporter.frames import Frames, known, rows_of
-from reporter.svg import Canvas, Scale, tick_text
+from reporter.data.entries import Row, make_labels
+from reporter.data.frames import Frames, known, rows_of
+from reporter.figures.svg import Canvas, Scale, tick_text
 
 MOST_ROWS = 40
 WIDTH, LEFT, RIGHT, TOP, BOTTOM, STEP = 900, 270, 70, 34, 44, 34
@@ -65,7 +65,7 @@ class Chart(Caption):
 
 def entries_of(frames: Frames) -> dict[str, Row]:
     """The entries by id, each with its ``label``."""
-    return frames.once("labelled entries", lambda: _labelled(list(rows_of(frames.entries))))
+    return frames.cached("labelled entries", lambda: _labelled(list(rows_of(frames.entries))))
 
 
 def _labelled(rows: list[Row]) -> dict[str, Row]:
@@ -75,7 +75,7 @@ def _labelled(rows: list[Row]) -> dict[str, Row]:
 
 def figures_of(frames: Frames, name: str) -> dict[str, Row]:
     """A figure of every entry that has a value for it, by entry id."""
-    found = frames.once(f"entries' {name}", lambda: list(rows_of(frames.chosen("entry_figures", "figure", [name]))))
+    found = frames.cached(f"entries' {name}", lambda: list(rows_of(frames.chosen("entry_figures", "figure", [name]))))
     return {row["entry_id"]: row for row in found if known(row["value"])}
 
 

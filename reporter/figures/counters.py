@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reporter.data.frames import Frames, known, rows_of
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
 from reporter.figures.panels import Bars, bar_panels
-from reporter.frames import Frames, known, rows_of
 
 MOST = 12
 

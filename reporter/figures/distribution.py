@@ -2,9 +2,9 @@
 
 import statistics
 
+from reporter.data.frames import Frames, known, rows_of
 from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend, rows_chart, shortest
-from reporter.frames import Frames, known, rows_of
-from reporter.svg import close
+from reporter.figures.svg import close
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:

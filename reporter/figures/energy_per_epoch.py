@@ -1,5 +1,6 @@
 """Energy of an epoch, by how it was measured (Prashanthi et al., Figure 2c)."""
 
+from reporter.data.frames import Frames, known
 from reporter.figures.chart import (
     LEFT,
     RIGHT,
@@ -16,8 +17,7 @@ from reporter.figures.chart import (
     shortest,
     why_missing,
 )
-from reporter.frames import Frames, known
-from reporter.svg import linear
+from reporter.figures.svg import linear
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:

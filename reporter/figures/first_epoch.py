@@ -1,8 +1,8 @@
 """Epoch 1, with cold caches, against the epochs after it (Prashanthi et al., Figure 2b)."""
 
+from reporter.data.frames import Frames
 from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, legend, rows_chart, shortest
-from reporter.frames import Frames
-from reporter.svg import linear
+from reporter.figures.svg import linear
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:

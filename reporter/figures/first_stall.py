@@ -2,9 +2,9 @@
 
 import statistics
 
+from reporter.data.frames import Frames, known, rows_of
 from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, legend, rows_chart, shortest
-from reporter.frames import Frames, known, rows_of
-from reporter.svg import linear
+from reporter.figures.svg import linear
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
@@ -32,9 +32,9 @@ def _stalls(frames: Frames) -> dict[str, tuple[float, float]]:
     first: dict[str, list[float]] = {}
     later: dict[str, list[float]] = {}
     for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
-        if known(row["fetch_s"]) and known(row["h2d_s"]):
+        if known(row["fetch_stall_s"]) and known(row["copy_s"]):
             into = first if row["epoch"] == 1 else later
-            into.setdefault(entry_of[row["run_id"]], []).append(float(row["fetch_s"]) + float(row["h2d_s"]))
+            into.setdefault(entry_of[row["run_id"]], []).append(float(row["fetch_stall_s"]) + float(row["copy_s"]))
     return {name: (statistics.fmean(first[name]), statistics.fmean(later[name])) for name in first if name in later}
 
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
+from reporter.data.frames import Frames, known, rows_of
 from reporter.figures.chart import LEFT, MOST_ROWS, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, rows_chart
-from reporter.frames import Frames, known, rows_of
-from reporter.svg import linear
+from reporter.figures.svg import linear
+from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.experiments.linpack_record import TRAINING_PASSES, share_reached
-from suite.workloads import load_workload
+from suite.metrics.linpack import TRAINING_PASSES, share_reached
 
 MACHINE = ("device", "cpu_model", "nodes")
 HEADINGS = ("what", "10⁹ operations per second", "share of LINPACK, %", "10⁹ operations per joule", "power measured", "processes × threads")
@@ -97,7 +97,7 @@ def _of_training(training: dict[str, Any], record: dict[str, Any], context: Cont
     how = f"{power['covers']}, {power['tier']}" if known_power and known(power["covers"]) else "in different ways"
     return Line(
         name=training["label"],
-        target=f"{context.entry(training['entry_id'])}#throughput",
+        target=f"{context.entry(training['entry_id'])}#samples_per_s",
         style=f"c{context.colour(training['framework'])}",
         gflops=gflops,
         share=share_reached(training["macs"], training["rate"], record["gflops"]),
@@ -109,7 +109,7 @@ def _of_training(training: dict[str, Any], record: dict[str, Any], context: Cont
 
 def _trainings(frames: Frames) -> list[dict[str, Any]]:
     """Entries on their workload's own data, whose multiply-adds are known, with samples per second and the figure of their power."""
-    rates, found = figures_of(frames, "throughput"), []
+    rates, found = figures_of(frames, "samples_per_s"), []
     if frames.linpacks.empty:
         return []
     powers = {row["entry_id"]: row for row in rows_of(frames.chosen("entry_figures", "figure", ["mean_power_w"]))}

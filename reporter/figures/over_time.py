@@ -5,11 +5,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from reporter.data.timeline import Span, Timeline, TimeSeries
 from reporter.figures.chart import Caption, Drawing, NotDrawn, digits, legend
 from reporter.figures.plane import ACROSS, HEIGHT, TOP, UP, Plane, plane
 from reporter.figures.plane import BOTTOM as BELOW
-from reporter.svg import Scale, close, linear
-from reporter.timeline import Course, Span, Timeline
+from reporter.figures.svg import Scale, close, linear
 
 GAP = 4.0
 """Readings further apart than so many usual distances are not joined: nobody saw what was between."""
@@ -51,7 +51,7 @@ def draw_load(timeline: Timeline) -> Drawing | NotDrawn:
     return _with_table(drawn, timeline.load, timeline.spans)
 
 
-def _plane(caption: Caption, axis: str, courses: Sequence[Course], spans: Sequence[Span], y: Scale) -> Plane:
+def _plane(caption: Caption, axis: str, courses: Sequence[TimeSeries], spans: Sequence[Span], y: Scale) -> Plane:
     """A plane with the epochs and the courses on it; ``axis`` names the vertical one."""
     times = [
         0.0,
@@ -65,11 +65,11 @@ def _plane(caption: Caption, axis: str, courses: Sequence[Course], spans: Sequen
     return drawn
 
 
-def _names(courses: Sequence[Course]) -> list[tuple[str, str]]:
+def _names(courses: Sequence[TimeSeries]) -> list[tuple[str, str]]:
     return [(f"c{index}", course.name) for index, course in enumerate(courses)]
 
 
-def _with_table(drawn: Plane, courses: Sequence[Course], spans: Sequence[Span]) -> Drawing:
+def _with_table(drawn: Plane, courses: Sequence[TimeSeries], spans: Sequence[Span]) -> Drawing:
     whole = [_row("all that was read", course, 0, len(course.t_s), len(courses)) for course in courses]
     of_spans = [
         _row(span.name, course, bisect_left(course.t_s, span.start_s), bisect_right(course.t_s, span.stop_s), len(courses))
@@ -91,7 +91,7 @@ def _mark_epochs(drawn: Plane, spans: Sequence[Span]) -> None:
                 drawn.canvas.text((left + right) / 2, TOP + 15, span.name, "tick", "middle")
 
 
-def _line(drawn: Plane, course: Course, index: int) -> None:
+def _line(drawn: Plane, course: TimeSeries, index: int) -> None:
     across = [drawn.x.at(t_s) for t_s in course.t_s]
     mean = [drawn.y.at(value) for value in course.mean]
     high = mean if course.high is course.mean else [drawn.y.at(value) for value in course.high]
@@ -113,7 +113,7 @@ def _pieces(t_s: Sequence[float]) -> Iterator[tuple[int, int]]:
     return pairwise([0, *breaks, len(t_s)])
 
 
-def _row(when: str, course: Course, first: int, last: int, courses: int) -> tuple[str, ...]:
+def _row(when: str, course: TimeSeries, first: int, last: int, courses: int) -> tuple[str, ...]:
     name = when if courses == 1 else f"{when}, {course.name}"
     if first >= last:
         return name, "0", *["not read"] * 3

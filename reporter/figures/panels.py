@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reporter.figures.chart import name_on_lines
 from reporter.figures.plane import Plane
-from reporter.svg import Canvas, Scale, tick_text
+from reporter.figures.svg import Canvas, Scale, tick_text
 
 WIDTH, COLUMNS, GAP = 900, 3, 26
 BAR_STEP, BAR_TOP, BAR_LEFT = 30, 44, 210

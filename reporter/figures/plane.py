@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reporter.svg import Canvas, Scale, tick_text
+from reporter.figures.svg import Canvas, Scale, tick_text
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 900, 390, 70, 30, 40, 48
 ACROSS, UP = (LEFT, WIDTH - RIGHT), (HEIGHT - BOTTOM, TOP)

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
+from reporter.data.frames import Frames
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, legend
-from reporter.frames import Frames
-from reporter.svg import Canvas
+from reporter.figures.svg import Canvas
 
 MOST_SERIES, FEWEST_AXES = 4, 3
 WIDTH, HEIGHT, RADIUS, LINE = 900, 530, 165, 14
@@ -23,7 +23,7 @@ class Axis:
 
 
 AXES = (
-    Axis("throughput", "samples per second", 1),
+    Axis("samples_per_s", "samples per second", 1),
     Axis("time_to_target_s", "time to target, s", -1),
     Axis("best_accuracy", "accuracy, %", 1, 100.0),
     Axis("peak_rss_bytes", "peak memory, MiB", -1, 2.0**-20),

@@ -1,16 +1,16 @@
 """Scaling over nodes: how much of n machines' work arrives (the form of Figure 1c of the Raspberry Pi study)."""
 
+from reporter.data.frames import IDENTITY, Frames
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend
 from reporter.figures.plane import ACROSS, UP, plane
-from reporter.frames import IDENTITY, Frames
-from reporter.svg import linear
+from reporter.figures.svg import linear
 
 SETTING = [name for name in IDENTITY if name not in ("nodes", "ranks", "collective", "batch_size", "learning_rate", "threads")]
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """Throughput of n nodes over that of one, against n; the thin line is n times one node's. Efficiency is in the table."""
-    found, entries = figures_of(frames, "throughput"), entries_of(frames)
+    found, entries = figures_of(frames, "samples_per_s"), entries_of(frames)
     settings: dict[tuple[str, ...], dict[int, str]] = {}
     for name in sorted(entries, key=lambda name: -float(found[name]["value"]) if name in found else 0.0):
         if name in found:
@@ -29,7 +29,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         chart.canvas.path([chart.at(n, speedups[name]) for n, name in nodes.items()], f"l{style} curve")
         for n, name in nodes.items():
             label = entries[name]["label"]
-            with chart.canvas.link(f"{context.entry(name)}#throughput", label):
+            with chart.canvas.link(f"{context.entry(name)}#samples_per_s", label):
                 chart.canvas.dot(*chart.at(n, speedups[name]), f"c{style}", f"{label}: {speedups[name]:.2f}×")
             rows.append((label, str(n), digits(float(found[name]["value"])), f"{speedups[name]:.2f}", f"{100 * speedups[name] / n:.0f} %"))
     return Drawing(chart.canvas.svg(), ("entry", "nodes", "samples per second", "times one node", "efficiency"), tuple(rows))

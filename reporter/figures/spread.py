@@ -1,5 +1,6 @@
 """A time of every entry with its spread: the mean as a dot, the runs as ticks, the standard deviation as a bar."""
 
+from reporter.data.frames import Frames, known
 from reporter.figures.chart import (
     LEFT,
     RIGHT,
@@ -16,8 +17,7 @@ from reporter.figures.chart import (
     values_of_runs,
     why_missing,
 )
-from reporter.frames import Frames, known
-from reporter.svg import linear
+from reporter.figures.svg import linear
 
 
 def draw_spread(frames: Frames, context: Context, figure: str, title: str, about: str, axis: str) -> Drawing | NotDrawn:

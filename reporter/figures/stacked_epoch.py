@@ -1,8 +1,8 @@
 """Where an epoch's time goes: one stacked bar per entry (the form of Prashanthi et al., POMACS 2022, Figure 2a)."""
 
+from reporter.data.frames import Frames
 from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, legend, rows_chart, shortest
-from reporter.frames import Frames
-from reporter.svg import linear
+from reporter.figures.svg import linear
 
 PARTS = (
     ("fetch_stall_s", "fetch stall"),

@@ -5,14 +5,14 @@ from typing import Any
 
 import pandas
 
+from reporter.data.frames import known
 from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, legend, rows_chart
-from reporter.frames import known
-from reporter.svg import linear
+from reporter.figures.svg import linear
 
 PARTS = (("fetch_stall_s", "fetch stall"), ("copy_s", "copy"), ("compute_s", "compute"), ("overhead_s", "overhead"))
 STYLES = ("p0", "p1", "p2", "p4")
 RUNS = {"cold": "cold page cache", "warm": "warm page cache", "synthetic": "one mini-batch in memory"}
-DIFFERENCES = (("fetch_s", "reading"), ("preprocessing_s", "preprocessing"))
+DIFFERENCES = (("read_stall_s", "reading"), ("preprocessing_stall_s", "preprocessing"))
 THREE = "The same training three times: its data on the storage, in the page cache, and as one mini-batch in memory."
 TWO = "What the stall shrinks by: from a cold to a warm page cache, reading; from there to a mini-batch in memory, preprocessing."
 

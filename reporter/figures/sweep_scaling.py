@@ -5,14 +5,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from reporter.data.text import plain
 from reporter.figures.chart import Context, Drawing, NotDrawn, digits, legend
 from reporter.figures.plane import ACROSS, UP, Plane, plane
-from reporter.svg import Scale, linear, logarithmic
-from reporter.text import plain
-from suite.experiments.linear_fit import Interval
-from suite.experiments.scaling_model import Algorithm, AllreduceModel, Projection, Scaling
-from suite.experiments.study import Point, PointFigures, Study
-from suite.figures import Figure
+from reporter.figures.svg import Scale, linear, logarithmic
+from suite.metrics.figure import Figure
+from suite.metrics.linear_fit import Interval
+from suite.metrics.scaling_model import Algorithm, AllreduceModel, Projection, Scaling
+from suite.metrics.study import PointFigures, Study, StudyPoint
 
 Spot = tuple[float, float]
 Way = list[Spot]
@@ -100,7 +100,7 @@ QUANTITIES = (STEP, EFFICIENCY, SHARE)
 class _Measured:
     """A point, and what of it is drawn, in the axis's unit; ``spread`` is one standard deviation, None where a single run has none."""
 
-    point: Point
+    point: StudyPoint
     value: float
     spread: float | None
 
@@ -140,7 +140,7 @@ def draw(study: Study, quantity: Quantity, context: Context) -> Drawing | NotDra
     return Drawing(chart.canvas.svg(), HEADINGS, rows, note)
 
 
-def evidence(point: Point, context: Context) -> str:
+def evidence(point: StudyPoint, context: Context) -> str:
     """The address of a point's first run."""
     return f"{context.root}runs/{plain(point.runs[0].run_id)}/index.html#time_to_epoch_s"
 

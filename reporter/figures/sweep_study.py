@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
+from reporter.data.frames import Frames
 from reporter.figures import sweep_scaling
 from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, rows_chart
-from reporter.frames import Frames
-from reporter.svg import linear
-from suite.experiments.study import Study
+from reporter.figures.svg import linear
+from suite.metrics.study import Study
 
 ABOUT = "One bar a value, with one standard deviation over its runs; steps that warm up are left out."
 

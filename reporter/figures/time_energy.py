@@ -1,10 +1,10 @@
 """Time against energy, with the front of entries that no other beats in both (Prashanthi et al., Figure 8)."""
 
+from reporter.board.ranking import pareto_front
+from reporter.data.frames import Frames, known
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend, why_missing
 from reporter.figures.plane import ACROSS, LEFT, TOP, UP, WIDTH, Plane, plane, staircase
-from reporter.frames import Frames, known
-from reporter.ranking import pareto_front
-from reporter.svg import logarithmic
+from reporter.figures.svg import logarithmic
 
 MOST_DOTS = 150
 LETTER, LONGEST = 6.6, 44

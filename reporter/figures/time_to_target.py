@@ -1,8 +1,8 @@
 """Time to the target accuracy, with its spread over runs."""
 
+from reporter.data.frames import Frames
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
 from reporter.figures.spread import draw_spread
-from reporter.frames import Frames
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:

@@ -1,5 +1,6 @@
 """Where an epoch's time goes by workers and storage (the form of Prashanthi et al., POMACS 2022, Figures 2a and 3)."""
 
+from reporter.data.frames import IDENTITY, Frames, known
 from reporter.figures.chart import (
     LEFT,
     MOST_ROWS,
@@ -16,8 +17,7 @@ from reporter.figures.chart import (
     rows_chart,
 )
 from reporter.figures.stacked_epoch import PARTS
-from reporter.frames import IDENTITY, Frames, known
-from reporter.svg import linear
+from reporter.figures.svg import linear
 
 VARIED = ("workers", "storage_medium")
 SETTING = [name for name in IDENTITY if name not in VARIED]

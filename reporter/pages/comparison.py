@@ -5,18 +5,18 @@ from typing import Any
 
 import jinja2
 
-from reporter.columns import FIGURE_COLUMNS, Cell, make_cell
+from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell
+from reporter.data.frames import IDENTITY, Frames, rows_of
 from reporter.figures.chart import entries_of
-from reporter.frames import IDENTITY, Frames, rows_of
-from reporter.pages.shared import Contents, Page, place_charts, records
-from suite.devices import load_devices
+from reporter.pages.shared import Page, SiteContents, place_charts, records
+from suite.catalog.devices import load_devices
+from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.workloads import load_workload
 
 ALIKE = [name for name in IDENTITY if name not in ("framework", "framework_version", "organization")]
 
 
-def frameworks_page(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """frameworks.html: one comparison per setting that was run in two frameworks or more."""
     accepted = contents.frames.accepted()
     comparisons = []
@@ -30,7 +30,7 @@ def frameworks_page(contents: Contents, environment: jinja2.Environment) -> Iter
     yield Page("frameworks.html", page.render(root="", here="frameworks", comparisons=comparisons, columns=FIGURE_COLUMNS))
 
 
-def device_pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """devices/index.html, and devices/<name>.html for every profile of the rulebook."""
     accepted = contents.frames.accepted()
     counts = accepted.entries["device"].value_counts()
@@ -87,6 +87,6 @@ def _table(frames: Frames) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["order"])
 
 
-def _boards(contents: Contents, frames: Frames) -> list[Any]:
+def _boards(contents: SiteContents, frames: Frames) -> list[Any]:
     here = set(frames.entries["entry_id"])
     return [board for board in contents.boards if any(row.entry["entry_id"] in here for row in board.accepted)]

@@ -9,18 +9,19 @@ from typing import Any
 import jinja2
 
 from reference_impls.contract import TOKEN
-from reporter.boards import Board
-from reporter.columns import name_of_figure
-from reporter.entries import Row
+from reporter.board.boards import Board
+from reporter.board.columns import name_of_figure
+from reporter.data.entries import Row
+from reporter.data.frames import IDENTITY, Frames
+from reporter.data.text import plain
+from reporter.data.timeline import Timeline, read_timeline
 from reporter.figures import over_time
 from reporter.figures.chart import Caption, Context, digits, entries_of
-from reporter.frames import IDENTITY, Frames
 from reporter.pages.shared import Draw, Page, place_drawings, records
-from reporter.text import plain
-from reporter.timeline import Timeline, read_timeline
-from suite.bundle import MANIFEST, SUMMARY, Bundle
-from suite.compliance.checker import Verdict
-from suite.log import Event, Log
+from suite.bundle.layout import MANIFEST, SUMMARY
+from suite.bundle.log import Log, LogEvent
+from suite.bundle.reader import Bundle
+from suite.compliance.checker import BundleVerdict
 
 JSON_FILES, TABLES = (
     ("run.json", "system.json", "summary.json", "counters.json", "nodes.json"),
@@ -31,7 +32,7 @@ COLUMNS_OF_RANKS = (
     ("samples", "samples"),
     ("busy_ratio", "busy, over the mean of the ranks"),
     ("slowest_share", "the slowest, share of the steps"),
-    ("waited_s", "waited for others, s"),
+    ("communication_s", "waited for others, s"),
     ("peak_rss_bytes", "peak memory, B"),
 )
 FIRST_LINES, LAST_LINES = 200, 100
@@ -46,7 +47,7 @@ OF_EPOCHS = frozenset(
         "communication_s",
         "overhead_s",
         "accelerator_utilisation",
-        "throughput",
+        "samples_per_s",
     )
 )
 
@@ -58,7 +59,7 @@ class RunEvidence:
     run: Row
     figures: Sequence[Row]
     epochs: Sequence[Row]
-    verdict: Verdict
+    verdict: BundleVerdict
 
 
 def evidence_of_runs(frames: Frames) -> Iterator[RunEvidence]:
@@ -145,7 +146,7 @@ class EntryEvidence:
     board: BoardLink | None
     figures: Sequence[Row]
     runs: Sequence[Row]
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[BundleVerdict]
     values: Sequence[Mapping[str, float | None]]
 
 
@@ -223,7 +224,7 @@ def _mappings(values: object) -> list[Mapping[str, Any]]:
     return [value for value in values if isinstance(value, Mapping)] if isinstance(values, list) else []
 
 
-def _numbered(events: Sequence[Event | None]) -> list[tuple[int, str]]:
+def _numbered(events: Sequence[LogEvent | None]) -> list[tuple[int, str]]:
     return [(event.line, plain(event.key, 40)) for event in events if event is not None]
 
 

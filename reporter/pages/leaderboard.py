@@ -4,18 +4,18 @@ from collections.abc import Iterator
 
 import jinja2
 
-from reporter.boards import Board
-from reporter.exports import board_files
-from reporter.frames import GENERATED
-from reporter.pages.shared import Contents, Page, place_charts
-from reporter.ranking import FEWEST_RUNS
+from reporter.board.boards import Board
+from reporter.board.ranking import FEWEST_RUNS
+from reporter.data.frames import GENERATED
+from reporter.pages.exports import board_files
+from reporter.pages.shared import Page, SiteContents, place_charts
+from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.workloads import load_workload
 
 MOST_ON_FRONT = 12
 
 
-def front_page(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+def front_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """index.html: each leaderboard's best entries and where their time goes."""
     sections = []
     for board in contents.boards:
@@ -30,7 +30,7 @@ def front_page(contents: Contents, environment: jinja2.Environment) -> Iterator[
     yield Page("index.html", page)
 
 
-def board_pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """boards/*.html, with their data files."""
     template = environment.get_template("board.html")
     for board in contents.boards:

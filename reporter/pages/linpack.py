@@ -5,10 +5,10 @@ from pathlib import Path
 
 import jinja2
 
-from reporter.pages.shared import Contents, Page
+from reporter.pages.shared import Page, SiteContents
 
 
-def linpack_records(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+def linpack_records(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """linpack/<id>.json: each record as it was sealed."""
     for record in contents.frames.linpacks.to_dict("records"):
         yield Page(f"linpack/{record['linpack_id']}.json", Path(record["path"]).read_bytes())

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import jinja2
 import markupsafe
 
-from reporter.columns import FIGURE_COLUMNS
-from reporter.pages.shared import Contents, Page
-from reporter.ranking import FEWEST_RUNS, LEVEL
+from reporter.board.columns import FIGURE_COLUMNS
+from reporter.board.ranking import FEWEST_RUNS, LEVEL
+from reporter.pages.shared import Page, SiteContents
 from suite.compliance import rulebook
 from suite.compliance.registry import PRECONDITIONS, RULES
 
@@ -17,7 +17,7 @@ _RULE_ROW = re.compile(r"<tr>\n<td><code>([a-z-]+)</code></td>")
 _HEADING = re.compile(r"<h2>(.*?)</h2>")
 
 
-def rules_page(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+def rules_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """rules.html: rules/RULES.md; every rule's row and every section can be linked to."""
     page = environment.get_template("rules.html")
     yield Page("rules.html", page.render(root="", here="rules", text=markupsafe.Markup(_as_html(rulebook.path().read_text(encoding="utf-8")))))
@@ -40,7 +40,7 @@ def _in_checkout(link: re.Match[str]) -> str:
     return f"{link[2]} (<code>{posixpath.normpath(posixpath.join('rules', link[1]))}</code>)"
 
 
-def about_page(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+def about_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """about.html: what the figures mean, how ranks are made, where the data files are."""
     page = environment.get_template("about.html")
     yield Page("about.html", page.render(root="", here="about", columns=FIGURE_COLUMNS, boards=contents.boards, fewest=FEWEST_RUNS, level=LEVEL))

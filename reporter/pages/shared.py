@@ -9,12 +9,12 @@ from typing import Any
 import jinja2
 import markupsafe
 
-from reporter.boards import Board
+from reporter.board.boards import Board
+from reporter.data.frames import Frames, known, rows_of
+from reporter.data.studies import StudyRecord
+from reporter.data.text import plain
 from reporter.figures import charts_for
 from reporter.figures.chart import Caption, Context, Drawing, NotDrawn
-from reporter.frames import Frames, known, rows_of
-from reporter.studies import Study
-from reporter.text import plain
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
@@ -24,13 +24,13 @@ Draw = Callable[[Context], Drawing | NotDrawn]
 
 
 @dataclass(frozen=True)
-class Contents:
+class SiteContents:
     """All that the site shows."""
 
     frames: Frames
     boards: tuple[Board, ...]
     colours: Mapping[str, int]
-    studies: tuple[Study, ...] = ()
+    studies: tuple[StudyRecord, ...] = ()
 
     def context(self, root: str) -> Context:
         """For figures on a page from which ``root`` leads to the site's top."""
@@ -64,10 +64,10 @@ class Charts:
     files: tuple[Page, ...]
 
 
-def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[Study, ...] = ()) -> Contents:
+def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[StudyRecord, ...] = ()) -> SiteContents:
     """Every framework has one colour on every page."""
     frameworks = sorted(set(frames.runs["framework"]))
-    return Contents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies)
+    return SiteContents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies)
 
 
 @cache
@@ -80,7 +80,7 @@ def templates() -> jinja2.Environment:
     return environment
 
 
-def place_charts(kind: str, frames: Frames, contents: Contents, root: str, slug: str) -> Charts:
+def place_charts(kind: str, frames: Frames, contents: SiteContents, root: str, slug: str) -> Charts:
     """Draw the charts of a kind of page; ``slug`` names their files in the site's folder of figures."""
     return place_drawings([(chart, partial(chart.draw, frames)) for chart in charts_for(kind)], contents.context(root), f"figures/{slug}-")
 

@@ -7,22 +7,22 @@ from typing import Any
 
 import jinja2
 
-from reporter.columns import FIGURE_COLUMNS, make_cell, name_of_figure
-from reporter.entries import make_entries, make_entry_figures
+from reporter.board.columns import FIGURE_COLUMNS, make_cell, name_of_figure
+from reporter.data.entries import make_entries, make_entry_figures
+from reporter.data.frames import ENTRIES, ENTRY_FIGURES, FIGURES, RUNS, Frames, make_frame, rows_of
+from reporter.data.studies import WHOLE, StudyRecord
 from reporter.figures import charts_for, stall_analysis, sweep_study
 from reporter.figures.chart import Chart, digits
-from reporter.frames import ENTRIES, ENTRY_FIGURES, FIGURES, RUNS, Frames, make_frame, rows_of
-from reporter.pages.shared import Contents, Page, place_drawings, records
-from reporter.studies import WHOLE, Study
-from suite.experiments.study import read_study
+from reporter.pages.shared import Page, SiteContents, place_drawings, records
+from suite.metrics.study import read_study
 
 NAMES = {
-    "fetch_s": "reading, of the stall",
-    "preprocessing_s": "preprocessing, of the stall",
-    "epoch_fetch_s": "reading, of the whole epoch",
-    "epoch_preprocessing_s": "preprocessing, of the whole epoch",
-    "fetch_share": "reading, share of the cold epoch",
-    "preprocessing_share": "preprocessing, share of the cold epoch",
+    "read_stall_s": "reading, of the stall",
+    "preprocessing_stall_s": "preprocessing, of the stall",
+    "read_epoch_s": "reading, of the whole epoch",
+    "preprocessing_epoch_s": "preprocessing, of the whole epoch",
+    "read_stall_share": "reading, share of the cold epoch",
+    "preprocessing_stall_share": "preprocessing, share of the cold epoch",
     "step_s": "step",
     "samples_per_s": "throughput",
     "computing_s": "computing",
@@ -43,7 +43,7 @@ NAMES = {
 KINDS: Mapping[str, str] = {"stalls": "analysis of stalls", "sweep": "sweep"}
 
 
-def study_pages(contents: Contents, environment: jinja2.Environment) -> Iterator[Page]:
+def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """studies/index.html and studies/<name>.html, with the study's own record beside it."""
     listing = environment.get_template("studies.html").render(root="../", here="studies", studies=contents.studies, kinds=KINDS)
     yield Page("studies/index.html", listing)
@@ -63,7 +63,7 @@ def study_pages(contents: Contents, environment: jinja2.Environment) -> Iterator
         yield from charts.files
 
 
-def of_study(frames: Frames, study: Study) -> Frames:
+def of_study(frames: Frames, study: StudyRecord) -> Frames:
     """The frames of the runs that the study names, and of entries made of those alone: others may have run the same thing since."""
     names = {run for _, run in study.runs}
     runs, figures = (list(records(frames.chosen(name, "run_id", names))) for name in ("runs", "figures"))
@@ -77,7 +77,7 @@ def of_study(frames: Frames, study: Study) -> Frames:
     )
 
 
-CHARTS: Mapping[str, Callable[[Study], tuple[Chart, ...]]] = {
+CHARTS: Mapping[str, Callable[[StudyRecord], tuple[Chart, ...]]] = {
     "stalls": lambda study: stall_analysis.charts(study.figures, dict(study.runs)),
     "sweep": lambda study: (*sweep_study.charts(read_study(study.record.parent)), *charts_for("study")),
 }
@@ -91,7 +91,7 @@ class Parts:
     rows: tuple[tuple[str, tuple[dict[str, Any], ...]], ...]
 
 
-def _parts(study: Study) -> Parts:
+def _parts(study: StudyRecord) -> Parts:
     """All parts have the same figures."""
     found: dict[str, list[dict[str, Any]]] = {}
     for figure in records(study.figures[study.figures["part"] != WHOLE]):
@@ -100,7 +100,7 @@ def _parts(study: Study) -> Parts:
     return Parts(tuple((figure["figure"], figure["unit"]) for figure in first), tuple((part, tuple(figures)) for part, figures in found.items()))
 
 
-def _rows(frames: Frames, study: Study) -> list[dict[str, Any]]:
+def _rows(frames: Frames, study: StudyRecord) -> list[dict[str, Any]]:
     """A row per run of the study, in its order; a run that could not be loaded has no cells."""
     figures: dict[str, dict[str, Any]] = {}
     for figure in rows_of(frames.figures):

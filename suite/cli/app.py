@@ -31,7 +31,7 @@ from suite.cli import (
 )
 from suite.compliance.finding import escaped
 from suite.errors import SuiteError
-from suite.paths import home
+from suite.files.paths import home
 
 COULD_NOT = 2
 

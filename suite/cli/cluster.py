@@ -34,10 +34,10 @@ def doctor(
     """Say whether the hosts can train together: reachable, the same suite, packages and data, clocks, MPI and links."""
     from dataclasses import asdict
 
+    from suite.catalog.frameworks import load_framework
     from suite.cluster.doctor import examine
-    from suite.environments import find
-    from suite.frameworks import load_framework
-    from suite.mpi import place
+    from suite.launch.environments import find
+    from suite.launch.placement import place
 
     environment = find(load_framework(framework))
     found = examine(place(nodes, hostfile, 1, launch_agent), environment, _folders(data))
@@ -51,7 +51,7 @@ def doctor(
 
 def _folders(data: str | None) -> tuple[Path, ...]:
     """Which folders are compared."""
-    from suite.datasets.definition import load_data_sets
+    from suite.catalog.data_sets import load_data_sets
     from suite.datasets.locate import find, place
     from suite.errors import SuiteError
 

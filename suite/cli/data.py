@@ -67,8 +67,8 @@ def verify(
 
 
 def _download(name: str) -> "PreparedDataSet":
+    from suite.catalog.data_sets import load_data_set
     from suite.datasets import prepare as preparing
-    from suite.datasets.definition import load_data_set
 
     definition = load_data_set(name)
     addresses = definition.archive.addresses if definition.archive else definition.mirrors

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from suite.measure.meter import Meter
+    from suite.meters.meter import Meter
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def _machine() -> Iterator[Diagnosis]:
 
     import psutil
 
-    from suite.devices import identify
-    from suite.paths import home
+    from suite.files.paths import home
+    from suite.machine.identify import identify
 
     identity = identify()
     yield Diagnosis("device profile", True, f"{identity.device.name} ({identity.evidence})")
@@ -75,8 +75,8 @@ def diagnose_meters(meters: "Iterable[Meter]") -> Iterator[Diagnosis]:
 
 
 def _meters() -> Iterator[Diagnosis]:
-    from suite.measure.power import RULES
-    from suite.measure.registry import open_meters
+    from suite.catalog.power import RULES
+    from suite.meters.registry import open_meters
 
     diagnoses = list(diagnose_meters(open_meters()))
     yield from diagnoses
@@ -91,9 +91,9 @@ def _meters() -> Iterator[Diagnosis]:
 
 
 def _environments() -> Iterator[Diagnosis]:
-    from suite.environments import find
+    from suite.catalog.frameworks import load_frameworks
     from suite.errors import SuiteError
-    from suite.frameworks import load_frameworks
+    from suite.launch.environments import find
 
     for framework in load_frameworks():
         try:
@@ -103,7 +103,7 @@ def _environments() -> Iterator[Diagnosis]:
 
 
 def _data_sets() -> Iterator[Diagnosis]:
-    from suite.datasets.definition import load_data_sets
+    from suite.catalog.data_sets import load_data_sets
     from suite.datasets.locate import find, how_to_prepare
     from suite.errors import SuiteError
 

@@ -24,9 +24,9 @@ def create(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Create the environment that runs a framework's implementations."""
-    from suite import environments
+    from suite.catalog.frameworks import load_framework
     from suite.errors import SuiteError
-    from suite.frameworks import load_framework
+    from suite.launch import environments
 
     if python is not None and interpreter is not None:
         raise SuiteError("--python builds an environment and --interpreter uses one that is there; give one of them.")

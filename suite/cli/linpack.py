@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from suite.experiments.linpack_record import Linpack
+    from suite.metrics.linpack import Linpack
 
 
 def linpack(
@@ -28,13 +28,13 @@ def linpack(
     import psutil
 
     from suite.errors import SuiteError
-    from suite.experiments.linpack import Asked, measure
-    from suite.mpi import place
+    from suite.experiments.linpack import LinpackRequest, measure
+    from suite.launch.placement import place
 
     if scipy and (xhpl is not None or hostfile is not None or ranks is not None):
         raise SuiteError("--scipy runs one process on this machine; leave --xhpl, --hostfile and --ranks out.")
     placement = place(nodes, hostfile, ranks or psutil.cpu_count(logical=False) or 1, launch_agent)
-    record = measure(output, Asked(placement, xhpl, size, scipy))
+    record = measure(output, LinpackRequest(placement, xhpl, size, scipy))
     if json:
         print(json_format.dumps({"path": str(output), **asdict(record)}, indent=1))
         return
@@ -43,7 +43,7 @@ def linpack(
 
 
 def _lines(record: "Linpack") -> Iterator[str]:
-    from suite.experiments.linpack_record import THRESHOLD
+    from suite.metrics.linpack import THRESHOLD
 
     found, power = record.solution, record.power
     what = "HPL" if record.kind == "HPL" else "SciPy's LU, which is not HPL"

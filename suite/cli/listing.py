@@ -13,7 +13,7 @@ AS_JSON = typer.Option(False, "--json", help="Print JSON.")
 @app.command()
 def workloads(json: bool = AS_JSON) -> None:
     """Workloads: model, data set and target."""
-    from suite.workloads import load_workloads
+    from suite.catalog.workloads import load_workloads
 
     rows = [
         (
@@ -34,7 +34,8 @@ def workloads(json: bool = AS_JSON) -> None:
 @app.command()
 def devices(json: bool = AS_JSON) -> None:
     """Device profiles; the one that `--device auto` takes here is marked."""
-    from suite.devices import identify, load_devices
+    from suite.catalog.devices import load_devices
+    from suite.machine.identify import identify
 
     here = identify().device.name
     rows = [
@@ -55,9 +56,9 @@ def devices(json: bool = AS_JSON) -> None:
 @app.command()
 def frameworks(json: bool = AS_JSON) -> None:
     """Frameworks, and whether each one's environment is there."""
-    from suite.environments import find
+    from suite.catalog.frameworks import load_frameworks
     from suite.errors import SuiteError
-    from suite.frameworks import load_frameworks
+    from suite.launch.environments import find
 
     rows = []
     for framework in load_frameworks():
@@ -72,7 +73,7 @@ def frameworks(json: bool = AS_JSON) -> None:
 @app.command()
 def studies(json: bool = AS_JSON) -> None:
     """Studies that `suite sweep` makes: what each varies, over which values."""
-    from suite.studies import load_studies
+    from suite.catalog.studies import load_studies
 
     rows = [(s.name, s.title, s.variable.value, ", ".join(s.values), s.repetitions) for s in load_studies()]
     _show(("name", "title", "varies", "values", "repetitions"), rows, json)

@@ -16,8 +16,9 @@ def make(
     json: bool = JSON,
 ) -> None:
     """Write the epochs that runs took to their target into rules/reference_points."""
+    from suite.catalog.reference_points import write_points
     from suite.compliance.checker import find_bundles
-    from suite.reference_points import make_points, write_points
+    from suite.metrics.reference_points import make_points
 
     written = write_points(make_points([bundle for path in runs for bundle in find_bundles(path)]))
     print(json_format.dumps([str(path) for path in written]) if json else "\n".join(map(str, written)))
@@ -30,9 +31,9 @@ def show(
     json: bool = JSON,
 ) -> None:
     """Show a workload's reference points, and how much faster an entry would have to be to be noticed."""
-    from suite.convergence import LEVEL, WANTED_POWER, detectable
-    from suite.reference_points import load_points
-    from suite.workloads import load_workload
+    from suite.catalog.reference_points import load_points
+    from suite.catalog.workloads import load_workload
+    from suite.metrics.convergence import LEVEL, WANTED_POWER, detectable
 
     rows = [
         {
@@ -66,8 +67,8 @@ def compare(
     from dataclasses import asdict
 
     from suite.compliance.checker import find_bundles
-    from suite.convergence import LEVEL
-    from suite.reference_points import compare_runs
+    from suite.metrics.convergence import LEVEL
+    from suite.metrics.reference_points import compare_runs
 
     point, epochs, found = compare_runs([bundle for path in runs for bundle in find_bundles(path)])
     if json:

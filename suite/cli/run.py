@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from suite.config import Accelerator, Collective, Division
+from suite.catalog.divisions import Division
 from suite.errors import SuiteError
+from suite.execution.request import Accelerator, Collective
 
 if TYPE_CHECKING:
-    from suite.config import RunOptions, RunRequest
-    from suite.environments import Environment
-    from suite.run import RunResult
+    from suite.execution.request import RunOptions, RunRequest
+    from suite.execution.run import RunResult
+    from suite.launch.environments import Environment
 
 NOT_COMPLIANT = 1
 
@@ -54,9 +55,9 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train as the rulebook says and keep everything that was measured."""
-    from suite.config import RunOptions
-    from suite.devices import resolve_device
-    from suite.mpi import place
+    from suite.execution.request import RunOptions
+    from suite.launch.placement import place
+    from suite.machine.identify import resolve_device
 
     profile, placement = resolve_device(device).device, place(nodes, hostfile, ranks_per_node, launch_agent)
     names = (workload,) if workload is not None else profile.closed_workloads
@@ -101,10 +102,10 @@ def run(
 def resolve_options(options: "RunOptions", output: Path | None) -> "RunRequest":
     """Options to a request; the data set must be there."""
     from reference_impls.contract import DataSet
-    from suite.config import choose_data, refuse_impossible, resolve
+    from suite.catalog.workloads import load_workload
     from suite.datasets.locate import find
-    from suite.run import new_run_id
-    from suite.workloads import load_workload
+    from suite.execution.request import choose_data, refuse_impossible, resolve
+    from suite.execution.run import new_run_id
 
     refuse_impossible(options)
     choice = choose_data(load_workload(options.workload), options.data)
@@ -147,12 +148,12 @@ def _judge(requests: "list[RunRequest]", allow_invalid: bool, json: bool) -> lis
 def run_one(request: "RunRequest", allowed: tuple[str, ...], force: bool) -> "RunResult":
     """One run to its closed bundle; raises SuiteError when it did not come to its end."""
     from suite.cli.watching import watcher
-    from suite.environments import find
+    from suite.execution.preflight import preflight
+    from suite.execution.recorder import Recorder
+    from suite.execution.run import make_output, run
     from suite.experiments.memory import kills_for_memory, ran_out_of_memory
-    from suite.measure.recorder import Recorder
-    from suite.measure.registry import open_meters
-    from suite.preflight import preflight
-    from suite.run import make_output, run
+    from suite.launch.environments import find
+    from suite.meters.registry import open_meters
 
     path = Path(request.training.output_directory)
     environment = find(request.framework)
@@ -189,8 +190,8 @@ def _out_of_memory(request: "RunRequest", environment: "Environment", path: Path
 
 def _measure_baseload(path: Path, seconds: float) -> None:
     """Where power can be read, read it while nothing runs; elsewhere nobody waits. Other nodes do so once they are reached (suite.other_nodes)."""
-    from suite.measure.baseload import baseload_meters, recorded_baseload
-    from suite.measure.registry import open_meters
+    from suite.execution.baseload import baseload_meters, recorded_baseload
+    from suite.meters.registry import open_meters
 
     meters = baseload_meters(open_meters()) if seconds else ()
     if meters:
@@ -200,7 +201,8 @@ def _measure_baseload(path: Path, seconds: float) -> None:
 
 
 def _show_result(result: "RunResult", json: bool) -> None:
-    from suite.bundle import SUMMARY, Bundle
+    from suite.bundle.layout import SUMMARY
+    from suite.bundle.reader import Bundle
 
     summary = Bundle(result.path).json(SUMMARY)
     if json:

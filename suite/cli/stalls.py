@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from suite.config import RunRequest
-    from suite.experiments.stalls import StallAnalysis
-    from suite.figures import Figure
+    from suite.execution.request import RunRequest
+    from suite.metrics.figure import Figure
+    from suite.metrics.stall_analysis import StallAnalysis
 
-PARTS = (("fetch", "fetch_s", "epoch_fetch_s"), ("preprocessing", "preprocessing_s", "epoch_preprocessing_s"))
+PARTS = (("fetch", "read_stall_s", "read_epoch_s"), ("preprocessing", "preprocessing_stall_s", "preprocessing_epoch_s"))
 
 
 def analyse_stalls(request: "RunRequest", epochs: int | None, force: bool, json: bool) -> None:
@@ -22,7 +22,8 @@ def analyse_stalls(request: "RunRequest", epochs: int | None, force: bool, json:
     from suite.cli.run import run_one
     from suite.compliance.checker import check_request
     from suite.compliance.finding import Severity
-    from suite.experiments.stalls import DEFAULT_EPOCHS, analyse, variants, write
+    from suite.experiments.stall_runs import DEFAULT_EPOCHS, variants
+    from suite.metrics.stall_analysis import analyse, write
 
     directory = Path(request.training.output_directory)
     for source, variant in variants(request, directory, epochs or DEFAULT_EPOCHS).items():

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from suite.errors import SuiteError
-from suite.submission.declaration import Availability
+from suite.submission.declaration import SystemAvailability
 
 
 def package(
     runs: Annotated[list[Path], typer.Argument(help="Run directories, or folders that hold some.")],
     org: Annotated[str, typer.Option(help="Who submits; names a folder.")],
-    availability: Annotated[Availability, typer.Option(help="How the system can be had.")],
+    availability: Annotated[SystemAvailability, typer.Option(help="How the system can be had.")],
     round_name: Annotated[str, typer.Option("--round", help="Which round; names a folder.")] = "v0.1",
     notes: Annotated[str, typer.Option(help="Free words: on cooling, for instance.")] = "",
     probe: Annotated[list[Path] | None, typer.Option(help="A verdict of `suite verify-model --output`; one per workload and framework.")] = None,
@@ -25,11 +25,11 @@ def package(
     from suite.compliance.checker import find_bundles
     from suite.compliance.tree import check_tree
     from suite.submission.archive import pack
-    from suite.submission.package import Offer
+    from suite.submission.package import PackageRequest
     from suite.submission.package import package as put
 
     bundles = [bundle for path in runs for bundle in find_bundles(path)]
-    folder = put(bundles, Offer(org, round_name, availability, notes, tuple(probe or ())), output)
+    folder = put(bundles, PackageRequest(org, round_name, availability, notes, tuple(probe or ())), output)
     if archive is not None:
         try:
             pack(folder, archive)

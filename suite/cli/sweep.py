@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from suite.config import Accelerator, Collective, Division
+from suite.catalog.divisions import Division
 from suite.errors import SuiteError
+from suite.execution.request import Accelerator, Collective
 
 if TYPE_CHECKING:
-    from suite.config import RunRequest
-    from suite.experiments.scaling_model import AllreduceModel, Scaling
-    from suite.experiments.study import Study
+    from suite.catalog.studies import StudyDefinition
+    from suite.execution.request import RunRequest
     from suite.experiments.sweep import Sweep
-    from suite.figures import Figure
-    from suite.studies import StudyDefinition
+    from suite.metrics.figure import Figure
+    from suite.metrics.scaling_model import AllreduceModel, Scaling
+    from suite.metrics.study import Study
 
 SHOWN_RANKS = (8, 32, 128, 512)
 
@@ -50,9 +51,9 @@ def sweep(
     json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
 ) -> None:
     """Run a study: one setting varied, the rest held fixed; interrupted at any moment, the same command goes on where it stopped."""
-    from suite.config import RunOptions
+    from suite.execution.request import RunOptions
     from suite.experiments.sweep import plan
-    from suite.mpi import Placement, place
+    from suite.launch.placement import Placement, place
 
     definition = _definition(study, values, nodes, repetitions)
     hosts = place(None, hostfile, ranks_per_node, launch_agent).hosts
@@ -72,7 +73,7 @@ def sweep(
 
 def _definition(name: str, values: str | None, nodes: str | None, repetitions: int | None) -> "StudyDefinition":
     """The study, with the values and repetitions that the person asked for."""
-    from suite.studies import Variable, load_study
+    from suite.catalog.studies import Variable, load_study
 
     definition = load_study(name)
     if nodes is not None and (values is not None or definition.variable is not Variable.NODES):
@@ -87,8 +88,8 @@ def _definition(name: str, values: str | None, nodes: str | None, repetitions: i
 
 
 def _scaling(definition: "StudyDefinition", weak: bool) -> "Scaling | None":
-    from suite.experiments.scaling_model import Scaling
-    from suite.studies import Variable
+    from suite.catalog.studies import Variable
+    from suite.metrics.scaling_model import Scaling
 
     if definition.variable is not Variable.NODES and not weak:
         return None
@@ -98,7 +99,7 @@ def _scaling(definition: "StudyDefinition", weak: bool) -> "Scaling | None":
 def _requests(planned: "Sweep", directory: Path) -> "list[RunRequest]":
     """All runs resolved, and all environments there, before the first one starts."""
     from suite.cli.run import resolve_options
-    from suite.environments import find
+    from suite.launch.environments import find
 
     requests = [resolve_options(run.options, directory / run.folder) for run in planned.runs]
     for request in requests:
@@ -133,7 +134,7 @@ def _run_all(requests: "list[RunRequest]", labels: list[str]) -> None:
 
 
 def _show(planned: "Sweep", directory: Path, json: bool) -> None:
-    from suite.experiments.study import analyse, write
+    from suite.metrics.study import analyse, write
 
     found = analyse(directory, planned.plan)
     path = write(found, directory)

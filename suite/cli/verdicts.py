@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from suite.cli.findings import as_json, show_findings
-from suite.compliance.checker import Verdict
+from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import escaped
 from suite.compliance.submissions import SubmissionVerdict
 from suite.compliance.tree import TreeVerdict
@@ -46,7 +46,7 @@ def _end(verdict: TreeVerdict) -> None:
         raise typer.Exit(NOT_COMPLIANT)
 
 
-def _show_bundle(verdict: Verdict) -> None:
+def _show_bundle(verdict: BundleVerdict) -> None:
     show_findings(verdict.findings, json=False)
     print(f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division")
 
@@ -63,7 +63,7 @@ def _plain(verdict: TreeVerdict) -> dict[str, Any]:
     }
 
 
-def _plain_bundle(verdict: Verdict) -> dict[str, Any]:
+def _plain_bundle(verdict: BundleVerdict) -> dict[str, Any]:
     return {"path": str(verdict.path), "division": verdict.division, "complies": verdict.complies, "findings": as_json(verdict.findings)}
 
 

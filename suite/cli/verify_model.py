@@ -10,8 +10,8 @@ import typer
 from suite.errors import SuiteError
 
 if TYPE_CHECKING:
-    from suite.verify.probing import Subject
-    from suite.verify.verdict import Verdict
+    from suite.verify.probing import ProbedImplementation
+    from suite.verify.verdict import EquivalenceVerdict
 
 NOT_EQUIVALENT = 1
 REFERENCE = "pytorch"
@@ -26,8 +26,8 @@ def verify_model(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Prove that implementations compute the same model: 0 they do, 1 a tolerance is missed, 2 it could not be found out."""
+    from suite.catalog.workloads import load_workload
     from suite.verify.verdict import verify
-    from suite.workloads import load_workload
 
     definition = load_workload(workload)
     reference = _subject(REFERENCE)
@@ -42,42 +42,42 @@ def verify_model(
         raise typer.Exit(NOT_EQUIVALENT)
 
 
-def _subjects(frameworks: list[str] | None, implementation: str | None, python: Path | None) -> "list[Subject]":
-    from suite.verify.probing import Subject
+def _subjects(frameworks: list[str] | None, implementation: str | None, python: Path | None) -> "list[ProbedImplementation]":
+    from suite.verify.probing import ProbedImplementation
 
     if implementation is not None:
-        return [Subject(implementation, python or Path(sys.executable), implementation)]
+        return [ProbedImplementation(implementation, python or Path(sys.executable), implementation)]
     if python is not None:
         raise SuiteError("--python is the interpreter of --implementation; give both.")
     return chosen_frameworks(frameworks)
 
 
-def chosen_frameworks(names: list[str] | None) -> "list[Subject]":
+def chosen_frameworks(names: list[str] | None) -> "list[ProbedImplementation]":
     """The probes of the frameworks that were named, of all that have one if none was."""
-    from suite.frameworks import load_frameworks
+    from suite.catalog.frameworks import load_frameworks
 
     return [_subject(name) for name in names or [one.name for one in load_frameworks() if one.needs_environment and not one.open_only]]
 
 
-def _subject(name: str) -> "Subject":
-    from suite.environments import find
-    from suite.frameworks import load_framework
-    from suite.verify.probing import Subject
+def _subject(name: str) -> "ProbedImplementation":
+    from suite.catalog.frameworks import load_framework
+    from suite.launch.environments import find
+    from suite.verify.probing import ProbedImplementation
 
     framework = load_framework(name)
     if not framework.needs_environment or framework.open_only:
         raise SuiteError(f"The framework {name!r} has no probe: it stands in for others in tests, or is for the open division.")
-    return Subject(name, find(framework).interpreter, f"{framework.module}.probe")
+    return ProbedImplementation(name, find(framework).interpreter, f"{framework.module}.probe")
 
 
-def _write(verdict: "Verdict", output: Path) -> None:
+def _write(verdict: "EquivalenceVerdict", output: Path) -> None:
     try:
         output.write_text(json_format.dumps(verdict.to_dict(), indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise SuiteError(f"{output} cannot be written: {error.strerror}; choose another --output.") from error
 
 
-def _show(verdict: "Verdict") -> None:
+def _show(verdict: "EquivalenceVerdict") -> None:
     for subject in verdict.subjects:
         print(f"\n{verdict.workload}: {subject.name} against {verdict.reference}")
         for precision, one in subject.differences:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from suite.cli.verify_model import chosen_frameworks
-from suite.config import Collective
+from suite.execution.request import Collective
 
 if TYPE_CHECKING:
     from suite.verify.ranks import RanksVerdict
@@ -24,8 +24,8 @@ def verify_ranks(
 ) -> None:
     """Prove that several ranks train as one does, over 50 steps: 0 they do, 1 a tolerance is missed, 2 it could not be found out."""
     from reference_impls.contract import Parallel
+    from suite.catalog.workloads import load_workload
     from suite.verify.ranks import BUCKET_BYTES, verify_ranks
-    from suite.workloads import load_workload
 
     definition = load_workload(workload)
     verdicts = [

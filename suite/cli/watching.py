@@ -5,10 +5,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from suite.config import RunRequest
-from suite.log import Event
-from suite.progress import EpochEstimate
-from suite.run import Watcher
+from suite.bundle.log import LogEvent
+from suite.execution.progress import EpochEstimate
+from suite.execution.request import RunRequest
+from suite.execution.run import Watcher
 
 REFRESH_S = 0.5
 
@@ -21,7 +21,7 @@ class LineWatcher:
         self._estimate = EpochEstimate(request.training.epochs)
         self._began_s, self._shown_s, self._phase = time.monotonic(), 0.0, "starting"
 
-    def event(self, event: Event) -> None:
+    def event(self, event: LogEvent) -> None:
         """Say what the log says."""
         self._estimate.event(event)
         total = self._request.training.epochs

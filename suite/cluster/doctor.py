@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reference_impls import node as this_node
-from suite import mpi
+from reference_impls.contract import SECONDS_PER_NS
 from suite.cluster.links import LinkMeasure, LinkMeasures, measure_links
 from suite.cluster.nodes import Answer, NodeFacts, Question, ask_nodes
-from suite.environments import Environment
+from suite.launch.environments import Environment
+from suite.launch.placement import Placement, is_this_machine
 
 LARGEST_CLOCK_OFFSET_S = 1.0
 LEAST_SHARE_OF_SPEED, LEAST_SHARE_OF_PEERS = 0.5, 0.25
-NANO = 1e-9
 
 
 @dataclass(frozen=True)
-class Complaint:
+class ClusterProblem:
     """What is wrong with a node, and what to do; ``point`` is reach, first, suite, packages, data, clock, mpi or link."""
 
     node: str
@@ -42,18 +42,18 @@ class Examination:
 
     answers: tuple[Answer, ...]
     links: LinkMeasures | None
-    complaints: tuple[Complaint, ...]
+    complaints: tuple[ClusterProblem, ...]
 
 
-def examine(placement: mpi.Placement, environment: Environment, data: tuple[Path, ...]) -> Examination:
+def examine(placement: Placement, environment: Environment, data: tuple[Path, ...]) -> Examination:
     """Ask the nodes, measure the links between those that are fit to start a rank, and judge."""
     answers = ask_nodes(placement.hosts, Question(environment.interpreter, data, placement.agent, environment.framework))
     fit = tuple(answer.host for answer in answers if answer.facts is not None)
-    links = measure_links(mpi.Placement(fit, 1, placement.agent), environment.interpreter) if len(fit) > 1 else None
+    links = measure_links(Placement(fit, 1, placement.agent), environment.interpreter) if len(fit) > 1 else None
     return Examination(answers, links, (*_about_first(placement.hosts[0]), *judge(answers, links, _expected(environment))))
 
 
-def judge(answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected) -> tuple[Complaint, ...]:
+def judge(answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected) -> tuple[ClusterProblem, ...]:
     """All that is wrong, in the order of nodes, data and links."""
     return (*_about_nodes(answers, expected), *_about_data(answers), *_about_links(answers, links))
 
@@ -63,31 +63,33 @@ def _expected(environment: Environment) -> Expected:
     return Expected(this_node.suite_version(root), this_node.source_digest(root), this_node.git_state(root), environment.packages)
 
 
-def _about_first(host: str) -> Iterator[Complaint]:
-    if not mpi.is_this_machine(host):
+def _about_first(host: str) -> Iterator[ClusterProblem]:
+    if not is_this_machine(host):
         remedy = f"write this machine's own name first in the hostfile, or work on {host}"
-        yield Complaint(host, "first", f"{host}, the first of the hosts, is not this machine, where a run's directory is kept", remedy)
+        yield ClusterProblem(host, "first", f"{host}, the first of the hosts, is not this machine, where a run's directory is kept", remedy)
 
 
-def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[Complaint]:
+def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[ClusterProblem]:
     for answer in answers:
         if answer.facts is None:
-            yield Complaint(answer.host, "suite" if answer.reached else "reach", str(answer.problem), str(answer.remedy))
+            yield ClusterProblem(answer.host, "suite" if answer.reached else "reach", str(answer.problem), str(answer.remedy))
         else:
             yield from _about_suite(answer.host, answer.facts, expected)
             yield from _about_packages(answer.host, answer.facts, expected)
 
 
-def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[Complaint]:
+def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
     remedy = f"put the same checkout on every node: rsync -a {this_node.ROOT}/ {host}:{this_node.ROOT}/"
     if facts.version != expected.version:
-        yield Complaint(host, "suite", f"{host} has version {facts.version} of the suite and this machine {expected.version}", remedy)
+        yield ClusterProblem(host, "suite", f"{host} has version {facts.version} of the suite and this machine {expected.version}", remedy)
     elif facts.source_sha256 != expected.source_sha256:
         states = f"{_short(facts.git)} there, {_short(expected.git)} here"
-        yield Complaint(host, "suite", f"{host} has other sources in reference_impls than this machine, in the same version (git: {states})", remedy)
+        yield ClusterProblem(
+            host, "suite", f"{host} has other sources in reference_impls than this machine, in the same version (git: {states})", remedy
+        )
 
 
-def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator[Complaint]:
+def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
     if facts.packages is None:
         return
     others = [
@@ -97,7 +99,7 @@ def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator
     ]
     if others:
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-        yield Complaint(
+        yield ClusterProblem(
             host,
             "packages",
             f"{host} has other packages: {', '.join(others[:3])}{more}",
@@ -105,7 +107,7 @@ def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator
         )
 
 
-def _about_data(answers: tuple[Answer, ...]) -> Iterator[Complaint]:
+def _about_data(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
     """Every folder must be the same everywhere; the one that most nodes have is taken to be right, the first of them when they are as many."""
     known = [answer for answer in answers if answer.facts is not None]
     for folder in known[0].facts.data if known and known[0].facts else ():
@@ -115,22 +117,22 @@ def _about_data(answers: tuple[Answer, ...]) -> Iterator[Complaint]:
         for host, digest in digests.items():
             remedy = f"put the same data there: rsync -a --delete {folder}/ {host}:{folder}/"
             if digest is None:
-                yield Complaint(host, "data", f"{host} has no data in {folder}", remedy)
+                yield ClusterProblem(host, "data", f"{host} has no data in {folder}", remedy)
             elif digest != usual:
-                yield Complaint(host, "data", f"{host} has other data in {folder} (SHA-256 {_short(digest)} and not {_short(usual)})", remedy)
+                yield ClusterProblem(host, "data", f"{host} has other data in {folder} (SHA-256 {_short(digest)} and not {_short(usual)})", remedy)
 
 
-def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Iterator[Complaint]:
+def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Iterator[ClusterProblem]:
     facts = {answer.host: answer.facts for answer in answers if answer.facts is not None}
     for host, found in facts.items():
         if found.link.kind == "wireless":
-            yield Complaint(host, "link", f"{host} is on a wireless network ({found.link.interface}), whose speed changes", "use a cable")
+            yield ClusterProblem(host, "link", f"{host} is on a wireless network ({found.link.interface}), whose speed changes", "use a cable")
     if links is None:
         return
     fit = tuple(facts)
     if links.problem is not None:
         where = fit[len(links.measures) + 1] if len(links.measures) + 1 < len(fit) else fit[-1]
-        yield Complaint(
+        yield ClusterProblem(
             where,
             "mpi",
             f"MPI did not get from {fit[0]} to {where}: {links.problem}",
@@ -142,10 +144,10 @@ def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Ite
         yield from _about_bandwidth(fit[measure.rank], measure, facts[fit[measure.rank]], facts[fit[0]], best)
 
 
-def _about_clock(host: str, measure: LinkMeasure) -> Iterator[Complaint]:
-    offset_s = measure.wall_offset_ns * NANO
+def _about_clock(host: str, measure: LinkMeasure) -> Iterator[ClusterProblem]:
+    offset_s = measure.wall_offset_ns * SECONDS_PER_NS
     if abs(offset_s) > LARGEST_CLOCK_OFFSET_S:
-        yield Complaint(
+        yield ClusterProblem(
             host,
             "clock",
             f"The clock of {host} is {offset_s:+.3g} s off the first node's",
@@ -153,15 +155,17 @@ def _about_clock(host: str, measure: LinkMeasure) -> Iterator[Complaint]:
         )
 
 
-def _about_bandwidth(host: str, measure: LinkMeasure, own: NodeFacts, first: NodeFacts, best_mbit_s: float) -> Iterator[Complaint]:
+def _about_bandwidth(host: str, measure: LinkMeasure, own: NodeFacts, first: NodeFacts, best_mbit_s: float) -> Iterator[ClusterProblem]:
     """Against the slower interface of both ends where that is hardware, and against the fastest link of the cluster."""
     found = measure.bandwidth_mbit_s
     speeds = [facts.link.speed_mbit_s for facts in (own, first) if facts.link.kind == "wired" and facts.link.speed_mbit_s]
     remedy = "look at its cable, its port and what else it sends"
     if speeds and found < LEAST_SHARE_OF_SPEED * min(speeds):
-        yield Complaint(host, "link", f"The link to {host} carries {found:.3g} Mbit/s of the {min(speeds)} Mbit/s that its interfaces state", remedy)
+        yield ClusterProblem(
+            host, "link", f"The link to {host} carries {found:.3g} Mbit/s of the {min(speeds)} Mbit/s that its interfaces state", remedy
+        )
     elif found < LEAST_SHARE_OF_PEERS * best_mbit_s:
-        yield Complaint(
+        yield ClusterProblem(
             host, "link", f"The link to {host} carries {found:.3g} Mbit/s and the fastest one {best_mbit_s:.0f}: every step waits for it", remedy
         )
 

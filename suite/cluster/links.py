@@ -6,8 +6,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite import launch, mpi
-from suite.paths import repository_root
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from suite.launch.mpirun import allow_root, find_mpirun, last_output_line, mpirun_command
+from suite.launch.placement import Placement
+from suite.launch.process import terminate
 
 LIMIT_S = 60.0
 
@@ -34,12 +37,12 @@ class LinkMeasures:
     problem: str | None
 
 
-def measure_links(placement: mpi.Placement, interpreter: Path) -> LinkMeasures:
+def measure_links(placement: Placement, interpreter: Path) -> LinkMeasures:
     """From the placement's first host to each of the others; raises SuiteError when there is no mpirun."""
-    variables = mpi.allow_root(launch.surroundings(1))
+    variables = allow_root(child_environment(1))
     program = [str(interpreter), "-m", "reference_impls.links", "--ranks", str(placement.ranks)]
     with tempfile.TemporaryDirectory() as folder:
-        command = mpi.command(mpi.find_mpirun(interpreter), placement, program, variables, Path(folder))
+        command = mpirun_command(find_mpirun(interpreter), placement, program, variables, Path(folder))
         process = subprocess.Popen(
             command,
             cwd=repository_root(),
@@ -53,12 +56,12 @@ def measure_links(placement: mpi.Placement, interpreter: Path) -> LinkMeasures:
         try:
             said, complaints = process.communicate(timeout=LIMIT_S)
         except subprocess.TimeoutExpired:
-            launch.end(process)
+            terminate(process)
             said = process.communicate()[0]
             complaints = f"nothing more came within {LIMIT_S:g} s"
         finally:
-            launch.end(process)
+            terminate(process)
     measures = tuple(LinkMeasure(**json.loads(line)) for line in said.splitlines() if line.startswith("{"))
     if len(measures) == placement.ranks - 1:
         return LinkMeasures(measures, None)
-    return LinkMeasures(measures, mpi.last_words(complaints.splitlines()) or f"mpirun ended with {process.returncode}")
+    return LinkMeasures(measures, last_output_line(complaints.splitlines()) or f"mpirun ended with {process.returncode}")

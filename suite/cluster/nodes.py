@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.mpi import is_this_machine
-from suite.paths import repository_root
+from suite.files.paths import repository_root
+from suite.launch.placement import is_this_machine
 
 REACH_S, FACTS_S = 15.0, 900.0
 NO_CHECKOUT, NO_INTERPRETER = 71, 72

@@ -7,20 +7,22 @@ from itertools import islice
 from pathlib import Path
 
 from reference_impls.contract import ContractError, Request, request_from_dict
-from suite.bundle import RUN, Bundle, BundleError, BundleReadOnce, RunRecord
+from suite.bundle.layout import RUN
+from suite.bundle.reader import Bundle, CachedBundle, RunRecord
+from suite.catalog.divisions import Division
+from suite.catalog.workloads import load_workload
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import READABLE, RULES, RUN_COMPLETE
-from suite.compliance.rule import MOST_COMPLAINTS, BundleCase, Complaint, RequestCase, Rule
-from suite.config import Division, RunRequest
-from suite.errors import SuiteError
-from suite.workloads import load_workload
+from suite.compliance.rule import MOST_COMPLAINTS, BundleCase, RequestCase, Rule, Violation
+from suite.errors import FileError, SuiteError
+from suite.execution.request import RunRequest
 
 REQUEST_FILE = "the request"
 MOST_RANKS, LONGEST_NAME = 4096, 200
 
 
 @dataclass(frozen=True)
-class Verdict:
+class BundleVerdict:
     """What the rules say of one bundle. It complies when no finding is invalid; ``division`` is the one it was judged in."""
 
     path: Path
@@ -38,12 +40,12 @@ def check_request(request: RunRequest) -> tuple[Finding, ...]:
     return _judge_request(RequestCase(request.training, request.workload, REQUEST_FILE))
 
 
-def check_bundle(path: Path) -> Verdict:
+def check_bundle(path: Path) -> BundleVerdict:
     """Judge one bundle; raises SuiteError when there is none at ``path`` or its run.json says nothing that can be judged."""
-    return judge(BundleReadOnce(path))
+    return judge(CachedBundle(path))
 
 
-def judge(bundle: BundleReadOnce) -> Verdict:
+def judge(bundle: CachedBundle) -> BundleVerdict:
     """Judge a bundle that goes on being read afterwards; raises SuiteError as :func:`check_bundle`."""
     import numpy as np
 
@@ -53,11 +55,11 @@ def judge(bundle: BundleReadOnce) -> Verdict:
     except (ContractError, TypeError, AttributeError) as error:
         raise SuiteError(f"{path / RUN}: the request cannot be judged: {str(error)[:300]}") from error
     if run.status != "finished" or not bundle.is_sealed:
-        return Verdict(path, request.division, (_unfinished(bundle, run),))
+        return BundleVerdict(path, request.division, (_unfinished(bundle, run),))
     case = BundleCase(bundle, run, request, load_workload(request.workload))
     with np.errstate(all="ignore"):  # values may be infinite or none; rules look at them, warnings would not help anybody
         findings = [*_judge_request(RequestCase(request, case.workload, RUN)), *_judge_bundle(case)]
-    return Verdict(path, request.division, tuple(findings))
+    return BundleVerdict(path, request.division, tuple(findings))
 
 
 def find_bundles(path: Path) -> tuple[Path, ...]:
@@ -115,10 +117,10 @@ def _is_number(value: object) -> bool:
 def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
     try:
         epochs = len(bundle.log().finished_epochs())
-    except BundleError:
+    except FileError:
         epochs = 0
     observed = f"status {run.status!r}" + (f": {run.message}" if run.message else "") + f"; {epochs} epochs were finished and can be read"
-    return _finding(RUN_COMPLETE, Complaint(RUN, "a finished, sealed run", observed, "run again; this bundle cannot be judged further"))
+    return _finding(RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, "run again; this bundle cannot be judged further"))
 
 
 def _judge_request(case: RequestCase) -> tuple[Finding, ...]:
@@ -135,11 +137,11 @@ def _judge_bundle(case: BundleCase) -> Iterable[Finding]:
         try:
             for complaint in islice(rule.judges_bundle(case), MOST_COMPLAINTS):
                 yield _finding(rule, complaint)
-        except BundleError as error:
+        except FileError as error:
             name = error.path.name
-            unreadable[name] = _finding(READABLE, Complaint(name, "a readable file", error.what, "copy the whole run directory again"))
+            unreadable[name] = _finding(READABLE, Violation(name, "a readable file", error.what, "copy the whole run directory again"))
     yield from unreadable.values()
 
 
-def _finding(rule: Rule, complaint: Complaint) -> Finding:
+def _finding(rule: Rule, complaint: Violation) -> Finding:
     return complaint.by(rule.id, rule.severity)

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reference_impls.contract import FIRST_LINK, TOKEN, chained
-from suite.bundle import COUNTERS, MANIFEST, READINGS, RUN, STEPS, SUMMARY, SYSTEM, Bundle, seal
+from suite.bundle.layout import COUNTERS, MANIFEST, READINGS, RUN, STEPS, SUMMARY, SYSTEM
+from suite.bundle.manifest import seal
+from suite.bundle.reader import Bundle
 
 if TYPE_CHECKING:
     import pandas
@@ -47,7 +49,7 @@ class EditableBundle:
 
     def save(self, recomputed: bool = False) -> None:
         """Write everything back with a fitting chain and a fitting manifest; with ``recomputed``, summary and counters are made to fit, too."""
-        from suite import tables
+        from suite.bundle import tables
 
         chain, lines = FIRST_LINK, []
         for event in self.events:
@@ -65,8 +67,8 @@ class EditableBundle:
         seal(self.path)
 
     def _derive_again(self) -> None:
-        from suite.counters import derive_counters
-        from suite.summary import derive
+        from suite.metrics.counters import derive_counters
+        from suite.metrics.summary import derive
 
         bundle = Bundle(self.path)
         for name, value in ((SUMMARY, derive(bundle).to_dict()), (COUNTERS, derive_counters(bundle))):

@@ -6,19 +6,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reference_impls.contract import Request
-from suite.bundle import COUNTERS, SUMMARY, Bundle, BundleError, RunRecord
+from suite.bundle.layout import COUNTERS, SUMMARY
+from suite.bundle.log import Log
+from suite.bundle.reader import Bundle, RunRecord
+from suite.catalog.devices import Device, load_device
+from suite.catalog.divisions import Division
+from suite.catalog.workloads import Workload
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import LONGEST, Finding, Severity, escaped
-from suite.config import Division
-from suite.devices import Device, load_device
-from suite.errors import SuiteError
-from suite.log import Log
-from suite.workloads import Workload
+from suite.errors import FileError, SuiteError
 
 if TYPE_CHECKING:
-    from suite.compliance.metered import Metered
-    from suite.mini_batches import MiniBatches
-    from suite.summary import Summary
+    from suite.bundle.mini_batches import MiniBatches
+    from suite.compliance.metered import MeteredNode
+    from suite.metrics.summary import Summary
 
 Computed = TypeVar("Computed")
 
@@ -30,7 +31,7 @@ CLOSED = (Division.CLOSED,)
 
 
 @dataclass(frozen=True)
-class Complaint:
+class Violation:
     """What a check found wrong."""
 
     file: str
@@ -78,7 +79,7 @@ class BundleCase:
         return self.bundle.mini_batches()
 
     @cached_property
-    def nodes(self) -> "tuple[Metered, ...]":
+    def nodes(self) -> "tuple[MeteredNode, ...]":
         """What was read on each node, the harness's first."""
         from suite.compliance.metered import metered_nodes
 
@@ -87,21 +88,21 @@ class BundleCase:
     @cached_property
     def window(self) -> tuple[int, int] | None:
         """run_start and run_stop on the monotonic clock, ns; None where one of them was not logged."""
-        from suite.summary import run_window
+        from suite.metrics.summary import run_window
 
         return run_window(self.log)
 
     @cached_property
     def derived(self) -> "Summary":
-        """Every figure, computed from the raw records; raises BundleError when they hold values that nothing can be computed from."""
-        from suite.summary import derive
+        """Every figure, computed from the raw records; raises FileError when they hold values that nothing can be computed from."""
+        from suite.metrics.summary import derive
 
         return self._computed(SUMMARY, lambda: derive(self.bundle))
 
     @cached_property
     def derived_counters(self) -> Mapping[str, Any]:
-        """Every count, computed from the readings; raises BundleError as :attr:`derived`."""
-        from suite.counters import derive_counters
+        """Every count, computed from the readings; raises FileError as :attr:`derived`."""
+        from suite.metrics.counters import derive_counters
 
         return self._computed(COUNTERS, lambda: derive_counters(self.bundle))
 
@@ -110,7 +111,7 @@ class BundleCase:
         try:
             return compute()
         except (ArithmeticError, TypeError, ValueError) as error:
-            raise BundleError(self.bundle.path / name, f"cannot be computed again from the records: {str(error)[:200]}") from error
+            raise FileError(self.bundle.path / name, f"cannot be computed again from the records: {str(error)[:200]}") from error
 
     @cached_property
     def device(self) -> "Device | None":
@@ -131,8 +132,8 @@ class BundleCase:
         return self.bundle.json(SUMMARY)
 
 
-RequestCheck = Callable[[RequestCase], Iterable[Complaint]]
-BundleCheck = Callable[[BundleCase], Iterable[Complaint]]
+RequestCheck = Callable[[RequestCase], Iterable[Violation]]
+BundleCheck = Callable[[BundleCase], Iterable[Violation]]
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from suite.catalog.data_sets import DataSetDefinition, load_data_sets
+from suite.catalog.devices import load_devices
+from suite.catalog.workloads import Workload, load_workloads
 from suite.compliance.registry import ALL
-from suite.datasets.definition import DataSetDefinition, load_data_sets
-from suite.devices import load_devices
-from suite.paths import repository_root
-from suite.workloads import Workload, load_workloads
+from suite.files.paths import repository_root
 
 _PLACE = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _EXAMPLE = re.compile(r"^    times (?P<times>[\d. ]+) s: score (?P<score>[\d.]+) s, spread (?P<spread>[\d.]+) s$", re.MULTILINE)
@@ -105,7 +105,7 @@ def _devices() -> str:
 
 
 def _power() -> str:
-    from suite.measure.power import RULES as POWER_RULES
+    from suite.catalog.power import RULES as POWER_RULES
 
     rows = [(each.name, ", ".join(each.sources), " + ".join(each.channels), each.coverage.value, each.tier.value) for each in POWER_RULES]
     return _table(("total", "read by", "channels", "covers", "tier"), rows)

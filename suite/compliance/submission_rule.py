@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from suite.catalog.divisions import Division
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BOTH, Complaint
-from suite.config import Division
+from suite.compliance.rule import BOTH, Violation
 from suite.submission.declaration import Declaration
 from suite.submission.tree import Place
 
@@ -54,7 +54,7 @@ class SubmissionRule:
     id: str
     sentence: str
     rationale: str
-    check: Callable[[SubmissionCase], Iterable[Complaint]]
+    check: Callable[[SubmissionCase], Iterable[Violation]]
     faults: tuple[SubmissionFault, ...]
     divisions: tuple[Division, ...] = BOTH
     severity: Severity = Severity.INVALID

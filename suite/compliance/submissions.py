@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from suite.bundle import SYSTEM, Bundle, BundleError, BundleReadOnce, read_json
-from suite.compliance.checker import Verdict, judge
+from suite.bundle.layout import SYSTEM
+from suite.bundle.reader import Bundle, CachedBundle
+from suite.compliance.checker import BundleVerdict, judge
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import SUBMISSION_RULES
 from suite.compliance.rule import MOST_COMPLAINTS
 from suite.compliance.submission_rule import Placed, SubmissionCase
-from suite.errors import SuiteError
+from suite.errors import FileError, SuiteError
+from suite.files.json_file import read_json
+from suite.metrics.summary import target_figures
 from suite.submission.declaration import read_declaration
 from suite.submission.tree import Place, places
-from suite.summary import target_figures
 
 FEWEST, BEGINNING = 10, 100  # fewer values may be the same by chance; a copy may be cut or continued
 
@@ -28,7 +30,7 @@ class SubmissionVerdict:
     """What the rules say of a submission: of each bundle, of the whole, and which bundles could not be judged at all."""
 
     path: Path
-    bundles: tuple[Verdict, ...]
+    bundles: tuple[BundleVerdict, ...]
     findings: tuple[Finding, ...]
     broken: tuple[str, ...]
 
@@ -44,7 +46,7 @@ def check_submission(path: Path) -> SubmissionVerdict:
     return check_submissions((path,))[0]
 
 
-def check_submissions(paths: Sequence[Path], verdict_of: Callable[[BundleReadOnce], Verdict] = judge) -> tuple[SubmissionVerdict, ...]:
+def check_submissions(paths: Sequence[Path], verdict_of: Callable[[CachedBundle], BundleVerdict] = judge) -> tuple[SubmissionVerdict, ...]:
     """Judge submissions, each beside those before it: a run that is in two of them shows in the second.
 
     One whose declaration or system cannot be read is broken, and the others are judged. ``verdict_of`` judges a bundle; who has its verdict
@@ -65,18 +67,18 @@ def check_submissions(paths: Sequence[Path], verdict_of: Callable[[BundleReadOnc
 
 
 def _read_submission(
-    path: Path, seen: tuple[Placed, ...], verdict_of: Callable[[BundleReadOnce], Verdict]
-) -> tuple[SubmissionCase, tuple[Verdict, ...], tuple[str, ...]]:
+    path: Path, seen: tuple[Placed, ...], verdict_of: Callable[[CachedBundle], BundleVerdict]
+) -> tuple[SubmissionCase, tuple[BundleVerdict, ...], tuple[str, ...]]:
     declaration, system = read_declaration(path), path / SYSTEM
     if system.is_symlink() or not system.is_file():
-        raise BundleError(system, "is missing")
+        raise FileError(system, "is missing")
     found, stray = places(path)
     if not found:
         raise SuiteError(f"{path} holds no run in <workload>/<framework>/run_<n>/; make it with `suite package`.")
     verdicts, bundles, broken = [], [], []
     for place in found:
         try:
-            bundle = BundleReadOnce(place.path)
+            bundle = CachedBundle(place.path)
             verdicts.append(verdict_of(bundle))
             bundles.append(_read(path, place, bundle))
         except SuiteError as error:

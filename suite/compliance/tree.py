@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.compliance.checker import Verdict, check_bundle, find_bundles
+from suite.compliance.checker import BundleVerdict, check_bundle, find_bundles
 from suite.compliance.finding import Finding
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
 from suite.errors import SuiteError
@@ -18,7 +18,7 @@ from suite.submission.tree import find_submissions
 class TreeVerdict:
     """What was said of the bundles that belong to no submission, of the submissions, and what could not be judged, a sentence each."""
 
-    bundles: tuple[Verdict, ...]
+    bundles: tuple[BundleVerdict, ...]
     submissions: tuple[SubmissionVerdict, ...]
     broken: tuple[str, ...]
 

@@ -5,7 +5,7 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.datasets.definition import Archive, DataFile
+from suite.catalog.data_sets import Archive, DataFile
 from suite.errors import SuiteError
 
 

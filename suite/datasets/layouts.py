@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.datasets.definition import DataFile, DataSetDefinition
-from suite.digest import sha256
+from suite.catalog.data_sets import DataFile, DataSetDefinition
 from suite.errors import SuiteError
+from suite.files.digest import sha256
 
 CIFAR10_RECORD_BYTES = 1 + 3 * 32 * 32
 PICTURES = (".jpg", ".jpeg", ".png")
@@ -20,7 +20,7 @@ _IMAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 @dataclass(frozen=True)
-class Contents:
+class DataSetContents:
     """What was found; ``verified`` is whether checksums prove that it is what was published."""
 
     classes: int
@@ -29,7 +29,7 @@ class Contents:
     verified: bool
 
 
-def inspect(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:
+def inspect(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
     """Look at every file of a data set; ``checksums`` also reads them to their ends.
 
     ``digests`` are the SHA-256 that the content had when it came out of a verified archive. Raises SuiteError naming the first file that
@@ -51,16 +51,16 @@ def problem_with(path: Path, file: DataFile, checksum: bool = True) -> str | Non
     return None if found == file.sha256 else f"{path} has SHA-256 {found}, expected {file.sha256}"
 
 
-def _idx(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:
+def _idx(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
     for file in definition.files:
         problem = problem_with(directory / file.name, file, checksums)
         if problem is not None:
             raise SuiteError(problem)
     assert definition.classes and definition.train_samples and definition.eval_samples  # its files are pinned, so these are
-    return Contents(definition.classes, definition.train_samples, definition.eval_samples, True)
+    return DataSetContents(definition.classes, definition.train_samples, definition.eval_samples, True)
 
 
-def _cifar10(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:
+def _cifar10(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
     root = directory if (directory / "cifar-10-batches-bin").is_dir() else directory.parent
     training = [file for file in definition.files if "data_batch" in file.name]
     evaluation = [file for file in definition.files if file not in training]
@@ -73,7 +73,7 @@ def _cifar10(definition: DataSetDefinition, directory: Path, digests: dict[str, 
             _check_labels([root / file.name for file in files], definition.classes or 0)
     verified = bool(digests) and (not checksums or all(digests.get(file.name) == sha256(root / file.name) for file in definition.files))
     counts = [sum(file.size_bytes for file in files) // CIFAR10_RECORD_BYTES for files in (training, evaluation)]
-    return Contents(definition.classes or 0, counts[0], counts[1], verified)
+    return DataSetContents(definition.classes or 0, counts[0], counts[1], verified)
 
 
 def _check_labels(paths: Sequence[Path], classes: int) -> None:
@@ -90,7 +90,7 @@ def _check_labels(paths: Sequence[Path], classes: int) -> None:
         raise SuiteError(f"{paths[0]} and the files beside it have samples of {len(found)} classes, expected {classes}")
 
 
-def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:
+def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
     counts, verified = [], True
     for table, split in zip(definition.tables, ("train", "test"), strict=True):
         path = directory / table.name
@@ -99,7 +99,7 @@ def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, s
         check_pictures([folder / f"{image_id}.jpg" for image_id in rows], f" ({path.name} names it)")
         counts.append(len(rows))
         verified &= hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() == table.md5
-    return Contents(definition.classes or 0, counts[0], counts[1], verified)
+    return DataSetContents(definition.classes or 0, counts[0], counts[1], verified)
 
 
 def _read_table(path: Path, classes: int) -> list[str]:
@@ -119,7 +119,7 @@ def _read_table(path: Path, classes: int) -> list[str]:
     return [image_id for image_id, _ in rows]
 
 
-def _imagefolder(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> Contents:
+def _imagefolder(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
     splits = []
     for names in (("train",), ("val", "test")):
         folder = next((directory / name for name in names if (directory / name).is_dir()), None)
@@ -135,10 +135,10 @@ def _imagefolder(definition: DataSetDefinition, directory: Path, digests: dict[s
     for split in splits:
         check_pictures([file for files in split.values() for file in files])
     train_samples, eval_samples = (sum(map(len, split.values())) for split in splits)
-    return Contents(len(training), train_samples, eval_samples, False)
+    return DataSetContents(len(training), train_samples, eval_samples, False)
 
 
-LAYOUTS: dict[str, Callable[[DataSetDefinition, Path, dict[str, str], bool], Contents]] = {
+LAYOUTS: dict[str, Callable[[DataSetDefinition, Path, dict[str, str], bool], DataSetContents]] = {
     "idx": _idx,
     "cifar10": _cifar10,
     "gld23k": _gld23k,

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite import paths
-from suite.datasets.definition import DataFile, DataSetDefinition, load_data_set
-from suite.datasets.layouts import Contents, inspect
+from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set
+from suite.datasets.layouts import DataSetContents, inspect
 from suite.datasets.provenance import Provenance, read_provenance
 from suite.errors import SuiteError
+from suite.files import paths
 
 SYNTHETIC = "synthetic"
 
@@ -18,7 +18,7 @@ class PreparedDataSet:
 
     definition: DataSetDefinition
     directory: Path
-    contents: Contents
+    contents: DataSetContents
     is_synthetic: bool
 
 

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from suite.catalog.data_sets import DataSetDefinition, load_data_set
 from suite.datasets import archives, digits, synthetic
 from suite.datasets.decoding import decode_all
-from suite.datasets.definition import DataSetDefinition, load_data_set
 from suite.datasets.download import Progress, download
 from suite.datasets.layouts import PICTURES, problem_with
 from suite.datasets.locate import PreparedDataSet, find, how_to_prepare, place, synthetic_place
 from suite.datasets.provenance import Provenance
-from suite.digest import sha256
 from suite.errors import SuiteError
+from suite.files.digest import sha256
 
 MAKERS: dict[str, Callable[[Path], None]] = {"digits": digits.write}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.datasets.definition import DataSetDefinition
+from suite.catalog.data_sets import DataSetDefinition
 from suite.datasets.digits import write_idx
 
 NOISE = 40.0

@@ -1,1 +1,1 @@
-"""What is more than one run."""
+"""Experiments that need several runs."""

@@ -4,7 +4,7 @@ import math
 import re
 
 from suite.errors import SuiteError
-from suite.experiments.linpack_record import THRESHOLD, Problem, Solution, refuse_wrong
+from suite.metrics.linpack import THRESHOLD, Problem, Solution, refuse_wrong
 
 BLOCK = 128
 SMALLEST = 4 * BLOCK

@@ -9,16 +9,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite import bundle, launch, mpi
-from suite.bundle import write_json
-from suite.devices import identify
+from suite.bundle import layout, manifest
 from suite.errors import SuiteError
 from suite.experiments import hpl
 from suite.experiments.linpack_power import PowerWatch
-from suite.experiments.linpack_record import FAST, RECORD, SCHEMA, Linpack, Problem, Solution, refuse_wrong
 from suite.experiments.lu import Solved
-from suite.system import cpu_model
-from suite.toml_reader import from_plain
+from suite.files.json_file import write_json
+from suite.files.paths import repository_root
+from suite.files.toml_file import from_plain
+from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
+from suite.launch.placement import Placement
+from suite.launch.process import terminate
+from suite.machine.identify import identify
+from suite.machine.system import cpu_model
+from suite.metrics.linpack import FAST, RECORD, SCHEMA, Linpack, Problem, Solution, refuse_wrong
 
 HPCC_INPUT, HPCC_OUTPUT, XHPL_INPUT = "hpccinf.txt", "hpccoutf.txt", "HPL.dat"
 INSTALL = "sudo apt-get install hpcc libopenblas0-pthread"
@@ -26,10 +30,10 @@ LOOK_S = 0.05
 
 
 @dataclass(frozen=True)
-class Asked:
+class LinpackRequest:
     """What LINPACK is to run on and with. ``xhpl`` is a HPL of the person's own; ``size`` an order smaller than the memory holds."""
 
-    placement: mpi.Placement
+    placement: Placement
     xhpl: Path | None = None
     size: int | None = None
     with_scipy: bool = False
@@ -43,7 +47,7 @@ class _Ran:
     window_ns: tuple[int, int]
 
 
-def measure(directory: Path, asked: Asked) -> Linpack:
+def measure(directory: Path, asked: LinpackRequest) -> Linpack:
     """Run LINPACK and seal record and raw output in ``directory``, which must not exist. Raises SuiteError in a sentence for all that fails."""
     import psutil
 
@@ -78,19 +82,19 @@ def _own(xhpl: Path) -> Path:
     return xhpl.absolute()
 
 
-def _with_hpl(directory: Path, asked: Asked, programs: tuple[str, str], problem: Problem) -> Linpack:
+def _with_hpl(directory: Path, asked: LinpackRequest, programs: tuple[str, str], problem: Problem) -> Linpack:
     mpirun, program = programs
     own = asked.xhpl is not None
     name, text = (XHPL_INPUT, hpl.hpl_input(problem, to_file=False)) if own else (HPCC_INPUT, hpl.hpcc_input(problem))
     (directory / name).write_text(text, encoding="ascii")
-    output = directory / (bundle.OUTPUT if own else HPCC_OUTPUT)
-    variables = mpi.allow_root({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
-    command = mpi.command(mpi.find_mpirun(Path(mpirun)), asked.placement, [program], variables, directory)
+    output = directory / (layout.OUTPUT if own else HPCC_OUTPUT)
+    variables = allow_root({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
+    command = mpirun_command(find_mpirun(Path(mpirun)), asked.placement, [program], variables, directory)
     power = PowerWatch(directory, asked.placement.nodes)
     ran = _run(command, variables, directory, power, None if own else output, needs_blas=not own)
     if not output.is_file():
         raise SuiteError(
-            f"hpcc wrote no result; what it said is in {directory / bundle.OUTPUT}. Its folder must be one that the first host has, too."
+            f"hpcc wrote no result; what it said is in {directory / layout.OUTPUT}. Its folder must be one that the first host has, too."
         )
     solution = hpl.read_solution(output.read_text(encoding="utf-8", errors="replace"), output.name)
     placement = asked.placement
@@ -108,9 +112,9 @@ def _with_scipy(directory: Path, problem: Problem) -> Linpack:
     power = PowerWatch(directory, 1)
     command = [sys.executable, "-m", "suite.experiments.lu", str(problem.size)]
     ran = _run(command, variables, directory, power, None, needs_blas=True)
-    solved = read_lu((directory / bundle.OUTPUT).read_text(encoding="utf-8", errors="replace"))
+    solved = read_lu((directory / layout.OUTPUT).read_text(encoding="utf-8", errors="replace"))
     watts = power.figures(solved.solution.gflops, (solved.start_ns, solved.stop_ns))
-    return Linpack(SCHEMA, "LU", "SciPy", *_machine(), 1, 1, threads, ran.blas, *_rates(solved.solution, 1), watts, bundle.OUTPUT)
+    return Linpack(SCHEMA, "LU", "SciPy", *_machine(), 1, 1, threads, ran.blas, *_rates(solved.solution, 1), watts, layout.OUTPUT)
 
 
 def read_lu(text: str) -> Solved:
@@ -136,7 +140,7 @@ def _rates(solution: Solution, nodes: int) -> tuple[Solution, float]:
 
 def _seal(directory: Path, record: Linpack) -> Linpack:
     write_json(directory / RECORD, record)
-    bundle.seal(directory)
+    manifest.seal(directory)
     return record
 
 
@@ -144,8 +148,8 @@ def _run(command: Sequence[str], variables: dict[str, str], directory: Path, pow
     """The program to its end, its BLAS looked at and, where ``sections`` tells, when HPL's own part began and ended."""
     environment = {**os.environ, "OMPI_MCA_rmaps_base_oversubscribe": "1", **variables}
     if sys.executable == command[0]:
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH"))))
-    with (directory / bundle.OUTPUT).open("wb") as said:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(repository_root()), os.environ.get("PYTHONPATH"))))
+    with (directory / layout.OUTPUT).open("wb") as said:
         process = subprocess.Popen(
             list(command), cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
         )
@@ -157,9 +161,9 @@ def _run(command: Sequence[str], variables: dict[str, str], directory: Path, pow
                     refuse_slow(blas)
                 window_ns = _follow(process, sections, began_ns)
         finally:
-            launch.end(process)
+            terminate(process)
     if process.returncode != 0:
-        raise SuiteError(f"{Path(command[0]).name} ended with exit code {process.returncode}; what it said is in {directory / bundle.OUTPUT}.")
+        raise SuiteError(f"{Path(command[0]).name} ended with exit code {process.returncode}; what it said is in {directory / layout.OUTPUT}.")
     return _Ran(blas, window_ns)
 
 

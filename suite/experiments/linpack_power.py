@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from suite import bundle
-from suite.channels import Channels, of_frame
-from suite.energy_figures import NO_SENSOR
-from suite.experiments.linpack_record import Power
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle import layout
+from suite.bundle.channels import Channels, of_frame
+from suite.metrics.energy_figures import NO_SENSOR
+from suite.metrics.linpack import Power
 
-NANO = 1e-9
 OTHER_NODES = "the power of the other nodes is not measured"
 
 
@@ -22,17 +22,17 @@ class PowerWatch:
     @contextmanager
     def recording(self, pid: int) -> Iterator[None]:
         """Read while the body runs; nobody reads where no meter measures power, or not all nodes' power is within reach."""
-        from suite.measure.baseload import baseload_meters
-        from suite.measure.meter import Subject
-        from suite.measure.recorder import Recorder
-        from suite.measure.registry import open_meters
+        from suite.execution.baseload import baseload_meters
+        from suite.execution.recorder import Recorder
+        from suite.meters.meter import MeteredProcess
+        from suite.meters.registry import open_meters
 
         meters = baseload_meters(open_meters()) if self._nodes == 1 else ()
         if not meters:
             yield
             return
         recorder = Recorder(meters, self._directory)
-        recorder.start(Subject(pid, self._directory))
+        recorder.start(MeteredProcess(pid, self._directory))
         try:
             yield
         finally:
@@ -40,27 +40,27 @@ class PowerWatch:
 
     def figures(self, gflops: float, window_ns: tuple[int, int]) -> Power:
         """Energy and rate per watt of the window (CLOCK_MONOTONIC), from the readings, which become a table."""
-        from suite import tables
+        from suite.bundle import tables
 
-        raw = self._directory / bundle.READINGS_RAW
+        raw = self._directory / layout.READINGS_RAW
         if self._nodes > 1:
             return Power(None, None, None, None, OTHER_NODES)
         if not raw.is_file():
             return Power(None, None, None, None, NO_SENSOR)
         readings = tables.read_raw_readings(raw)
-        tables.write_table(readings, self._directory / bundle.READINGS)
+        tables.write_table(readings, self._directory / layout.READINGS)
         raw.unlink()
         return power_of(of_frame(readings), window_ns, gflops)
 
 
 def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> Power:
     """The energy of the window and the rate over its mean power."""
-    from suite.measure.total_energy import energy_of
+    from suite.metrics.total_energy import energy_of
 
     total = channels.power_total
     if total is None:
         return Power(None, None, None, None, NO_SENSOR)
-    energy, time_s = energy_of(channels, total, *window_ns), (window_ns[1] - window_ns[0]) * NANO
+    energy, time_s = energy_of(channels, total, *window_ns), (window_ns[1] - window_ns[0]) * SECONDS_PER_NS
     if energy.energy_j is None or energy.energy_j <= 0 or time_s <= 0:
         return Power(None, None, None, total.method, energy.reason or "no energy was read while the system was solved")
     return Power(energy.energy_j, time_s, gflops * time_s / energy.energy_j, total.method, None)

@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from reference_impls import contract
-from suite import bundle, launch
-from suite.bundle import Bundle
-from suite.config import RunRequest
-from suite.environments import Environment
+from suite.bundle import layout
+from suite.bundle.reader import Bundle
+from suite.execution.implementation import start_implementation
+from suite.execution.request import RunRequest
+from suite.launch.environments import Environment
+from suite.launch.process import terminate, wait
 
 KILLED = -9
 PHRASES = (
@@ -40,7 +42,7 @@ def ran_out_of_memory(path: Path, kills_before: int | None, root: Path = Path("/
     if exit_code == KILLED:
         kills = kills_for_memory(root)
         return kills is not None and kills_before is not None and kills > kills_before
-    output = path / bundle.OUTPUT
+    output = path / layout.OUTPUT
     if not output.is_file():
         return False
     with output.open("rb") as stream:
@@ -70,10 +72,10 @@ def _one_step(request: RunRequest, environment: Environment, batch_size: int) ->
     with tempfile.TemporaryDirectory(prefix="memory-") as folder:
         training = request.training._replace(global_batch_size=batch_size, steps=1, output_directory=folder)
         (Path(folder) / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(training)), encoding="utf-8")
-        output = Path(folder) / bundle.OUTPUT
-        process = launch.start(replace(request, training=training), environment, output)
+        output = Path(folder) / layout.OUTPUT
+        process = start_implementation(replace(request, training=training), environment, output)
         try:
-            return launch.ending(process, output).exit_code == 0
+            return wait(process, output).exit_code == 0
         except (KeyboardInterrupt, subprocess.SubprocessError):
-            launch.end(process)
+            terminate(process)
             raise

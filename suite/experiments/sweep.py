@@ -6,15 +6,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.bundle import RUN, Bundle
+from suite.bundle.layout import RUN
+from suite.bundle.reader import Bundle
+from suite.catalog.studies import StudyDefinition, Variable
+from suite.catalog.workloads import load_workload
 from suite.compliance.checker import check_bundle
-from suite.config import RunOptions, RunRequest, choose_data
 from suite.errors import SuiteError
-from suite.experiments.scaling_model import Scaling
-from suite.experiments.study import StudyPlan, folder_name
-from suite.mpi import Placement
-from suite.studies import StudyDefinition, Variable
-from suite.workloads import load_workload
+from suite.execution.request import RunOptions, RunRequest, choose_data
+from suite.launch.placement import Placement
+from suite.metrics.scaling_model import Scaling
+from suite.metrics.study import StudyPlan, folder_name
 
 OF_A_RUN = ("output_directory", "cache_cleared")
 """Keys of a request that say nothing of what was asked."""

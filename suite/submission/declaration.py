@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from suite.bundle import BundleError, read_json, write_json
-from suite.errors import SuiteError
+from suite.errors import FileError, SuiteError
+from suite.files.json_file import read_json, write_json
 
 NAME = "declaration.json"
 SCHEMA = 1
@@ -15,7 +15,7 @@ _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 LONGEST_NOTE = 4000
 
 
-class Availability(str, enum.Enum):
+class SystemAvailability(str, enum.Enum):
     """How what was measured can be had: by anybody today, within half a year, or not."""
 
     AVAILABLE = "available"
@@ -39,7 +39,7 @@ class Declaration:
     schema: int
     organization: str
     round: str
-    availability: Availability
+    availability: SystemAvailability
     suite_version: str
     code: Code
     notes: str
@@ -57,15 +57,15 @@ def plain_name(value: str, what: str) -> str:
 
 
 def read_declaration(directory: Path) -> Declaration:
-    """Read the file; raises BundleError naming it and what is wrong."""
+    """Read the file; raises FileError naming it and what is wrong."""
     path = directory / NAME
     if path.is_symlink() or not path.is_file():
-        raise BundleError(path, "is missing")
+        raise FileError(path, "is missing")
     values = read_json(path)
     try:
         return _build(values)
     except (TypeError, KeyError, ValueError, SuiteError) as error:
-        raise BundleError(path, f"is no declaration ({str(error)[:200]})") from error
+        raise FileError(path, f"is no declaration ({str(error)[:200]})") from error
 
 
 def _build(values: dict[str, Any]) -> Declaration:
@@ -80,7 +80,7 @@ def _build(values: dict[str, Any]) -> Declaration:
         SCHEMA,
         plain_name(str(values["organization"]), "organization"),
         plain_name(str(values["round"]), "round"),
-        Availability(values["availability"]),
+        SystemAvailability(values["availability"]),
         values["suite_version"],
         Code(code["address"], code["commit"], code["modified"]),
         values["notes"],

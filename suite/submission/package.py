@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite import __version__, bundle
-from suite.bundle import MANIFEST, SYSTEM, Bundle, read_json, write_json
+from suite import __version__
+from suite.bundle import layout
+from suite.bundle.layout import MANIFEST, SYSTEM
+from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
-from suite.paths import repository_root
-from suite.submission.declaration import SCHEMA, Availability, Code, Declaration, plain_name
+from suite.files.json_file import read_json, write_json
+from suite.files.paths import repository_root
+from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability, plain_name
 from suite.submission.tree import probe_path
 
 MACHINE = (
@@ -21,17 +24,17 @@ MACHINE = (
 
 
 @dataclass(frozen=True)
-class Offer:
+class PackageRequest:
     """What a person wants to submit: who, in which round, how it can be had, the notes, and verdicts of `suite verify-model`."""
 
     organization: str
     round: str
-    availability: Availability
+    availability: SystemAvailability
     notes: str
     probes: tuple[Path, ...]
 
 
-def package(runs: Sequence[Path], offer: Offer, root: Path) -> Path:
+def package(runs: Sequence[Path], offer: PackageRequest, root: Path) -> Path:
     """Copy the sealed bundles into ``root/<round>/<organization>`` and describe them; returns that folder.
 
     The bundles are copied as they are, in the order of their run ids. Raises SuiteError, having written nothing, for an unsealed bundle,
@@ -59,7 +62,7 @@ def package(runs: Sequence[Path], offer: Offer, root: Path) -> Path:
     return folder
 
 
-def _places(bundles: Sequence[Bundle], offer: Offer) -> dict[Path, Bundle]:
+def _places(bundles: Sequence[Bundle], offer: PackageRequest) -> dict[Path, Bundle]:
     placed: dict[Path, Bundle] = {}
     for one in bundles:
         request = one.run().request
@@ -83,7 +86,7 @@ def _one_system(bundles: Sequence[Bundle]) -> Mapping[str, object]:
                 f"{one.path} was run on another system than {bundles[0].path} ({different[0]}: {system.get(different[0])!r} and "
                 f"{systems[0].get(different[0])!r}); a submission is of one system."
             )
-    return {"schema": bundle.SCHEMA, **{name: systems[0].get(name) for name in MACHINE}}
+    return {"schema": layout.SCHEMA, **{name: systems[0].get(name) for name in MACHINE}}
 
 
 def _about(path: Path) -> tuple[str, str]:

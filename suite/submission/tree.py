@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.bundle import RUN
+from suite.bundle.layout import RUN
 from suite.errors import SuiteError
 from suite.submission.declaration import NAME
 

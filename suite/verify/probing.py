@@ -12,19 +12,20 @@ import numpy as np
 
 from reference_impls.contract import Optimizer, Parallel
 from reference_impls.probe import PROBE_VERSION, ProbeRequest
-from suite import mpi
+from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
-from suite.launch import surroundings
-from suite.paths import repository_root
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
+from suite.launch.placement import Placement
 from suite.verify.compare import Arrays
-from suite.workloads import Workload
 
 LONGEST_S = 1800
 ALONE = Parallel(1, 1, "none", 0, False)
 
 
 @dataclass(frozen=True)
-class Subject:
+class ProbedImplementation:
     """An implementation to be probed: ``python -m <module>`` with that interpreter; ``name`` is what the table calls it."""
 
     name: str
@@ -32,7 +33,7 @@ class Subject:
     module: str
 
 
-def probe(subject: Subject, workload: Workload, precision: str, threads: int = 1) -> Arrays:
+def probe(subject: ProbedImplementation, workload: Workload, precision: str, threads: int = 1) -> Arrays:
     """Every array that the probe wrote, in ``precision`` ("float64" or "float32"); raises SuiteError when it wrote none.
 
     In float32 only the first optimiser step is asked for: rounding decides ReLUs, and a few steps on the networks have parted. What the
@@ -60,7 +61,7 @@ def probe(subject: Subject, workload: Workload, precision: str, threads: int = 1
     )
 
 
-def probe_as(subject: Subject, asked: ProbeRequest) -> Arrays:
+def probe_as(subject: ProbedImplementation, asked: ProbeRequest) -> Arrays:
     """Every array that the probe wrote when asked so, wherever the request says that it shall write."""
     with tempfile.TemporaryDirectory(prefix="probe-") as folder:
         request, output = Path(folder) / "probe.json", Path(folder) / "probe.npz"
@@ -70,12 +71,12 @@ def probe_as(subject: Subject, asked: ProbeRequest) -> Arrays:
         return _read(output, subject)
 
 
-def _run(subject: Subject, request: Path, asked: ProbeRequest) -> None:
+def _run(subject: ProbedImplementation, request: Path, asked: ProbeRequest) -> None:
     command = [str(subject.interpreter), "-m", subject.module, "--request", str(request)]
-    variables = {**surroundings(asked.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    variables = {**child_environment(asked.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
     if asked.parallel.ranks > 1:
-        variables = mpi.allow_root(variables)
-        command = mpi.command(mpi.find_mpirun(subject.interpreter), mpi.Placement((), asked.parallel.ranks), command, variables, request.parent)
+        variables = allow_root(variables)
+        command = mpirun_command(find_mpirun(subject.interpreter), Placement((), asked.parallel.ranks), command, variables, request.parent)
     try:
         done = subprocess.run(
             command,
@@ -95,7 +96,7 @@ def _run(subject: Subject, request: Path, asked: ProbeRequest) -> None:
         raise SuiteError(f"The probe of {subject.name} (`{subject.module}`) ended with {done.returncode}: {last}")
 
 
-def _read(output: Path, subject: Subject) -> dict[str, "np.ndarray[Any, Any]"]:
+def _read(output: Path, subject: ProbedImplementation) -> dict[str, "np.ndarray[Any, Any]"]:
     try:
         with np.load(output, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}

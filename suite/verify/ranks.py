@@ -7,9 +7,9 @@ from typing import Any
 from reference_impls.contract import Optimizer, Parallel
 from reference_impls.probe import PROBE_VERSION, ProbeRequest
 from suite import __version__
+from suite.catalog.workloads import Workload
 from suite.verify.compare import Arrays, Difference, compare
-from suite.verify.probing import ALONE, Subject, probe_as
-from suite.workloads import Workload
+from suite.verify.probing import ALONE, ProbedImplementation, probe_as
 
 SCHEMA = 1
 STEPS = 50
@@ -46,7 +46,7 @@ class RanksVerdict:
         return {**asdict(self), "passed": self.passed, "differences": [{**asdict(one), "passed": one.passed} for one in self.differences]}
 
 
-def verify_ranks(workload: Workload, subject: Subject, parallel: Parallel, say: Callable[[str], None]) -> RanksVerdict:
+def verify_ranks(workload: Workload, subject: ProbedImplementation, parallel: Parallel, say: Callable[[str], None]) -> RanksVerdict:
     """Train with so many ranks on this machine and with one, and compare. Raises SuiteError where a probe does not come to its end.
 
     Mini-batches have one sample more than can be shared evenly, so that a rank with more samples must count for more.

@@ -6,17 +6,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from suite import __version__
+from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
 from suite.verify.compare import Arrays, Difference, compare
-from suite.verify.probing import Subject, probe
-from suite.workloads import Workload
+from suite.verify.probing import ProbedImplementation, probe
 
 SCHEMA = 1
 WIDE, NARROW = "float64", "float32"
 
 
 @dataclass(frozen=True)
-class SubjectVerdict:
+class ImplementationVerdict:
     """What one implementation was found to compute. ``digests`` are SHA-256 of every number the probe wrote, by precision."""
 
     name: str
@@ -32,7 +32,7 @@ class SubjectVerdict:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class EquivalenceVerdict:
     """What a submission carries: the workload, the reference and each implementation's differences from it."""
 
     schema: int
@@ -41,7 +41,7 @@ class Verdict:
     model: str
     expected_parameters: int
     reference: str
-    subjects: tuple[SubjectVerdict, ...]
+    subjects: tuple[ImplementationVerdict, ...]
 
     @property
     def passed(self) -> bool:
@@ -61,7 +61,9 @@ class Verdict:
         return {**asdict(self), "passed": self.passed, "subjects": subjects}
 
 
-def verify(workload: Workload, reference: Subject, subjects: Sequence[Subject], say: Callable[[str], None]) -> Verdict:
+def verify(
+    workload: Workload, reference: ProbedImplementation, subjects: Sequence[ProbedImplementation], say: Callable[[str], None]
+) -> EquivalenceVerdict:
     """Probe the reference and every subject in both precisions and compare. Raises SuiteError where a probe does not come to its end."""
     say(f"probing {reference.name} (the reference)")
     expected = probe_both(reference, workload)
@@ -70,15 +72,15 @@ def verify(workload: Workload, reference: Subject, subjects: Sequence[Subject], 
         say(f"probing {subject.name}")
         found = expected if subject == reference else probe_both(subject, workload)
         verdicts.append(judge(subject, workload, expected, found))
-    return Verdict(SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, tuple(verdicts))
+    return EquivalenceVerdict(SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, tuple(verdicts))
 
 
-def probe_both(subject: Subject, workload: Workload) -> dict[str, Arrays]:
+def probe_both(subject: ProbedImplementation, workload: Workload) -> dict[str, Arrays]:
     """What the subject computes, by precision."""
     return {precision: probe(subject, workload, precision) for precision in (WIDE, NARROW)}
 
 
-def judge(subject: Subject, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> SubjectVerdict:
+def judge(subject: ProbedImplementation, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> ImplementationVerdict:
     """Hold what was found of the subject against what the reference computes, both by precision."""
     tolerances = workload.verification.tolerances
     wide = {name: getattr(tolerances, name) for name in ("logits", "loss", "gradient", "losses", "statistic", "parameter")}
@@ -91,7 +93,7 @@ def judge(subject: Subject, workload: Workload, expected: dict[str, Arrays], fou
     if found is not expected:  # the reference is held to its number of parameters only
         differences += [(WIDE, one) for one in compare(expected[WIDE], found[WIDE], wide)]
         differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], narrow)]
-    return SubjectVerdict(
+    return ImplementationVerdict(
         subject.name, subject.module, parameters, tuple(differences), {precision: _digest(arrays) for precision, arrays in found.items()}
     )
 

@@ -15,12 +15,15 @@ import pandas
 from hypothesis import strategies as st
 
 from reference_impls.contract import FIRST_LINK, TOKEN, chained
-from suite.bundle import MANIFEST, Bundle, read_json, seal
-from suite.log import read_log
+from suite.bundle.layout import MANIFEST
+from suite.bundle.log import read_log
+from suite.bundle.manifest import seal
+from suite.bundle.reader import Bundle
+from suite.bundle.tables import write_table
+from suite.files.json_file import read_json
 from suite.submission.archive import pack
-from suite.submission.declaration import Availability, read_declaration
-from suite.submission.package import Offer, package
-from suite.tables import write_table
+from suite.submission.declaration import SystemAvailability, read_declaration
+from suite.submission.package import PackageRequest, package
 from tests.builders import Scenario, make_bundle
 from tests.fuzz.values import edited, json_values, numbers
 from tests.fuzz.watch import Watch
@@ -73,7 +76,7 @@ def _scenario(seed: int, ranks: int) -> Scenario:
 
 def _submission(scratch: Path) -> Path:
     runs = [make_bundle(scratch / f"run{seed}", _scenario(seed, 1)) for seed in (1, 2, 3)]
-    offer = Offer("acme", "v0.1", Availability.RESEARCH, "", (make_probe(scratch / "probe.json"),))
+    offer = PackageRequest("acme", "v0.1", SystemAvailability.RESEARCH, "", (make_probe(scratch / "probe.json"),))
     return package(runs, offer, scratch / "submissions")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.mpi import Flavour
+from suite.launch.mpirun import Flavour
 from tests.hosts.training import Trainer, adopt_open_mpi
 from tests.namespaces import OVER_THE_WIRE, Cluster, joined_hosts
 

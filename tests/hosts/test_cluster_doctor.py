@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from suite.paths import repository_root
+from suite.files.paths import repository_root
 from tests.conftest import environment_of
 from tests.namespaces import OVER_THE_WIRE, Cluster
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle import Bundle
+from suite.bundle.reader import Bundle
 from tests.conftest import Run, environment_of
 from tests.hosts.training import OVER_BOTH, Trainer
 from tests.namespaces import Cluster

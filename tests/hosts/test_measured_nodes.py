@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle import SUMMARY, Bundle
-from suite.node_records import NODES, node_readings
-from suite.paths import repository_root
-from suite.workloads import load_workload
+from suite.bundle.layout import SUMMARY
+from suite.bundle.nodes import NODES
+from suite.bundle.reader import Bundle
+from suite.catalog.workloads import load_workload
+from suite.files.paths import repository_root
+from suite.metrics.node_readings import node_readings
 from tests.conftest import Run, environment_of
 from tests.hosts.training import Trainer
 from tests.namespaces import OVER_THE_WIRE, Cluster, Host, joined_hosts
@@ -167,7 +169,7 @@ def test_a_recorder_that_is_killed_leaves_the_run_alone(trainer: Trainer, tmp_pa
             time.sleep(0.1)
         assert process.poll() is None, process.communicate()
         for pid, words in trainer.cluster.processes(trainer.cluster.hosts[1]).items():
-            if "suite.measure.on_node" in words and words.split()[0].endswith("python"):
+            if "suite.execution.node_recorder" in words and words.split()[0].endswith("python"):
                 subprocess.run(["kill", "-KILL", str(pid)], check=False)
         _, said = process.communicate(timeout=120)
     finally:

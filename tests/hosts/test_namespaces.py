@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.paths import repository_root
+from suite.files.paths import repository_root
 from tests.namespaces import Cluster
 
 pytestmark = [pytest.mark.hosts, pytest.mark.alone]

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle import Bundle
-from suite.experiments.study import Study, read_study
-from suite.figures import Figure
-from suite.node_records import read_nodes
-from suite.paths import repository_root
-from suite.workloads import load_workload
+from suite.bundle.nodes import read_nodes
+from suite.bundle.reader import Bundle
+from suite.catalog.workloads import load_workload
+from suite.files.paths import repository_root
+from suite.metrics.figure import Figure
+from suite.metrics.study import Study, read_study
 from tests.conftest import environment_of
 from tests.hosts.training import SUITE
 from tests.namespaces import Cluster

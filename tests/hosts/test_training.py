@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle import Bundle
-from suite.workloads import load_workload
+from suite.bundle.reader import Bundle
+from suite.catalog.workloads import load_workload
 from tests.conftest import Run, environment_of
 from tests.hosts.training import OVER_OPEN_MPI, Trainer
 from tests.namespaces import Traffic
@@ -59,7 +59,7 @@ def test_a_link_of_100_megabits_shows_as_communication(trainer: Trainer, tmp_pat
 
 def communication_s(bundle: Bundle) -> float:
     """What the exchange of a step takes when the machine does little else: the lower quartile, of the rank that waited longer."""
-    return float(bundle.steps().groupby("step")["comm_s"].max().quantile(0.25))
+    return float(bundle.steps().groupby("step")["communication_s"].max().quantile(0.25))
 
 
 def test_a_run_that_does_not_begin_on_its_first_host_is_refused(trainer: Trainer, tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle import Bundle
-from suite.environments import adopt
-from suite.frameworks import load_framework
-from suite.mpi import Flavour, find_mpirun
-from suite.paths import repository_root
+from suite.bundle.reader import Bundle
+from suite.catalog.frameworks import load_framework
+from suite.files.paths import repository_root
+from suite.launch.environments import adopt
+from suite.launch.mpirun import Flavour, find_mpirun
 from tests.conftest import environment_of
 from tests.namespaces import Cluster
 
@@ -25,7 +25,7 @@ OVER_BOTH = pytest.mark.parametrize("trainer", list(Flavour), indirect=True, ids
 
 @dataclass(frozen=True)
 class Trainer:
-    """LeNet on the digits, on all hosts of a cluster; ``variables`` are the surroundings that choose an MPI and send it over the wire."""
+    """LeNet on the digits, on all hosts of a cluster; ``variables`` are the child_environment that choose an MPI and send it over the wire."""
 
     cluster: Cluster
     digits: Path

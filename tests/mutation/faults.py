@@ -47,5 +47,5 @@ def all_times_halved(bundle: EditableBundle) -> None:
 @edit
 def fetch_as_copy(bundle: EditableBundle, row: int) -> None:
     """A step whose batch was there at once, and took longer to copy."""
-    bundle.steps.loc[row, "h2d_s"] += bundle.steps.loc[row, "fetch_s"]
-    bundle.steps.loc[row, "fetch_s"] = 0.0
+    bundle.steps.loc[row, "copy_s"] += bundle.steps.loc[row, "fetch_stall_s"]
+    bundle.steps.loc[row, "fetch_stall_s"] = 0.0

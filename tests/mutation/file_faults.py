@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from reference_impls.contract import unchained
-from suite.bundle import COUNTERS, MANIFEST, seal
+from suite.bundle.layout import COUNTERS, MANIFEST
+from suite.bundle.manifest import seal
 from suite.compliance.editing import EditableBundle
 from suite.submission.package import MACHINE
 from tests.mutation.mutation import Mutation, bare, edit, edit_json, forged, sealed, set_in
 from tests.mutation.table_faults import as_device, scaled
 
 FIGURES = (
-    "time_to_epoch_s", "first_epoch_s", "compute_s", "fetch_stall_s", "copy_s", "overhead_s", "accelerator_utilisation", "throughput",
+    "time_to_epoch_s", "first_epoch_s", "compute_s", "fetch_stall_s", "copy_s", "overhead_s", "accelerator_utilisation", "samples_per_s",
     "best_accuracy", "time_to_target_s", "energy_j", "energy_per_epoch_j", "baseload_power_w", "baseload_share", "cpu_utilisation",
     "peak_rss_bytes", "page_faults", "disk_read_bytes_per_s",
 )  # fmt: skip

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas
 
 from reference_impls.contract import FIRST_LINK, TOKEN, chained, log_name
-from suite.bundle import node_baseloads, node_tables
+from suite.bundle.layout import node_baseloads, node_tables
+from suite.bundle.tables import read_readings, write_table
 from suite.compliance.editing import EditableBundle
 from suite.compliance.rules import nodes
-from suite.tables import read_readings, write_table
 from tests.mutation.file_faults import borrowed, halved, lines_of, lost, replaced, resealed
 from tests.mutation.log_faults import EPOCHS, HOUR_NS, everywhere
 from tests.mutation.mutation import Edit, Mutation, bare, edit, forged, set_in
@@ -35,7 +35,7 @@ def rank_faults() -> Iterator[Mutation]:
     yield _of_two("rank 1 left out of the steps", "ranks-complete", rank_dropped(1))
     yield _of_two("rank 1's steps as rank 2's", "ranks-complete", rank_renamed(1, 2))
     yield _of_two("rank 1 took less than its share", "ranks-complete", share_moved(1))
-    yield _of_two("a step of rank 1 below zero", "steps-in-time", cell_of_rank(1, "comm_s", -0.001))
+    yield _of_two("a step of rank 1 below zero", "steps-in-time", cell_of_rank(1, "communication_s", -0.001))
     yield _of_two("an hour in a step of rank 1", "steps-in-time", cell_of_rank(1, "compute_s", 3600.0))
     for count in (1, 3):
         yield _of_two(f"{count} requested", "ranks-complete", ranks_requested(count))

@@ -13,8 +13,8 @@ import numpy as np
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import ALL
 from suite.compliance.submissions import SubmissionVerdict, check_submission
-from suite.submission.declaration import Availability
-from suite.submission.package import Offer, package
+from suite.submission.declaration import SystemAvailability
+from suite.submission.package import PackageRequest, package
 from tests.builders import RICH, Scenario, make_bundle
 from tests.mutation.faults import all_mutations
 from tests.mutation.mutation import Mutation
@@ -47,7 +47,7 @@ def good_submission(folder: Path, ranks: int = 1) -> Path:
         )
         for seed, epochs in enumerate(EPOCHS_TO_TARGET, start=1)
     ]
-    offer = Offer("acme", "v0.1", Availability.RESEARCH, "", (make_probe(folder / "probe.json"),))
+    offer = PackageRequest("acme", "v0.1", SystemAvailability.RESEARCH, "", (make_probe(folder / "probe.json"),))
     return package(runs, offer, folder / "submissions")
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from suite.bundle import MANIFEST, SYSTEM, seal
+from suite.bundle.layout import MANIFEST, SYSTEM
+from suite.bundle.manifest import seal
 from suite.compliance.editing import EditableBundle
 from suite.compliance.registry import SUBMISSION_RULES
 from tests.mutation.log_faults import everywhere

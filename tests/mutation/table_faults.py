@@ -8,7 +8,7 @@ from suite.compliance.editing import EditableBundle
 from tests.mutation.log_faults import HOUR_NS, everywhere
 from tests.mutation.mutation import Mutation, both, edit
 
-PARTS = ("fetch_s", "h2d_s", "compute_s", "comm_s")
+PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
 
 
 def step_faults() -> Iterator[Mutation]:

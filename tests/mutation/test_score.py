@@ -10,7 +10,7 @@ import pytest
 from suite.compliance.editing import EditableBundle
 from suite.compliance.registry import ALL
 from suite.compliance.submissions import check_submission
-from suite.paths import repository_root
+from suite.files.paths import repository_root
 from tests.mutation.faults import GROUPS, all_mutations, survivors
 from tests.mutation.log_faults import run_stop_early, run_stop_early_in_order
 from tests.mutation.mutation import Edit

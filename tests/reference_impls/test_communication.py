@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from reference_impls.communication import Plan, World, join, plan_buckets
-from suite.paths import repository_root
+from suite.files.paths import repository_root
 
 
 def test_buckets_fill_from_the_last_parameter_to_the_first() -> None:
@@ -28,7 +28,7 @@ def test_every_parameter_is_in_one_bucket(bucket_bytes: int) -> None:
 def test_one_rank_is_a_world_of_its_own() -> None:
     world = join(1)
     assert type(world) is World
-    assert (world.rank, world.size, world.all(3), world.to_first(4), world.from_first(5)) == (0, 1, [3], [4], 5)
+    assert (world.rank, world.size, world.allgather(3), world.gather(4), world.bcast(5)) == (0, 1, [3], [4], 5)
 
 
 def test_one_rank_imports_neither_mpi_nor_numpy() -> None:

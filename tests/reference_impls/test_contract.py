@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference_impls import contract
-from suite.log import read_log
-from suite.paths import repository_root
+from suite.bundle.log import read_log
+from suite.files.paths import repository_root
 from tests.builders import Scenario, make_request
 
 ROOT = repository_root() / "reference_impls"

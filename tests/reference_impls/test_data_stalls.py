@@ -8,7 +8,7 @@ import pytest
 
 from reference_impls.contract import Batch, ContractError, DataSet, Pipeline, Request
 from reference_impls.data_stalls import as_requested
-from suite.measure.page_cache import data_files, residency
+from suite.machine.page_cache import data_files, residency
 from tests.builders import Scenario, make_request
 
 

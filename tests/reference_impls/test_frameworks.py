@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from reference_impls.contract import DataSet, Loading, Preprocessing
-from suite.datasets.definition import load_data_set
+from suite.catalog.data_sets import load_data_set
+from suite.catalog.workloads import Workload, load_workload, load_workloads
 from suite.datasets.prepare import make
 from suite.datasets.synthetic import WRITERS
-from suite.workloads import Workload, load_workload, load_workloads
 from tests.conftest import environment_of, train
 
 SAMPLES = 64

@@ -9,9 +9,9 @@ import pytest
 from reference_impls import contract, loop
 from reference_impls.communication import World
 from reference_impls.contract import Batch, ContractError, Implementation, Pipeline, Request, StepResult
-from suite.bundle import Bundle
-from suite.log import read_log
-from suite.summary import derive_epochs
+from suite.bundle.log import read_log
+from suite.bundle.reader import Bundle
+from suite.metrics.summary import derive_epochs
 from tests.builders import Scenario, make_request
 
 FETCH_NS, COPY_NS, STEP_NS, COMMUNICATION_S = 3_000_000, 1_000_000, 20_000_000, 0.005
@@ -117,9 +117,9 @@ def test_the_parts_of_an_epoch_add_up_to_its_length(clock: Clock, tmp_path: Path
     train(tmp_path, clock, [0.9])
     bundle = Bundle(tmp_path)
     (epoch,) = derive_epochs(bundle.log(), bundle.mini_batches(), bundle.channels())
-    assert epoch.fetch_s == pytest.approx(3 * FETCH_NS * 1e-9)
-    assert epoch.h2d_s == pytest.approx(3 * COPY_NS * 1e-9)
-    assert epoch.comm_s == pytest.approx(3 * COMMUNICATION_S)
+    assert epoch.fetch_stall_s == pytest.approx(3 * FETCH_NS * 1e-9)
+    assert epoch.copy_s == pytest.approx(3 * COPY_NS * 1e-9)
+    assert epoch.communication_s == pytest.approx(3 * COMMUNICATION_S)
     assert epoch.compute_s == pytest.approx(3 * (STEP_NS * 1e-9 - COMMUNICATION_S))
     assert epoch.overhead_s == pytest.approx(0, abs=1e-9)
     assert (epoch.steps, epoch.samples) == (3, 10)

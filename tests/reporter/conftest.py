@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from reporter.load import WITHDRAWAL
+from reporter.data.load import WITHDRAWAL
 from reporter.site import build
-from suite import bundle
-from suite.experiments import stalls
-from suite.experiments.linpack_record import RECORD, SCHEMA, Linpack, Power, Problem, Solution
-from suite.paths import HOME_VARIABLE
-from suite.submission.declaration import Availability
-from suite.submission.package import Offer, package
+from suite.bundle import layout, manifest
+from suite.files import json_file
+from suite.files.paths import HOME_VARIABLE
+from suite.metrics import stall_analysis
+from suite.metrics.linpack import RECORD, SCHEMA, Linpack, Power, Problem, Solution
+from suite.submission.declaration import SystemAvailability
+from suite.submission.package import PackageRequest, package
 from tests.browser import Tab, browser
 from tests.builders import Scenario, make_bundle
 
@@ -67,8 +68,8 @@ def edit_json(folder: Path, name: str, edited: Callable[[dict[str, object]], obj
     value = json.loads(path.read_text())
     edited(value)
     path.write_text(json.dumps(value))
-    (folder / bundle.MANIFEST).unlink()
-    bundle.seal(folder)
+    (folder / layout.MANIFEST).unlink()
+    manifest.seal(folder)
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +80,7 @@ def everything(runs: Path, make_linpack: Callable[..., Path], tmp_path_factory: 
     for seed in (1, 2, 3):
         scenario = Scenario(name=f"lenet-offered-{seed}", seed=seed, jitter=0.05, power_w=3.0, throttled_s=0.2, counted=True, workers=2)
         make_bundle(folder / "made" / str(seed), scenario)
-    offer = Offer("pies-ltd", "2027-1", Availability.PREVIEW, "cooled by a fan", ())
+    offer = PackageRequest("pies-ltd", "2027-1", SystemAvailability.PREVIEW, "cooled by a fan", ())
     package([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "submissions")
     shutil.rmtree(folder / "made")
     make_study(folder / "stalls")
@@ -101,7 +102,7 @@ def make_study(folder: Path) -> Path:
         batches = "synthetic" if source == "synthetic" else "read"
         of_source = Scenario(name=f"analysed-{source}", division="open", step_s=step_s, batches=batches, drop_cache=source == "cold", jitter=0.02)
         make_bundle(folder / source, of_source)
-    stalls.write(stalls.analyse(folder), folder)
+    stall_analysis.write(stall_analysis.analyse(folder), folder)
     return folder
 
 
@@ -146,7 +147,7 @@ def golden() -> Callable[[str, str], None]:
 @pytest.fixture(scope="session")
 def make_linpack(runs: Path) -> Callable[..., Path]:
     """A sealed LINPACK record in a folder, of the machine of the runs, with what is given instead."""
-    described = json.loads((runs / SCENARIOS[0].name / bundle.SYSTEM).read_text())
+    described = json.loads((runs / SCENARIOS[0].name / layout.SYSTEM).read_text())
 
     def make(folder: Path, gflops: float = 50.0, residual: float = 0.004, power: Power | None = None, **other: Any) -> Path:
         values = {
@@ -156,8 +157,8 @@ def make_linpack(runs: Path) -> Callable[..., Path]:
             "power": power or Power(None, None, None, None, "no power sensor was read"), "output": "hpccoutf.txt",
         }  # fmt: skip
         folder.mkdir(parents=True)
-        bundle.write_json(folder / RECORD, Linpack(**{**values, **other}))
-        bundle.seal(folder)
+        json_file.write_json(folder / RECORD, Linpack(**{**values, **other}))
+        manifest.seal(folder)
         return folder
 
     return make

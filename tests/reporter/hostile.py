@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from suite.experiments import stalls
-from suite.submission.declaration import Availability
-from suite.submission.package import Offer, package
+from suite.metrics import stall_analysis
+from suite.submission.declaration import SystemAvailability
+from suite.submission.package import PackageRequest, package
 from tests.builders import Scenario, make_bundle
 from tests.reporter.conftest import edit_json
 
@@ -66,7 +66,7 @@ def _spoil_figures(summary: dict[str, Any], text: str) -> None:
 def _submission(folder: Path, text: str) -> None:
     for seed in (1, 2, 3):
         make_bundle(folder / "made" / str(seed), Scenario(name=f"lenet-offered-{seed}", seed=seed))
-    offer = Offer("pies-ltd", "2027-1", Availability.PREVIEW, "", ())
+    offer = PackageRequest("pies-ltd", "2027-1", SystemAvailability.PREVIEW, "", ())
     path = package([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "tree")
     shutil.rmtree(folder / "made")
     declaration = json.loads((path / "declaration.json").read_text())
@@ -82,7 +82,7 @@ def _study(folder: Path, text: str) -> None:
         scenario = Scenario(name=f"analysed-{source}", division="open", batches=batches, drop_cache=source == "cold")
         bundle = make_bundle(folder / source, scenario)
         edit_json(bundle, "run.json", lambda run: run["request"].update(framework=text[:LONGEST_NAME], platform=text[:LONGEST_NAME]))  # type: ignore[attr-defined]
-    stalls.write(stalls.analyse(folder), folder)
+    stall_analysis.write(stall_analysis.analyse(folder), folder)
 
 
 def _writable(text: str) -> str:

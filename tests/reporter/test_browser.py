@@ -12,7 +12,7 @@ from reporter.figures.radar import AXES, FEWEST_AXES, HEIGHT, WIDTH
 from reporter.pages.shared import CHART_STYLE
 from reporter.site import STATIC, build
 from tests.browser import NARROW, Tab
-from tests.reporter.test_figures import radar_of
+from tests.reporter.figures.test_figures import radar_of
 
 pytestmark = pytest.mark.browser
 BOARD = "boards/lenet-closed-mnist.html"

@@ -12,11 +12,11 @@ from pathlib import Path
 import pandas
 import pytest
 
-from reporter.load import WITHDRAWAL
+from reporter.data.load import WITHDRAWAL
 from reporter.site import MARK, build
 from suite.compliance.registry import PRECONDITIONS, RULES
 from suite.errors import SuiteError
-from suite.paths import HOME_VARIABLE, repository_root
+from suite.files.paths import HOME_VARIABLE, repository_root
 from tests.builders import Scenario, make_bundle
 from tests.reporter.conftest import SCENARIOS
 from tests.reporter.test_hostile import Outline
@@ -46,8 +46,8 @@ def test_the_same_bytes_on_another_day_in_another_zone_and_language(everything: 
         "import sys, time; time.time = lambda: 4e9; from pathlib import Path; from reporter.site import build; build([Path('copy')], Path('site'))"
     )
     strange = {"PYTHONHASHSEED": "1", "TZ": "Pacific/Kiritimati", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    surroundings = {**os.environ, **strange, "PYTHONPATH": str(repository_root()), HOME_VARIABLE: str(tmp_path / "home")}
-    subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path, env=surroundings, timeout=300)
+    child_environment = {**os.environ, **strange, "PYTHONPATH": str(repository_root()), HOME_VARIABLE: str(tmp_path / "home")}
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path, env=child_environment, timeout=300)
     assert files(tmp_path / "site") == files(whole_site)
 
 

@@ -15,16 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reporter
+from reporter.data.studies import find_studies
 from reporter.figures import sweep_scaling, sweep_study
 from reporter.figures.chart import Context, Drawing, NotDrawn
 from reporter.figures.plane import ACROSS, UP
 from reporter.pages.studies import of_study
 from reporter.site import build
-from reporter.studies import find_studies
-from suite import bundle
-from suite.experiments.scaling_model import Algorithm, Observation, Scaling, fit_scaling
-from suite.experiments.study import STUDY, Point, PointFigures, Study, StudyRun, read_study, write
-from suite.figures import Figure, unknown
+from suite.bundle import layout
+from suite.metrics.figure import Figure, unknown
+from suite.metrics.scaling_model import Algorithm, Observation, Scaling, fit_scaling
+from suite.metrics.study import STUDY, PointFigures, Study, StudyPoint, StudyRun, read_study, write
 from tests.builders import Scenario, make_bundle
 from tests.sweeps import bundle_of, make_sweep, plan
 
@@ -73,7 +73,9 @@ def study_of(times: list[tuple[int, float, float]], scaling: Scaling = Scaling.S
         efficiency = alone / (own + said) / (ranks if scaling is Scaling.STRONG else 1)
         step, part = Figure(own + said, "s", "", 2, spread=0.01 * own), Figure(said / (own + said), "ratio", "", 2)
         figures = PointFigures(step, step, step, step, part, step, Figure(efficiency, "ratio", "", 2, spread=0.5))
-        points.append(Point(str(ranks), ranks, (StudyRun(f"{ranks}-r1", f"run-{ranks}", ""), StudyRun(f"{ranks}-r2", f"run-{ranks}b", "")), figures))
+        points.append(
+            StudyPoint(str(ranks), ranks, (StudyRun(f"{ranks}-r1", f"run-{ranks}", ""), StudyRun(f"{ranks}-r2", f"run-{ranks}b", "")), figures)
+        )
     model = fit_scaling(seen, scaling) if modelled else None
     return Study(1, plan(tuple(str(ranks) for ranks, _, _ in times), scaling), tuple(points), model, None if modelled else "too few points", ())
 
@@ -204,7 +206,7 @@ def _stop_time(folder: Path) -> None:
 
 
 def _rename_seal(folder: Path) -> None:
-    manifest = folder / bundle.MANIFEST
+    manifest = folder / layout.MANIFEST
     manifest.write_text("".join(line for line in manifest.read_text().splitlines(True) if STUDY not in line))
 
 

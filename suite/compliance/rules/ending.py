@@ -4,22 +4,24 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from reference_impls.contract import log_name
-from suite.bundle import RUN, STEPS
+from suite.bundle.layout import RUN, STEPS
+from suite.bundle.log import Log
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
-from suite.compliance.rules.course import EVALUATION, NANO, RUN_AGAIN
-from suite.log import Log
+from suite.compliance.rule import BundleCase, Fault, Rule, Violation
+from suite.compliance.rules.course import EVALUATION, RUN_AGAIN
 
 if TYPE_CHECKING:
-    from suite.mini_batches import MiniBatches
+    from suite.bundle.mini_batches import MiniBatches
+
+from reference_impls.contract import SECONDS_PER_NS
 
 SAME_MOMENT_S = 0.01
 LEAST_SHARE = 0.9
 CLOCK_S = 120.0
 
 
-def _evaluations(case: BundleCase) -> Iterator[Complaint]:
+def _evaluations(case: BundleCase) -> Iterator[Violation]:
     """eval_start, eval_accuracy, eval_stop of one epoch, after its epoch_stop and before anything else."""
     due: list[tuple[str, int | None]] = []
     stopped: int | None = None
@@ -35,11 +37,11 @@ def _evaluations(case: BundleCase) -> Iterator[Complaint]:
             expected = (event.key, event.epoch) if event.key not in EVALUATION else ("no evaluation outside eval_start and eval_stop", None)
         stopped = event.epoch if event.key == "epoch_stop" else stopped
         if (event.key, event.epoch) != expected:
-            yield Complaint("log.txt", f"{expected[0]} of epoch {expected[1]}", f"{event.key} of epoch {event.epoch}", RUN_AGAIN, event.line)
+            yield Violation("log.txt", f"{expected[0]} of epoch {expected[1]}", f"{event.key} of epoch {event.epoch}", RUN_AGAIN, event.line)
             return
 
 
-def _ends_as_asked(case: BundleCase) -> Iterator[Complaint]:
+def _ends_as_asked(case: BundleCase) -> Iterator[Violation]:
     """At the target, at the last epoch or at the step limit, whatever comes first."""
     request, epochs = case.request, case.log.finished_epochs()
     target, stop = request.target_accuracy, case.log.first("run_stop")
@@ -48,58 +50,58 @@ def _ends_as_asked(case: BundleCase) -> Iterator[Complaint]:
     ]
     last = max(epochs, default=0)
     if reached and reached[0].epoch != last:
-        yield Complaint("log.txt", f"an end at epoch {reached[0].epoch}, which reached the target", f"{last} epochs", RUN_AGAIN, reached[0].line)
+        yield Violation("log.txt", f"an end at epoch {reached[0].epoch}, which reached the target", f"{last} epochs", RUN_AGAIN, reached[0].line)
     limited = request.steps is not None and len(case.steps.first_rank) == request.steps
     if not reached and not limited and last < request.epochs:
         line = None if stop is None else stop.line
-        yield Complaint("log.txt", f"training until the target or epoch {request.epochs}", f"an end after epoch {last}", RUN_AGAIN, line)
+        yield Violation("log.txt", f"training until the target or epoch {request.epochs}", f"an end after epoch {last}", RUN_AGAIN, line)
 
 
-def _epoch_ends(case: BundleCase) -> Iterator[Complaint]:
+def _epoch_ends(case: BundleCase) -> Iterator[Violation]:
     """Every rank by its own log and clock."""
     for rank, steps in case.steps.by_rank():
         if 0 <= rank < case.request.parallel.ranks:
             yield from _ends_of_rank(rank, case.bundle.log(rank), steps)
 
 
-def _ends_of_rank(rank: int, log: Log, steps: "MiniBatches") -> Iterator[Complaint]:
+def _ends_of_rank(rank: int, log: Log, steps: "MiniBatches") -> Iterator[Violation]:
     """epoch_stop is logged with the last step's end as its time, and counts the steps."""
     name = log_name(rank)
     for stop in log.all("epoch_stop"):
         inside = steps.epoch == stop.epoch
         if not inside.any() or stop.mono_ns is None:
             continue
-        late_s = stop.mono_ns * NANO - float(steps.ends_s[inside].max())
+        late_s = stop.mono_ns * SECONDS_PER_NS - float(steps.ends_s[inside].max())
         if abs(late_s) > SAME_MOMENT_S:
-            yield Complaint(name, f"epoch {stop.epoch} to end with its last step", f"{late_s:.3f} s after it", RUN_AGAIN, stop.line)
+            yield Violation(name, f"epoch {stop.epoch} to end with its last step", f"{late_s:.3f} s after it", RUN_AGAIN, stop.line)
         if stop.metadata.get("steps") != int(inside.sum()):
             observed = f"{stop.metadata.get('steps')!r} in the log"[:200]
-            yield Complaint(name, f"the {int(inside.sum())} steps of epoch {stop.epoch} that {STEPS} has", observed, RUN_AGAIN, stop.line)
+            yield Violation(name, f"the {int(inside.sum())} steps of epoch {stop.epoch} that {STEPS} has", observed, RUN_AGAIN, stop.line)
 
 
-def _filled(case: BundleCase) -> Iterator[Complaint]:
+def _filled(case: BundleCase) -> Iterator[Violation]:
     stops = {event.epoch: event.mono_ns for event in case.log.all("epoch_stop")}
     for epoch, steps in case.steps.first_rank.by_epoch():
         stop_ns = stops.get(epoch)
-        whole_s = 0.0 if stop_ns is None else (stop_ns - int(steps.start_ns[0])) * NANO
+        whole_s = 0.0 if stop_ns is None else (stop_ns - int(steps.start_ns[0])) * SECONDS_PER_NS
         parts_s = float(steps.parts_s.sum())
         if whole_s > 0 and parts_s < LEAST_SHARE * whole_s:
             observed = f"{parts_s:.2f} of {whole_s:.2f} s"
-            yield Complaint(
+            yield Violation(
                 STEPS, f"fetch, copy, compute and communication to fill epoch {epoch} to nine tenths", observed, "find out what took the rest"
             )
 
 
-def _record(case: BundleCase) -> Iterator[Complaint]:
+def _record(case: BundleCase) -> Iterator[Violation]:
     """run.json tells of the run that the log tells of."""
     run, first = case.run, case.log.events[0] if case.log.events else None
     if run.exit_code != 0 or run.message is not None:
         observed = f"exit code {run.exit_code!r}, message {run.message!r}"[:200]
-        yield Complaint(RUN, "exit code 0 and no message for a finished run", observed, RUN_AGAIN)
+        yield Violation(RUN, "exit code 0 and no message for a finished run", observed, RUN_AGAIN)
     started_ms = run.started_time_ms
     if first is not None and not (isinstance(started_ms, int | float) and -CLOCK_S <= (first.time_ms - started_ms) / 1000 <= 3600 + CLOCK_S):
         observed = f"started_time_ms {started_ms!r}, first event {first.time_ms!r}"[:200]
-        yield Complaint(RUN, "a start in the hour before the log's first event", observed, "let the clock settle (NTP) before a run, or run again")
+        yield Violation(RUN, "a start in the hour before the log's first event", observed, "let the clock settle (NTP) before a run, or run again")
 
 
 def _second_accuracy(bundle: EditableBundle) -> None:

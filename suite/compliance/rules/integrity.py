@@ -4,76 +4,76 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from suite.agreement import differences
-from suite.bundle import COUNTERS, MANIFEST, RUN, SUMMARY, SYSTEM
+from suite.bundle.layout import COUNTERS, MANIFEST, RUN, SUMMARY, SYSTEM
 from suite.compliance.editing import EditableBundle
-from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
-from suite.digest import sha256
+from suite.compliance.rule import BundleCase, Fault, Rule, Violation
+from suite.files.digest import sha256
+from suite.metrics.json_diff import differences
 
 COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
 
 
-def _manifest(case: BundleCase) -> Iterator[Complaint]:
+def _manifest(case: BundleCase) -> Iterator[Violation]:
     path = case.bundle.path
     listed = {}
     for number, line in enumerate(case.bundle.manifest(), start=1):
         digest, separator, name = line.partition("  ")
         if not separator or len(digest) != 64:
-            yield Complaint(MANIFEST, "lines of a SHA-256, two blanks and a file name", line[:80], COPY_AGAIN, number)
+            yield Violation(MANIFEST, "lines of a SHA-256, two blanks and a file name", line[:80], COPY_AGAIN, number)
         else:
             if name in listed:
-                yield Complaint(MANIFEST, f"{name[:200]} once", "twice", COPY_AGAIN, number)
+                yield Violation(MANIFEST, f"{name[:200]} once", "twice", COPY_AGAIN, number)
             listed[name] = (number, digest)
     there = {
         file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if (file.is_file() or file.is_symlink()) and file.name != MANIFEST
     }
     for name, file in there.items():
         if file.is_symlink():
-            yield Complaint(name, "a plain file", "a link", COPY_AGAIN)
+            yield Violation(name, "a plain file", "a link", COPY_AGAIN)
         elif name not in listed:
-            yield Complaint(name, "only files that the manifest lists", "a file that it does not list", f"remove it, or {COPY_AGAIN}")
+            yield Violation(name, "only files that the manifest lists", "a file that it does not list", f"remove it, or {COPY_AGAIN}")
         elif sha256(file) != listed[name][1]:
-            yield Complaint(name, "the content that the manifest seals", "changed content", COPY_AGAIN)
+            yield Violation(name, "the content that the manifest seals", "changed content", COPY_AGAIN)
     for name, (number, _) in listed.items():
         if name not in there:
-            yield Complaint(MANIFEST, f"the file {name[:200]}", "no such file", COPY_AGAIN, number)
+            yield Violation(MANIFEST, f"the file {name[:200]}", "no such file", COPY_AGAIN, number)
 
 
-def _readable(case: BundleCase) -> Iterator[Complaint]:
+def _readable(case: BundleCase) -> Iterator[Violation]:
     for problem in case.log.problems:
         if not problem.chain:
-            yield Complaint("log.txt", "MLPerf log lines", problem.what, COPY_AGAIN, problem.line)
+            yield Violation("log.txt", "MLPerf log lines", problem.what, COPY_AGAIN, problem.line)
 
 
-def _chain(case: BundleCase) -> Iterator[Complaint]:
+def _chain(case: BundleCase) -> Iterator[Violation]:
     for problem in case.log.problems:
         if problem.chain:
-            yield Complaint("log.txt", "an unbroken chain of SHA-256 values", problem.what, COPY_AGAIN, problem.line)
+            yield Violation("log.txt", "an unbroken chain of SHA-256 values", problem.what, COPY_AGAIN, problem.line)
 
 
-def _summary(case: BundleCase) -> Iterator[Complaint]:
+def _summary(case: BundleCase) -> Iterator[Violation]:
     """Compute every figure again and hold it against what is written."""
     computed = case.derived.to_dict()
     for name, difference in differences(computed, case.summary):
-        yield Complaint(SUMMARY, f"{name} as computed from the raw records: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
+        yield Violation(SUMMARY, f"{name} as computed from the raw records: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
 
 
-def _counters(case: BundleCase) -> Iterator[Complaint]:
+def _counters(case: BundleCase) -> Iterator[Violation]:
     """Count every phase again from the meter's readings."""
     for name, difference in differences(case.derived_counters, case.bundle.json(COUNTERS)):
-        yield Complaint(COUNTERS, f"{name} as computed from the readings: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
+        yield Violation(COUNTERS, f"{name} as computed from the readings: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
 
 
-def _system(case: BundleCase) -> Iterator[Complaint]:
+def _system(case: BundleCase) -> Iterator[Violation]:
     expected = {"device": case.request.platform, "framework": case.request.framework, "framework_version": case.log.value("framework_version")}
     if case.request.parallel.ranks == 1 and case.log.events:  # rank 0 of several may be on another machine than the harness
         expected["boot"] = case.log.events[0].metadata.get("boot")
     for name, value in expected.items():
         if case.system.get(name) != value:
-            yield Complaint(SYSTEM, f"{name} = {value!r}, as the run has it", repr(case.system.get(name))[:200], COPY_AGAIN)
+            yield Violation(SYSTEM, f"{name} = {value!r}, as the run has it", repr(case.system.get(name))[:200], COPY_AGAIN)
 
 
-def _log_is_the_request(case: BundleCase) -> Iterator[Complaint]:
+def _log_is_the_request(case: BundleCase) -> Iterator[Violation]:
     """What the implementation logged is what the harness asked for."""
     request, optimizer = case.request, case.request.optimizer
     expected = {
@@ -104,7 +104,7 @@ def _log_is_the_request(case: BundleCase) -> Iterator[Complaint]:
         if event is None or event.value != value:
             observed = "no such event" if event is None else repr(event.value)[:200]
             line = None if event is None else event.line
-            yield Complaint("log.txt", f"{key} = {value!r}, as {RUN} requests", observed, COPY_AGAIN, line)
+            yield Violation("log.txt", f"{key} = {value!r}, as {RUN} requests", observed, COPY_AGAIN, line)
 
 
 def _edit_output(bundle: EditableBundle) -> None:

@@ -4,14 +4,14 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from suite.bundle.nodes import NODES, read_nodes
 from suite.compliance.editing import EditableBundle
-from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
-from suite.node_records import NODES, read_nodes
+from suite.compliance.rule import BundleCase, Fault, Rule, Violation
 
 RUN_AGAIN = "these are not the records that the harness writes: run again"
 
 
-def _complete(case: BundleCase) -> Iterator[Complaint]:
+def _complete(case: BundleCase) -> Iterator[Violation]:
     """As many nodes as were asked for, with all ranks, each where the log says."""
     asked = case.request.parallel
     if asked.nodes == 1:
@@ -19,14 +19,14 @@ def _complete(case: BundleCase) -> Iterator[Complaint]:
     nodes = read_nodes(case.bundle)
     ranks = [rank for node in nodes for rank in node.ranks]
     if len(nodes) != asked.nodes or ranks != list(range(asked.ranks)):
-        yield Complaint(NODES, f"{asked.nodes} nodes with the ranks 0 to {asked.ranks - 1}", f"{len(nodes)} nodes with {ranks}"[:200], RUN_AGAIN)
+        yield Violation(NODES, f"{asked.nodes} nodes with the ranks 0 to {asked.ranks - 1}", f"{len(nodes)} nodes with {ranks}"[:200], RUN_AGAIN)
         return
     told = case.log.value("nodes_of_ranks")
     for node in nodes:
         expected = [told[rank] for rank in node.ranks] if isinstance(told, list) and len(told) == asked.ranks else None
         if expected is None or (node.node is not None and expected != [node.node] * len(node.ranks)):
             observed = f"{node.host} calls itself {node.node!r}"
-            yield Complaint(NODES, f"the log's nodes_of_ranks, {expected!r}, for the ranks {list(node.ranks)}"[:200], observed[:200], RUN_AGAIN)
+            yield Violation(NODES, f"the log's nodes_of_ranks, {expected!r}, for the ranks {list(node.ranks)}"[:200], observed[:200], RUN_AGAIN)
 
 
 def _edited(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[EditableBundle], None]:

@@ -4,18 +4,19 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from suite.bundle import STEPS, SYSTEM
+from suite.bundle.layout import STEPS, SYSTEM
+from suite.catalog.devices import Device
+from suite.catalog.divisions import Division
+from suite.catalog.power import Coverage, PowerTotal
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
-from suite.config import Division
-from suite.devices import Device
-from suite.measure.power import Coverage, PowerTotal
+from suite.compliance.rule import BundleCase, Fault, Rule, Violation
 
 if TYPE_CHECKING:
-    from suite.channels import Channels
+    from suite.bundle.channels import Channels
 
-NANO = 1e-9
+from reference_impls.contract import SECONDS_PER_NS
+
 LEAST_POWER_W = 0.1
 BEHIND_ADAPTER = 0.8  # of the wall's power, at worst, reaches the board
 OVER_LIMIT = 1.1
@@ -26,9 +27,9 @@ FAST_CONVOLUTION = 4  # Winograd's F(4x4, 3x3) needs a fourth of the multiplicat
 FIRST_STEPS, FIRST_LOSS = 10, (0.5, 3.0)  # of ln(classes), what guessing costs
 
 
-def _power(case: BundleCase) -> Iterator[Complaint]:
+def _power(case: BundleCase) -> Iterator[Violation]:
     """Mean power over the run, of every node against zero and against what its board's supply can give."""
-    from suite.energy_figures import energy_figures
+    from suite.metrics.energy_figures import energy_figures
 
     window, fix = case.window, "look at the sensor, its unit and what else hangs on it; run again"
     if window is None or window[1] <= window[0]:
@@ -37,13 +38,13 @@ def _power(case: BundleCase) -> Iterator[Complaint]:
         total, energy_j = node.channels.power_total, energy_figures(node.channels, window, ())["energy_j"].value
         if total is None:
             continue
-        power_w = _mean_reading_w(node.channels, total) if energy_j is None else energy_j / ((window[1] - window[0]) * NANO)
+        power_w = _mean_reading_w(node.channels, total) if energy_j is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
         limit_w = _limit_w(case.device, total.rule.coverage)
         if power_w is not None and power_w < LEAST_POWER_W:
-            yield Complaint(node.file, f"a mean power of {LEAST_POWER_W} W or more", f"{power_w:.3f} W by {total.source}", fix)
+            yield Violation(node.file, f"a mean power of {LEAST_POWER_W} W or more", f"{power_w:.3f} W by {total.source}", fix)
         if power_w is not None and limit_w is not None and power_w > limit_w:
             expected = f"a mean power of {limit_w:.1f} W or less, the limit of {case.request.platform}"
-            yield Complaint(node.file, expected, f"{power_w:.3f} W by {total.source}", fix)
+            yield Violation(node.file, expected, f"{power_w:.3f} W by {total.source}", fix)
 
 
 def _mean_reading_w(channels: "Channels", total: PowerTotal) -> float | None:
@@ -60,7 +61,7 @@ def _limit_w(device: Device | None, coverage: Coverage) -> float | None:
     return device.max_power_w * OVER_LIMIT / (BEHIND_ADAPTER if coverage is Coverage.WALL else 1.0)
 
 
-def _above_idle(case: BundleCase) -> Iterator[Complaint]:
+def _above_idle(case: BundleCase) -> Iterator[Violation]:
     """Of every node by itself: a sum would hide one that reads too little."""
     alone = {name: figure.to_dict() for name, figure in case.derived.figures.items()}
     window, rows = case.window, [node["figures"] for node in case.derived.nodes] or [alone]
@@ -68,13 +69,13 @@ def _above_idle(case: BundleCase) -> Iterator[Complaint]:
         return
     for node, figures in zip(case.nodes, rows, strict=True):
         share, idle_w, energy_j = (figures[name]["value"] for name in ("baseload_share", "baseload_power_w", "energy_j"))
-        power_w = None if share is None else energy_j / ((window[1] - window[0]) * NANO)
+        power_w = None if share is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
         if power_w is not None and power_w < LEAST_OF_IDLE * idle_w:
             fix = "let nothing else run before a run, or look at the sensor"
-            yield Complaint(node.file, f"more power than the idle machine's {idle_w:.2f} W", f"{power_w:.2f} W", fix)
+            yield Violation(node.file, f"more power than the idle machine's {idle_w:.2f} W", f"{power_w:.2f} W", fix)
 
 
-def _rate(case: BundleCase) -> Iterator[Complaint]:
+def _rate(case: BundleCase) -> Iterator[Violation]:
     """Arithmetic per second of compute time, of the whole run, against the device's peak in its fastest precision."""
     device = case.device
     if device is None or device.peak_gflops is None or case.request.model != case.workload.model:
@@ -86,50 +87,50 @@ def _rate(case: BundleCase) -> Iterator[Complaint]:
         if not work <= peak * compute_s:
             observed = f"{work:.3g} billion operations in {compute_s:.3g} s"
             fix = "run again on the device that is named"
-            yield Complaint(STEPS, f"at most {peak:g} GFLOP/s on {device.name} in epoch {epoch}", observed, fix)
+            yield Violation(STEPS, f"at most {peak:g} GFLOP/s on {device.name} in epoch {epoch}", observed, fix)
             return
 
 
-def _losses(case: BundleCase) -> Iterator[Complaint]:
+def _losses(case: BundleCase) -> Iterator[Violation]:
     """Cross-entropies: numbers of zero or more that differ, and at first what guessing costs."""
     import numpy as np
 
     losses, fix = case.steps.loss, "run again; losses are kept as the implementation gave them"
     bad = ~((losses >= 0) & (losses < math.inf))
     if bad.any():
-        yield Complaint(STEPS, "losses of zero or more", f"{losses[bad][0]} at step {case.steps.step[bad][0]}", fix)
+        yield Violation(STEPS, "losses of zero or more", f"{losses[bad][0]} at step {case.steps.step[bad][0]}", fix)
         return
     different = 1 + np.count_nonzero(np.diff(np.sort(losses)))
     if len(losses) > FIRST_STEPS and different < len(losses) / 10:
-        yield Complaint(STEPS, "losses that differ from step to step", f"{different} different ones in {len(losses)} steps", fix)
+        yield Violation(STEPS, "losses that differ from step to step", f"{different} different ones in {len(losses)} steps", fix)
     if case.request.division == Division.CLOSED.value and case.request.data.classes > 1 and len(losses):
         guess = math.log(case.request.data.classes)
         first = float(losses[:FIRST_STEPS].mean())
         if not FIRST_LOSS[0] * guess <= first <= FIRST_LOSS[1] * guess:
             expected = f"a first loss near ln({case.request.data.classes}) = {guess:.2f}"
-            yield Complaint(STEPS, expected, f"{first:.3f} over {FIRST_STEPS} steps", "train from weights as the workload draws them")
+            yield Violation(STEPS, expected, f"{first:.3f} over {FIRST_STEPS} steps", "train from weights as the workload draws them")
 
 
-def _machine(case: BundleCase) -> Iterator[Complaint]:
+def _machine(case: BundleCase) -> Iterator[Violation]:
     """The described machine against its device profile."""
     device = case.device
     if device is None:
-        yield Complaint(SYSTEM, "a device that has a profile", f"{case.request.platform!r}"[:200], "use --device generic, or add a profile")
+        yield Violation(SYSTEM, "a device that has a profile", f"{case.request.platform!r}"[:200], "use --device generic, or add a profile")
         return
     system, fix = case.system, f"run on a {device.title}, or with --device generic"
     if device.cpu is not None:
         if str(system.get("architecture"))[:3] not in ("aar", "arm"):
-            yield Complaint(SYSTEM, f"the ARM processor of {device.name}", f"{system.get('architecture')!r}"[:200], fix)
+            yield Violation(SYSTEM, f"the ARM processor of {device.name}", f"{system.get('architecture')!r}"[:200], fix)
         cores = system.get("cpu_cores")
         if isinstance(cores, int) and cores > device.cpu.cores:
-            yield Complaint(SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores}", fix)
+            yield Violation(SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores}", fix)
     size_bytes = system.get("memory_size_bytes")
     if device.memory is not None and isinstance(size_bytes, int) and size_bytes > max(device.memory.sizes_gb) * GIB:
-        yield Complaint(SYSTEM, f"at most the {max(device.memory.sizes_gb)} GiB of {device.name}", f"{size_bytes} bytes", fix)
+        yield Violation(SYSTEM, f"at most the {max(device.memory.sizes_gb)} GiB of {device.name}", f"{size_bytes} bytes", fix)
     for name in ("cpu_cores", "memory_size_bytes"):
         value = system.get(name)
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-            yield Complaint(SYSTEM, f"{name} of one or more", f"{value!r}"[:200], "copy the whole run directory again")
+            yield Violation(SYSTEM, f"{name} of one or more", f"{value!r}"[:200], "copy the whole run directory again")
 
 
 def _free_energy(bundle: EditableBundle) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from reference_impls.contract import log_name
-from suite.bundle import STEPS
+from suite.bundle.layout import STEPS
+from suite.bundle.log import Log, LogEvent
 from suite.compliance.editing import EditableBundle
-from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
-from suite.log import Event, Log
+from suite.compliance.rule import BundleCase, Fault, Rule, Violation
 
 RUN_AGAIN = "these are not the records that the training loop writes: run again"
 AT_THE_END = None
@@ -15,19 +15,19 @@ AT_THE_END = None
 COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
 
 
-def _complete(case: BundleCase) -> Iterator[Complaint]:
+def _complete(case: BundleCase) -> Iterator[Violation]:
     """Each mini-batch is shared out among the ranks as the request says, each step is in every rank's records."""
     ranks = case.request.parallel.ranks
     found = list(case.steps.ranks)
     if found != list(range(ranks)):
-        yield Complaint(STEPS, f"steps of the ranks 0 to {ranks - 1}", f"of {found}"[:200], RUN_AGAIN)
+        yield Violation(STEPS, f"steps of the ranks 0 to {ranks - 1}", f"of {found}"[:200], RUN_AGAIN)
         return
     logged = case.log.value("ranks")
     if logged != ranks:
-        yield Complaint("log.txt", f"ranks = {ranks}, as requested", f"{logged!r}"[:200], RUN_AGAIN)
+        yield Violation("log.txt", f"ranks = {ranks}, as requested", f"{logged!r}"[:200], RUN_AGAIN)
     for rank, steps in case.steps.by_rank():
         if steps.samples.tolist() != _counts(case, len(steps), rank):
-            yield Complaint(STEPS, f"rank {rank} takes every {ranks}th sample of each mini-batch, from the {rank + 1}th", "others", RUN_AGAIN)
+            yield Violation(STEPS, f"rank {rank} takes every {ranks}th sample of each mini-batch, from the {rank + 1}th", "others", RUN_AGAIN)
 
 
 def _counts(case: BundleCase, steps: int, rank: int) -> list[int]:
@@ -37,14 +37,14 @@ def _counts(case: BundleCase, steps: int, rank: int) -> list[int]:
     return [of_epoch[index % len(of_epoch)] for index in range(steps)]
 
 
-def _agree(case: BundleCase) -> Iterator[Complaint]:
+def _agree(case: BundleCase) -> Iterator[Violation]:
     """Each rank's log holds every rank's chain value after each epoch and at the end; none can be rewritten without the others."""
     ranks = case.request.parallel.ranks
     logs = [case.log, *(case.bundle.log(rank) for rank in range(1, ranks))]
     for rank, log in enumerate(logs):
         stranger = next((event for event in log.events if event.metadata.get("rank", rank) != rank), None)
         if stranger is not None:
-            yield Complaint(log_name(rank), f"events of rank {rank}", f"rank {stranger.metadata['rank']!r}"[:200], COPY_AGAIN, stranger.line)
+            yield Violation(log_name(rank), f"events of rank {rank}", f"rank {stranger.metadata['rank']!r}"[:200], COPY_AGAIN, stranger.line)
     if ranks == 1:
         return
     heads: dict[int | None, list[object]] = {epoch: [_head(log.all("epoch_stop"), epoch) for log in logs] for epoch in case.log.finished_epochs()}
@@ -52,17 +52,17 @@ def _agree(case: BundleCase) -> Iterator[Complaint]:
         heads[AT_THE_END] = [_last_but_one(log) for log in logs]
     for rank, log in enumerate(logs):
         for problem in log.problems if rank else ():
-            yield Complaint(log_name(rank), "readable lines in an unbroken chain", problem.what, COPY_AGAIN, problem.line)
+            yield Violation(log_name(rank), "readable lines in an unbroken chain", problem.what, COPY_AGAIN, problem.line)
         told = {event.epoch: event for event in log.all("chain_heads")}
         for epoch, expected in heads.items():
             event = told.get(epoch)
             if event is None or event.value != expected:
                 observed, line = ("none", None) if event is None else ("others", event.line)
                 when = "before its last line" if epoch is AT_THE_END else f"after epoch {epoch}"
-                yield Complaint(log_name(rank), f"the chain values of all ranks' logs {when}", observed, COPY_AGAIN, line)
+                yield Violation(log_name(rank), f"the chain values of all ranks' logs {when}", observed, COPY_AGAIN, line)
 
 
-def _head(stops: Sequence[Event], epoch: int) -> object:
+def _head(stops: Sequence[LogEvent], epoch: int) -> object:
     return next((stop.metadata.get("chain") for stop in stops if stop.epoch == epoch), None)
 
 

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BundleCase, Complaint, Fault, Rule
+from suite.compliance.rule import BundleCase, Fault, Rule, Violation
 
 if TYPE_CHECKING:
-    from suite.channels import Channel, Channels, Window
+    from suite.bundle.channels import Channel, Channels, Window
 
-NANO = 1e-9
+from reference_impls.contract import SECONDS_PER_NS
+
 AROUND_S = 600.0  # frameworks load for minutes from an SD card before the first event, and take a while to leave
 BEFORE_S = 3600.0
 GAP_PERIODS, SHORTEST_GAP_S = 10.0, 5.0
@@ -25,35 +26,35 @@ RANGES: Mapping[str, tuple[float, float]] = {
 READ_AGAIN = "run again; readings are kept as the meters gave them"
 
 
-def _in_run(case: BundleCase) -> Iterator[Complaint]:
+def _in_run(case: BundleCase) -> Iterator[Violation]:
     """Readings of the run lie around the log, those of the idle machine before it."""
     times_ns = [event.mono_ns for event in case.log.events if event.mono_ns is not None]
     if not times_ns:
         return
     first_ns, last_ns = min(times_ns), max(times_ns)
-    around = (first_ns - AROUND_S / NANO, last_ns + AROUND_S / NANO)
+    around = (first_ns - AROUND_S / SECONDS_PER_NS, last_ns + AROUND_S / SECONDS_PER_NS)
     for node in case.nodes:
         if node.is_on_clock:
             yield from _within(node.file, node.channels, around, "from ten minutes before the log to ten minutes after it")
-            yield from _within(node.idle_file, node.idle, (first_ns - BEFORE_S / NANO, first_ns), "in the hour before the log")
+            yield from _within(node.idle_file, node.idle, (first_ns - BEFORE_S / SECONDS_PER_NS, first_ns), "in the hour before the log")
 
 
-def _within(name: str, table: "Channels", span: tuple[float, float], words: str) -> Iterator[Complaint]:
+def _within(name: str, table: "Channels", span: tuple[float, float], words: str) -> Iterator[Violation]:
     outside = ((table.t_ns < span[0]) | (table.t_ns > span[1])).nonzero()[0]
     if len(outside):
         observed = f"{len(outside)} of {len(table)} readings at another time, the first of {table.owner(outside[0]).source!r}"
-        yield Complaint(name, f"readings {words}", observed[:200], READ_AGAIN)
+        yield Violation(name, f"readings {words}", observed[:200], READ_AGAIN)
 
 
-def _order(case: BundleCase) -> Iterator[Complaint]:
+def _order(case: BundleCase) -> Iterator[Violation]:
     for node in case.nodes:
         for channel in node.channels:
             if (channel.t_ns[1:] <= channel.t_ns[:-1]).any():
                 expected = f"readings of {channel.source} {channel.name} one after another"
-                yield Complaint(node.file, expected, "two at the same time, or an earlier one", READ_AGAIN)
+                yield Violation(node.file, expected, "two at the same time, or an earlier one", READ_AGAIN)
 
 
-def _counted(case: BundleCase) -> Iterator[Complaint]:
+def _counted(case: BundleCase) -> Iterator[Violation]:
     """As many readings of each meter as were recorded; a disk that was full, or a lost recorder, loses some, and the record says so."""
     for node in case.nodes:
         meters = {str(meter.get("name")): meter for meter in node.meters if isinstance(meter, Mapping)}
@@ -62,19 +63,19 @@ def _counted(case: BundleCase) -> Iterator[Complaint]:
         for source in sorted({*(channel.source for channel in node.channels), *(name for name in meters if name != "recorder")}):
             recorded, there = meters.get(source, {}).get("readings", 0), sum(map(len, node.channels.of(source)))
             if recorded != there:
-                yield Complaint(node.file, f"{recorded!r} readings of {source}, as {node.records} records", f"{there}", READ_AGAIN)
+                yield Violation(node.file, f"{recorded!r} readings of {source}, as {node.records} records", f"{there}", READ_AGAIN)
 
 
-def _rising(case: BundleCase) -> Iterator[Complaint]:
+def _rising(case: BundleCase) -> Iterator[Violation]:
     for node in case.nodes:
         for channel in (channel for source in RISING for channel in node.channels.of(source)):
             lower = channel.values[1:][channel.values[1:] < channel.values[:-1]]
             if len(lower):
                 observed = f"{lower[0]:g} after more, {len(lower)} times"
-                yield Complaint(node.file, f"a counter {channel.source} {channel.name} that never falls", observed, READ_AGAIN)
+                yield Violation(node.file, f"a counter {channel.source} {channel.name} that never falls", observed, READ_AGAIN)
 
 
-def _possible(case: BundleCase) -> Iterator[Complaint]:
+def _possible(case: BundleCase) -> Iterator[Violation]:
     import numpy as np
 
     for node in case.nodes:
@@ -87,25 +88,25 @@ def _possible(case: BundleCase) -> Iterator[Complaint]:
             first = channels.owner(of_unit[0])
             observed = f"{channels.values[of_unit[0]]:g} of {first.source} {first.name}, {len(of_unit)} such readings"
             expected = f"values from {low[of_unit[0]]:g} to {high[of_unit[0]]:g} {units.texts[place]}"
-            yield Complaint(node.file, expected, observed, READ_AGAIN)
+            yield Violation(node.file, expected, observed, READ_AGAIN)
         for channel in (channel for channel in channels if channel.units > 1):
-            yield Complaint(node.file, f"one unit for {channel.source} {channel.name}", f"{channel.units}", READ_AGAIN)
+            yield Violation(node.file, f"one unit for {channel.source} {channel.name}", f"{channel.units}", READ_AGAIN)
 
 
-def _fit_machine(case: BundleCase) -> Iterator[Complaint]:
+def _fit_machine(case: BundleCase) -> Iterator[Violation]:
     """No more memory is used than the described machine has; at least its cores are seen."""
     for node in case.nodes:
         size_bytes, cores = node.system.get("memory_size_bytes"), node.system.get("cpu_cores")
         used_bytes = max((memory.greatest for name in IN_USE if len((memory := node.channels.get("memory", name)).known)), default=0.0)
         if isinstance(size_bytes, int) and used_bytes > size_bytes * ROUNDING:
             observed = f"{used_bytes:.0f} bytes in use"
-            yield Complaint(node.file, f"at most the {size_bytes} bytes that {node.described} says", observed, READ_AGAIN)
+            yield Violation(node.file, f"at most the {size_bytes} bytes that {node.described} says", observed, READ_AGAIN)
         seen = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
         if isinstance(cores, int) and 0 < seen < cores:
-            yield Complaint(node.file, f"readings of the {cores} cores that {node.described} says", f"of {seen}", READ_AGAIN)
+            yield Violation(node.file, f"readings of the {cores} cores that {node.described} says", f"of {seen}", READ_AGAIN)
 
 
-def _gaps(case: BundleCase) -> Iterator[Complaint]:
+def _gaps(case: BundleCase) -> Iterator[Violation]:
     window = case.window
     if window is None:
         return
@@ -118,7 +119,7 @@ def _gaps(case: BundleCase) -> Iterator[Complaint]:
             longest_s = _longest_gap_s(channels, window)
             if longest_s > max(GAP_PERIODS * period_s, SHORTEST_GAP_S):
                 expected = f"a reading of {name} every {period_s:g} s"
-                yield Complaint(node.file, expected, f"none for {longest_s:.1f} s", "find out what held it up")
+                yield Violation(node.file, expected, f"none for {longest_s:.1f} s", "find out what held it up")
 
 
 def _longest_gap_s(channels: "Sequence[Channel]", window: "Window") -> float:
@@ -126,7 +127,7 @@ def _longest_gap_s(channels: "Sequence[Channel]", window: "Window") -> float:
 
     inside = np.sort(np.concatenate([np.array(window), *(channel.during(window).t_ns for channel in channels)]))
     # Unsigned: the logged times may be anything, and lie further apart than a signed number holds.
-    return float(np.diff(inside.view(np.uint64)).max(initial=0)) * NANO
+    return float(np.diff(inside.view(np.uint64)).max(initial=0)) * SECONDS_PER_NS
 
 
 def _another_day(bundle: EditableBundle) -> None:

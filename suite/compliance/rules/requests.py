@@ -4,48 +4,48 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from suite.catalog.frameworks import load_frameworks
 from suite.compliance.editing import EditableBundle
-from suite.compliance.rule import CLOSED, Complaint, Fault, RequestCase, Rule
-from suite.frameworks import load_frameworks
+from suite.compliance.rule import CLOSED, Fault, RequestCase, Rule, Violation
 
 OPEN_INSTEAD = "or run it in the open division"
 
 
-def _data(case: RequestCase) -> Iterator[Complaint]:
+def _data(case: RequestCase) -> Iterator[Violation]:
     expected, found = case.workload.data, case.request.data.name
     if found != expected:
-        yield Complaint(case.file, f"the data set {expected!r}", f"{found!r}", f"use --data {expected} {OPEN_INSTEAD}")
+        yield Violation(case.file, f"the data set {expected!r}", f"{found!r}", f"use --data {expected} {OPEN_INSTEAD}")
     elif case.request.data.synthetic is not False:
-        yield Complaint(case.file, f"the published {expected!r}", "generated data", f"prepare {expected!r} without --synthetic {OPEN_INSTEAD}")
+        yield Violation(case.file, f"the published {expected!r}", "generated data", f"prepare {expected!r} without --synthetic {OPEN_INSTEAD}")
     elif case.request.data.verified is not True:
         fix = f"prepare {expected!r} from its published files {OPEN_INSTEAD}"
-        yield Complaint(case.file, f"{expected!r} as its checksums say", "files that no checksum was held against", fix)
+        yield Violation(case.file, f"{expected!r} as its checksums say", "files that no checksum was held against", fix)
 
 
-def _read(case: RequestCase) -> Iterator[Complaint]:
+def _read(case: RequestCase) -> Iterator[Violation]:
     for name, expected in (("batches", "read"), ("drop_cache_every_epoch", False)):
         found = getattr(case.request, name)
         if found != expected:
-            yield Complaint(case.file, f"{name} = {expected!r}", f"{found!r}", "run without --stall-analysis")
+            yield Violation(case.file, f"{name} = {expected!r}", f"{found!r}", "run without --stall-analysis")
 
 
-def _model(case: RequestCase) -> Iterator[Complaint]:
+def _model(case: RequestCase) -> Iterator[Violation]:
     if case.request.model != case.workload.model:
-        yield Complaint(case.file, f"the model {case.workload.model!r}", f"{case.request.model!r}", f"train the workload's model {OPEN_INSTEAD}")
+        yield Violation(case.file, f"the model {case.workload.model!r}", f"{case.request.model!r}", f"train the workload's model {OPEN_INSTEAD}")
 
 
-def _framework(case: RequestCase) -> Iterator[Complaint]:
+def _framework(case: RequestCase) -> Iterator[Violation]:
     open_only = sorted(framework.name for framework in load_frameworks() if framework.open_only)
     if case.request.framework in open_only:
-        yield Complaint(case.file, f"a framework other than {', '.join(open_only)}", f"{case.request.framework!r}", OPEN_INSTEAD.removeprefix("or "))
+        yield Violation(case.file, f"a framework other than {', '.join(open_only)}", f"{case.request.framework!r}", OPEN_INSTEAD.removeprefix("or "))
 
 
-def _collective(case: RequestCase) -> Iterator[Complaint]:
+def _collective(case: RequestCase) -> Iterator[Violation]:
     parallel = case.request.parallel
     yield from _equal(case, "parallel.collective", "none" if parallel.ranks == 1 else "mpi", parallel.collective, "leave --collective out")
 
 
-def _length(case: RequestCase) -> Iterator[Complaint]:
+def _length(case: RequestCase) -> Iterator[Violation]:
     """Epochs set the schedule's horizon; a step limit would end a run before its target."""
     workload, request = case.workload, case.request
     yield from _equal(case, "epochs", workload.epochs, request.epochs, "leave --epochs out")
@@ -54,7 +54,7 @@ def _length(case: RequestCase) -> Iterator[Complaint]:
     yield from _equal(case, "target_accuracy", workload.target_accuracy, request.target_accuracy, "train to the workload's target")
 
 
-def _fixed_hyperparameters(case: RequestCase) -> Iterator[Complaint]:
+def _fixed_hyperparameters(case: RequestCase) -> Iterator[Violation]:
     defined, found = case.workload.optimizer, case.request.optimizer
     for name in ("name", "momentum", "weight_decay", "schedule"):
         yield from _equal(case, f"optimizer.{name}", getattr(defined, name), getattr(found, name), "use the workload's optimizer")
@@ -65,18 +65,18 @@ def _fixed_hyperparameters(case: RequestCase) -> Iterator[Complaint]:
     yield from _equal(case, "preprocessing", wanted, asked, "normalise as the workload says")
 
 
-def _tuned_in_range(case: RequestCase) -> Iterator[Complaint]:
+def _tuned_in_range(case: RequestCase) -> Iterator[Violation]:
     values = {"batch_size": case.request.global_batch_size, "base_learning_rate": case.request.optimizer.base_learning_rate}
     for name, value in values.items():
         lowest, highest = getattr(case.workload.tunable, name)
         if not lowest <= value <= highest:
             flag = {"batch_size": "--batch-size", "base_learning_rate": "--learning-rate"}[name]
-            yield Complaint(case.file, f"{name} from {lowest} to {highest}", f"{value}", f"choose {flag} within the range {OPEN_INSTEAD}")
+            yield Violation(case.file, f"{name} from {lowest} to {highest}", f"{value}", f"choose {flag} within the range {OPEN_INSTEAD}")
 
 
-def _equal(case: RequestCase, name: str, expected: Any, found: Any, fix: str) -> Iterator[Complaint]:
+def _equal(case: RequestCase, name: str, expected: Any, found: Any, fix: str) -> Iterator[Violation]:
     if found != expected:
-        yield Complaint(case.file, f"{name} = {expected}", f"{found}", f"{fix} {OPEN_INSTEAD}")
+        yield Violation(case.file, f"{name} = {expected}", f"{found}", f"{fix} {OPEN_INSTEAD}")
 
 
 def _other_data(bundle: EditableBundle) -> None:

@@ -3,21 +3,21 @@
 from collections.abc import Iterator
 
 from suite.compliance.editing import EditableBundle
-from suite.compliance.rule import CLOSED, BundleCase, Complaint, Fault, Rule
+from suite.compliance.rule import CLOSED, BundleCase, Fault, Rule, Violation
 
 
-def _accuracy(case: BundleCase) -> Iterator[Complaint]:
+def _accuracy(case: BundleCase) -> Iterator[Violation]:
     samples = case.request.data.eval_samples
     for event in case.log.all("eval_accuracy"):
         correct = event.metadata.get("correct")
         if not isinstance(correct, int) or not 0 <= correct <= samples or event.value != correct / samples:
             observed = f"{event.value!r} with {correct!r} correct"
-            yield Complaint(
+            yield Violation(
                 "log.txt", f"an accuracy of correct / {samples}", observed[:200], "run again with an implementation that logs both", event.line
             )
 
 
-def _status(case: BundleCase) -> Iterator[Complaint]:
+def _status(case: BundleCase) -> Iterator[Violation]:
     stop = case.log.first("run_stop")
     if stop is None:
         return
@@ -26,23 +26,23 @@ def _status(case: BundleCase) -> Iterator[Complaint]:
     expected = "success" if target is None or reached else "aborted"
     if stop.metadata.get("status") != expected:
         observed = repr(stop.metadata.get("status"))[:200]
-        yield Complaint("log.txt", f"status {expected!r}, as the evaluations say", observed, "run again: a status is not edited", stop.line)
+        yield Violation("log.txt", f"status {expected!r}, as the evaluations say", observed, "run again: a status is not edited", stop.line)
 
 
-def _target(case: BundleCase) -> Iterator[Complaint]:
+def _target(case: BundleCase) -> Iterator[Violation]:
     values = [event.value for event in case.log.all("eval_accuracy") if isinstance(event.value, int | float)]
     target = case.workload.target_accuracy
     if target is not None and (not values or max(values) < target):
         best = f"{max(values):.4f}" if values else "no evaluation"
-        yield Complaint("log.txt", f"an accuracy of {target} or more", best, "try another seed or tune within the workload's ranges")
+        yield Violation("log.txt", f"an accuracy of {target} or more", best, "try another seed or tune within the workload's ranges")
 
 
-def _parameters(case: BundleCase) -> Iterator[Complaint]:
+def _parameters(case: BundleCase) -> Iterator[Violation]:
     event = case.log.first("parameters")
     if event is None or event.value != case.workload.parameters:
         observed = "no such event" if event is None else repr(event.value)[:200]
         fix = "train the workload's model, or enter the open division"
-        yield Complaint("log.txt", f"parameters = {case.workload.parameters}", observed, fix, None if event is None else event.line)
+        yield Violation("log.txt", f"parameters = {case.workload.parameters}", observed, fix, None if event is None else event.line)
 
 
 def _rounded_up(bundle: EditableBundle) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from suite.bundle import SYSTEM, BundleError, read_json
+from suite.bundle.layout import SYSTEM
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import Severity
-from suite.compliance.rule import CLOSED, Complaint
+from suite.compliance.rule import CLOSED, Violation
 from suite.compliance.submission_rule import Placed, SubmissionCase, SubmissionFault, SubmissionRule
+from suite.errors import FileError
+from suite.files.json_file import read_json
 from suite.submission.declaration import NAME
 from suite.submission.package import MACHINE
 from suite.submission.tree import probe_path
@@ -18,32 +20,32 @@ from suite.submission.tree import probe_path
 FEWEST_RUNS = 3
 
 
-def _layout(case: SubmissionCase) -> Iterator[Complaint]:
+def _layout(case: SubmissionCase) -> Iterator[Violation]:
     for path in case.stray:
         name = path.relative_to(case.path).as_posix()
-        yield Complaint(name, "declaration, system, probes/*.json and <workload>/<framework>/run_<n>/", "a file without a place", "take it away")
+        yield Violation(name, "declaration, system, probes/*.json and <workload>/<framework>/run_<n>/", "a file without a place", "take it away")
     for one in case.bundles:
         found = (str(one.request.get("workload")), str(one.request.get("framework")))
         if found != (one.place.workload, one.place.framework):
-            yield Complaint(one.name, f"a run of {one.place.workload} in {one.place.framework}", f"of {found[0]} in {found[1]}", "pack it again")
+            yield Violation(one.name, f"a run of {one.place.workload} in {one.place.framework}", f"of {found[0]} in {found[1]}", "pack it again")
     folder = case.path.resolve()
     if (folder.parent.name, folder.name) != (case.declaration.round, case.declaration.organization):
         expected = f"the folder {case.declaration.round}/{case.declaration.organization}"
-        yield Complaint("declaration.json", expected, f"{folder.parent.name}/{folder.name}", "pack it again")
+        yield Violation("declaration.json", expected, f"{folder.parent.name}/{folder.name}", "pack it again")
 
 
-def _organization(case: SubmissionCase) -> Iterator[Complaint]:
+def _organization(case: SubmissionCase) -> Iterator[Violation]:
     for one in case.bundles:
         if one.request.get("organization") not in ("none", case.declaration.organization):
-            yield Complaint(one.name, f"a run of {case.declaration.organization}", f"of {one.request.get('organization')!r}", "its owner submits it")
+            yield Violation(one.name, f"a run of {case.declaration.organization}", f"of {one.request.get('organization')!r}", "its owner submits it")
 
 
-def _system(case: SubmissionCase) -> Iterator[Complaint]:
+def _system(case: SubmissionCase) -> Iterator[Violation]:
     for one in case.bundles:
         for name in MACHINE:
             if one.system.get(name) != case.system.get(name):
                 observed = f"{one.system.get(name)!r}"[:200]
-                yield Complaint(f"{one.name}/{SYSTEM}", f"{name} = {case.system.get(name)!r}"[:200], observed, "submit each system by itself")
+                yield Violation(f"{one.name}/{SYSTEM}", f"{name} = {case.system.get(name)!r}"[:200], observed, "submit each system by itself")
 
 
 def _entries(case: SubmissionCase) -> dict[tuple[str, ...], list[Placed]]:
@@ -55,42 +57,42 @@ def _entries(case: SubmissionCase) -> dict[tuple[str, ...], list[Placed]]:
     return entries
 
 
-def _runs(case: SubmissionCase) -> Iterator[Complaint]:
+def _runs(case: SubmissionCase) -> Iterator[Violation]:
     for (workload, framework, _), runs in _entries(case).items():
         if len(runs) < FEWEST_RUNS:
-            yield Complaint(f"{workload}/{framework}", f"{FEWEST_RUNS} runs, to be ranked", f"{len(runs)}", "run it with further seeds")
+            yield Violation(f"{workload}/{framework}", f"{FEWEST_RUNS} runs, to be ranked", f"{len(runs)}", "run it with further seeds")
 
 
-def _seeds(case: SubmissionCase) -> Iterator[Complaint]:
+def _seeds(case: SubmissionCase) -> Iterator[Violation]:
     for runs in _entries(case).values():
         seen: dict[Any, str] = {}
         for one in runs:
             seed = one.request.get("seed")
             if seed in seen:
-                yield Complaint(one.name, "another seed than the entry's other runs", f"{seed}, as {seen[seed]}", "run it with another --seed")
+                yield Violation(one.name, "another seed than the entry's other runs", f"{seed}, as {seen[seed]}", "run it with another --seed")
             seen.setdefault(seed, one.name)
 
 
-def _duplicates(case: SubmissionCase) -> Iterator[Complaint]:
+def _duplicates(case: SubmissionCase) -> Iterator[Violation]:
     yield from _same(case, ("run_id", "times", "readings"), "submit each run once")
 
 
-def _same_losses(case: SubmissionCase) -> Iterator[Complaint]:
+def _same_losses(case: SubmissionCase) -> Iterator[Violation]:
     yield from _same(case, ("losses",), "say in the review on which machines the runs were made, and from which seeds")
 
 
-def _same(case: SubmissionCase, names: Iterable[str], fix: str) -> Iterator[Complaint]:
+def _same(case: SubmissionCase, names: Iterable[str], fix: str) -> Iterator[Violation]:
     """What a run shares with one before it, here or in another submission."""
     for what in names:
         seen = {getattr(one, what): f"{one.name} in another submission" for one in case.others}
         for one in case.bundles:
             value = getattr(one, what)
             if value is not None and value in seen:
-                yield Complaint(one.name, f"a run with {what.replace('_', ' ')} of its own", f"those of {seen[value]}", fix)
+                yield Violation(one.name, f"a run with {what.replace('_', ' ')} of its own", f"those of {seen[value]}", fix)
             seen.setdefault(value, one.name)
 
 
-def _equivalence(case: SubmissionCase) -> Iterator[Complaint]:
+def _equivalence(case: SubmissionCase) -> Iterator[Violation]:
     closed = {(one.place.workload, one.place.framework): one for one in case.bundles if one.request.get("division") == "closed"}
     for (workload, framework), one in closed.items():
         path = probe_path(case.path, workload, framework)
@@ -100,27 +102,27 @@ def _equivalence(case: SubmissionCase) -> Iterator[Complaint]:
         )
         try:
             verdict = read_json(path) if path.is_file() and not path.is_symlink() else None
-        except BundleError as error:
+        except FileError as error:
             verdict = {"passed": error.what}
         expected = f"a verdict of suite verify-model that passes {one.request.get('model')} in {framework}"
         if verdict is None:
-            yield Complaint(name, expected, "none", fix)
+            yield Violation(name, expected, "none", fix)
         elif verdict.get("passed") is not True or verdict.get("workload") != workload or verdict.get("model") != one.request.get("model"):
-            yield Complaint(name, expected, f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r}, {verdict.get('model')!r}"[:200], fix)
+            yield Violation(name, expected, f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r}, {verdict.get('model')!r}"[:200], fix)
 
 
-def _converges(case: SubmissionCase) -> Iterator[Complaint]:
+def _converges(case: SubmissionCase) -> Iterator[Violation]:
     yield from (complaint for complaint, as_reference in _faster(case) if as_reference)
 
 
-def _converges_tuned(case: SubmissionCase) -> Iterator[Complaint]:
+def _converges_tuned(case: SubmissionCase) -> Iterator[Violation]:
     yield from (complaint for complaint, as_reference in _faster(case) if not as_reference)
 
 
-def _faster(case: SubmissionCase) -> Iterator[tuple[Complaint, bool]]:
+def _faster(case: SubmissionCase) -> Iterator[tuple[Violation, bool]]:
     """Closed entries that reach the target sooner than chance allows, and whether they have the reference's learning rate."""
-    from suite.convergence import LEVEL, compare
-    from suite.reference_points import load_points
+    from suite.catalog.reference_points import load_points
+    from suite.metrics.convergence import LEVEL, compare
 
     for (workload, framework, _), runs in _entries(case).items():
         request, epochs = runs[0].request, [one.epochs_to_target for one in runs if one.epochs_to_target is not None]
@@ -133,12 +135,12 @@ def _faster(case: SubmissionCase) -> Iterator[tuple[Complaint, bool]]:
                 observed = f"{', '.join(f'{value:g}' for value in epochs)} (p = {found.p_faster:.2g})"
                 fix = "say in the review why it converges so; further runs tell chance from cause"
                 rate = request.get("optimizer", {}).get("base_learning_rate")
-                yield Complaint(f"{workload}/{framework}", f"about {mean:.3g} epochs to the target", observed, fix), rate == point.base_learning_rate
+                yield Violation(f"{workload}/{framework}", f"about {mean:.3g} epochs to the target", observed, fix), rate == point.base_learning_rate
 
 
 def _at_once(submission: Path, rate: float | None = None) -> None:
     """Every run ends at the target after its first epoch; at the reference's learning rate, or another."""
-    from suite.reference_points import load_points
+    from suite.catalog.reference_points import load_points
 
     for path in sorted(submission.glob("lenet/*/run_*")):
         bundle = EditableBundle(path)

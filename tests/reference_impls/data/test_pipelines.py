@@ -14,7 +14,7 @@ from reference_impls.contract import ContractError, DataSet, Loading, Preprocess
 from reference_impls.data.cifar10 import crop_and_flip
 from reference_impls.data.photographs import middle, random_part
 from reference_impls.data.pipelines import READERS, Share, open_pipeline
-from suite.datasets.definition import load_data_set
+from suite.catalog.data_sets import load_data_set
 from suite.datasets.synthetic import WRITERS
 from tests.builders import Scenario, make_request
 

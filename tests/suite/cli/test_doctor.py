@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from suite.cli.doctor import diagnose_meters, doctor
-from suite.measure.registry import METERS, open_meters
+from suite.meters.registry import METERS, open_meters
 
 
 @pytest.fixture

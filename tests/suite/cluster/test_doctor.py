@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite.cluster.doctor import Complaint, Expected, judge
+from suite.cluster.doctor import ClusterProblem, Expected, judge
 from suite.cluster.links import LinkMeasure, LinkMeasures
 from suite.cluster.nodes import Answer, Link, NodeFacts
 
@@ -22,7 +22,7 @@ def links(*measures: LinkMeasure, problem: str | None = None) -> LinkMeasures:
     return LinkMeasures(tuple(replace(measure, rank=rank, node=f"pi{rank + 1}") for rank, measure in enumerate(measures, start=1)), problem)
 
 
-def complaint(asked: tuple[Answer, ...], measured: LinkMeasures | None) -> Complaint:
+def complaint(asked: tuple[Answer, ...], measured: LinkMeasures | None) -> ClusterProblem:
     """The only complaint there is."""
     (only,) = judge(asked, measured, EXPECTED)
     return only

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from suite.cluster.links import measure_links
-from suite.mpi import Placement
+from suite.launch.placement import Placement
 from tests.launchers import hearing_ctrl_c, interrupted_launcher
 
 

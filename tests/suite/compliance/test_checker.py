@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from reference_impls import contract
-from suite.bundle import write_json
 from suite.compliance.checker import check_bundle, find_bundles
 from suite.compliance.registry import find_rule
 from suite.errors import SuiteError
+from suite.files.json_file import write_json
 from tests.builders import Scenario, make_record, make_request
 
 FILES = ("run.json", "system.json", "summary.json", "log.txt", "steps.parquet", "readings.parquet", "MANIFEST.sha256")

@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from suite.bundle import MANIFEST, MAX_MANIFEST_BYTES, seal
+from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES
+from suite.bundle.manifest import seal
 from suite.compliance.checker import check_bundle
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import LONGEST, Finding, escaped
@@ -67,7 +68,7 @@ def test_a_number_of_ranks_that_there_cannot_be_is_not_counted_to(ranks: object,
 
 
 @pytest.mark.parametrize("value", [1.5e308, -1.5e308, float("inf"), float("nan")])
-@pytest.mark.parametrize("column", ["fetch_s", "compute_s", "loss"])
+@pytest.mark.parametrize("column", ["fetch_stall_s", "compute_s", "loss"])
 def test_values_that_overflow_are_a_finding(column: str, value: float, good_bundle: Path) -> None:
     edited(good_bundle, lambda bundle: bundle.steps.loc.__setitem__((slice(0, 3), column), value))
     assert not check_bundle(good_bundle).complies

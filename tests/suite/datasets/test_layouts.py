@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from suite.catalog.data_sets import load_data_set
 from suite.datasets import archives, prepare
 from suite.datasets.decoding import decode_all
-from suite.datasets.definition import load_data_set
 from suite.datasets.layouts import inspect
 from suite.datasets.locate import find
 from suite.datasets.synthetic import WRITERS

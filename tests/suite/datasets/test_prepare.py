@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from suite.catalog.data_sets import DataSetDefinition, load_data_sets
 from suite.datasets import prepare
-from suite.datasets.definition import DataSetDefinition, load_data_sets
 from suite.datasets.locate import find, place
 from suite.errors import SuiteError
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle import seal
-from suite.channels import no_channels, of_frame
+from suite.bundle.channels import no_channels, of_frame
+from suite.bundle.manifest import seal
+from suite.bundle.tables import READING_TYPES
 from suite.errors import SuiteError
 from suite.experiments.hpl import plan, read_solution
-from suite.experiments.linpack import Asked, choose_blas, measure, read_lu, refuse_slow
+from suite.experiments.linpack import LinpackRequest, choose_blas, measure, read_lu, refuse_slow
 from suite.experiments.linpack_power import power_of
-from suite.experiments.linpack_record import Problem, find_linpacks, operations, read_linpack, share_reached
-from suite.mpi import Placement
-from suite.tables import READING_TYPES
+from suite.launch.placement import Placement
+from suite.metrics.linpack import Problem, find_linpacks, operations, read_linpack, share_reached
 from tests.launchers import hearing_ctrl_c, interrupted_launcher
 
 ANSWER = """T/V                N    NB     P     Q               Time                 Gflops
@@ -75,7 +75,7 @@ HPCC = pytest.mark.skipif(
 @HPCC
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_real_hpcc_passes_its_residual_test(tmp_path: Path, ranks: int) -> None:
-    record = measure(tmp_path / "record", Asked(Placement((), ranks), size=512))
+    record = measure(tmp_path / "record", LinpackRequest(Placement((), ranks), size=512))
     assert record.solution.problem == Problem(512, 128, 1, ranks)
     assert (record.kind, record.ranks, record.nodes, Path(record.program).name) == ("HPL", ranks, 1, "hpcc")
     assert record.gflops_per_node == record.solution.gflops
@@ -90,14 +90,14 @@ def test_a_hpl_of_ones_own_reads_hpl_dat_and_says_its_answer_on_standard_output(
     xhpl = tmp_path / "xhpl"
     xhpl.write_text("#!/bin/sh\nset -e\n{ sed s/^6$/8/ HPL.dat; printf '%s\\n' - 0 0 0 0; } > hpccinf.txt\nhpcc\ncat hpccoutf.txt\n")
     xhpl.chmod(0o755)
-    record = measure(tmp_path / "record", Asked(Placement((), 1), xhpl=xhpl, size=512))
+    record = measure(tmp_path / "record", LinpackRequest(Placement((), 1), xhpl=xhpl, size=512))
     assert (record.kind, record.program, record.output) == ("HPL", str(xhpl), "output.txt")
     assert record.solution.problem.size == 512 and record.solution.residual < 16
     assert not (tmp_path / "record" / "hpccinf.txt").samefile(tmp_path / "record" / "HPL.dat")
 
 
 def test_scipys_lu_is_labelled_and_judged_as_hpl_is(tmp_path: Path) -> None:
-    record = measure(tmp_path / "record", Asked(Placement(), size=1024, with_scipy=True))
+    record = measure(tmp_path / "record", LinpackRequest(Placement(), size=1024, with_scipy=True))
     found = record.solution
     assert (record.kind, record.program, record.nodes, record.ranks) == ("LU", "SciPy", 1, 1)
     assert found.gflops == pytest.approx(operations(1024) / found.time_s / 1e9)
@@ -107,16 +107,16 @@ def test_scipys_lu_is_labelled_and_judged_as_hpl_is(tmp_path: Path) -> None:
 
 def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert measure(tmp_path / "record", Asked(Placement((), 2), size=512)).kind == "LU"
+    assert measure(tmp_path / "record", LinpackRequest(Placement((), 2), size=512)).kind == "LU"
     with pytest.raises(SuiteError, match=r"needs mpirun, which is not installed here: sudo apt-get install hpcc"):
-        measure(tmp_path / "two", Asked(Placement(("a", "b"), 1), size=512))
+        measure(tmp_path / "two", LinpackRequest(Placement(("a", "b"), 1), size=512))
 
 
 def test_ctrl_c_ends_what_mpirun_put_into_a_session_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     launcher = interrupted_launcher(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{launcher.interpreter.parent}:{os.environ['PATH']}")
     with hearing_ctrl_c(), pytest.raises(KeyboardInterrupt):
-        measure(tmp_path / "record", Asked(Placement((), 2), size=512))
+        measure(tmp_path / "record", LinpackRequest(Placement((), 2), size=512))
     launcher.assert_nothing_runs()
 
 
@@ -133,7 +133,7 @@ def test_an_xhpl_that_is_no_program_is_named(tmp_path: Path) -> None:
     if shutil.which("mpirun") is None:
         pytest.skip("needs an mpirun: apt-get install openmpi-bin")
     with pytest.raises(SuiteError, match="no program that can be run"):
-        measure(tmp_path / "record", Asked(Placement(), xhpl=tmp_path / "nothing"))
+        measure(tmp_path / "record", LinpackRequest(Placement(), xhpl=tmp_path / "nothing"))
 
 
 def test_the_rate_per_watt_is_over_the_mean_power_while_it_solved() -> None:

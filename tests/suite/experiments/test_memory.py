@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from suite import bundle
-from suite.bundle import write_json
-from suite.config import RunRequest
-from suite.devices import load_device
-from suite.environments import Environment
+from suite.bundle import layout
+from suite.catalog.devices import load_device
+from suite.catalog.frameworks import load_framework
+from suite.catalog.workloads import load_workload
+from suite.execution.request import RunRequest
 from suite.experiments.memory import kills_for_memory, largest_batch, ran_out_of_memory
-from suite.frameworks import load_framework
-from suite.workloads import load_workload
+from suite.files.json_file import write_json
+from suite.launch.environments import Environment
 from tests.builders import Scenario, make_record, make_request
 from tests.suite.experiments.hungry import LIMIT_MIB
 
@@ -48,8 +48,8 @@ def failed_run(path: Path, exit_code: int, output: str) -> Path:
     """What a failed run leaves."""
     path.mkdir()
     record = make_record(make_request(path, Scenario()), Scenario(), "failed")
-    write_json(path / bundle.RUN, replace(record, exit_code=exit_code))
-    (path / bundle.OUTPUT).write_text(output)
+    write_json(path / layout.RUN, replace(record, exit_code=exit_code))
+    (path / layout.OUTPUT).write_text(output)
     return path
 
 

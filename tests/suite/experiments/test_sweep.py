@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle import MANIFEST
-from suite.config import Division, RunOptions
+from suite.bundle.layout import MANIFEST
+from suite.catalog.divisions import Division
+from suite.catalog.studies import Variable, load_studies, load_study
 from suite.errors import SuiteError
-from suite.experiments.scaling_model import Scaling
+from suite.execution.request import RunOptions
 from suite.experiments.sweep import plan
-from suite.paths import repository_root
-from suite.studies import Variable, load_studies, load_study
+from suite.files.paths import repository_root
+from suite.metrics.scaling_model import Scaling
 from tests.conftest import Run, interruptible
 
 OPTIONS = RunOptions(Division.OPEN, "generic", "lenet", "fake")
@@ -104,10 +105,10 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(suite: Run, digits: P
 def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, suite: Run, digits: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = (*SWEEP, "--values", "8,16,32", "--repetitions", "1", "--steps", "10", "--output", str(out))
-    surroundings = {**os.environ, "SUITE_HOME": str(suite_home)}
+    child_environment = {**os.environ, "SUITE_HOME": str(suite_home)}
     program = [str(Path(sys.executable).with_name("suite")), *arguments]
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
-    process = subprocess.Popen(program, cwd=repository_root(), env=surroundings, text=True, preexec_fn=interruptible, **pipes)
+    process = subprocess.Popen(program, cwd=repository_root(), env=child_environment, text=True, preexec_fn=interruptible, **pipes)
     deadline_s = time.monotonic() + 60
     while not (out / "16-r1" / "log.txt").is_file() and time.monotonic() < deadline_s and process.poll() is None:
         time.sleep(0.05)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.submission.declaration import Availability
-from suite.submission.package import Offer, package
-from suite.workloads import load_workload
+from suite.catalog.workloads import load_workload
+from suite.submission.declaration import SystemAvailability
+from suite.submission.package import PackageRequest, package
 from tests.builders import Scenario, make_bundle
 
 EPOCHS_TO_TARGET = (3, 4, 6)
@@ -33,12 +33,12 @@ def make_probe(path: Path, passed: bool = True) -> Path:
 
 
 @pytest.fixture
-def offer(tmp_path: Path) -> Offer:
+def offer(tmp_path: Path) -> PackageRequest:
     """Who submits."""
-    return Offer("acme", "v0.1", Availability.RESEARCH, "a fan", (make_probe(tmp_path / "probe.json"),))
+    return PackageRequest("acme", "v0.1", SystemAvailability.RESEARCH, "a fan", (make_probe(tmp_path / "probe.json"),))
 
 
 @pytest.fixture
-def submission(offer: Offer, tmp_path: Path) -> Path:
+def submission(offer: PackageRequest, tmp_path: Path) -> Path:
     """The good submission, to be spoiled."""
     return package(make_runs(tmp_path / "runs"), offer, tmp_path / "submissions")

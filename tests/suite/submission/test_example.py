@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from suite.compliance.tree import check_tree
-from suite.paths import repository_root
+from suite.files.paths import repository_root
 from suite.submission.archive import pack
 from suite.submission.tree import find_submissions
 

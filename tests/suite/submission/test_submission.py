@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle import MANIFEST, seal
+from suite.bundle.layout import MANIFEST
+from suite.bundle.manifest import seal
 from suite.compliance.finding import Severity
 from suite.compliance.registry import SUBMISSION_RULES
 from suite.compliance.submission_rule import SubmissionFault, SubmissionRule
@@ -16,7 +17,7 @@ from suite.compliance.submissions import check_submission, check_submissions
 from suite.compliance.tree import check_tree
 from suite.errors import SuiteError
 from suite.submission.archive import pack, unpack
-from suite.submission.package import Offer, package
+from suite.submission.package import PackageRequest, package
 from tests.suite.submission.conftest import make_runs
 
 
@@ -61,12 +62,12 @@ def test_a_declaration_that_is_none_is_one_sentence(content: str, submission: Pa
     assert "declaration.json" in words
 
 
-def test_a_submission_is_never_written_over(submission: Path, offer: Offer, tmp_path: Path) -> None:
+def test_a_submission_is_never_written_over(submission: Path, offer: PackageRequest, tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="exists"):
         package(make_runs(tmp_path / "more"), offer, tmp_path / "submissions")
 
 
-def test_runs_of_different_machines_are_not_packed(offer: Offer, tmp_path: Path) -> None:
+def test_runs_of_different_machines_are_not_packed(offer: PackageRequest, tmp_path: Path) -> None:
     runs = make_runs(tmp_path / "more")
     system = json.loads((runs[1] / "system.json").read_text())
     (runs[1] / "system.json").write_text(json.dumps({**system, "kernel": "another"}))

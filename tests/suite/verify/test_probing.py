@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.verify.probing import Subject, probe
-from suite.workloads import load_workload
+from suite.verify.probing import ProbedImplementation, probe
 
 START = "import json, sys\nimport numpy as np\nrequest = json.load(open(sys.argv[2]))\n"
 
@@ -18,7 +18,7 @@ def run(body: str, folder: Path, precision: str = "float64") -> dict[str, np.nda
     program = folder / "program"
     program.write_text(f"#!{sys.executable}\nimport sys\ndel sys.argv[1:3]  # what Python itself would take: -m their.probe\n" + body)
     program.chmod(0o755)
-    return dict(probe(Subject("theirs", program, "their.probe"), load_workload("lenet"), precision))
+    return dict(probe(ProbedImplementation("theirs", program, "their.probe"), load_workload("lenet"), precision))
 
 
 def test_the_request_says_everything(tmp_path: Path) -> None:
@@ -49,4 +49,4 @@ def test_a_probe_that_does_something_else_is_named(body: str, words: str, tmp_pa
 
 def test_an_interpreter_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="cannot be started"):
-        probe(Subject("theirs", tmp_path / "python", "their.probe"), load_workload("lenet"), "float64")
+        probe(ProbedImplementation("theirs", tmp_path / "python", "their.probe"), load_workload("lenet"), "float64")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from suite.frameworks import load_framework
-from suite.paths import home
+from suite.catalog.frameworks import load_framework
+from suite.catalog.workloads import load_workload, load_workloads
+from suite.files.paths import home
 from suite.verify.compare import Arrays
-from suite.verify.probing import Subject
+from suite.verify.probing import ProbedImplementation
 from suite.verify.verdict import judge, probe_both, verify
-from suite.workloads import load_workload, load_workloads
 from tests.conftest import FRAMEWORKS, Run, environment_of
 
 pytestmark = pytest.mark.agreement
@@ -48,7 +48,7 @@ def test_resnet50_for_large_pictures_is_the_same_too() -> None:
     workload = load_workload("resnet50")
     settings = replace(workload.verification, image_shape=(3, 64, 64))
     large = replace(workload, model="resnet50_imagenet", parameters=23_528_522, verification=settings)
-    subjects = [Subject(name, environment_of(name).interpreter, f"{load_framework(name).module}.probe") for name in FRAMEWORKS]
+    subjects = [ProbedImplementation(name, environment_of(name).interpreter, f"{load_framework(name).module}.probe") for name in FRAMEWORKS]
     verdict = verify(large, subjects[0], subjects, lambda words: None)
     assert [(subject.name, one) for subject in verdict.subjects for _, one in subject.differences if not one.passed] == []
 
@@ -56,13 +56,15 @@ def test_resnet50_for_large_pictures_is_the_same_too() -> None:
 @pytest.fixture(scope="module")
 def resnet18() -> dict[str, Arrays]:
     """What PyTorch computes of ResNet-18, by precision."""
-    return probe_both(Subject("pytorch", environment_of("pytorch").interpreter, "reference_impls.pytorch.probe"), load_workload("resnet18"))
+    return probe_both(
+        ProbedImplementation("pytorch", environment_of("pytorch").interpreter, "reference_impls.pytorch.probe"), load_workload("resnet18")
+    )
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_noticed_where_it_is_made(mistake: str, resnet18: dict[str, Arrays], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MISTAKE", mistake)
-    mistaken, workload = Subject(MISTAKEN, environment_of("pytorch").interpreter, MISTAKEN), load_workload("resnet18")
+    mistaken, workload = ProbedImplementation(MISTAKEN, environment_of("pytorch").interpreter, MISTAKEN), load_workload("resnet18")
     verdict = judge(mistaken, workload, resnet18, probe_both(mistaken, workload))
     missed = {one.quantity for _, one in verdict.differences if not one.passed}
     assert MISTAKES[mistake] in missed

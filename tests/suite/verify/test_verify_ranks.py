@@ -5,10 +5,10 @@ import json
 import pytest
 
 from reference_impls.contract import Parallel
-from suite.paths import home
-from suite.verify.probing import Subject
+from suite.catalog.workloads import load_workload
+from suite.files.paths import home
+from suite.verify.probing import ProbedImplementation
 from suite.verify.ranks import BUCKET_BYTES, IN_TURN, ON_THE_WHOLE, STEPS, RanksVerdict, verify_ranks
-from suite.workloads import load_workload
 from tests.conftest import Run, environment_of
 
 WORKLOADS = {"lenet": ON_THE_WHOLE, "vgg11": ON_THE_WHOLE, "resnet18": IN_TURN}
@@ -53,5 +53,5 @@ def test_a_mistake_is_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def _verdict(module: str, overlap: bool) -> RanksVerdict:
-    subject = Subject("pytorch", environment_of("pytorch").interpreter, module)
+    subject = ProbedImplementation("pytorch", environment_of("pytorch").interpreter, module)
     return verify_ranks(load_workload("lenet"), subject, Parallel(2, 1, "mpi", BUCKET_BYTES, overlap), lambda words: None)

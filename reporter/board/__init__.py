@@ -1,0 +1,1 @@
+"""Leaderboards: columns, rows, ranks."""

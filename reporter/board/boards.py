@@ -1,0 +1,153 @@
+"""A leaderboard: the entries of one workload, division and data set, in their order, with ranks."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reporter.board.columns import FACETS, FIGURE_COLUMNS, Cell, Column, Facet, make_cell, show_facet
+from reporter.board.ranking import Rank, rank_entries
+from reporter.data.entries import make_labels
+from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
+from reporter.figures.chart import values_of_runs
+
+RANKED_BY = "time_to_target_s"
+ALWAYS = ("device", "framework")
+THROTTLED = "throttl"
+UNRANKED = Rank(None, 0, "not ranked")
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """A row of a leaderboard. ``evidence`` is the page, from the site's top, that its figures are explained on."""
+
+    entry: Mapping[str, Any]
+    label: str
+    evidence: str
+    rank: Rank
+    facets: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    complaints: int
+    badges: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Board:
+    """``facets`` are those in which rows differ, ``same`` what all rows share, as (heading, value)."""
+
+    slug: str
+    workload: str
+    division: str
+    data: str
+    own_data: bool
+    frames: Frames
+    facets: tuple[Facet, ...]
+    same: tuple[tuple[str, str], ...]
+    columns: tuple[Column, ...]
+    accepted: tuple[BoardRow, ...]
+    refused: tuple[BoardRow, ...]
+    withdrawn: tuple[BoardRow, ...]
+
+    @property
+    def runs(self) -> int:
+        """Of the accepted entries."""
+        return sum(int(row.entry["runs"]) for row in self.accepted)
+
+    @property
+    def is_compared(self) -> bool:
+        """At least one entry has enough runs for a rank."""
+        return any(row.rank.rank is not None for row in self.accepted)
+
+
+def make_boards(frames: Frames) -> list[Board]:
+    """One board per workload, division and data set; the workloads' own data sets first. Generated data and runs of an analysis are on none."""
+    published = frames.entries[~frames.entries["state"].isin((GENERATED, STUDIED))]
+    groups = published.groupby(["workload", "division", "data"], sort=True)
+    boards = [_board(frames.of_entries(entries), *key) for key, entries in groups]
+    return sorted(boards, key=lambda board: (board.workload, not board.own_data, board.division, board.data))
+
+
+def _board(frames: Frames, workload: str, division: str, data: str) -> Board:
+    entries, looked_at = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS}
+    figures: dict[str, dict[str, Any]] = {}
+    names = [name for name in frames.entry_figures["figure"].unique() if name in looked_at or name.startswith(THROTTLED)]
+    for row in rows_of(frames.chosen("entry_figures", "figure", names)):
+        figures.setdefault(row["entry_id"], {})[row["figure"]] = row
+    facets = {entry["entry_id"]: _facets(entry, figures.get(entry["entry_id"], {})) for entry in entries}
+    differ = tuple(facet for facet in FACETS if facet.name in ALWAYS or _differs(facet, facets.values()))
+    same = tuple((facet.heading, _joined(facet, facets.values())) for facet in FACETS if facet not in differ)
+    columns = tuple(column for column in FIGURE_COLUMNS if any(column.figure in found for found in figures.values()))
+    rows = list(_rows(frames, entries, figures, facets, differ, columns))
+    states = {state: tuple(row for row in rows if row.entry["state"] == state) for state in (ACCEPTED, REFUSED, WITHDRAWN)}
+    own_data = all(bool(entry["own_data"]) for entry in entries)
+    slug = "-".join(_slug(word) for word in (workload, division, data))
+    accepted = frames.accepted()
+    return Board(slug, workload, division, data, own_data, accepted, differ, same, columns, states[ACCEPTED], states[REFUSED], states[WITHDRAWN])
+
+
+def _differs(facet: Facet, rows: Iterable[Mapping[str, str]]) -> bool:
+    """Rows differ in it; a version counts only where two rows of one framework do."""
+    if facet.name == "framework_version":
+        pairs = {(row["framework"], row[facet.name]) for row in rows}
+        return len(pairs) > len({framework for framework, _ in pairs})
+    return len({row[facet.name] for row in rows}) > 1
+
+
+def _joined(facet: Facet, rows: Iterable[Mapping[str, str]]) -> str:
+    if facet.name == "framework_version":
+        return ", ".join(sorted({f"{row['framework']} {row[facet.name]}" for row in rows}))
+    return next(iter(rows))[facet.name]
+
+
+def _rows(
+    frames: Frames,
+    entries: list[dict[str, Any]],
+    figures: Mapping[str, Mapping[str, Any]],
+    facets: Mapping[str, Mapping[str, str]],
+    differ: tuple[Facet, ...],
+    columns: tuple[Column, ...],
+) -> Iterator[BoardRow]:
+    """The rows in the order of merit: time to target, then time per epoch, then entry."""
+    labels, values = make_labels(entries), values_of_runs(frames.accepted(), RANKED_BY)
+    reached = {
+        entry["entry_id"]: values[entry["entry_id"]]
+        for entry in entries
+        if entry["state"] == ACCEPTED and len(values.get(entry["entry_id"], [])) == entry["runs"]
+    }
+    ranks = rank_entries(reached)
+    runs: dict[str, list[str]] = {}
+    for run, entry_id in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
+        runs.setdefault(entry_id, []).append(run)
+    for entry in sorted(entries, key=lambda entry: (*_merit(figures.get(entry["entry_id"], {})), entry["entry_id"])):
+        name, found = entry["entry_id"], figures.get(entry["entry_id"], {})
+        yield BoardRow(
+            entry,
+            labels[name],
+            f"entries/{name}.html",
+            ranks.get(name, UNRANKED),
+            tuple(facets[name][facet.name] for facet in differ),
+            tuple(make_cell(column, found.get(column.figure)) for column in columns),
+            sum(len(frames.verdicts[run].findings) for run in runs[name]),
+            _badges(found),
+        )
+
+
+def _merit(figures: Mapping[str, Any]) -> tuple[float, float]:
+    values = [figures.get(name, {}).get("value") for name in (RANKED_BY, "time_to_epoch_s")]
+    first, second = (float(value) if known(value) else float("inf") for value in values)
+    return first, second
+
+
+def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, str]:
+    energy = figures.get("energy_per_epoch_j", {})
+    measured = f"{energy['tier']}, {energy['covers']}" if known(energy.get("tier")) else "not measured"
+    special = {"energy": measured, "availability": entry["availability"] if known(entry["availability"]) else "not submitted"}
+    return {facet.name: special.get(facet.name) or show_facet(entry.get(facet.name)) for facet in FACETS}
+
+
+def _badges(figures: Mapping[str, Any]) -> tuple[str, ...]:
+    throttled = any(known(row["high"]) and row["high"] > 0 for name, row in figures.items() if name.startswith(THROTTLED))
+    return ("throttled",) if throttled else ()
+
+
+def _slug(word: str) -> str:
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in word.lower()) or "-"

@@ -1,0 +1,139 @@
+"""The leaderboard's columns: what each shows, how its numbers are written, and what a cell says when it is empty."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reporter.data.frames import known
+from reporter.figures.chart import digits
+
+NOT_DEFINED = "these runs were made before the figure was defined"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure as a column. Shown is the value times ``factor``, in ``unit``, with so many ``places`` or else three significant digits.
+
+    ``better`` is -1 where less is better, 1 where more is, 0 where neither. ``shown`` is whether it is there before a reader chooses.
+    """
+
+    figure: str
+    heading: str
+    unit: str
+    about: str
+    factor: float = 1.0
+    places: int | None = None
+    better: int = -1
+    shown: bool = True
+
+    @property
+    def is_energy(self) -> bool:
+        """Its worth depends on the instrument: values taken in different ways are not put in one order."""
+        return self.figure.startswith("energy_") or self.figure == "mean_power_w"
+
+    @property
+    def exported(self) -> str:
+        """The name in data files: the figure's, with the unit where the page shows another one."""
+        words = {"%": "percent", "% of epoch": "percent_of_epoch", "MiB": "mib"}
+        stem = self.figure.removesuffix("_bytes")
+        return f"{stem}_{words[self.unit]}" if self.unit in words else stem
+
+    def write(self, value: float) -> str:
+        """The value as it is shown."""
+        scaled = value * self.factor
+        return digits(scaled) if self.places is None else f"{scaled:.{self.places}f}"
+
+
+FIGURE_COLUMNS = (
+    Column("time_to_target_s", "time to target", "s", "from run_start to the evaluation that reached the target"),
+    Column("time_to_epoch_s", "time per epoch", "s", "first fetch to last step, mean of epochs 2 to last"),
+    Column("first_epoch_s", "epoch 1", "s", "with cold caches, kept apart", shown=False),
+    Column("best_accuracy", "accuracy", "%", "the best evaluation", 100.0, 2, 1),
+    Column("epochs_to_target", "epochs to target", "", "until the evaluation that reached the target", 1.0, 1, shown=False),
+    Column("samples_per_s", "throughput", "samples/s", "samples trained on per second, epochs 2 to last", 1.0, None, 1, False),
+    Column("fetch_stall_share", "fetch stall", "% of epoch", "share of an epoch in which training waits for its next mini-batch", 100.0, 1),
+    Column("energy_per_epoch_j", "energy per epoch", "J", "mean of epochs 2 to last, by the sensor that is named"),
+    Column("energy_j", "energy of the run", "J", "from run_start to run_stop", shown=False),
+    Column("mean_power_w", "power", "W", "energy per epoch over time per epoch", shown=False),
+    Column("peak_rss_bytes", "peak memory", "MiB", "resident memory of the training processes, read once a second", 2.0**-20, 0),
+)
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A property that rows differ in: a column, and a filter."""
+
+    name: str
+    heading: str
+    is_number: bool = False
+
+
+FACETS = (
+    Facet("device", "device"),
+    Facet("framework", "framework"),
+    Facet("framework_version", "version"),
+    Facet("cpu_model", "processor"),
+    Facet("power_mode", "power mode"),
+    Facet("storage_medium", "storage"),
+    Facet("nodes", "nodes", True),
+    Facet("ranks", "ranks", True),
+    Facet("collective", "gradients"),
+    Facet("accelerator", "accelerator"),
+    Facet("threads", "threads", True),
+    Facet("workers", "workers", True),
+    Facet("batch_size", "batch", True),
+    Facet("learning_rate", "learning rate", True),
+    Facet("organization", "submitter"),
+    Facet("availability", "availability"),
+    Facet("energy", "energy"),
+)
+
+OTHER_FIGURES = {
+    "fetch_stall_s": "fetch stall of an epoch",
+    "copy_s": "copy to the device",
+    "compute_s": "compute",
+    "communication_s": "communication",
+    "overhead_s": "overhead",
+    "accelerator_utilisation": "accelerator utilisation",
+    "cpu_utilisation": "processor utilisation",
+}
+
+
+NAMES_OF_FIGURES = {**OTHER_FIGURES, **{column.figure: column.heading for column in FIGURE_COLUMNS}}
+
+
+def name_of_figure(figure: str) -> str:
+    """A figure's name in words, or as it is where no one has given it any."""
+    return NAMES_OF_FIGURES.get(figure, figure)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """``text`` and ``spread`` are shown; ``raw`` and ``raw_spread``, in the column's unit, are sorted by and exported; ``why`` explains a dash."""
+
+    column: Column
+    text: str
+    spread: str = ""
+    raw: str = ""
+    raw_spread: str = ""
+    why: str = ""
+
+
+def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
+    """A figure of an entry or a run as a cell; unknown is a dash with its reason."""
+    if figure is None:
+        return Cell(column, "—", why=NOT_DEFINED)
+    if not known(figure["value"]):
+        return Cell(column, "—", why=str(figure["reason"]))
+    value = float(figure["value"])
+    spread = float(figure["spread"]) if known(figure["spread"]) else None
+    shown = "" if spread is None else f"± {digits(spread * column.factor, 2)}"
+    raw_spread = "" if spread is None else f"{spread * column.factor:.6g}"
+    return Cell(column, column.write(value), shown, f"{value * column.factor:.6g}", raw_spread)
+
+
+def show_facet(value: object) -> str:
+    """A property's value as it is shown and filtered by."""
+    if not known(value):
+        return "unknown"
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

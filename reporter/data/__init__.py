@@ -1,0 +1,1 @@
+"""Bundles to tidy frames."""

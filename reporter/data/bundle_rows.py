@@ -1,0 +1,128 @@
+"""One bundle as rows, by nothing but the bytes in its folder: the part of reading that a cache may remember."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.data import frames as columns
+from reporter.data.derived import counted_figures, derived_figures
+from reporter.data.entries import Row
+from reporter.data.text import plain, plain_or_none
+from suite.bundle.layout import COUNTERS, SUMMARY, SYSTEM
+from suite.bundle.reader import CachedBundle
+from suite.catalog.workloads import load_workload
+from suite.compliance.checker import BundleVerdict, judge
+from suite.errors import FileError, SuiteError
+
+_METHOD = re.compile(r"\((?P<covers>[a-z -]+), (?P<tier>[a-z -]+)\)$")
+
+
+@dataclass(frozen=True)
+class BundleRows:
+    """A bundle's row of ``runs`` as far as the bundle alone tells it, its rows of ``figures`` and ``epochs``, and the checker's verdict.
+
+    ``is_generated``: its data were made up; ``is_studied``: it was made for an analysis, with cold caches or one mini-batch again and again.
+    """
+
+    run: Row
+    figures: list[Row]
+    epochs: list[Row]
+    verdict: BundleVerdict
+    is_generated: bool
+    is_studied: bool
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Why a bundle cannot be shown, in words that are the same wherever it lies."""
+
+    reason: str
+
+
+def read_rows(path: Path) -> BundleRows | Broken:
+    """Read and check the bundle at ``path``; whatever is wrong with it becomes a reason, never an exception."""
+    try:
+        return _read(path)
+    except SuiteError as error:
+        said = f"{error.path.name} {error.what}" if isinstance(error, FileError) else str(error)
+        return Broken(plain(said.replace(f"{path}/", "").replace(str(path), "it"), 400))
+    except OSError as error:
+        return Broken(f"{plain(Path(error.filename or 'a file').name)} cannot be read: {error.strerror}")
+
+
+def _read(path: Path) -> BundleRows:
+    bundle = CachedBundle(path)
+    record = bundle.run()
+    run_id = _plain_name(record.run_id)
+    verdict = judge(bundle)
+    if record.status != "finished" or not bundle.is_sealed:
+        raise SuiteError(verdict.findings[0].observed)
+    summary = bundle.json(SUMMARY)
+    try:
+        run = {
+            **_identity(record.request, bundle.json(SYSTEM)),
+            "run_id": run_id,
+            "seed": int(record.request["seed"]),
+            "epochs": len(summary["epochs"]),
+            "started_time_ms": int(record.started_time_ms),
+            "suite_version": plain(record.suite_version),
+        }
+        figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
+        figures += counted_figures(run_id, bundle.json(COUNTERS)) if (path / COUNTERS).is_file() else []
+        figures += derived_figures(figures)
+        epochs = [_epoch(run_id, epoch) for epoch in summary["epochs"]]
+        is_generated = bool(record.request["data"]["synthetic"])
+        is_studied = record.request["batches"] != "read" or bool(record.request["drop_cache_every_epoch"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SuiteError(f"it does not hold what the suite writes ({type(error).__name__}: {plain(error)})") from error
+    return BundleRows(run, figures, epochs, verdict, is_generated, is_studied)
+
+
+def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
+    data = plain(request["data"]["name"])
+    return {
+        "workload": plain(request["workload"]),
+        "division": plain(request["division"]),
+        "data": data,
+        "own_data": data == load_workload(request["workload"]).data,
+        "organization": plain(request["organization"]),
+        "availability": None,
+        "device": plain(request["platform"]),
+        "cpu_model": plain_or_none(system.get("cpu_model")),
+        "power_mode": plain_or_none(system.get("power_mode")),
+        "storage_medium": plain_or_none(system.get("storage_medium"), 40),
+        "nodes": int(request["parallel"]["nodes"]),
+        "ranks": int(request["parallel"]["ranks"]),
+        "collective": plain(request["parallel"]["collective"]),
+        "framework": plain(request["framework"]),
+        "framework_version": plain_or_none(system.get("framework_version"), 40),
+        "accelerator": plain(request["accelerator"]),
+        "threads": int(request["threads"]),
+        "workers": int(request["loading"]["workers"]),
+        "batch_size": int(request["global_batch_size"]),
+        "learning_rate": float(request["optimizer"]["base_learning_rate"]),
+    }
+
+
+def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:
+    if not isinstance(values["source"], str) or isinstance(values["count"], bool) or not isinstance(values["count"], int | float):
+        raise TypeError(f"figure {name} has no source or no count")
+    numbers = {key: None if values.get(key) is None else float(values[key]) for key in ("value", "count", "period_s", "coverage", "spread")}
+    words = {key: plain_or_none(values.get(key)) for key in ("unit", "source", "reason", "method")}
+    method = _METHOD.search(words["method"] or "")
+    return {"run_id": run_id, "figure": plain(name, 60), **numbers, **words, "covers": method and method["covers"], "tier": method and method["tier"]}
+
+
+def _epoch(run_id: str, epoch: Mapping[str, Any]) -> Row:
+    numbers = {name: epoch.get(name) for name in columns.EPOCHS if name != "run_id"}
+    return {"run_id": run_id, **{name: None if value is None else float(value) for name, value in numbers.items()}}
+
+
+def _plain_name(run_id: object) -> str:
+    """Run ids become names of files: letters, digits, dot, dash and underscore, and no leading dot."""
+    name = str(run_id)
+    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}", name):
+        raise SuiteError(f"the run id {plain(name, 60)!r} is not a plain name")
+    return name

@@ -1,0 +1,100 @@
+"""What was read of bundles before, by the digest of every byte that reading them looks at."""
+
+import hashlib
+import json
+import sqlite3
+import sys
+import zlib
+from collections.abc import Iterable, Mapping
+from contextlib import closing, suppress
+from dataclasses import asdict
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+from reporter.data.bundle_rows import BundleRows
+from suite.compliance.checker import BundleVerdict
+from suite.compliance.finding import Finding, Severity
+from suite.files.digest import sha256
+from suite.files.paths import home, repository_root
+
+CALCULATE_WITH = ("numpy", "pandas", "pyarrow")
+_TABLE = "CREATE TABLE IF NOT EXISTS bundles (digest TEXT PRIMARY KEY, code TEXT NOT NULL, rows BLOB NOT NULL) WITHOUT ROWID"
+
+
+def digest_of_bundle(path: Path) -> str | None:
+    """SHA-256 over the name and the content of every file in the folder; a link counts as one, and is not followed. None: one cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        for file in sorted(path.rglob("*")):
+            if file.is_symlink():
+                digest.update(json.dumps([file.relative_to(path).as_posix(), "link"]).encode())
+            elif file.is_file():
+                digest.update(json.dumps([file.relative_to(path).as_posix(), sha256(file)]).encode())
+    except OSError:
+        return None
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def digest_of_code() -> str:
+    """SHA-256 over the reporter's and the checker's own files, the rulebook, and the versions of what they calculate with."""
+    digest = hashlib.sha256(json.dumps([sys.version, *(version(name) for name in CALCULATE_WITH)]).encode())
+    root = repository_root()
+    for room in ("reporter", "suite", "rules", "reference_impls"):
+        for file in sorted((root / room).rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def path() -> Path:
+    """The file, in the path of the user's environments and data."""
+    return home() / "report-cache.sqlite"
+
+
+def exists() -> bool:
+    """Something may be known: without the file there is no need for a digest to ask by."""
+    return path().is_file()
+
+
+def get(digests: Iterable[str | None]) -> dict[str | None, BundleRows]:
+    """What is known of bundles with these digests; nothing where the file is missing or is no such file."""
+    if not exists():
+        return {}
+    found: dict[str | None, BundleRows] = {}
+    try:
+        with closing(sqlite3.connect(path(), timeout=10)) as store:
+            for digest in digests:
+                row = store.execute("SELECT rows FROM bundles WHERE digest = ? AND code = ?", (digest, digest_of_code())).fetchone()
+                if row is not None:
+                    found[digest] = _unpacked(row[0])
+    except (sqlite3.Error, zlib.error, ValueError, KeyError, TypeError):
+        return {}
+    return found
+
+
+def put(rows: Mapping[str, BundleRows]) -> None:
+    """Keep rows by their bundles' digests; what other code made is dropped. A file that cannot be written costs time later and nothing else."""
+    try:
+        path().parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path(), timeout=10)) as store, store:
+            store.execute(_TABLE)
+            store.execute("DELETE FROM bundles WHERE code <> ?", (digest_of_code(),))
+            packed = [(digest, digest_of_code(), _packed(one)) for digest, one in rows.items()]
+            store.executemany("INSERT OR REPLACE INTO bundles VALUES (?, ?, ?)", packed)
+    except (sqlite3.DatabaseError, OSError):
+        with suppress(OSError):  # a home that may not be written to
+            path().unlink(missing_ok=True)
+
+
+def _packed(rows: BundleRows) -> bytes:
+    findings = [asdict(finding) for finding in rows.verdict.findings]
+    values = [rows.run, rows.figures, rows.epochs, rows.verdict.division, findings, rows.is_generated, rows.is_studied]
+    return zlib.compress(json.dumps(values).encode(), 1)
+
+
+def _unpacked(packed: bytes) -> BundleRows:
+    run, figures, epochs, division, findings, *flags = json.loads(zlib.decompress(packed))
+    found = tuple(Finding(**{**finding, "severity": Severity(finding["severity"])}) for finding in findings)
+    return BundleRows(run, figures, epochs, BundleVerdict(Path(), division, found), *flags)

@@ -1,0 +1,57 @@
+"""Figures that follow from others of the same run, or from its counts; a page shows them, no summary holds them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reporter.data.entries import Row
+from reporter.data.frames import FIGURES, known
+from reporter.data.text import plain
+from suite.bundle.layout import COUNTERS
+
+QUOTIENTS = (
+    ("fetch_stall_share", "fetch_stall_s", "time_to_epoch_s", "ratio"),
+    ("mean_power_w", "energy_per_epoch_j", "time_to_epoch_s", "W"),
+    ("instructions_per_cpu_s", "instructions", "cpu_time_s", "1/s"),
+)
+COUNTED = ("l1d_access", "l1d_refill", "branches", "branch_mispredicts")
+"""Events of counters.json, of the training region, that a summary has only in ratios."""
+
+
+def counted_figures(run_id: str, counters: Mapping[str, Any]) -> list[Row]:
+    """The counts of COUNTED over the training region; unknown for the reason that the bundle gives. Raises as a malformed bundle does."""
+    events = counters["phases"].get("run", {}).get("events", {})
+    rows = []
+    for name in COUNTED:
+        event = events.get(name, {})
+        value, reason = event.get("count"), event.get("reason")
+        row = {**dict.fromkeys(FIGURES), "run_id": run_id, "figure": name, "unit": "events", "source": COUNTERS, "count": 1.0}
+        rows.append(
+            {
+                **row,
+                "value": None if value is None else float(value),
+                "reason": plain(reason or "the bundle gives no reason") if value is None else None,
+            }
+        )
+    return rows
+
+
+def derived_figures(figures: Sequence[Row]) -> list[Row]:
+    """The quotients of a run's figures, unknown for the reason that either of the two is."""
+    by_name = {row["figure"]: row for row in figures}
+    found = []
+    for name, above, below, unit in QUOTIENTS:
+        if above in by_name and below in by_name and name not in by_name:
+            found.append(_quotient(name, by_name[above], by_name[below], unit))
+    return found
+
+
+def _quotient(name: str, above: Row, below: Row, unit: str) -> Row:
+    row = {
+        **above, "figure": name, "value": None, "unit": unit, "spread": None, "reason": above["reason"] or below["reason"],
+        "method": f"{above['figure']} / {below['figure']}" + (f"; {above['method']}" if above["method"] else ""),
+    }  # fmt: skip
+    if not known(above["value"]) or not known(below["value"]):
+        return row
+    if below["value"] == 0:
+        return {**row, "reason": f"{below['figure']} is 0"}
+    return {**row, "value": above["value"] / below["value"], "reason": None}

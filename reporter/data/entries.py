@@ -1,0 +1,87 @@
+"""Runs to entries: what differs only in seed and time is repeated measurement of one thing."""
+
+import hashlib
+import json
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from reporter.data.frames import ENTRIES, IDENTITY, known
+
+Row = dict[str, Any]
+
+
+def entry_id(run: Mapping[str, Any]) -> str:
+    """A name that stays the same wherever and whenever the site is built: ten hexadecimal digits of the identity's SHA-256."""
+    identity = [run[name] for name in IDENTITY] + [run["state"]]
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
+
+
+def make_entries(runs: Sequence[Row]) -> list[Row]:
+    """One row per entry, in the order of their identities."""
+    groups: dict[str, list[Row]] = {}
+    for run in runs:
+        groups.setdefault(run["entry_id"], []).append(run)
+    entries = [{**{name: members[0][name] for name in ENTRIES if name != "runs"}, "runs": len(members)} for members in groups.values()]
+    return sorted(entries, key=lambda entry: [str(entry[name]) for name in (*IDENTITY, "state")])
+
+
+def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]:
+    """Every figure of every entry: the mean over its runs, unknown unless each run has it (what failed must not vanish from a mean)."""
+    entry_of = {run["run_id"]: run["entry_id"] for run in runs}
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for figure in figures:
+        groups.setdefault((entry_of[figure["run_id"]], figure["figure"]), []).append(figure)
+    return [_combine(entry, name, members) for (entry, name), members in groups.items()]
+
+
+def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
+    values = [float(member["value"]) for member in members if known(member["value"])]
+    first, missing = members[0], [member for member in members if not known(member["value"])]
+    row = {
+        "entry_id": entry, "figure": name, "value": None, "unit": first["unit"], "runs": len(values), "spread": None, "spread_over": None,
+        "low": None, "high": None, "reason": None, "source": first["source"], "covers": _shared(members, "covers"), "tier": _shared(members, "tier"),
+    }  # fmt: skip
+    if missing:
+        of = f"{len(missing)} of {len(members)} runs: " if len(members) > 1 else ""
+        return {**row, "reason": f"{of}{missing[0]['reason'] or 'no reason is given'}"}
+    mean = math.fsum(values) / len(values)
+    row |= {"value": mean, "low": min(values), "high": max(values)}
+    if len(values) > 1:
+        return {**row, "spread": statistics.stdev(values), "spread_over": "runs"}
+    return {**row, "spread": first["spread"], "spread_over": "the run's own values" if known(first["spread"]) else None}
+
+
+def _shared(members: Sequence[Row], column: str) -> str | None:
+    values = {member[column] for member in members}
+    return values.pop() if len(values) == 1 else None
+
+
+def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """A short name per entry: framework and device, and whatever tells it from the others that share both."""
+    groups: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
+    for entry in entries:
+        groups.setdefault((entry["framework"], entry["device"]), []).append(entry)
+    labels = {}
+    for (framework, device), alike in groups.items():
+        telling = [name for name in _TELLING if len({str(entry[name]) for entry in alike}) > 1]
+        for entry in alike:
+            labels[str(entry["entry_id"])] = " · ".join([f"{framework} · {device}", *(_said(name, entry[name]) for name in telling)])
+    return labels
+
+
+_TELLING = (
+    "workload", "data", "nodes", "ranks", "collective", "batch_size", "threads", "workers", "power_mode", "accelerator", "learning_rate",
+    "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division", "state",
+)  # fmt: skip
+
+
+def _said(name: str, value: object) -> str:
+    if not known(value):
+        return f"{name.replace('_', ' ')} unknown"
+    words = {
+        "nodes": "{} node", "ranks": "{} rank", "workers": "{} worker", "threads": "{} thread", "batch_size": "batch {}", "learning_rate": "rate {}",
+    }  # fmt: skip
+    said = words.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
+    return said + "s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else said

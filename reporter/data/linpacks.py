@@ -1,0 +1,52 @@
+"""LINPACK records among the paths, as rows of the frame that a figure sets training beside."""
+
+import hashlib
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+from reporter.data.entries import Row
+from reporter.data.seals import refuse_broken_seal
+from reporter.data.text import plain, plain_or_none
+from suite.errors import FileError, SuiteError
+from suite.metrics.linpack import RECORD, Linpack, find_linpacks, read_linpack, refuse_wrong
+
+
+def read_linpacks(paths: Iterable[Path]) -> tuple[list[Row], list[Row]]:
+    """Every sealed record at or below the paths, each once, the fastest first, and those that cannot be shown, as rows of the frame ``broken``."""
+    rows: dict[str, Row] = {}
+    broken = []
+    for given in paths:
+        for folder in find_linpacks(given):
+            place = plain(folder.relative_to(given).as_posix() if folder != given else folder.resolve().name)
+            try:
+                row = {**_row(read_linpack(folder), folder), "place": place}
+                rows.setdefault(row["linpack_id"], row)
+            except SuiteError as error:
+                said = f"{error.path.name} {error.what}" if isinstance(error, FileError) else str(error)
+                broken.append({"place": place, "reason": plain(said.replace(f"{folder}/", "").replace(str(folder), "it"), 400)})
+    return sorted(rows.values(), key=lambda row: (-row["gflops"], row["linpack_id"])), broken
+
+
+def _row(record: Linpack, folder: Path) -> Row:
+    refuse_broken_seal(folder, RECORD)
+    solution, power = refuse_wrong(record.solution), record.power
+    if not (math.isfinite(solution.gflops) and solution.gflops > 0):
+        raise SuiteError(f"{folder / RECORD}: {solution.gflops} GFLOPS is no rate; run `suite linpack` again.")
+    return {
+        "linpack_id": hashlib.sha256((folder / RECORD).read_bytes()).hexdigest()[:10],
+        "path": str((folder / RECORD).resolve()),
+        "kind": plain(record.kind, 20),
+        "program": plain(Path(record.program).name, 60),
+        "device": plain(record.device, 60),
+        "cpu_model": plain_or_none(record.cpu_model),
+        "nodes": record.nodes,
+        "ranks": record.ranks,
+        "threads_per_rank": record.threads_per_rank,
+        "size": solution.problem.size,
+        "gflops": solution.gflops,
+        "residual": solution.residual,
+        "gflops_per_watt": power.gflops_per_watt,
+        "power_method": plain_or_none(power.method),
+        "power_reason": plain_or_none(power.reason),
+    }

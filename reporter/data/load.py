@@ -1,0 +1,195 @@
+"""Reads bundles into tidy pandas frames."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reporter.data import frames as columns
+from reporter.data.bundle_rows import Broken, BundleRows, read_rows
+from reporter.data.cache import digest_of_bundle, exists, get, put
+from reporter.data.entries import Row, entry_id, make_entries, make_entry_figures
+from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, make_frame
+from reporter.data.linpacks import read_linpacks
+from reporter.data.submissions import judge_submissions
+from reporter.data.text import plain, plain_or_none
+from reporter.data.workers import map_tasks
+from suite.compliance.checker import BundleVerdict, find_bundles
+from suite.compliance.finding import Finding
+from suite.errors import SuiteError
+from suite.metrics import stall_analysis
+from suite.metrics.linpack import RECORD
+from suite.submission.declaration import NAME, Declaration, read_declaration
+
+WITHDRAWAL = "WITHDRAWN"
+"""A text file in a folder above bundles withdraws them; it says why. The bundles themselves are sealed."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A bundle, the path that was given and that it was found below, and its name relative to that."""
+
+    path: Path
+    given: Path
+    place: str
+
+    def folders(self) -> Iterator[Path]:
+        """The folders above the bundle, the nearest first, no further up than the path that was given."""
+        folder = self.path
+        while folder not in (self.given, folder.parent):
+            folder = folder.parent
+            yield folder
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A bundle's rows with what its place adds to them."""
+
+    run: Row
+    rows: BundleRows
+    digest: str | None
+
+
+def load(paths: Iterable[Path]) -> Frames:
+    """Read every bundle at or below the paths into frames, in the order of their run ids, and every LINPACK record.
+
+    A bundle that cannot be read, never finished, or repeats a run id becomes a row of ``broken``; the others are not touched by it.
+    What was read and checked before, by this code and with the same bytes, is not read again. Raises SuiteError for a path that holds
+    no bundle at all.
+    """
+    given = list(paths)
+    found = list(find([path for path in given if not (path / RECORD).is_file()] or given))  # LINPACK's own folder holds no bundle
+    read_of = dict(zip(found, _read_all([one.path for one in found]), strict=True))
+    said = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
+    read: dict[str, _Placed] = {}
+    broken: list[Row] = [{"place": plain(place), "reason": reason} for place, reason in said.broken]
+    for one, (digest, rows) in read_of.items():
+        reason = rows.reason if isinstance(rows, Broken) else _repeats(rows, read)
+        if isinstance(rows, Broken) or reason:
+            broken.append({"place": plain(one.place), "reason": reason})
+        else:
+            placed = _place(one, rows, digest, said.findings_of(one.path))
+            read[placed.run["run_id"]] = placed
+    linpacks, wrong = read_linpacks(given)
+    broken = sorted([*broken, *wrong], key=lambda row: (row["place"], row["reason"]))
+    return replace(make_frames([read[name] for name in sorted(read)], broken), linpacks=make_frame(linpacks, columns.LINPACKS))
+
+
+def find(paths: Iterable[Path]) -> Iterator[Found]:
+    """Every bundle at or below the paths, each once, no link followed."""
+    seen: set[Path] = set()
+    for given in paths:
+        for path in find_bundles(given):
+            resolved = path.resolve()
+            if resolved not in seen:
+                seen.add(resolved)
+                place = path.relative_to(given).as_posix() if path != given else path.resolve().name
+                yield Found(path, given, place)
+
+
+def make_frames(read: Sequence[_Placed], broken: list[Row]) -> Frames:
+    """Frames from rows; the entries are made here."""
+    runs = [one.run for one in read]
+    figures = [figure for one in read for figure in one.rows.figures]
+    tables = {
+        "runs": (runs, columns.RUNS),
+        "figures": (figures, columns.FIGURES),
+        "epochs": ([epoch for one in read for epoch in one.rows.epochs], columns.EPOCHS),
+        "entries": (make_entries(runs), columns.ENTRIES),
+        "entry_figures": (make_entry_figures(runs, figures), columns.ENTRY_FIGURES),
+        "broken": (broken, columns.BROKEN),
+    }
+    return Frames(
+        **{name: make_frame(rows, names) for name, (rows, names) in tables.items()},
+        verdicts={one.run["run_id"]: one.rows.verdict for one in read},
+        digests={one.run["run_id"]: one.digest for one in read},
+    )
+
+
+Read = tuple[str | None, BundleRows | Broken]
+"""The digest of what was read, None when the folder changed meanwhile, and what it holds."""
+
+
+def _read_all(paths: Sequence[Path]) -> list[Read]:
+    """The rows of each bundle: from the cache where it knows them, else by every core; what is new is remembered."""
+    digests = _digests(paths) if exists() else [None] * len(paths)
+    known = get(digests)
+    unknown = [path for path, digest in zip(paths, digests, strict=True) if digest not in known]
+    read = dict(zip(unknown, map_tasks(_read_with_digest, unknown), strict=True))
+    fresh = {digest: rows for digest, rows in read.values() if isinstance(rows, BundleRows) and digest is not None}
+    if fresh:
+        put(fresh)
+    return [(digest, known[digest]) if digest in known else read[path] for path, digest in zip(paths, digests, strict=True)]
+
+
+def _digests(paths: Sequence[Path]) -> list[str | None]:
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(digest_of_bundle, paths))
+
+
+def _read_with_digest(path: Path) -> Read:
+    before = digest_of_bundle(path)
+    rows = read_rows(path)
+    return before if digest_of_bundle(path) == before else None, rows
+
+
+def _repeats(rows: BundleRows, read: Mapping[str, _Placed]) -> str | None:
+    first = read.get(rows.run["run_id"])
+    return None if first is None else f"the run id {rows.run['run_id']} is there already, from {first.run['place']}"
+
+
+def _place(found: Found, rows: BundleRows, digest: str | None, of_submission: tuple[Finding, ...]) -> _Placed:
+    withdrawn, declaration = _withdrawal(found), _declaration(found)
+    verdict = BundleVerdict(found.path, rows.verdict.division, (*rows.verdict.findings, *of_submission))
+    run = {**rows.run, "place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
+    if declaration is not None:
+        run |= _declared(declaration)
+    run["state"] = _state(found, rows, withdrawn, verdict)
+    run["entry_id"] = entry_id(run)
+    return _Placed(run, replace(rows, verdict=verdict), digest)
+
+
+def _state(found: Found, rows: BundleRows, withdrawn: str | None, verdict: BundleVerdict) -> str:
+    if withdrawn:
+        return WITHDRAWN
+    if rows.is_generated:
+        return GENERATED
+    if rows.is_studied or _is_part_of_analysis(found):
+        return STUDIED
+    return ACCEPTED if verdict.complies else REFUSED
+
+
+def _is_part_of_analysis(found: Found) -> bool:
+    """The warm run of an analysis of stalls is like any other run but for its target; its folder tells."""
+    return found.path != found.given and (found.path.parent / stall_analysis.RECORD).is_file()
+
+
+def _withdrawal(found: Found) -> str | None:
+    """The reason in the nearest folder above the bundle that has one."""
+    for folder in found.folders():
+        file = folder / WITHDRAWAL
+        if file.is_file() and not file.is_symlink():
+            with file.open("rb") as stream:
+                return plain(stream.read(4096).decode("utf-8", errors="replace").strip()) or "no reason is given"
+    return None
+
+
+def _declared(declaration: Declaration) -> Row:
+    code = declaration.code
+    changed = {None: "", True: ", with changes", False: ""}[code.modified]
+    return {
+        "organization": plain(declaration.organization),
+        "availability": declaration.availability.value,
+        "round": plain(declaration.round),
+        "notes": plain_or_none(declaration.notes, 600),
+        "code": None if code.address is None else f"{plain(code.address)} at {plain(code.commit or 'an unknown commit', 60)}{changed}",
+    }
+
+
+def _declaration(found: Found) -> Declaration | None:
+    """The declaration of the submission that holds the bundle; None outside one, and where it cannot be read."""
+    folder = next((folder for folder in found.folders() if (folder / NAME).is_file()), None)
+    try:
+        return None if folder is None else read_declaration(folder)
+    except SuiteError:
+        return None

@@ -1,0 +1,44 @@
+"""A leaderboard as CSV, JSON and Parquet: the same columns, in the same units, as the page shows."""
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pandas
+import pyarrow
+import pyarrow.parquet
+
+from reporter.board.boards import Board
+from reporter.pages.shared import Page
+
+
+def board_files(board: Board) -> Iterator[Page]:
+    """data/<board>.csv, .json and .parquet: every row, accepted, refused and withdrawn, and every column."""
+    frame = board_frame(board)
+    yield Page(f"data/{board.slug}.csv", frame.to_csv(index=False, lineterminator="\n"))
+    rows = [{key: None if value is None or value != value else value for key, value in row.items()} for row in frame.to_dict("records")]
+    yield Page(f"data/{board.slug}.json", json.dumps(rows, indent=1) + "\n")
+    sink = io.BytesIO()
+    table = pyarrow.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    pyarrow.parquet.write_table(table, sink, compression="zstd")
+    yield Page(f"data/{board.slug}.parquet", sink.getvalue())
+
+
+def board_frame(board: Board) -> pandas.DataFrame:
+    """One row per row of the page. A column's name is its figure's; where the page shows another unit, the unit is added."""
+    rows: list[dict[str, Any]] = []
+    for row in (*board.accepted, *board.refused, *board.withdrawn):
+        values: dict[str, Any] = {"entry_id": row.entry["entry_id"], "state": row.entry["state"], "rank": row.rank.rank, "runs": row.entry["runs"]}
+        values |= {facet.name: value for facet, value in zip(board.facets, row.facets, strict=True)}
+        for column, cell in zip(board.columns, row.cells, strict=True):
+            name = column.exported
+            values[name] = float(cell.raw) if cell.raw else None
+            values[f"{name}_spread"] = float(cell.raw_spread) if cell.raw_spread else None
+        rows.append(values)
+    frame = pandas.DataFrame(rows)
+    return frame.astype({"rank": "Int64", **{name: "float64" for name in frame.columns if frame[name].dtype == object and _is_number(frame[name])}})
+
+
+def _is_number(column: pandas.Series) -> bool:
+    return all(value is None or isinstance(value, float) for value in column)

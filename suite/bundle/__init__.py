@@ -1,0 +1,1 @@
+"""The run directory: its layout, log, tables, readings, steps, nodes and seal."""

@@ -1,0 +1,161 @@
+"""Reads an implementation's log: MLPerf lines, with our hash chain and monotonic clock. Every problem has its true line number.
+
+Logs of other producers are read, too: lines with a launcher's rank before them or an older machine's line ends, other output in between, events in
+any order, no chain, no monotonic clock. What cannot be read is a problem, and never an exception: a log may be hostile, or cut off anywhere.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reference_impls.contract import FIRST_LINK, TOKEN, link, unchained
+
+MAX_LOG_BYTES = 32 * 2**20
+MAX_LINE_BYTES = 2**20
+MAX_EVENTS = 200_000
+MAX_PROBLEMS = 100
+MAX_TIME_MS = 2.0**53
+_CUT_TOKENS = tuple(TOKEN[:length] for length in range(len(":::"), len(TOKEN)))
+
+
+@dataclass(frozen=True)
+class LogEvent:
+    """One line of the log. ``mono_ns`` is the monotonic clock, None in logs of other producers."""
+
+    line: int
+    time_ms: float
+    event_type: str
+    key: str
+    value: Any
+    metadata: Mapping[str, Any]
+
+    @property
+    def mono_ns(self) -> int | None:
+        """Monotonic time stamp in nanoseconds."""
+        return _counter(self.metadata.get("mono_ns"))
+
+    @property
+    def epoch(self) -> int | None:
+        """The epoch this event belongs to (1, 2, ...)."""
+        return _counter(self.metadata.get("epoch_num"))
+
+
+def _counter(value: Any) -> int | None:
+    """What fits a table's 64 bits; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
+
+
+@dataclass(frozen=True)
+class LogProblem:
+    """Why a line cannot be read or trusted; ``chain`` tells a broken chain from an unreadable line."""
+
+    line: int
+    what: str
+    chain: bool = False
+
+
+@dataclass(frozen=True)
+class Log:
+    """A rank's log: the events that could be read, in file order, and the problems met on the way."""
+
+    path: Path
+    events: tuple[LogEvent, ...]
+    problems: tuple[LogProblem, ...]
+
+    def all(self, key: str) -> tuple[LogEvent, ...]:
+        """Every event with this key, in file order."""
+        return tuple(event for event in self.events if event.key == key)
+
+    def first(self, key: str) -> LogEvent | None:
+        """The first event with this key."""
+        return next((event for event in self.events if event.key == key), None)
+
+    def value(self, key: str) -> Any:
+        """The first event's value, None when the key was never logged."""
+        event = self.first(key)
+        return None if event is None else event.value
+
+    def finished_epochs(self) -> tuple[int, ...]:
+        """Epochs whose ``epoch_stop`` was logged: their steps are complete on the storage medium."""
+        return tuple(event.epoch for event in self.all("epoch_stop") if event.epoch is not None)
+
+
+def read_log(path: Path) -> Log:
+    """Read a log that may be hostile, cut off or another producer's; never raises for content, only OSError for the file.
+
+    Lines without the MLPerf token are other output and are passed over. A missing chain is a problem of the first line only. After ``MAX_EVENTS``
+    events or ``MAX_PROBLEMS`` problems the rest is not read, which is a problem, too.
+    """
+    events: list[LogEvent] = []
+    problems: list[LogProblem] = []
+    if path.stat().st_size > MAX_LOG_BYTES:
+        return Log(path, (), (LogProblem(1, f"the log is larger than {MAX_LOG_BYTES} bytes"),))
+    chain: str | None = FIRST_LINK
+    for number, text, problem in _lines(path):
+        start = text.find(TOKEN)
+        if problem is not None:
+            problems.append(problem)
+        if problem is not None or start < 0:
+            continue
+        event, problem = _parse(number, text[start:])
+        if event is not None:
+            events.append(event)
+        if problem is not None:
+            problems.append(problem)
+        chain = _follow(chain, number, text[start:], problems)
+        if len(events) >= MAX_EVENTS or len(problems) >= MAX_PROBLEMS:
+            problems.append(LogProblem(number, f"{len(events)} events and {len(problems)} problems so far; the rest was not read"))
+            break
+    return Log(path, tuple(events), tuple(problems))
+
+
+def parse_line(number: int, text: str) -> LogEvent | None:
+    """The event on a line of the log, None when there is none or it cannot be read."""
+    start = text.find(TOKEN)
+    return _parse(number, text[start:])[0] if start >= 0 else None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str, LogProblem | None]]:
+    """Every line with its number; a line that is too long or cut off before its event is a problem."""
+    with path.open("rb") as stream:
+        number = 0
+        while raw := stream.readline(MAX_LINE_BYTES):
+            number += 1
+            text, problem = raw.decode("utf-8", errors="replace").rstrip("\r\n"), None
+            if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
+                problem = LogProblem(number, f"the line is longer than {MAX_LINE_BYTES} bytes")
+                while raw and not raw.endswith(b"\n"):
+                    raw = stream.readline(MAX_LINE_BYTES)
+            elif not raw.endswith(b"\n") and text.endswith(_CUT_TOKENS):
+                problem = LogProblem(number, "the line is cut off within the token")
+            yield number, text, problem
+
+
+def _parse(number: int, text: str) -> tuple[LogEvent | None, LogProblem | None]:
+    try:
+        record = json.loads(text[len(TOKEN) :])
+    except (ValueError, RecursionError):
+        return None, LogProblem(number, "the line is not valid JSON after the token (cut off or edited)")
+    if not isinstance(record, dict) or not isinstance(record.get("key"), str):
+        return None, LogProblem(number, "the line has no event key")
+    key, time_ms, metadata = record["key"], record.get("time_ms"), record.get("metadata")
+    if isinstance(time_ms, bool) or not isinstance(time_ms, int | float) or not abs(time_ms) < MAX_TIME_MS:
+        return None, LogProblem(number, f"event {key[:80]!r} has no time_ms")
+    if metadata is not None and not isinstance(metadata, dict):
+        return None, LogProblem(number, f"event {key[:80]!r} has metadata that is not an object")
+    return LogEvent(number, time_ms, str(record.get("event_type")), record["key"], record.get("value"), metadata or {}), None
+
+
+def _follow(chain: str | None, number: int, text: str, problems: list[LogProblem]) -> str | None:
+    """Check one link; returns the value to go on from. A break is reported once: the next line is judged by what is written."""
+    plain, written = unchained(text)
+    if chain is None:
+        return None
+    if written is None:
+        problems.append(LogProblem(number, "the line carries no chain value", chain=True))
+        return None
+    if link(chain, plain) != written:
+        problems.append(LogProblem(number, "the chain is broken: this line or one before it was changed, dropped or moved", chain=True))
+    return written

@@ -1,0 +1,90 @@
+"""Device profiles, ``rules/devices/*.toml``, and which of them this machine is."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.catalog.definitions import load_all, load_one
+from suite.files.paths import repository_root
+
+GENERIC = "generic"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """How a machine is recognised: parts of entries of the device tree's ``compatible`` list."""
+
+    compatible: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """The profile's processor."""
+
+    architecture: str
+    cores: int
+    max_frequency_mhz: int
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """The profile's graphics processor."""
+
+    architecture: str
+    cuda_cores: int
+    tensor_cores: int
+    max_frequency_mhz: int
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The profile's memory; boards are sold in several sizes."""
+
+    sizes_gb: tuple[int, ...]
+    max_frequency_mhz: int | None = None
+
+
+@dataclass(frozen=True)
+class PowerMode:
+    """A setting of cores and clocks."""
+
+    name: str
+    cpu_cores: int
+    cpu_frequency_mhz: int
+    gpu_frequency_mhz: int
+    memory_frequency_mhz: int
+
+
+@dataclass(frozen=True)
+class Device:
+    """A hardware profile; ``max_power_w`` is the board's limit (or its adapter's where none is stated).
+
+    ``peak_gflops`` is more than the device can compute per second in any precision that trains; None where that is not known.
+    """
+
+    name: str
+    title: str
+    source: str
+    storage_interfaces: tuple[str, ...]
+    closed_workloads: tuple[str, ...]
+    identity: Identity
+    max_power_w: float | None = None
+    peak_gflops: float | None = None
+    cpu: Cpu | None = None
+    gpu: Gpu | None = None
+    memory: Memory | None = None
+    power_modes: tuple[PowerMode, ...] = ()
+
+
+def folder(root: Path | None = None) -> Path:
+    """Where the profiles are defined."""
+    return (root or repository_root()) / "rules" / "devices"
+
+
+def load_device(name: str, root: Path | None = None) -> Device:
+    """The profile of this name; raises SuiteError naming the nearest one when there is none."""
+    return load_one(folder(root), Device, "device", name)
+
+
+def load_devices(root: Path | None = None) -> tuple[Device, ...]:
+    """Every profile, by name."""
+    return load_all(folder(root), Device)

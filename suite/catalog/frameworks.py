@@ -1,0 +1,66 @@
+"""Frameworks: every folder of ``reference_impls`` with a ``framework.toml``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.catalog.definitions import unknown_name
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+from suite.files.toml_file import read_toml
+
+
+@dataclass(frozen=True)
+class Install:
+    """How pip sets the framework up: what goes first, and with which options the requirements follow."""
+
+    first: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A framework's implementation: the module to start, and what its environment needs.
+
+    ``environment_of`` is another framework whose environment serves it; ``open_only`` implementations compute otherwise than the
+    closed division demands.
+    """
+
+    name: str
+    title: str
+    module: str
+    import_name: str
+    needs_environment: bool
+    highest_python: str | None = None
+    install: Install = Install()
+    environment_of: str | None = None
+    open_only: bool = False
+
+
+def folder(root: Path | None = None) -> Path:
+    """Where the implementations are."""
+    return (root or repository_root()) / "reference_impls"
+
+
+def requirements_file(framework: Framework, root: Path | None = None) -> Path:
+    """What pip installs into the framework's environment."""
+    return folder(root) / (framework.environment_of or framework.name) / "requirements.txt"
+
+
+def load_framework(name: str, root: Path | None = None) -> Framework:
+    """The framework of this name; raises SuiteError naming the nearest one when there is none."""
+    known = {framework.name: framework for framework in load_frameworks(root)}
+    if name not in known:
+        raise SuiteError(unknown_name("framework", name, sorted(known), "`suite list frameworks`"))
+    return known[name]
+
+
+def load_frameworks(root: Path | None = None) -> tuple[Framework, ...]:
+    """Every framework, by name."""
+    return tuple(_load(path) for path in sorted(folder(root).glob("*/framework.toml")))
+
+
+def _load(path: Path) -> Framework:
+    framework = read_toml(path, Framework)
+    if framework.name != path.parent.name:
+        raise SuiteError(f"{path}: the name is {framework.name!r} but the folder is called {path.parent.name!r}; make them equal.")
+    return framework

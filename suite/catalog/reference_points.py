@@ -1,0 +1,79 @@
+"""Reference points, ``rules/reference_points/<workload>.json``: in how many epochs our own runs reached the target."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.errors import FileError
+from suite.files.json_file import read_json, write_json
+from suite.files.paths import repository_root
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class ReferenceRun:
+    """A run that a point stands on; ``manifest`` is the SHA-256 of its bundle's manifest."""
+
+    run_id: str
+    framework: str
+    seed: int
+    epochs_to_target: int
+    manifest: str
+
+
+@dataclass(frozen=True)
+class ReferencePoint:
+    """The closed runs of a workload at one batch size and learning rate."""
+
+    workload: str
+    batch_size: int
+    base_learning_rate: float
+    eval_every_epochs: int
+    runs: tuple[ReferenceRun, ...]
+
+    @property
+    def epochs(self) -> tuple[int, ...]:
+        """What each run took."""
+        return tuple(run.epochs_to_target for run in self.runs)
+
+
+def folder(root: Path | None = None) -> Path:
+    """Where the points are."""
+    return (root or repository_root()) / "rules" / "reference_points"
+
+
+def load_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint, ...]:
+    """The workload's points; none when nobody has made any."""
+    path = folder(root) / f"{workload}.json"
+    if not path.is_file():
+        return ()
+    values = read_json(path)
+    try:
+        if values["schema"] != SCHEMA:
+            raise ValueError(f"schema {values['schema']!r}")
+        return tuple(_point(workload, point) for point in values["points"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(path, f"holds no reference points ({error}); make them again with `suite reference-points make`") from error
+
+
+def _point(workload: str, values: dict[str, Any]) -> ReferencePoint:
+    runs = tuple(ReferenceRun(**run) for run in values["runs"])
+    return ReferencePoint(workload, values["batch_size"], values["base_learning_rate"], values["eval_every_epochs"], runs)
+
+
+def write_points(points: Sequence[ReferencePoint], root: Path | None = None) -> tuple[Path, ...]:
+    """Write each workload's points, over its earlier ones at the same batch size and rate."""
+    written = []
+    for workload in sorted({point.workload for point in points}):
+        new = {(point.batch_size, point.base_learning_rate): point for point in points if point.workload == workload}
+        kept = {(point.batch_size, point.base_learning_rate): point for point in load_points(workload, root)}
+        merged = [point for _, point in sorted({**kept, **new}.items())]
+        path = folder(root) / f"{workload}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        plain = [{key: value for key, value in asdict(point).items() if key != "workload"} for point in merged]
+        write_json(path, {"schema": SCHEMA, "workload": workload, "points": json.loads(json.dumps(plain))})
+        written.append(path)
+    return tuple(written)

@@ -1,0 +1,35 @@
+"""Starts a framework's implementation on one rank, or by mpirun on several."""
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from reference_impls import contract
+from suite.execution.request import RunRequest
+from suite.launch.child_environment import child_environment
+from suite.launch.environments import Environment
+from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
+from suite.launch.process import start
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+def implementation_command(request: RunRequest, environment: Environment, variables: Mapping[str, str]) -> list[str]:
+    """The command line: the framework's module with the request file in the output directory, under mpirun where there are several ranks."""
+    directory, ranks = Path(request.training.output_directory), request.training.parallel.ranks
+    program = [str(environment.interpreter), "-m", request.framework.module, "--request", str(directory / contract.REQUEST_NAME)]
+    if ranks == 1:
+        return program
+    watched = [str(environment.interpreter), "-m", "reference_impls.rank", *program, "--ranks", str(ranks)]
+    return mpirun_command(find_mpirun(environment.interpreter), request.placement, watched, variables, directory)
+
+
+def start_implementation(
+    request: RunRequest, environment: Environment, output: Path, extra: Mapping[str, str] = NOTHING
+) -> "subprocess.Popen[bytes]":
+    """Start the implementation, its output appended to ``output``, ``extra`` added to its environment; see :func:`suite.launch.process.start`."""
+    variables = {**child_environment(request.training.threads), **extra}
+    if request.training.parallel.ranks > 1:
+        variables = allow_root(variables)
+    return start(implementation_command(request, environment, variables), variables, output)

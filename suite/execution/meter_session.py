@@ -1,0 +1,83 @@
+"""What becomes of one meter during a run: counted as it goes, recorded at the end."""
+
+import statistics
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from reference_impls.contract import NS_PER_S
+from suite.meters.meter import Meter, MeterAvailability, Reading
+
+
+@dataclass(frozen=True)
+class MeterRecord:
+    """What became of one meter; the record named "recorder" is the recorder's own.
+
+    ``readings`` counts what was read (the recorder's: what was written); ``cost_s`` is the CPU time all of it took, helpers
+    included. ``achieved_period_s`` is the median time between readings of the meter's first channel, None for fewer than
+    two; ``longest_gap_s`` the longest time without one between opening and the end, None for a meter that was not opened.
+    """
+
+    name: str
+    period_s: float
+    available: bool
+    reason: str
+    readings: int = 0
+    failures: int = 0
+    last_error: str | None = None
+    cost_s: float = 0.0
+    achieved_period_s: float | None = None
+    longest_gap_s: float | None = None
+
+
+@dataclass
+class MeterSession:
+    """A meter, and what has become of it so far."""
+
+    meter: Meter
+    availability: MeterAvailability = field(default_factory=lambda: MeterAvailability(False, "the recorder never came to it"))
+    is_open: bool = False
+    opened_ns: int | None = None
+    readings: int = 0
+    failures: int = 0
+    failures_in_a_row: int = 0
+    rests_until_ns: int = 0
+    last_error: str | None = None
+    cost_s: float = 0.0
+    leading_channel: str | None = None
+    times_ns: "array[int]" = field(default_factory=lambda: array("q"))
+
+    def took(self, readings: Sequence[Reading]) -> None:
+        """Count a successful read, and keep the times of the first channel's readings."""
+        self.readings += len(readings)
+        self.failures_in_a_row = 0
+        if self.leading_channel is None and readings:
+            self.leading_channel = readings[0].channel
+        self.times_ns.extend(reading.t_ns for reading in readings if reading.channel == self.leading_channel)
+
+    def failed(self, what: str) -> None:
+        """Count a failure."""
+        self.failures += 1
+        self.failures_in_a_row += 1
+        self.last_error = what
+
+    def record(self, stopped_ns: int) -> MeterRecord:
+        """What became of the meter until the recorder stopped."""
+        longest_gap_s = None
+        if self.opened_ns is not None:
+            moments_ns = [self.opened_ns, *self.times_ns, stopped_ns]
+            longest_gap_s = max(after - before for before, after in pairwise(moments_ns)) / NS_PER_S
+        gaps_ns = [after - before for before, after in pairwise(self.times_ns)]
+        return MeterRecord(
+            name=self.meter.name,
+            period_s=self.meter.period_s,
+            available=self.availability.available,
+            reason=self.availability.reason,
+            readings=self.readings,
+            failures=self.failures,
+            last_error=self.last_error,
+            cost_s=self.cost_s,
+            achieved_period_s=statistics.median(gaps_ns) / NS_PER_S if gaps_ns else None,
+            longest_gap_s=longest_gap_s,
+        )

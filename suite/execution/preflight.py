@@ -1,0 +1,51 @@
+"""What must be there before a run is started: memory and disk."""
+
+import shutil
+from pathlib import Path
+
+from suite.errors import SuiteError
+from suite.execution.request import RunRequest
+from suite.launch.placement import is_this_machine
+
+BUNDLE_SIZE_BYTES = 64 * 2**20  # logs, step records and readings of a long run
+
+
+def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
+    """Refuse a run that cannot come to its end on this machine; raises SuiteError naming what is short and by how much."""
+    _refuse_foreign_first_host(request.placement.hosts)
+    available = _available_memory_bytes(system_root)
+    needed = request.workload.needs.memory_size_bytes
+    if available is not None and available < needed:
+        raise SuiteError(
+            f"The workload {request.workload.name!r} needs {needed // 2**20} MiB of memory and {available // 2**20} MiB are available; "
+            "end other programs or choose a smaller workload."
+        )
+    place = _existing(Path(request.training.output_directory))
+    free = shutil.disk_usage(place).free
+    if free < BUNDLE_SIZE_BYTES:
+        raise SuiteError(
+            f"The disk that holds {place} has {free // 2**20} MiB free and a run directory may need {BUNDLE_SIZE_BYTES // 2**20} MiB; "
+            "free some space or choose another --output."
+        )
+
+
+def _refuse_foreign_first_host(hosts: tuple[str, ...]) -> None:
+    """Rank 0 runs on the first host and keeps the run's directory, which the harness reads as it grows."""
+    if hosts and not is_this_machine(hosts[0]):
+        raise SuiteError(
+            f"The hostfile's first host, {hosts[0]}, is not this machine, where the run directory is kept; "
+            f"write this machine's own name first, or start the run on {hosts[0]}."
+        )
+
+
+def _existing(path: Path) -> Path:
+    return next(parent for parent in (path, *path.parents) if parent.exists())
+
+
+def _available_memory_bytes(system_root: Path) -> int | None:
+    try:
+        lines = (system_root / "proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    found = [line for line in lines if line.startswith("MemAvailable:")]
+    return int(found[0].split()[1]) * 1024 if found else None

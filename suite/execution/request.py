@@ -1,0 +1,212 @@
+"""A run's request: what a person asked for, resolved once against workload, device and framework, then never changed."""
+
+import enum
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reference_impls import contract
+from suite.catalog.devices import Device
+from suite.catalog.divisions import Division
+from suite.catalog.frameworks import Framework, load_framework
+from suite.catalog.workloads import Workload, load_workload
+from suite.datasets.locate import SYNTHETIC, synthetic_place
+from suite.errors import SuiteError
+from suite.launch.placement import Placement
+from suite.machine.identify import resolve_device
+
+GPU_WORKERS, PREFETCH = 4, 2
+BUCKET_BYTES = 4 * 2**20
+ALONE = Placement()
+MOST_WORKERS, MOST_PREFETCH = 64, 64
+
+
+class Collective(str, enum.Enum):
+    """Who sums the gradients of several ranks: reference_impls.communication over MPI, or the framework's own collectives."""
+
+    MPI = "mpi"
+    NATIVE = "native"
+
+
+class Accelerator(str, enum.Enum):
+    """Where the model is trained; ``auto`` is CUDA on devices whose profile has a GPU."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a person typed; None means: as the workload says."""
+
+    division: Division
+    device: str
+    workload: str
+    framework: str
+    data: str | None = None  # a data set's name, or the folder that holds the workload's own
+    seed: int = 1
+    epochs: int | None = None
+    steps: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    threads: int | None = None
+    accelerator: Accelerator = Accelerator.AUTO
+    workers: int | None = None
+    prefetch: int | None = None
+    organization: str = "none"
+    placement: Placement = ALONE
+    collective: Collective = Collective.MPI
+
+
+class PageCache(str, enum.Enum):
+    """How a run finds the page cache: emptied, or with the data set read into it."""
+
+    COLD = "cold"
+    WARM = "warm"
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """A resolved run: the definitions it stands on, and ``training``, all that the implementation is told.
+
+    ``baseload_s`` is for how long the idle nodes are measured before it, in seconds; 0: they are not.
+    """
+
+    run_id: str
+    workload: Workload
+    device: Device
+    device_evidence: str
+    framework: Framework
+    training: contract.Request
+    page_cache: PageCache = PageCache.COLD
+    placement: Placement = ALONE
+    baseload_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class DataChoice:
+    """Which data set a run is on: its name, its folder if one was named, and the model, target and epochs that hold on it."""
+
+    name: str
+    directory: Path | None
+    model: str
+    target_accuracy: float | None
+    epochs: int
+
+
+def choose_data(workload: Workload, data: str | None) -> DataChoice:
+    """The workload's own data set, one of its other data sets by name, or its own in a folder that was named, or generated.
+
+    Raises SuiteError when the word is neither a data set of the workload nor a folder.
+    """
+    own = DataChoice(workload.data, None, workload.model, workload.target_accuracy, workload.epochs)
+    others = {other.data: other for other in workload.other_data}
+    if data is None or data == workload.data:
+        return own
+    if data == SYNTHETIC:
+        return replace(own, directory=synthetic_place(workload.data))
+    if data in others:
+        other = others[data]
+        return DataChoice(data, None, other.model or workload.model, other.target_accuracy, other.epochs)
+    name, _, folder = data.rpartition("=")
+    if name in others and Path(folder).is_dir():
+        other = others[name]
+        return DataChoice(name, Path(folder).resolve(), other.model or workload.model, other.target_accuracy, other.epochs)
+    if Path(data).is_dir():
+        return replace(own, directory=Path(data).resolve())
+    known = ", ".join([workload.data, SYNTHETIC, *others])
+    raise SuiteError(f"--data {data!r} is neither a data set of the workload {workload.name!r} ({known}) nor a folder that exists.")
+
+
+def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: Path, run_id: str) -> RunRequest:
+    """Resolve what was asked into what is run.
+
+    ``data_set`` is the prepared data set for ``choose_data(...)``. Raises SuiteError for an unknown workload, framework or
+    device.
+    """
+    workload, framework = load_workload(options.workload), load_framework(options.framework)
+    device = resolve_device(options.device)
+    choice = choose_data(workload, options.data)
+    batch_size = workload.batch_size if options.batch_size is None else options.batch_size
+    optimizer, accelerator = workload.optimizer, _accelerator(options.accelerator, device.device)
+    training = contract.Request(
+        contract_version=contract.CONTRACT_VERSION,
+        workload=workload.name,
+        model=choice.model,
+        framework=framework.name,
+        division=options.division.value,
+        organization=options.organization,
+        platform=device.device.name,
+        seed=options.seed,
+        epochs=choice.epochs if options.epochs is None else options.epochs,
+        steps=options.steps,
+        eval_every_epochs=workload.eval_every_epochs,
+        target_accuracy=choice.target_accuracy,
+        global_batch_size=batch_size,
+        optimizer=contract.Optimizer(
+            optimizer.name,
+            optimizer.base_learning_rate if options.learning_rate is None else options.learning_rate,
+            optimizer.momentum,
+            optimizer.weight_decay,
+            optimizer.schedule,
+        ),
+        initial_weights=workload.initial_weights,
+        data=data_set,
+        preprocessing=contract.Preprocessing(
+            list(workload.preprocessing.mean), list(workload.preprocessing.std), workload.preprocessing.augmentation
+        ),
+        loading=contract.Loading(_workers(options, accelerator), PREFETCH if options.prefetch is None else options.prefetch),
+        parallel=_parallel(options, data_set, batch_size),
+        batches="read",
+        drop_cache_every_epoch=False,
+        accelerator=accelerator,
+        threads=options.threads or workload.threads or max(1, len(os.sched_getaffinity(0)) // options.placement.ranks_per_node),
+        cache_cleared=None,  # known once the cache was dropped, right before the start
+        output_directory=str(output_directory),
+    )
+    return RunRequest(run_id, workload, device.device, device.evidence, framework, training, placement=options.placement)
+
+
+def _parallel(options: RunOptions, data_set: contract.DataSet, batch_size: int) -> contract.Parallel:
+    placement = options.placement
+    if placement.ranks == 1:
+        return contract.Parallel(1, 1, "none", 0, False)
+    smallest = data_set.train_samples % batch_size or batch_size
+    if smallest < placement.ranks:
+        raise SuiteError(
+            f"An epoch's smallest mini-batch has {smallest} samples, fewer than the {placement.ranks} ranks; "
+            f"choose another --batch-size, or fewer ranks."
+        )
+    return contract.Parallel(placement.ranks, placement.nodes, options.collective.value, BUCKET_BYTES, True)
+
+
+def _accelerator(asked: Accelerator, device: Device) -> str:
+    if asked is Accelerator.AUTO:
+        asked = Accelerator.CPU if device.gpu is None else Accelerator.CUDA
+    return str(asked.value)
+
+
+def _workers(options: RunOptions, accelerator: str) -> int:
+    """As asked; else four beside a GPU (the default of Prashanthi et al., section 5.1), and none where they would take the model's cores."""
+    if options.workers is not None:
+        return options.workers
+    return min(GPU_WORKERS, len(os.sched_getaffinity(0))) if accelerator == Accelerator.CUDA.value else 0
+
+
+def refuse_impossible(options: RunOptions) -> None:
+    """Raise SuiteError for names that do not exist and values that no run can have; needs neither data nor device."""
+    load_workload(options.workload)
+    load_framework(options.framework)
+    at_least_one = {"--epochs": options.epochs, "--steps": options.steps, "--batch-size": options.batch_size, "--threads": options.threads}
+    for flag, value in at_least_one.items():
+        if value is not None and value < 1:
+            raise SuiteError(f"{flag} must be at least 1, not {value}.")
+    if options.workers is not None and not 0 <= options.workers <= MOST_WORKERS:
+        raise SuiteError(f"--workers must be between 0 and {MOST_WORKERS}, not {options.workers}.")
+    if options.prefetch is not None and not 1 <= options.prefetch <= MOST_PREFETCH:
+        raise SuiteError(f"--prefetch must be between 1 and {MOST_PREFETCH}, not {options.prefetch}.")
+    if not 0 <= options.seed < 2**32:
+        raise SuiteError(f"--seed must be between 0 and {2**32 - 1}, not {options.seed}.")
+    if options.learning_rate is not None and not 0 < options.learning_rate < float("inf"):
+        raise SuiteError(f"--learning-rate must be a positive number, not {options.learning_rate}.")

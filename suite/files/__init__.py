@@ -1,0 +1,1 @@
+"""Files that the suite reads and writes: paths, digests, JSON, TOML."""

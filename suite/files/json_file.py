@@ -1,0 +1,47 @@
+"""JSON files: written whole or not at all, read as hostile input (bounded size, no NaN, no nesting bomb)."""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from suite.errors import FileError
+
+MAX_JSON_BYTES = 16 * 2**20
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file that may be hostile: bounded size, no NaN, no nesting bomb."""
+    if path.stat().st_size > MAX_JSON_BYTES:
+        raise FileError(path, f"is larger than {MAX_JSON_BYTES} bytes")
+    try:
+        value = json.loads(path.read_bytes().decode("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise FileError(path, f"is not valid JSON ({str(error)[:200]})") from error
+    if not isinstance(value, dict):
+        raise FileError(path, "must hold a JSON object")
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a dataclass or plain value as JSON, whole or not at all (temporary file, fsync, rename)."""
+    plain = value if isinstance(value, Mapping) else asdict(value)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump(plain, stream, indent=1, allow_nan=False)
+            stream.write("\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,1 @@
+"""Starts programs: framework environments, placements on hosts, mpirun, child processes."""

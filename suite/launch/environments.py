@@ -1,0 +1,137 @@
+"""One virtual environment per framework, because their NumPy needs conflict; or an interpreter that is already there.
+
+An environment lies under the suite's home, named after the framework and a digest of its requirements: checkouts that
+ask for the same packages share it, and changed requirements make a new one.
+"""
+
+import hashlib
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from suite.catalog.frameworks import Framework, requirements_file
+from suite.errors import SuiteError
+from suite.files import paths
+
+RECORD = "environment.json"
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The interpreter that runs a framework's implementation, and what it found installed (pip's names and versions)."""
+
+    framework: str
+    interpreter: Path
+    packages: dict[str, str]
+
+
+def location(framework: Framework, home: Path | None = None) -> Path:
+    """Where the framework's environment is or would be."""
+    asked = requirements_file(framework).read_bytes() if requirements_file(framework).is_file() else b""
+    recipe = asked + repr((framework.install, platform.python_version_tuple()[:2], platform.machine())).encode()
+    return (home or paths.home()) / "envs" / f"{framework.environment_of or framework.name}-{hashlib.sha256(recipe).hexdigest()[:12]}"
+
+
+def find(framework: Framework, home: Path | None = None) -> Environment:
+    """The framework's environment; raises SuiteError naming the command that creates it."""
+    if not framework.needs_environment:
+        return Environment(framework.name, Path(sys.executable), {})
+    record = location(framework, home) / RECORD
+    if not record.is_file():
+        raise SuiteError(f"There is no environment for {framework.title}; create it with `suite env create {framework.name}`.")
+    values = json.loads(record.read_text(encoding="utf-8"))
+    environment = Environment(framework.name, Path(values["interpreter"]), values["packages"])
+    if not environment.interpreter.exists():
+        raise SuiteError(
+            f"The interpreter of the {framework.title} environment is gone ({environment.interpreter}); "
+            f"create it again with `suite env create {framework.name} --force`."
+        )
+    return environment
+
+
+def create(framework: Framework, say: Say, python: Path | None = None, home: Path | None = None, force: bool = False) -> Environment:
+    """Create the framework's environment with venv and pip; packages come from pip's configured index.
+
+    ``python`` is the interpreter to build on (default: the harness's own). Half an environment is never left behind.
+    """
+    place = location(framework, home)
+    if (place / RECORD).is_file() and not force:
+        return find(framework, home)
+    _refuse_unfit(framework, python or Path(sys.executable))
+    shutil.rmtree(place, ignore_errors=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    interpreter = place / "bin" / "python"
+    log = place.with_suffix(".log")
+    try:
+        with log.open("w", encoding="utf-8") as output:
+            say(f"creating {place}")
+            _run([str(python or sys.executable), "-m", "venv", str(place)], output, framework)
+            for arguments in _pip_steps(framework):
+                say(f"pip install {' '.join(arguments)} (from the network, or pip's cache)")
+                _run([str(interpreter), "-m", "pip", "install", *arguments], output, framework)
+            return _register(framework, interpreter, place)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+
+
+def adopt(framework: Framework, interpreter: Path, home: Path | None = None) -> Environment:
+    """Use an interpreter that already has the framework: a Jetson's system Python with NVIDIA's build, say."""
+    path = shutil.which(str(interpreter))
+    if path is None:
+        raise SuiteError(f"{interpreter} is not an interpreter that can be started; give the path of a Python that has {framework.title}.")
+    place = location(framework, home)
+    place.mkdir(parents=True, exist_ok=True)
+    return _register(framework, Path(path).absolute(), place)
+
+
+def _refuse_unfit(framework: Framework, python: Path) -> None:
+    """The framework's packages must exist for the interpreter; raises SuiteError naming the option that helps."""
+    script = "import sys; print(*sys.version_info[:2])"
+    try:
+        answer = subprocess.run([str(python), "-c", script], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SuiteError(f"{python} is not an interpreter that can be started; give another with --python.") from error
+    version = tuple(map(int, answer.stdout.split()))
+    highest = framework.highest_python
+    if highest is not None and version > tuple(map(int, highest.split("."))):
+        raise SuiteError(
+            f"{framework.title} has no packages for Python {version[0]}.{version[1]} ({python}); name Python {highest} or an earlier one: "
+            f"`suite env create {framework.name} --python PATH`."
+        )
+
+
+def _pip_steps(framework: Framework) -> list[list[str]]:
+    steps = [list(framework.install.first)] if framework.install.first else []
+    return [*steps, [*framework.install.options, "-r", str(requirements_file(framework))]]
+
+
+def _register(framework: Framework, interpreter: Path, place: Path) -> Environment:
+    """Prove that the framework imports, and write down what is installed."""
+    probe = subprocess.run([str(interpreter), "-c", f"import {framework.import_name}"], capture_output=True, text=True, cwd="/")
+    if probe.returncode != 0:
+        last = probe.stderr.strip().splitlines()[-1:] or ["no message"]
+        raise SuiteError(f"{interpreter} cannot `import {framework.import_name}`: {last[0]}")
+    listing = subprocess.run([str(interpreter), "-m", "pip", "list", "--format", "json"], capture_output=True, text=True, cwd="/")
+    packages = {entry["name"]: entry["version"] for entry in json.loads(listing.stdout)} if listing.returncode == 0 else {}
+    values = {"framework": framework.name, "interpreter": str(interpreter), "packages": packages}
+    (place / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    return Environment(framework.name, interpreter, packages)
+
+
+def _run(command: list[str], output: TextIO, framework: Framework) -> None:
+    output.flush()
+    result = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT)
+    if result.returncode != 0:
+        tail = [line for line in Path(output.name).read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()][-1:]
+        raise SuiteError(
+            f"The environment for {framework.title} could not be created: `{' '.join(command[1:4])} …` ended with {result.returncode} "
+            f"({tail[0][:200] if tail else 'no output'}); see {output.name}, then run `suite env create {framework.name}` again."
+        )

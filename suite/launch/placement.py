@@ -1,0 +1,72 @@
+"""Which hosts train, with how many ranks each: hostfiles and placements."""
+
+import re
+import socket
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.errors import SuiteError
+
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Which hosts train, none meaning this machine alone, with how many ranks each, started there by ``agent`` (ssh unless said otherwise)."""
+
+    hosts: tuple[str, ...] = ()
+    ranks_per_node: int = 1
+    agent: str | None = None
+
+    @property
+    def nodes(self) -> int:
+        """How many machines."""
+        return max(1, len(self.hosts))
+
+    @property
+    def ranks(self) -> int:
+        """How many processes in all."""
+        return self.nodes * self.ranks_per_node
+
+
+def read_hosts(path: Path) -> tuple[str, ...]:
+    """The hosts of a file, one a line, what follows a name (slots, comments) left aside; raises SuiteError naming the line that is none."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SuiteError(f"The hostfile {path} cannot be read: {error}.") from error
+    hosts = []
+    for number, line in enumerate(lines, start=1):
+        words = line.partition("#")[0].split()
+        if words and not _HOST.fullmatch(words[0]):
+            raise SuiteError(f"{path}:{number}: {words[0][:80]!r} is no host name; write one host a line, as in `pi1 slots=4`.")
+        if words:
+            hosts.append(words[0].partition(":")[0])
+    if not hosts:
+        raise SuiteError(f"The hostfile {path} names no host; write one host a line.")
+    return tuple(dict.fromkeys(hosts))
+
+
+def place(nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: str | None) -> Placement:
+    """The first ``nodes`` hosts of the file (default: all of them); without a file, this machine."""
+    if ranks_per_node < 1 or (nodes is not None and nodes < 1):
+        raise SuiteError("--nodes and --ranks-per-node must be at least 1.")
+    if hostfile is None:
+        if nodes not in (None, 1):
+            raise SuiteError(f"--nodes {nodes} needs --hostfile FILE with a host a line; for several ranks on this machine type --ranks-per-node.")
+        return Placement((), ranks_per_node, agent)
+    hosts = read_hosts(hostfile)
+    if nodes is not None and nodes > len(hosts):
+        raise SuiteError(f"{hostfile} names {len(hosts)} hosts; --nodes {nodes} needs {nodes - len(hosts)} more.")
+    return Placement(hosts[:nodes], ranks_per_node, agent)
+
+
+def is_this_machine(host: str) -> bool:
+    """True when the name's address is one of this machine's own."""
+    try:
+        with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as probe:
+            probe.bind((host, 0))
+    except OSError:
+        return False
+    return True

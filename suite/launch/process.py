@@ -1,0 +1,93 @@
+"""Child processes: started in a session of their own, waited for and terminated with all their descendants. No orphan is left."""
+
+import ctypes
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from suite.files.paths import repository_root
+from suite.launch.mpirun import FailedProcess, failed_process, last_output_line
+
+PR_SET_PDEATHSIG = 1
+GRACE_S = 5.0
+
+
+@dataclass(frozen=True)
+class ExitReport:
+    """How a job ended: its exit code (negative for a signal), its last output line, and the process that mpirun reports as failed first.
+
+    Of several ranks, the output line is that of the first rank which reported an error by name.
+    """
+
+    exit_code: int
+    last_line: str
+    failed: FailedProcess | None
+
+    @property
+    def reason(self) -> str:
+        """Exit code or signal, and the last output line."""
+        how = f"signal {-self.exit_code}" if self.exit_code < 0 else f"exit code {self.exit_code}"
+        return f"ended with {how}: {self.last_line}"
+
+
+def start(command: Sequence[str], variables: Mapping[str, str], output: Path) -> "subprocess.Popen[bytes]":
+    """Start ``command`` from the repository's root in a session of its own, its output appended to ``output``.
+
+    The kernel kills it when the harness dies. Call this from the main thread, before any other thread exists: the parent-death signal
+    belongs to the starting thread.
+    """
+    libc = ctypes.CDLL(None)
+
+    def die_with_parent() -> None:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    with output.open("ab") as stream:
+        return subprocess.Popen(
+            command,
+            cwd=repository_root(),
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=die_with_parent,
+        )
+
+
+def terminate(process: "subprocess.Popen[Any]") -> None:
+    """Terminate a session leader and all its descendants, those in other sessions included (mpirun's ssh): SIGTERM, then SIGKILL."""
+    descendants = _descendants(process)
+    for signal_number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, signal_number)
+        except ProcessLookupError:
+            break
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_S)
+    process.poll()
+    for descendant in descendants:
+        with suppress(psutil.NoSuchProcess):  # psutil tells a process from a later one with the same pid
+            descendant.kill()
+
+
+def wait(process: "subprocess.Popen[bytes]", output: Path) -> ExitReport:
+    """Wait for the process, terminate what it left behind, and report how it ended."""
+    exit_code = process.wait()
+    terminate(process)
+    lines = output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
+    return ExitReport(exit_code, last_output_line(lines) or "no output", failed_process(lines))
+
+
+def _descendants(process: "subprocess.Popen[Any]") -> "list[psutil.Process]":
+    """Everything it started, however deep; empty once it has ended, when its pid may belong to another process."""
+    try:
+        return psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    except psutil.NoSuchProcess:
+        return []

@@ -1,0 +1,1 @@
+"""This machine: /proc and /sys, identity, storage, network interfaces, page cache."""

@@ -1,0 +1,102 @@
+"""What the data lie on: SD card, eMMC, NVMe, SATA, USB, or nothing that this machine holds."""
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.machine.block_device import disk_of, mount_of
+from suite.machine.procfs import in_order, integer, text
+
+NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse.sshfs", "ceph", "glusterfs")
+MEMORY = ("tmpfs", "ramfs")
+
+
+class Medium(str, enum.Enum):
+    """Kinds of storage, by how they are connected."""
+
+    SD = "SD"
+    EMMC = "eMMC"
+    NVME = "NVMe"
+    SATA = "SATA"
+    USB_HDD = "USB HDD"
+    USB = "USB"  # flash, or a disk that does not say whether it turns
+    VIRTUAL = "virtual disk"
+    NETWORK = "network"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True)
+class Storage:
+    """What holds a folder. ``medium`` is None when it cannot be told, ``evidence`` says by what it was told or why not.
+
+    ``is_rotational`` is the kernel's word; behind many USB bridges it takes a solid-state disk for a rotating one.
+    """
+
+    medium: Medium | None
+    device: str | None
+    is_rotational: bool | None
+    evidence: str
+
+
+def storage_of(folder: Path, root: Path = Path("/")) -> Storage:
+    """What ``folder`` lies on; /proc and /sys are read below ``root``."""
+    mount = mount_of(folder.resolve() if root == Path("/") else folder, root)
+    if mount is None:
+        return Storage(None, None, None, "/proc/self/mountinfo cannot be read")
+    if mount.file_system in NETWORK:
+        return Storage(Medium.NETWORK, None, None, f"{folder} is mounted from {mount.source} ({mount.file_system})")
+    if mount.file_system in MEMORY:
+        return Storage(Medium.MEMORY, None, None, f"{folder} lies on {mount.file_system}")
+    disk = disk_of(mount, root)
+    if disk is None:
+        return Storage(None, None, None, f"{folder} lies on {mount.file_system} ({mount.source}), which is on no disk of this machine")
+    return _of_disk(_physical(disk))
+
+
+def _physical(disk: Path) -> Path:
+    """The first real disk under encryption, volumes and arrays."""
+    below = in_order((disk / "slaves").glob("*"))
+    if not below:
+        return disk
+    lower = below[0].resolve()
+    return _physical(lower.parent if (lower / "partition").exists() else lower)
+
+
+def _of_disk(disk: Path) -> Storage:
+    rotational = integer(disk / "queue/rotational")
+    turns = _turns(disk)
+    medium, evidence = _medium(disk)
+    if medium is Medium.USB and turns:
+        medium, evidence = Medium.USB_HDD, f"{evidence} and says that it turns"
+    if turns is None and rotational is not None and not (rotational and medium is Medium.USB):
+        turns = bool(rotational)
+    return Storage(medium, disk.name, turns, evidence)
+
+
+def _turns(disk: Path) -> bool | None:
+    """What the disk itself says of its medium (SCSI block device characteristics, page B1h: 1 for one that does not turn, else
+    revolutions per minute); None where it says nothing. The kernel takes every USB disk that says nothing for a turning one."""
+    try:
+        rate = int.from_bytes((disk / "device/vpd_pgb1").read_bytes()[4:6], "big")
+    except OSError:
+        return None
+    return None if rate == 0 else rate > 1
+
+
+def _medium(disk: Path) -> tuple[Medium | None, str]:
+    """By the kernel's name of the disk, its card type, and what its device hangs on."""
+    name, where = disk.name, str(disk)
+    if name.startswith("mmcblk"):
+        kind = text(disk / "device/type")
+        return {"SD": Medium.SD, "MMC": Medium.EMMC}.get(kind or ""), f"/sys/block/{name}/device/type is {kind!r}"
+    if name.startswith("nvme"):
+        return Medium.NVME, f"the disk is {name}"
+    if name.startswith(("vd", "xvd")):
+        return Medium.VIRTUAL, f"the disk is {name}"
+    if name.startswith(("zram", "ram")):
+        return Medium.MEMORY, f"the disk is {name}"
+    if name.startswith("sd") and "/usb" in where:
+        return Medium.USB, f"{name} hangs on USB"
+    if name.startswith("sd") and "/ata" in where:
+        return Medium.SATA, f"{name} hangs on SATA"
+    return None, f"{name} is of no known kind"

@@ -1,1 +1,0 @@
-"""Meters, and the recorder that runs them in the harness process while an implementation trains."""

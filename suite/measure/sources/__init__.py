@@ -1,1 +1,0 @@
-"""One file per source of readings; ``suite.measure.registry`` lists them."""

@@ -1,0 +1,1 @@
+"""Instruments: sources of readings of power, load, clocks, temperature, memory, disk and counters."""

@@ -1,0 +1,1 @@
+"""One file per source of readings; ``suite.meters.registry`` lists them."""

@@ -1,0 +1,151 @@
+"""Hardware and software counters of the implementation: instructions, cycles, caches, branches, page faults."""
+
+import errno
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.machine.process_tree import process_tree
+from suite.machine.procfs import text
+from suite.meters import perf_event
+from suite.meters.counter_events import CounterEvent, events
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.perf_event import Count, EventCode
+
+PARANOID, PARANOID_KEY = "proc/sys/kernel/perf_event_paranoid", "kernel.perf_event_paranoid"
+FORBIDDEN = (errno.EACCES, errno.EPERM)
+USER_ONLY = ":u"  # perf(1)'s way to say it
+
+Open = Callable[[EventCode, int, bool], int]
+Read = Callable[[int], Count]
+
+
+@dataclass(frozen=True)
+class _Counter:
+    """An event that counts: handles of every thread that was there, by processor kind."""
+
+    channel: str
+    event: CounterEvent
+    handles: tuple[tuple[int, ...], ...]
+
+
+class CountersMeter:
+    """Channels ``<event>.count`` and, of hardware events, ``<event>.enabled`` and ``<event>.running`` (s), counted since the run
+    began; ``<event>:u`` where only user mode may be counted. Derived figures scale by enabled / running.
+
+    The events are attached to the implementation's process as it starts, when it is an interpreter with one thread, and are
+    inherited by every thread and process that it starts from then on: its thread pools, its data-loader workers, the ranks that
+    a local mpirun forks. Threads and children that exist already get their own.
+    Source: perf_event_open(2).
+    """
+
+    name = "counters"
+    period_s = 0.5
+    description = "instructions, cycles, caches, branches and page faults of the implementation"
+
+    def __init__(self, root: Path = Path("/"), open_event: Open = perf_event.open_event, read_event: Read = perf_event.read_event) -> None:
+        self._root, self._open_event, self._read_event = root, open_event, read_event
+        self._counters: list[_Counter] = []
+
+    def availability(self) -> MeterAvailability:
+        """Whether anything can be counted; the reason names the hardware events that cannot."""
+        if not (self._root / PARANOID).exists():
+            return MeterAvailability(False, "the kernel has no perf events", "use a kernel that is built with CONFIG_PERF_EVENTS")
+        if not perf_event.is_known_machine():
+            return MeterAvailability(False, "the system call's number is not known for this machine", "add it to suite/meters/perf_event.py")
+        missing, forbidden = [], False
+        for event in events(self._root):
+            try:
+                self._close(self._attach(event, [0]))
+            except OSError as error:
+                missing.append(event.name)
+                forbidden = forbidden or error.errno in FORBIDDEN
+        if len(missing) == len(events(self._root)):
+            if forbidden:
+                return MeterAvailability(
+                    False,
+                    f"/{PARANOID} is {text(self._root / PARANOID)}: only root may count",
+                    f"sudo sysctl {PARANOID_KEY}=1, or run as root",
+                )
+            return MeterAvailability(False, "the kernel refuses every event", "inside a container, allow perf_event_open or run on the host")
+        if missing:
+            return MeterAvailability(
+                True,
+                f"this machine does not count {', '.join(missing)}; the rest is counted",
+                f"sudo sysctl {PARANOID_KEY}=1" if forbidden else "a virtual machine often has no hardware events: run on the machine itself",
+            )
+        return AVAILABLE
+
+    def open(self, subject: MeteredProcess) -> None:
+        """Attach every event that can be counted to every thread of the implementation that is there."""
+        threads = [
+            int(path.name) for pid in process_tree(self._root, subject.pid) for path in (self._root / "proc" / str(pid) / "task").glob("[0-9]*")
+        ]
+        for event in events(self._root):
+            try:
+                self._counters.append(self._attach(event, threads))
+            except OSError:
+                continue  # availability() has named it
+        if not self._counters:
+            raise OSError("the implementation had ended before anything could be counted")
+
+    def read(self) -> list[Reading]:
+        """Every count so far."""
+        readings = []
+        for counter in self._counters:
+            before_ns = time.monotonic_ns()
+            by_kind = [[self._read_event(handle) for handle in handles] for handles in counter.handles]
+            t_ns = (before_ns + time.monotonic_ns()) // 2
+            total = _total(by_kind)
+            readings.append(Reading(t_ns, self.name, f"{counter.channel}.count", total.count, counter.event.unit))
+            if counter.event.is_hardware:
+                readings.append(Reading(t_ns, self.name, f"{counter.channel}.enabled", total.enabled_s, "s"))
+                readings.append(Reading(t_ns, self.name, f"{counter.channel}.running", total.running_s, "s"))
+        return readings
+
+    def close(self) -> None:
+        """Stop counting."""
+        while self._counters:
+            self._close(self._counters.pop())
+
+    def _attach(self, event: CounterEvent, threads: list[int]) -> _Counter:
+        """Count the event in these threads: kernel and user mode, or user mode only where the kernel may not be counted."""
+        try:
+            return _Counter(event.name, event, self._handles(event, threads, include_kernel=True))
+        except OSError as error:
+            if error.errno not in FORBIDDEN or event.only_in_kernel:
+                raise
+        return _Counter(event.name + USER_ONLY, event, self._handles(event, threads, include_kernel=False))
+
+    def _handles(self, event: CounterEvent, threads: list[int], include_kernel: bool) -> tuple[tuple[int, ...], ...]:
+        """One handle per thread, by processor kind; all or none. A thread that has just ended is passed over."""
+        opened: list[list[int]] = [[] for _ in event.codes]
+        try:
+            for handles, code in zip(opened, event.codes, strict=True):
+                for thread in threads:
+                    try:
+                        handles.append(self._open_event(code, thread, include_kernel))
+                    except ProcessLookupError:
+                        continue
+        except OSError:
+            self._close(_Counter("", event, tuple(map(tuple, opened))))
+            raise
+        if not any(opened):
+            raise ProcessLookupError(errno.ESRCH, "every thread has ended")
+        return tuple(map(tuple, opened))
+
+    def _close(self, counter: _Counter) -> None:
+        for handles in counter.handles:
+            for handle in handles:
+                os.close(handle)
+
+
+def _total(by_kind: list[list[Count]]) -> Count:
+    """Threads and kinds of processor added up: a thread counts on one kind at a time, so the kinds share its enabled time."""
+    return Count(
+        sum(each.count for counts in by_kind for each in counts),
+        max(sum(each.enabled_s for each in counts) for counts in by_kind),
+        sum(each.running_s for counts in by_kind for each in counts),
+    )

@@ -1,0 +1,78 @@
+"""CPU: how busy each core is, how fast it runs, and how much of it the implementation has used."""
+
+import time
+from pathlib import Path
+
+from suite.machine.process_tree import cpu_s, process_tree
+from suite.machine.procfs import in_order, integer
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+
+
+class CpuMeter:
+    """Channels ``utilisation.total`` and ``utilisation.core<n>`` (per cent of the time since the reading before),
+    ``frequency.core<n>`` (Hz, where the kernel scales it) and ``process_tree`` (CPU seconds used so far).
+
+    Waiting for a disk counts as idle and time stolen by a hypervisor as busy. Sources: proc(5), Linux admin-guide/pm/cpufreq.
+    """
+
+    name = "cpu"
+    period_s = 1.0
+    description = "utilisation and frequency of every core, CPU seconds of the implementation"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._pid = 0
+        self._before: dict[str, tuple[int, int]] = {}
+        self._frequencies: list[tuple[str, Path]] = []
+
+    def availability(self) -> MeterAvailability:
+        """Every Linux has /proc/stat."""
+        if (self._root / "proc/stat").is_file():
+            return AVAILABLE
+        return MeterAvailability(False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`")
+
+    def open(self, subject: MeteredProcess) -> None:
+        """Remember whose CPU time to read, and where frequencies are."""
+        self._pid = subject.pid
+        self._before = {}
+        cores = in_order(list((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*")))
+        scaled = [(core.name.removeprefix("cpu"), core / "cpufreq/scaling_cur_freq") for core in cores]
+        self._frequencies = [(f"frequency.core{core}", path) for core, path in scaled if path.is_file()]
+
+    def read(self) -> list[Reading]:
+        """One reading per channel; utilisation from the second call on."""
+        readings = self._utilisation()
+        for channel, path in self._frequencies:
+            kilohertz = integer(path)
+            if kilohertz is not None:  # a core that was switched off has none
+                readings.append(Reading(time.monotonic_ns(), self.name, channel, kilohertz * 1000.0, "Hz"))
+        pids = process_tree(self._root, self._pid)
+        if pids:
+            readings.append(Reading(time.monotonic_ns(), self.name, "process_tree", cpu_s(self._root, pids), "s"))
+        return readings
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _utilisation(self) -> list[Reading]:
+        t_ns, now, before = time.monotonic_ns(), self._busy_and_total(), self._before
+        self._before = now
+        readings = []
+        for channel, (busy, total) in now.items():
+            busy_before, total_before = before.get(channel, (busy, total))
+            if total > total_before:  # the kernel lets its idle and iowait counts step back a little
+                percent = 100.0 * (busy - busy_before) / (total - total_before)
+                readings.append(Reading(t_ns, self.name, channel, min(max(percent, 0.0), 100.0), "%"))
+        return readings
+
+    def _busy_and_total(self) -> dict[str, tuple[int, int]]:
+        """Clock ticks by channel; the guest fields are left out because user and nice hold them already."""
+        found = {}
+        for line in (self._root / "proc/stat").read_text(encoding="ascii").splitlines():
+            name, *fields = line.split()
+            if not name.startswith("cpu"):
+                break
+            user, nice, system, idle, iowait, irq, softirq, steal = map(int, fields[:8])
+            busy = user + nice + system + irq + softirq + steal
+            found["utilisation." + ("total" if name == "cpu" else "core" + name[3:])] = (busy, busy + idle + iowait)
+        return found

@@ -1,0 +1,98 @@
+"""INA3221: the power monitors on NVIDIA Jetson modules, three rails each."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.machine.procfs import in_order, integer, text
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+
+HWMON = "sys/bus/i2c/drivers/ina3221"  # mainline driver, JetPack 5 and later
+IIO = "sys/bus/i2c/drivers/ina3221x"  # NVIDIA's driver, JetPack 4
+NOT_CONNECTED = "NC"
+
+
+@dataclass(frozen=True)
+class Rail:
+    """A rail by its board's name, and how to read its power in watts; None when it does not answer."""
+
+    name: str
+    power_w: Callable[[], float | None]
+
+
+class Ina3221Meter:
+    """One channel per rail, in watts, named as the board's device tree names it; what makes the total is a PowerRule.
+
+    A reading's time is the middle of its transfer, which takes a millisecond on the I2C bus. Sources: Linux hwmon/ina3221,
+    NVIDIA Jetson Linux Developer Guide (JetPack 4: "Software-Based Power Consumption Modeling").
+    """
+
+    name = "ina3221"
+    period_s = 0.2
+    description = "power of a Jetson module's rails"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._rails: list[Rail] = []
+
+    def availability(self) -> MeterAvailability:
+        """Whether a rail can be read; some releases let only root do so."""
+        rails = _rails(self._root)
+        if not rails:
+            return MeterAvailability(
+                False, "there is no INA3221 (Jetson modules have it, the Nano 2GB has not)", "use a meter outside the board (docs/measuring.md)"
+            )
+        if all(rail.power_w() is None for rail in rails):
+            return MeterAvailability(False, "the INA3221's files cannot be read", "run the suite as root, or give its user the right to read them")
+        return AVAILABLE
+
+    def open(self, subject: MeteredProcess) -> None:
+        """Find the rails."""
+        self._rails = _rails(self._root)
+
+    def read(self) -> list[Reading]:
+        """One reading per rail that answers; raises OSError when none does."""
+        readings = []
+        for rail in self._rails:
+            before_ns = time.monotonic_ns()
+            power_w = rail.power_w()
+            if power_w is not None:
+                readings.append(Reading((before_ns + time.monotonic_ns()) // 2, self.name, rail.name, power_w, "W"))
+        if not readings:
+            raise OSError("no rail of the INA3221 answers")
+        return readings
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _rails(root: Path) -> list[Rail]:
+    """The connected rails of every monitor, whichever driver serves it."""
+    found = [rail for chip in in_order((root / HWMON).glob("*/hwmon/hwmon*")) for rail in _hwmon_rails(chip)]
+    found += [rail for chip in in_order((root / IIO).glob("*/iio:device*")) for rail in _iio_rails(chip)]
+    return [rail for rail in found if rail.name and rail.name != NOT_CONNECTED]
+
+
+def _hwmon_rails(chip: Path) -> list[Rail]:
+    """Channels 1 to 3; the driver's further channels are shunt voltages and their sum."""
+
+    def reader(number: int) -> Callable[[], float | None]:
+        def power_w() -> float | None:
+            millivolts, milliamperes = integer(chip / f"in{number}_input"), integer(chip / f"curr{number}_input")
+            return None if millivolts is None or milliamperes is None else millivolts * milliamperes * 1e-6
+
+        return power_w
+
+    return [Rail(text(chip / f"in{number}_label") or "", reader(number)) for number in (1, 2, 3)]
+
+
+def _iio_rails(chip: Path) -> list[Rail]:
+    def reader(number: int) -> Callable[[], float | None]:
+        def power_w() -> float | None:
+            milliwatts = integer(chip / f"in_power{number}_input")
+            return None if milliwatts is None else milliwatts * 1e-3
+
+        return power_w
+
+    return [Rail(text(chip / f"rail_name_{number}") or "", reader(number)) for number in (0, 1, 2)]

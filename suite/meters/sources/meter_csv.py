@@ -1,0 +1,166 @@
+"""Any other power meter whose program writes a table of text while the run goes on (JouleJotter, a bench analyser, a logger)."""
+
+import csv
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from reference_impls.contract import NS_PER_S
+from suite.errors import SuiteError
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.power_step import power_step_s
+from suite.meters.settings import PLACE, CsvClock, CsvSettings, load_settings, not_named
+
+TABLE = (
+    'meter_csv = { file = "/home/me/meter.csv", time_column = "Time", power_column = "Power (W)", coverage = "board", '
+    'tier = "analyser", clock = "wall" }'
+)
+LINE_END = b"\n"
+LOOK_BACK_BYTES = 2**16
+LOOK_BACK_S = 30.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a line of the table says, on the table's own clock."""
+
+    t_s: float
+    power_w: float
+
+
+class MeterCsvMeter:
+    """One channel, ``<coverage>.<tier>`` as the settings name them, in watts: only rows that are written during the run.
+
+    With the clock "wall", times are mapped by this machine's wall clock as the run starts. With "edge", the table's clock is
+    unknown and aligned where power rises most as the implementation starts: good to about one of the meter's periods, and
+    nothing is read until the edge can be told from noise.
+    """
+
+    name = "meter-csv"
+    period_s = 2.0
+    description = "power from the file that another meter's program writes"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._table: _Table | None = None
+        self._opened_ns = 0
+        self._offset_s: float | None = None
+        self._waiting: list[Row] = []
+
+    def availability(self) -> MeterAvailability:
+        """Whether a file is named and has the columns that the settings name."""
+        settings = load_settings(self._root).meter_csv
+        if settings is None:
+            return not_named("table of another meter", TABLE)
+        try:
+            _Table(settings, self._root)
+        except (OSError, SuiteError) as error:
+            return MeterAvailability(False, str(error), f"start the meter's program, or correct /{PLACE}")
+        return AVAILABLE
+
+    def open(self, subject: MeteredProcess) -> None:
+        """Go to the end of the table; to find the edge, the level before it is needed too."""
+        settings = load_settings(self._root).meter_csv
+        assert settings is not None
+        self._table = _Table(settings, self._root)
+        self._opened_ns = time.monotonic_ns()
+        if settings.clock is CsvClock.WALL:
+            self._offset_s = (self._opened_ns - time.time_ns()) / NS_PER_S
+        else:
+            rows = self._table.rows_before(LOOK_BACK_BYTES)
+            self._waiting = [row for row in rows if row.t_s > rows[-1].t_s - LOOK_BACK_S]
+
+    def read(self) -> list[Reading]:
+        """The rows written since the last call, once their clock is known."""
+        assert self._table is not None
+        self._waiting += self._table.new_rows()
+        if self._offset_s is None:
+            edge_s = power_step_s([row.t_s for row in self._waiting], [row.power_w for row in self._waiting])
+            if edge_s is None:
+                return []
+            self._offset_s = self._opened_ns / NS_PER_S - edge_s
+        rows, self._waiting = self._waiting, []
+        return [Reading(round((row.t_s + self._offset_s) * NS_PER_S), self.name, self._table.channel, row.power_w, "W") for row in rows]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class _Table:
+    """The file as it grows, from its end at the moment of construction."""
+
+    def __init__(self, settings: CsvSettings, root: Path) -> None:
+        self._settings = settings
+        self._path = root / settings.file.lstrip("/")
+        self.channel = f"{settings.coverage.value}.{settings.tier.value}"
+        with self._path.open(encoding="utf-8", errors="replace") as stream:
+            for _ in range(settings.skip_lines):
+                stream.readline()
+            header = next(csv.reader([stream.readline()], delimiter=settings.delimiter), [])
+        self._columns = {name.strip(): index for index, name in enumerate(header)}
+        self._power_columns()  # raises when the settings do not fit the table
+        self._column(settings.time_column)
+        self._position = self._end_of_last_line()
+
+    def _end_of_last_line(self) -> int:
+        size_bytes = self._path.stat().st_size
+        with self._path.open("rb") as stream:
+            stream.seek(max(0, size_bytes - LOOK_BACK_BYTES))
+            tail = stream.read(LOOK_BACK_BYTES)
+        return size_bytes - (len(tail) - tail.rfind(LINE_END) - 1)
+
+    def new_rows(self) -> list[Row]:
+        """Rows whose lines are complete and have come since the last call; a line that is no row is passed over."""
+        with self._path.open("rb") as stream:
+            stream.seek(self._position)
+            data = stream.read()
+        complete = data[: data.rfind(LINE_END) + 1]
+        self._position += len(complete)
+        return self._rows(complete)
+
+    def rows_before(self, size_bytes: int) -> list[Row]:
+        """Rows in the last bytes before the present position."""
+        start = max(0, self._position - size_bytes)
+        with self._path.open("rb") as stream:
+            stream.seek(start)
+            data = stream.read(self._position - start)
+        return self._rows(data[data.find(LINE_END) + 1 :])
+
+    def _rows(self, data: bytes) -> list[Row]:
+        lines = data.decode("utf-8", errors="replace").splitlines()
+        return [row for fields in csv.reader(lines, delimiter=self._settings.delimiter) if (row := self._row(fields)) is not None]
+
+    def _row(self, fields: Sequence[str]) -> Row | None:
+        try:
+            t_s = _seconds(fields[self._column(self._settings.time_column)], self._settings.time_scale)
+            power_w = 1.0
+            for column, scale in self._power_columns():
+                power_w *= float(fields[column]) * scale
+        except (ValueError, IndexError):
+            return None
+        return Row(t_s, power_w)
+
+    def _power_columns(self) -> list[tuple[int, float]]:
+        """Columns and scales whose product is the power."""
+        settings = self._settings
+        if settings.power_column is not None:
+            return [(self._column(settings.power_column), settings.power_scale)]
+        if settings.voltage_column is None or settings.current_column is None:
+            raise SuiteError(f"/{PLACE}: [meter_csv] needs power_column, or voltage_column and current_column.")
+        return [(self._column(settings.voltage_column), settings.voltage_scale), (self._column(settings.current_column), settings.current_scale)]
+
+    def _column(self, name: str) -> int:
+        if name not in self._columns:
+            raise SuiteError(f"{self._path} has no column {name!r}; it has {', '.join(map(repr, self._columns)) or 'none'}.")
+        return self._columns[name]
+
+
+def _seconds(field: str, scale: float) -> float:
+    """A number of time units, or a date and time in ISO 8601 (UTC unless it says otherwise)."""
+    try:
+        return float(field) * scale
+    except ValueError:
+        moment = datetime.fromisoformat(field.strip().replace("Z", "+00:00"))
+        return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()

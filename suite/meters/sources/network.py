@@ -1,0 +1,49 @@
+"""Network: what every interface has sent and received, headers included; gradients that crossed a wire show here."""
+
+import time
+from pathlib import Path
+
+from suite.machine.interfaces import interfaces_up
+from suite.machine.procfs import integer
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+
+DIRECTIONS = (("sent", "tx_bytes"), ("received", "rx_bytes"))
+
+
+class NetworkMeter:
+    """Channels ``<interface>.sent`` and ``<interface>.received`` (bytes since the interface was made) of the interfaces that are up as the
+    run starts; the loopback is no wire. A bridge counts again what its ports carry, so interfaces are not added up.
+    Source: Linux, Documentation/ABI/testing/sysfs-class-net-statistics.
+    """
+
+    name = "network"
+    period_s = 1.0
+    description = "bytes that each network interface has sent and received"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._interfaces: tuple[str, ...] = ()
+
+    def availability(self) -> MeterAvailability:
+        """Whether any interface but the loopback is up."""
+        if interfaces_up(self._root):
+            return AVAILABLE
+        return MeterAvailability(False, "no network interface but the loopback is up", "connect a network (`ip link` lists the interfaces)")
+
+    def open(self, subject: MeteredProcess) -> None:
+        """Choose the interfaces."""
+        self._interfaces = interfaces_up(self._root)
+
+    def read(self) -> list[Reading]:
+        """The counters as they are; an interface that is gone has none."""
+        readings = []
+        for interface in self._interfaces:
+            folder, t_ns = self._root / "sys/class/net" / interface / "statistics", time.monotonic_ns()
+            for direction, file in DIRECTIONS:
+                count = integer(folder / file)
+                if count is not None:
+                    readings.append(Reading(t_ns, self.name, f"{interface}.{direction}", count, "B"))
+        return readings
+
+    def close(self) -> None:
+        """Nothing is held."""

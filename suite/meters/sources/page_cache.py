@@ -1,0 +1,47 @@
+"""Page cache: how much of the data set is in memory while the run goes on."""
+
+import time
+from pathlib import Path
+
+from suite.machine.page_cache import data_files, residency
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+
+MOST_FILES = 1000
+
+
+class PageCacheMeter:
+    """Channel ``resident`` (ratio of the data set's bytes). Of more than a thousand files, a thousand evenly spread ones stand for
+    all: looking at every file of a large set would cost more than the other meters together. Source: mincore(2).
+    """
+
+    name = "page-cache"
+    period_s = 10.0
+    description = "share of the data set that is in memory"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._files: list[Path] = []
+
+    def availability(self) -> MeterAvailability:
+        """Every Linux tells; of which files shows when a run starts."""
+        if (self._root / "proc/meminfo").exists():
+            return AVAILABLE
+        return MeterAvailability(False, "this is no running Linux (there is no /proc/meminfo)", "mount /proc: `mount -t proc proc /proc`")
+
+    def open(self, subject: MeteredProcess) -> None:
+        """Choose the files; raises OSError where the kernel would not tell the truth about them."""
+        files = data_files(subject.data_directory)
+        self._files = [files[index * len(files) // MOST_FILES] for index in range(MOST_FILES)] if len(files) > MOST_FILES else files
+        found = residency(self._files)
+        if found.reason is not None:
+            raise PermissionError(found.reason)
+        if not found.size_bytes:
+            raise FileNotFoundError(f"{subject.data_directory} holds no data")
+
+    def read(self) -> list[Reading]:
+        """The share at this moment."""
+        t_ns, found = time.monotonic_ns(), residency(self._files)
+        return [Reading(t_ns, self.name, "resident", (found.resident_bytes or 0) / found.size_bytes, "ratio")] if found.size_bytes else []
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,92 @@
+"""RAPL: the energy counters of Intel's and AMD's processors."""
+
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.machine.procfs import in_order, integer, text
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+
+POWERCAP = "sys/class/powercap"
+ZONE = re.compile(r"intel-rapl:(\d+)(?::\d+)?$")  # intel-rapl-mmio shows the same packages once more
+
+
+@dataclass
+class _Domain:
+    """A counter that wraps, made into one that does not."""
+
+    channel: str
+    folder: Path
+    range_uj: int
+    before_uj: int | None = None
+    wraps: int = 0
+
+    def energy_j(self) -> float | None:
+        """Microjoules since the counter's last zero before the run; None when it cannot be read."""
+        now_uj = integer(self.folder / "energy_uj")
+        if now_uj is None:
+            return None
+        if self.before_uj is not None and now_uj < self.before_uj:
+            self.wraps += 1
+        self.before_uj = now_uj
+        return (now_uj + self.wraps * self.range_uj) * 1e-6
+
+
+class RaplMeter:
+    """One channel per domain, a counter in joules that only grows: ``package-0``, ``dram-0``, ``core-0``, ``uncore-0``, ``psys``.
+
+    Read often enough that a counter cannot wrap twice in between (a minute at the least, at 1 kW). Source: Linux
+    power/powercap; Intel SDM volume 3, "Platform Specific Power Management Support".
+    """
+
+    name = "rapl"
+    period_s = 0.5
+    description = "energy counters of the processor's packages and memory"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._domains: list[_Domain] = []
+
+    def availability(self) -> MeterAvailability:
+        """Whether a counter can be read: since 2020 only root may."""
+        domains = _domains(self._root)
+        if not domains:
+            return MeterAvailability(
+                False,
+                "the kernel shows no RAPL domain (it exists on Intel and AMD processors, rarely in virtual machines)",
+                "on a PC, load the driver: `modprobe intel_rapl_msr`; elsewhere use a meter outside the machine",
+            )
+        if all(domain.energy_j() is None for domain in domains):
+            return MeterAvailability(False, f"/{POWERCAP}/*/energy_uj can be read by root only", f"sudo chmod a+r /{POWERCAP}/intel-rapl*/energy_uj")
+        return AVAILABLE
+
+    def open(self, subject: MeteredProcess) -> None:
+        """Find the domains."""
+        self._domains = _domains(self._root)
+
+    def read(self) -> list[Reading]:
+        """One reading per domain that answers; raises OSError when none does."""
+        readings = []
+        for domain in self._domains:
+            t_ns, energy_j = time.monotonic_ns(), domain.energy_j()
+            if energy_j is not None:
+                readings.append(Reading(t_ns, self.name, domain.channel, energy_j, "J"))
+        if not readings:
+            raise OSError("no RAPL domain answers")
+        return readings
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _domains(root: Path) -> list[_Domain]:
+    """Domains of every package; a part's channel carries its package's number."""
+    found = []
+    for folder in in_order((root / POWERCAP).glob("intel-rapl:*")):
+        zone, name = ZONE.match(folder.name), text(folder / "name")
+        if zone and name:
+            parent = text(folder.parent / f"intel-rapl:{zone[1]}" / "name") or zone[1]
+            channel = name if name == parent else f"{name}-{parent.rpartition('-')[2]}"
+            found.append(_Domain(channel, folder, integer(folder / "max_energy_range_uj") or 0))
+    return found

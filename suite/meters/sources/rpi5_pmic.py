@@ -1,0 +1,89 @@
+"""The Raspberry Pi 5's power management chip: voltage and current of its rails."""
+
+import re
+import time
+from pathlib import Path
+
+from suite.meters.background import Background
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.tool import find_tool, run_tool
+
+COMMAND = "vcgencmd"
+ARGUMENT = "pmic_read_adc"
+# " VDD_CORE_A current(7)=1.08053000A", and from other firmware "VDD_CORE_A=1.0805A"
+LINE = re.compile(r"^\s*(\w+)_([AV])(?:\s+(?:current|volt)\(\d+\))?=(\d+(?:\.\d+)?)[AV]\s*$", re.MULTILINE)
+
+
+class Rpi5PmicMeter:
+    """Channels ``<rail>.power`` (W) for rails with voltage and current, and ``EXT5V.voltage`` (V), the board's input.
+
+    The rails are what the chip regulates: USB devices, the fan and the chip's own losses are not among them, so their sum
+    is an estimate of the board's power. A firmware call takes milliseconds: it is made in a thread of its own.
+    Source: Raspberry Pi documentation, vcgencmd.
+    """
+
+    name = "rpi5-pmic"
+    period_s = 1.0
+    description = "voltage and current of the Raspberry Pi 5's regulator"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._command: list[str] = []
+        self._children_s = 0.0
+        self._background = Background(self.name, self._produce, self.period_s)
+
+    def availability(self) -> MeterAvailability:
+        """Whether the firmware answers with rails: a Raspberry Pi 4 has the program, but not the sensor."""
+        tool = find_tool(self._root, COMMAND)
+        if tool is None:
+            return MeterAvailability(
+                False, f"there is no {COMMAND} (it belongs to Raspberry Pi OS)", "on a Raspberry Pi 5: sudo apt install raspi-utils"
+            )
+        try:
+            rails = parse_pmic(run_tool([str(tool), ARGUMENT]).text)
+        except OSError as error:
+            return MeterAvailability(
+                False, f"the firmware does not answer: {error}", "add the user to the group video; a Raspberry Pi 4 needs an external meter"
+            )
+        if not rails:
+            return MeterAvailability(
+                False, "the firmware reports no rail; only the Raspberry Pi 5 has this sensor", "use an external meter (docs/measuring.md)"
+            )
+        return AVAILABLE
+
+    def open(self, subject: MeteredProcess) -> None:
+        """Begin to ask the firmware."""
+        self._command = [str(find_tool(self._root, COMMAND)), ARGUMENT]
+        self._background.start()
+
+    def read(self) -> list[Reading]:
+        """What the firmware has answered since the last call."""
+        return self._background.take()
+
+    def close(self) -> None:
+        """Stop asking."""
+        self._background.stop()
+
+    def helper_cost_s(self) -> float:
+        """CPU time of the thread and of the program."""
+        return self._background.cost_s + self._children_s
+
+    def _produce(self) -> list[Reading]:
+        before_ns = time.monotonic_ns()
+        output = run_tool(self._command)
+        self._children_s += output.cost_s
+        t_ns = (before_ns + time.monotonic_ns()) // 2
+        rails = parse_pmic(output.text)
+        if not rails:
+            raise ValueError(f"no rail in the firmware's answer: {output.text[:100]!r}")
+        return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in rails.items()]
+
+
+def parse_pmic(text: str) -> dict[str, tuple[float, str]]:
+    """Channels with value and unit from either of the firmware's formats: power of every rail with voltage and current, input voltage."""
+    amperes = {name: float(value) for name, kind, value in LINE.findall(text) if kind == "A"}
+    volts = {name: float(value) for name, kind, value in LINE.findall(text) if kind == "V"}
+    found = {f"{name}.power": (amperes[name] * volts[name], "W") for name in amperes if name in volts}
+    if found and "EXT5V" in volts:
+        found["EXT5V.voltage"] = (volts["EXT5V"], "V")
+    return found

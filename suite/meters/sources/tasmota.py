@@ -1,0 +1,38 @@
+"""Plugs that run the Tasmota firmware."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from suite.meters.http_meter import HttpMeter
+from suite.meters.settings import MeterSettings
+
+
+class TasmotaMeter(HttpMeter):
+    """Channels ``power`` (W), ``voltage`` (V), ``current`` (A); of a strip with several outlets the sum of power and current.
+
+    Tasmota shows whole watts unless it is told otherwise (`WattRes 2`). Source: Tasmota documentation, Commands, Status 10.
+    """
+
+    name = "tasmota"
+    period_s = 1.0
+    description = "power at the socket, from a Tasmota plug in the local network"
+    table = 'tasmota = { address = "192.168.1.21" }'
+
+    def address(self, settings: MeterSettings) -> str | None:
+        """The sensors' status."""
+        return f"{settings.tasmota.address}/cm?cmnd=Status%2010" if settings.tasmota else None
+
+    def parse(self, answer: Any) -> Mapping[str, tuple[float, str]]:
+        """A plug without a meter has no ``ENERGY``."""
+        energy = answer["StatusSNS"]["ENERGY"]
+        found = {"power": (sum(_outlets(energy["Power"])), "W")}
+        if "Voltage" in energy:
+            found["voltage"] = (_outlets(energy["Voltage"])[0], "V")
+        if "Current" in energy:
+            found["current"] = (sum(_outlets(energy["Current"])), "A")
+        return found
+
+
+def _outlets(value: Any) -> list[float]:
+    """One number per outlet; a plug with a single one gives a bare number."""
+    return [float(each) for each in (value if isinstance(value, list) else [value])]

@@ -1,0 +1,95 @@
+"""tegrastats: NVIDIA's own monitor of Jetson boards, for rails, GPU and memory controller."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from suite.meters.background import Background
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.tool import find_tool
+
+COMMAND = "tegrastats"
+# "POM_5V_IN 1022/1022" (JetPack 4), "VDD_IN 5079mW/5079mW" (JetPack 5, 6): now/average. "RAM 534/3964MB" is no rail.
+RAIL = re.compile(r"(?<!\S)([A-Z][A-Z0-9_]*) (\d+)(?:mW)?/\d+(?:mW)?(?!\S)")
+# "GR3D_FREQ 26%@[306]", "GR3D_FREQ 0%@76", "GR3D_FREQ 78%", "EMC_FREQ @2133", "EMC_FREQ 4%@1600"
+ENGINE = re.compile(r"(?<!\S)(GR3D|EMC)_FREQ (?:(\d+)%)?(?:@\[?(\d+))?")
+LINE_PERIOD_S = 0.01  # a line sets the pace; this only keeps a program that has ended from being asked all the time
+ENGINES = {"GR3D": "gpu", "EMC": "memory_controller"}
+
+
+class TegrastatsMeter:
+    """Channels: each rail (W, by its board's name), and of ``gpu`` and ``memory_controller`` utilisation (%) and frequency (Hz).
+
+    A line's time is when it arrives. Without root some releases print no rails. Source: NVIDIA Jetson Linux Developer Guide,
+    "tegrastats Utility".
+    """
+
+    name = "tegrastats"
+    period_s = 1.0
+    description = "rails, GPU and memory controller of a Jetson, as NVIDIA's own program prints them"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._process: subprocess.Popen[str] | None = None
+        self._process_cost_s = 0.0
+        self._background = Background(self.name, self._produce, LINE_PERIOD_S)
+
+    def availability(self) -> MeterAvailability:
+        """Jetson boards have the program."""
+        if find_tool(self._root, COMMAND):
+            return AVAILABLE
+        return MeterAvailability(
+            False, f"there is no {COMMAND} (it belongs to NVIDIA Jetson Linux)", "on a Jetson: sudo apt install nvidia-l4t-tools"
+        )
+
+    def open(self, subject: MeteredProcess) -> None:
+        """Start the program."""
+        command = [str(find_tool(self._root, COMMAND)), "--interval", str(round(self.period_s * 1000))]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
+        self._background.start()
+
+    def read(self) -> list[Reading]:
+        """What has been printed since the last call."""
+        return self._background.take()
+
+    def close(self) -> None:
+        """End the program; the thread's wait for its next line ends with it."""
+        self._end()
+        self._background.stop()
+
+    def helper_cost_s(self) -> float:
+        """CPU time of the thread and of the program."""
+        return self._background.cost_s + self._process_cost_s
+
+    def _produce(self) -> list[Reading]:
+        """Wait for the next line."""
+        assert self._process is not None and self._process.stdout is not None
+        line = self._process.stdout.readline()
+        t_ns = time.monotonic_ns()
+        if not line:
+            raise OSError("tegrastats ended by itself")
+        return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in parse_line(line).items()]
+
+    def _end(self) -> None:
+        process = self._process
+        if process is not None and process.returncode is None:
+            os.kill(process.pid, signal.SIGKILL)  # Popen.terminate would take its status, and with it the CPU time
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self._process_cost_s = usage.ru_utime + usage.ru_stime
+
+
+def parse_line(line: str) -> dict[str, tuple[float, str]]:
+    """Channels with value and unit from a line of any JetPack; what a board does not print is not there."""
+    found = {name: (int(milliwatts) * 1e-3, "W") for name, milliwatts in RAIL.findall(line)}
+    for engine, percent, megahertz in ENGINE.findall(line):
+        if percent:
+            found[f"{ENGINES[engine]}.utilisation"] = (float(percent), "%")
+        if megahertz:
+            found[f"{ENGINES[engine]}.frequency"] = (int(megahertz) * 1e6, "Hz")
+    return found

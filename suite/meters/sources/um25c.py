@@ -1,0 +1,124 @@
+"""RDTech's USB meters UM24C, UM25C and UM34C, between the power supply and the board."""
+
+import os
+import select
+import termios
+import time
+import tty
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.meters.background import Background
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.settings import load_settings, not_named
+
+QUESTION = b"\xf0"
+ANSWER_BYTES = 130
+TIMEOUT_S = 2.0
+
+
+@dataclass(frozen=True)
+class Model:
+    """The steps in which a model counts."""
+
+    name: str
+    volt_step: float
+    ampere_step: float
+
+
+MODELS = {0x0963: Model("UM24C", 1e-2, 1e-3), 0x09C9: Model("UM25C", 1e-3, 1e-4), 0x0D4C: Model("UM34C", 1e-2, 1e-3)}
+
+
+class Um25cMeter:
+    """Channels ``power`` (W), ``voltage`` (V), ``current`` (A), asked over a serial line; what it measures leaves out the adapter.
+
+    Source: sigrok wiki, RDTech UM series, protocol.
+    """
+
+    name = "um25c"
+    period_s = 0.5
+    description = "power into the board, from a UM24C, UM25C or UM34C"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._port: int | None = None
+        self._background = Background(self.name, self._produce, self.period_s)
+
+    def availability(self) -> MeterAvailability:
+        """Whether a port is named, and a meter answers there."""
+        settings = load_settings(self._root).um25c
+        if settings is None:
+            return not_named("USB meter", 'um25c = { port = "/dev/rfcomm0" }')
+        try:
+            port = _open(settings.port)
+            try:
+                parse_um(_ask(port))
+            finally:
+                os.close(port)
+        except (OSError, ValueError, termios.error) as error:
+            return MeterAvailability(
+                False,
+                f"no meter answers on {settings.port}: {error}",
+                "switch it on, pair it with `bluetoothctl`, then `rfcomm bind 0 <its address>`",
+            )
+        return AVAILABLE
+
+    def open(self, subject: MeteredProcess) -> None:
+        """Open the port and begin to ask."""
+        settings = load_settings(self._root).um25c
+        assert settings is not None
+        self._port = _open(settings.port)
+        self._background.start()
+
+    def read(self) -> list[Reading]:
+        """What was answered since the last call."""
+        return self._background.take()
+
+    def close(self) -> None:
+        """Stop asking and close the port."""
+        self._background.stop()
+        if self._port is not None:
+            os.close(self._port)
+            self._port = None
+
+    def helper_cost_s(self) -> float:
+        """CPU time of the thread that asks."""
+        return self._background.cost_s
+
+    def _produce(self) -> list[Reading]:
+        assert self._port is not None
+        before_ns = time.monotonic_ns()
+        answer = _ask(self._port)
+        t_ns = (before_ns + time.monotonic_ns()) // 2
+        return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in parse_um(answer).items()]
+
+
+def parse_um(answer: bytes) -> dict[str, tuple[float, str]]:
+    """Channels with value and unit; raises ValueError for what is no complete answer of a known model."""
+    model = MODELS.get(int.from_bytes(answer[0:2], "big"))
+    if len(answer) != ANSWER_BYTES or model is None:
+        raise ValueError(f"{len(answer)} bytes that begin with {answer[:2].hex()} are no answer of a UM24C, UM25C or UM34C")
+    return {
+        "power": (int.from_bytes(answer[6:10], "big") * 1e-3, "W"),
+        "voltage": (int.from_bytes(answer[2:4], "big") * model.volt_step, "V"),
+        "current": (int.from_bytes(answer[4:6], "big") * model.ampere_step, "A"),
+    }
+
+
+def _open(port: str) -> int:
+    handle = os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    tty.setraw(handle)
+    attributes = termios.tcgetattr(handle)
+    attributes[4] = attributes[5] = termios.B9600
+    termios.tcsetattr(handle, termios.TCSANOW, attributes)
+    return handle
+
+
+def _ask(port: int) -> bytes:
+    """One answer; whatever was left over from an earlier one is thrown away first."""
+    termios.tcflush(port, termios.TCIFLUSH)
+    os.write(port, QUESTION)
+    answer, deadline_s = b"", time.monotonic() + TIMEOUT_S
+    while len(answer) < ANSWER_BYTES and select.select([port], [], [], max(0.0, deadline_s - time.monotonic()))[0]:
+        answer += os.read(port, ANSWER_BYTES - len(answer))
+    return answer

@@ -1,0 +1,44 @@
+"""Wall clock: whether it was set while the run went on. Edge boards have no battery for it, and are set when a network comes."""
+
+import time
+from pathlib import Path
+
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+
+
+class WallClockMeter:
+    """Channel ``drift`` (s): how far the wall clock has moved against the monotonic clock since the run began.
+
+    The kernel slews both together, so this is 0 until somebody sets the clock. Source: clock_gettime(2).
+    """
+
+    name = "wall-clock"
+    period_s = 1.0
+    description = "steps of the wall clock"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._offset_ns = 0
+
+    def availability(self) -> MeterAvailability:
+        """Every running Linux has both clocks."""
+        if (self._root / "proc/uptime").exists():
+            return AVAILABLE
+        return MeterAvailability(False, "this is no running Linux (there is no /proc/uptime)", "mount /proc: `mount -t proc proc /proc`")
+
+    def open(self, subject: MeteredProcess) -> None:
+        """Remember where the wall clock stands."""
+        self._offset_ns = _offset_ns()
+
+    def read(self) -> list[Reading]:
+        """How far it has moved."""
+        return [Reading(time.monotonic_ns(), self.name, "drift", (_offset_ns() - self._offset_ns) * 1e-9, "s")]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _offset_ns() -> int:
+    """Wall clock less monotonic clock, with the wall clock read between two readings of the other."""
+    before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+    return wall_ns - (before_ns + after_ns) // 2

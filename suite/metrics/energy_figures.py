@@ -1,0 +1,84 @@
+"""Figures of energy: of the run, of an epoch, and the share that the machine would have used doing nothing."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.channels import Channels, Window
+from suite.bundle.layout import BASELOAD, READINGS
+from suite.catalog.power import PowerTotal
+from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.total_energy import energy_of
+
+NO_SENSOR = "no power sensor was read"
+SHORTEST_READINGS = 2
+NOT_FINISHED = "the run was not finished"
+
+
+def epoch_energy_j(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> float | None:
+    """Energy of an epoch; None with fewer than two readings in it: that would be its neighbours' energy."""
+    energy = energy_of(channels, total, start_ns, stop_ns)
+    return energy.energy_j if energy.count >= SHORTEST_READINGS else None
+
+
+def energy_figures(channels: Channels, run: Window | None, epochs_j: Sequence[float | None]) -> dict[str, Figure]:
+    """Energy of the run (its start and stop), and of an epoch from those of epochs 2..k; the method names rule, coverage and instrument."""
+    total, names = channels.power_total, ("energy_j", "energy_per_epoch_j")
+    if total is None or run is None:
+        return {name: unknown("J", READINGS, NO_SENSOR if total is None else NOT_FINISHED) for name in names}
+    energy = energy_of(channels, total, *run)
+    values = [value for value in epochs_j if value is not None]
+    reason = "no epoch after the first has an energy: too few readings in it"
+    per_epoch = mean_figure(values, "J", READINGS, reason, energy.achieved_period_s)
+    whole = Figure(energy.energy_j, "J", READINGS, energy.count, energy.achieved_period_s, energy.coverage, reason=energy.reason)
+    return {"energy_j": replace(whole, method=total.method), "energy_per_epoch_j": replace(per_epoch, method=total.method)}
+
+
+def baseload_figures(channels: Channels, idle: Channels, run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
+    """Power of the idle machine right before the run, what it makes of an epoch, and its share of the run's energy.
+
+    ``idle`` are the readings of the window before the run; ``energy`` and ``epoch`` are the figures of the run's energy and of an
+    epoch's time. The same rule makes both totals. Source: Prashanthi et al. (POMACS 2022), baseload studies.
+    """
+    return of_idle_power(idle_power(channels, idle), run, energy, epoch)
+
+
+def of_idle_power(power: Figure, run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
+    """The figures of the baseload, from its power."""
+    units = {"baseload_power_w": "W", "baseload_per_epoch_j": "J", "baseload_share": "ratio"}
+    if power.value is None:
+        return {name: unknown(unit, BASELOAD, str(power.reason)) for name, unit in units.items()}
+    return {
+        "baseload_power_w": power,
+        "baseload_per_epoch_j": _times(power, "J", epoch.value, str(epoch.reason)),
+        "baseload_share": _times(power, "ratio", None if run is None else _share(run, energy), str(energy.reason or NOT_FINISHED)),
+    }
+
+
+def idle_power(channels: Channels, idle: Channels) -> Figure:
+    """Mean power in ``idle``, the readings of the window before the run, by the rule that makes the run's total."""
+    total = channels.power_total
+    if total is None or not idle:
+        return unknown("W", BASELOAD, NO_SENSOR if total is None else "the idle machine was not measured before the run")
+    of_total = [idle.get(total.source, name) for name in total.channels]
+    if not all(of_total):
+        return unknown("W", BASELOAD, f"{total.source} was not read on every channel of its total before the run")
+    start_ns, stop_ns = max(int(one.t_ns.min()) for one in of_total), min(int(one.t_ns.max()) for one in of_total)  # where every channel has readings
+    measured = energy_of(idle, total, start_ns, stop_ns)
+    if measured.energy_j is None:
+        return unknown("W", BASELOAD, f"before the run: {measured.reason}")
+    power_w = measured.energy_j / ((stop_ns - start_ns) * SECONDS_PER_NS)
+    load = idle.get("cpu", "utilisation.total")
+    busy = f", processor at {load.mean:.0f} %" if load else ""
+    method = f"{total.source}: {total.rule.name}, idle for {(stop_ns - start_ns) * SECONDS_PER_NS:.3g} s before the run{busy}"
+    return Figure(power_w, "W", BASELOAD, measured.count, measured.achieved_period_s, measured.coverage, method=method)
+
+
+def _times(power: Figure, unit: str, factor: float | None, reason: str) -> Figure:
+    if factor is None or power.value is None:
+        return unknown(unit, BASELOAD, reason)
+    return replace(power, value=power.value * factor, unit=unit)
+
+
+def _share(run: Window, energy: Figure) -> float | None:
+    return (run[1] - run[0]) * SECONDS_PER_NS / energy.value if energy.value else None

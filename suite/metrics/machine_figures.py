@@ -1,0 +1,173 @@
+"""Figures of what the machine did during a run: load, clocks, temperature, memory, disk, page cache, disturbances."""
+
+import fnmatch
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.channels import Channel, Channels, Window
+from suite.bundle.layout import READINGS
+from suite.metrics.disturbances import find_clock_steps, find_throttling, is_watched
+from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.window import median
+
+NEAR_S = 2.0  # a reading of the page cache belongs to a moment this close; the harness asks for one at each end of an epoch
+SHORTEST_PERIODS = 5  # of a counter in a window: at each end up to one is interpolated
+COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
+COUNTER_SOURCES = ("counters", "disk", "network", "wall-clock")
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """A figure from readings: of the first (source, channel pattern) that was read, the mean or the greatest value."""
+
+    unit: str
+    how: str
+    channels: tuple[tuple[str, str], ...]
+
+
+def _of_gpu(what: str) -> tuple[tuple[str, str], ...]:
+    return (("tegra", f"gpu.{what}"), ("nvml", f"gpu0.{what}"), ("tegrastats", f"gpu.{what}"), ("jtop", f"gpu.{what}"))
+
+
+def _of_memory_controller(what: str) -> tuple[tuple[str, str], ...]:
+    return tuple((source, f"memory_controller.{what}") for source in ("tegra", "tegrastats", "jtop"))
+
+
+GAUGES: Mapping[str, Gauge] = {
+    "cpu_utilisation": Gauge("%", "mean", (("cpu", "utilisation.total"),)),
+    "cpu_utilisation_max": Gauge("%", "max", (("cpu", "utilisation.total"),)),
+    "cpu_frequency_hz": Gauge("Hz", "mean", (("cpu", "frequency.core*"),)),
+    "gpu_utilisation": Gauge("%", "mean", _of_gpu("utilisation")),
+    "gpu_utilisation_max": Gauge("%", "max", _of_gpu("utilisation")),
+    "gpu_frequency_hz": Gauge("Hz", "mean", _of_gpu("frequency")),
+    "memory_controller_utilisation": Gauge("%", "mean", _of_memory_controller("utilisation")),
+    "memory_controller_frequency_hz": Gauge("Hz", "mean", _of_memory_controller("frequency")),
+    "temperature_max_degc": Gauge("degC", "max", (("temperature", "*"), ("nvml", "gpu*.temperature"))),
+    "peak_rss_bytes": Gauge("B", "max", (("memory", "process_tree_rss"),)),
+    "peak_process_rss_bytes": Gauge("B", "max", (("memory", "largest_process_peak_rss"),)),
+    "memory_used_max_bytes": Gauge("B", "max", (("memory", "used"),)),
+    "swap_used_max_bytes": Gauge("B", "max", (("memory", "swap_used"),)),
+}
+DISK_RATES = {
+    "disk_read_ops_per_s": ("read_operations", "operations/s"),
+    "disk_read_bytes_per_s": ("read_bytes", "B/s"),
+    "disk_write_ops_per_s": ("write_operations", "operations/s"),
+    "disk_write_bytes_per_s": ("write_bytes", "B/s"),
+}
+
+
+def reading_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
+    """Every figure of this page; ``window`` is from run_start to run_stop (None: the run was not finished, all readings count)."""
+    during = _during(channels, window)
+    figures = {name: _gauge(during, gauge) for name, gauge in GAUGES.items()}
+    for name, (channel, unit) in DISK_RATES.items():
+        figures[name] = _rate(channels, channel, unit, window)
+    for name, at in (("page_cache_start_ratio", 0), ("page_cache_end_ratio", 1)):
+        value = None if window is None else resident_ratio(channels, window[at])
+        reason = "the run was not finished" if window is None else f"the page cache was not read within {NEAR_S:g} s of this moment"
+        figures[name] = unknown("ratio", READINGS, reason) if value is None else Figure(value, "ratio", READINGS, 1)
+    return {**figures, **_disturbance_figures(channels, window)}
+
+
+def resident_ratio(channels: Channels, moment_ns: int, window_s: float = math.inf) -> float | None:
+    """Share of the data set in memory at a moment: the nearest reading, if one was taken within two seconds of it.
+
+    At an end of a window of ``window_s`` it must be within a twentieth of that, too: a fast disk is read before a later reading comes.
+    """
+    resident = channels.get("page-cache", "resident")
+    if not resident:
+        return None
+    distances_ns = np.abs(resident.t_ns - moment_ns)
+    nearest = int(distances_ns.argmin())
+    return None if distances_ns[nearest] * SECONDS_PER_NS > min(NEAR_S, window_s / 20) else float(resident.values[nearest])
+
+
+def disk_increase(channels: Channels, name: str, window: Window) -> tuple[float | None, str | None, float | None]:
+    """How far a counter of the data's disk went in a window, or why that cannot be told; and the readings' period."""
+    channel = channels.get("disk", name)
+    if channel.period_s is None:
+        return None, "the disk that holds the data was not read", None
+    measured = channel.increase(window, SHORTEST_PERIODS, "the window is")
+    return measured.value, measured.reason, channel.period_s
+
+
+def disturbances(channels: Channels, window: Window | None) -> dict[str, list[dict[str, Any]]]:
+    """What happened when, in seconds after run_start: throttling and steps of the wall clock; empty for a run that was not finished."""
+    if window is None:
+        return {"throttling": [], "clock_steps": []}
+    return {
+        "throttling": [
+            {"channel": event.channel, "start_s": (event.t_ns - window[0]) / 1e9, "held_s": event.held_s, "count": event.count}
+            for event in find_throttling(channels, *window)
+        ],
+        "clock_steps": [{"at_s": (step.t_ns - window[0]) / 1e9, "step_s": step.step_s} for step in find_clock_steps(channels, *window)],
+    }
+
+
+def channel_statistics(channels: Channels, window: Window | None) -> list[dict[str, Any]]:
+    """Mean, least and greatest value of every gauge during the run: each core, each sensor, each rail. Counters have none."""
+    gauges = (channel for channel in _during(channels, window) if channel.source not in COUNTER_SOURCES and channel.unit not in COUNTER_UNITS)
+    return [
+        {
+            "source": gauge.source,
+            "channel": gauge.name,
+            "unit": gauge.unit,
+            "count": len(gauge),
+            "mean": gauge.mean,
+            "minimum": gauge.least,
+            "maximum": gauge.greatest,
+        }
+        for gauge in gauges
+    ]
+
+
+def _during(channels: Channels, window: Window | None) -> tuple[Channel, ...]:
+    """The channels that were read in the window, with their readings in it; all of them without a window."""
+    return tuple(channels) if window is None else tuple(inside for channel in channels if (inside := channel.during(window)))
+
+
+def _gauge(during: Sequence[Channel], gauge: Gauge) -> Figure:
+    for source, pattern in gauge.channels:
+        chosen = [channel for channel in during if channel.source == source and fnmatch.fnmatchcase(channel.name, pattern)]
+        if chosen:
+            return _of_values(chosen, gauge, f"{source}: {', '.join(channel.name for channel in chosen[:8])}")
+    asked = " or ".join(f"{source} ({pattern})" for source, pattern in gauge.channels)
+    return unknown(gauge.unit, READINGS, f"nothing was read during the run of {asked}")
+
+
+def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:
+    """The period is that of the channel which was read first."""
+    values = np.concatenate([channel.values for channel in chosen])
+    first = min(chosen, key=lambda channel: int(channel.rows[0]))
+    period_s = median(np.diff(first.t_ns)) * SECONDS_PER_NS if len(first) > 1 else None
+    if gauge.how == "max" and np.isfinite(values).all():
+        return Figure(float(values.max()), gauge.unit, READINGS, len(values), period_s, method=method)
+    return replace(mean_figure(values.tolist(), gauge.unit, READINGS, "", period_s), method=method)
+
+
+def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Figure:
+    if window is None:
+        return unknown(unit, READINGS, "the run was not finished")
+    amount, reason, period_s = disk_increase(channels, name, window)
+    if amount is None:
+        return unknown(unit, READINGS, str(reason))
+    return Figure(amount / ((window[1] - window[0]) * SECONDS_PER_NS), unit, READINGS, 1, period_s, method="the whole disk that holds the data")
+
+
+def _disturbance_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
+    if window is None:
+        return {name: unknown("events", READINGS, "the run was not finished") for name in ("throttled_events", "clock_steps")}
+    throttled = unknown("events", READINGS, "nothing on this machine told of throttling during the run")
+    if is_watched(channels):
+        events = find_throttling(channels, *window)
+        throttled = Figure(sum(event.count for event in events), "events", READINGS, len(events))
+    steps = unknown("events", READINGS, "the wall clock was not watched during the run")
+    if channels.of("wall-clock"):
+        found = find_clock_steps(channels, *window)
+        steps = Figure(len(found), "events", READINGS, len(found))
+    return {"throttled_events": throttled, "clock_steps": steps}

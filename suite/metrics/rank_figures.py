@@ -1,0 +1,90 @@
+"""How the ranks of a run shared the work: who was busy, who waited for whom, and how much memory each held."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from suite.bundle.layout import STEPS
+from suite.bundle.log import Log
+from suite.bundle.mini_batches import MiniBatches
+from suite.metrics.figure import Figure, mean_figure, unknown
+
+ALONE = "one rank trained alone"
+IN_COMPUTE = "the framework's own collectives exchange gradients within the backward pass: it is part of compute"
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """One rank over all finished epochs.
+
+    ``busy_s`` is its fetching, copying and computing, ``busy_ratio`` that over the mean of all ranks, ``slowest_share`` the share of steps in
+    which no other rank was busy for longer, ``communication_s`` the exchange that nothing hid: a straggler makes the others wait, and waits least
+    itself. These are None where the framework's own collectives exchange gradients. ``peak_rss_bytes`` is the most that its process held.
+    """
+
+    rank: int
+    node: str | None
+    samples: int
+    busy_s: float | None
+    busy_ratio: float | None
+    slowest_share: float | None
+    communication_s: float | None
+    peak_rss_bytes: int | None
+
+
+def rank_rows(log: Log, steps: MiniBatches) -> list[dict[str, Any]]:
+    """A row per rank as plain values; none for a run of one rank, of which the figures tell all."""
+    if len(steps.ranks) < 2:
+        return []
+    nodes, peaks = _by_rank(log, "nodes_of_ranks", str), _by_rank(log, "peak_rss_of_ranks", int)
+    busy_s, slowest = _busy_s(steps), _slowest_shares(steps)
+    mean_s = sum(busy_s.values()) / len(busy_s)
+    timed = log.value("collective") != "native"
+    rows = [
+        RankRow(
+            rank=rank,
+            node=nodes.get(rank),
+            samples=int(of_rank.samples.sum()),
+            busy_s=busy_s[rank] if timed else None,
+            busy_ratio=busy_s[rank] / mean_s if timed else None,
+            slowest_share=slowest.get(rank, 0.0) if timed else None,
+            communication_s=of_rank.sum_s("communication_s") if timed else None,
+            peak_rss_bytes=peaks.get(rank),
+        )
+        for rank, of_rank in steps.by_rank()
+    ]
+    return [asdict(row) for row in rows]
+
+
+def rank_figures(log: Log, steps: MiniBatches, communication_shares: list[float], too_few: str) -> dict[str, Figure]:
+    """The exchange's share of an epoch (of epochs 2..k on rank 0), and how much longer the slowest rank is busy than the mean of all."""
+    if len(steps.ranks) < 2:
+        return {name: unknown("ratio", STEPS, ALONE) for name in ("communication_share", "straggler_ratio")}
+    if log.value("collective") == "native":
+        names = {"communication_share": "ratio", "communication_s": "s", "straggler_ratio": "ratio"}
+        return {name: unknown(unit, STEPS, IN_COMPUTE) for name, unit in names.items()}
+    busy_s = list(_busy_s(steps).values())
+    slowest = Figure(max(busy_s) / (sum(busy_s) / len(busy_s)), "ratio", STEPS, len(busy_s))
+    return {"communication_share": mean_figure(communication_shares, "ratio", STEPS, too_few), "straggler_ratio": slowest}
+
+
+def _busy_s(steps: MiniBatches) -> dict[int, float]:
+    """How long each rank was busy in all."""
+    return {rank: float(of_rank.busy_s.sum()) for rank, of_rank in steps.by_rank()}
+
+
+def _slowest_shares(steps: MiniBatches) -> dict[int, float]:
+    """In which share of the steps each rank was busy for longest; of some that were busy as long, it is the first."""
+    order = np.lexsort((-steps.rank, steps.busy_s, steps.step))
+    ordered = steps.step[order]
+    slowest = steps.rank[order][np.append(ordered[1:] != ordered[:-1], True)]
+    ranks, counts = np.unique(slowest, return_counts=True)
+    return dict(zip(ranks.tolist(), (counts / len(slowest)).tolist(), strict=True))
+
+
+def _by_rank(log: Log, key: str, kind: type) -> Mapping[int, Any]:
+    """What rank 0 logged of every rank, where it is what it should be."""
+    values = log.value(key)
+    return {rank: value for rank, value in enumerate(values if isinstance(values, list) else []) if type(value) is kind}

@@ -1,0 +1,51 @@
+"""Reference points, ``rules/reference_points/<workload>.json``: in how many epochs our own runs reached the target."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from suite.bundle.layout import MANIFEST
+from suite.bundle.reader import Bundle
+from suite.catalog.reference_points import ReferencePoint, ReferenceRun, load_points
+from suite.errors import SuiteError
+from suite.files.digest import sha256
+from suite.metrics.convergence import Comparison, compare
+from suite.metrics.summary import target_figures
+
+
+def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
+    """Points from sealed closed runs that reached their target, by workload, batch size and learning rate.
+
+    Raises SuiteError naming a run that cannot be part of one: leaving out those that did not converge would flatter the rest.
+    """
+    found: dict[tuple[str, int, float, int], list[ReferenceRun]] = {}
+    for path in bundles:
+        key, reference = _reference_run(path)
+        found.setdefault(key, []).append(reference)
+    return tuple(ReferencePoint(*key, tuple(sorted(runs, key=lambda run: (run.framework, run.seed)))) for key, runs in sorted(found.items()))
+
+
+def _reference_run(path: Path) -> tuple[tuple[str, int, float, int], ReferenceRun]:
+    bundle = Bundle(path)
+    run = bundle.run()
+    request, epochs = run.request, target_figures(bundle.log())["epochs_to_target"].value
+    if request["division"] != "closed" or not bundle.is_sealed or epochs is None:
+        raise SuiteError(f"{path} is no sealed closed run that reached its target; a reference point is made of nothing else, and of all runs made.")
+    key = (request["workload"], request["global_batch_size"], request["optimizer"]["base_learning_rate"], request["eval_every_epochs"])
+    return key, ReferenceRun(run.run_id, request["framework"], request["seed"], int(epochs), sha256(bundle.file(MANIFEST)))
+
+
+def compare_runs(bundles: Sequence[Path], root: Path | None = None) -> tuple[ReferencePoint, tuple[int, ...], Comparison]:
+    """The point that runs are held against, what they took, and the test; raises SuiteError when they are not of one kind or have no point."""
+    own = make_points(bundles)
+    if len(own) != 1:
+        kinds = ", ".join(f"{point.workload} at batch size {point.batch_size} and rate {point.base_learning_rate:g}" for point in own) or "none"
+        raise SuiteError(f"These runs are of {len(own)} kinds ({kinds}); compare one kind at a time.")
+    (mine,) = own
+    point = next((point for point in load_points(mine.workload, root) if replace(point, runs=mine.runs) == mine), None)
+    if point is None:
+        raise SuiteError(
+            f"{mine.workload} has no reference point at batch size {mine.batch_size} and rate {mine.base_learning_rate:g}; "
+            f"see `suite reference-points show {mine.workload}`."
+        )
+    return point, mine.epochs, compare(point.epochs, mine.epochs)

@@ -1,0 +1,190 @@
+"""Derived figures, computed from a bundle's raw records and from nothing else: the checker computes them again.
+
+The definitions are those of docs/architecture.md, "Figures"; the stalls follow Prashanthi et al. (POMACS 2022), section 4.5.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.channels import Channels, Window
+from suite.bundle.layout import SCHEMA, STEPS
+from suite.bundle.log import Log
+from suite.bundle.mini_batches import MiniBatches
+from suite.bundle.reader import Bundle
+from suite.metrics import counters
+from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy_j
+from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.machine_figures import channel_statistics, disk_increase, disturbances, reading_figures, resident_ratio
+from suite.metrics.node_figures import joint_epoch_energy_j, joint_figures, node_rows
+from suite.metrics.node_readings import NodeReadings, node_readings
+from suite.metrics.rank_figures import rank_figures, rank_rows
+
+LOG = "log.txt"
+PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
+NOT_RECORDED = "the run had several nodes and no record of what was read on each (nodes.json)"
+TOO_FEW = "fewer than two epochs were finished; epoch 1 is kept apart because its caches are cold"
+
+
+@dataclass(frozen=True)
+class EpochFigures:
+    """One finished epoch, times in seconds: end-to-end is first fetch to last step, overhead what the four parts leave of it."""
+
+    epoch: int
+    steps: int
+    samples: int
+    end_to_end_s: float
+    fetch_stall_s: float
+    copy_s: float
+    compute_s: float
+    communication_s: float
+    overhead_s: float
+    mean_loss: float | None
+    eval_accuracy: float | None
+    energy_j: float | None
+    resident_start_ratio: float | None
+    resident_end_ratio: float | None
+    disk_read_bytes: float | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """``summary.json``: the epochs, the run's figures by name, what disturbed it and when, and every gauge's mean and extremes.
+
+    Of a run on several nodes the machine's figures, disturbances and gauges are those of rank 0's node; ``nodes`` has each one's own, ``ranks``
+    a row per rank. Both are left out of the file where there is only one.
+    """
+
+    schema: int
+    epochs: tuple[EpochFigures, ...]
+    figures: Mapping[str, Figure]
+    disturbances: Mapping[str, list[dict[str, Any]]]
+    channels: list[dict[str, Any]]
+    ranks: list[dict[str, Any]]
+    nodes: list[dict[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "schema": self.schema,
+            "epochs": [dict(vars(epoch)) for epoch in self.epochs],
+            "figures": {name: figure.to_dict() for name, figure in self.figures.items()},
+            "disturbances": dict(self.disturbances),
+            "channels": self.channels,
+            **{name: rows for name, rows in (("ranks", self.ranks), ("nodes", self.nodes)) if rows},
+        }
+
+
+def derive(bundle: Bundle) -> Summary:
+    """Compute every figure of a bundle, finished or not, from its log, step records and readings."""
+    log, steps = bundle.log(), bundle.mini_batches()
+    channels, nodes, run = bundle.channels(), node_readings(bundle, log), run_window(log)
+    epochs = derive_epochs(log, steps, channels, nodes)
+    phases = counters.count(bundle)
+    later = [(phase.start_ns, phase.stop_ns) for name, phase in phases.items() if name not in (counters.INIT, counters.RUN, "epoch 1")]
+    times = time_figures(epochs)
+    shares = [epoch.communication_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
+    energies = energy_figures(channels, run, [epoch.energy_j for epoch in epochs if epoch.epoch > 1])
+    baseload = baseload_figures(channels, bundle.baseload(), run, energies["energy_j"], times["time_to_epoch_s"])
+    figures = {
+        **times,
+        **rank_figures(log, steps, shares, TOO_FEW),
+        **target_figures(log),
+        **energies,
+        **baseload,
+        **counters.counter_figures(phases.get(counters.RUN)),
+        **reading_figures(channels, run),
+    }
+    trained = sum(epoch.steps for epoch in epochs)
+    if nodes:
+        figures.update(joint_figures(nodes, run, later, trained, times["time_to_epoch_s"]))
+    elif len(set(log.value("nodes_of_ranks") or [])) > 1:
+        figures.update({name: unknown(figure.unit, figure.source, NOT_RECORDED) for name, figure in {**energies, **baseload}.items()})
+    rows = node_rows(nodes, run, later, trained, times["time_to_epoch_s"])
+    return Summary(SCHEMA, epochs, figures, disturbances(channels, run), channel_statistics(channels, run), rank_rows(log, steps), rows)
+
+
+def run_window(log: Log) -> Window | None:
+    """run_start and run_stop on the monotonic clock; None for a run that was not finished."""
+    start, stop = log.first("run_start"), log.first("run_stop")
+    if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None:
+        return None
+    return start.mono_ns, stop.mono_ns
+
+
+def derive_epochs(log: Log, steps: MiniBatches, channels: Channels, nodes: Sequence[NodeReadings] = ()) -> tuple[EpochFigures, ...]:
+    """One row per finished epoch that has steps: times as rank 0 took them, samples and loss over all ranks, energy over all nodes."""
+    total = channels.power_total
+    stops = {event.epoch: event.mono_ns for event in log.all("epoch_stop")}
+    accuracy = {event.epoch: event.value for event in log.all("eval_accuracy")}
+    of_all_ranks = {epoch: whole for epoch, whole in steps.by_epoch() if epoch in stops}
+    rows = []
+    for epoch, of_epoch in steps.first_rank.by_epoch():
+        stop_ns = stops.get(epoch)
+        if stop_ns is None:
+            continue
+        window = (int(of_epoch.start_ns[0]), stop_ns)
+        end_to_end_s = (window[1] - window[0]) * SECONDS_PER_NS
+        parts = {name: of_epoch.sum_s(name) for name in PARTS}
+        whole = of_all_ranks[epoch]
+        alone_j = None if nodes or total is None else epoch_energy_j(channels, total, *window)
+        rows.append(
+            EpochFigures(
+                epoch=epoch,
+                steps=len(of_epoch),
+                samples=int(whole.samples.sum()),
+                end_to_end_s=end_to_end_s,
+                **parts,
+                overhead_s=end_to_end_s - sum(parts.values()),
+                mean_loss=_mean_loss(whole),
+                eval_accuracy=accuracy.get(epoch),
+                energy_j=joint_epoch_energy_j(nodes, *window) if nodes else alone_j,
+                resident_start_ratio=resident_ratio(channels, window[0], end_to_end_s),
+                resident_end_ratio=resident_ratio(channels, window[1], end_to_end_s),
+                disk_read_bytes=disk_increase(channels, "read_bytes", window)[0],
+            )
+        )
+    return tuple(rows)
+
+
+def _mean_loss(steps: MiniBatches) -> float | None:
+    """The mean over an epoch's steps; within a step, every rank counts by its samples. None when a loss is no finite number."""
+    with np.errstate(all="ignore"):
+        mean = float((steps.shared(steps.loss * steps.samples) / steps.shared(steps.samples)).mean())
+    return mean if math.isfinite(mean) else None
+
+
+def time_figures(epochs: Sequence[EpochFigures]) -> dict[str, Figure]:
+    """Epoch times and their parts: epoch 1 apart, the mean over epochs 2..k with its spread."""
+    later = [epoch for epoch in epochs if epoch.epoch > 1]
+    first = [epoch.end_to_end_s for epoch in epochs if epoch.epoch == 1]
+    figures = {
+        "first_epoch_s": mean_figure(first, "s", STEPS, "epoch 1 was not finished"),
+        "time_to_epoch_s": mean_figure([epoch.end_to_end_s for epoch in later], "s", STEPS, TOO_FEW),
+    }
+    for name in (*PARTS, "overhead_s"):
+        figures[name] = mean_figure([getattr(epoch, name) for epoch in later], "s", STEPS, TOO_FEW)
+    figures["accelerator_utilisation"] = mean_figure([epoch.compute_s / epoch.end_to_end_s for epoch in later], "ratio", STEPS, TOO_FEW)
+    figures["samples_per_s"] = mean_figure([epoch.samples / epoch.end_to_end_s for epoch in later], "samples/s", STEPS, TOO_FEW)
+    return figures
+
+
+def target_figures(log: Log) -> dict[str, Figure]:
+    """Accuracy reached, and the time from run_start to the evaluation that reached the target."""
+    accuracies = [event for event in log.all("eval_accuracy") if isinstance(event.value, int | float)]
+    target, start = log.value("target_accuracy"), log.first("run_start")
+    best = max((float(event.value) for event in accuracies), default=None)
+    reached = next((event for event in accuracies if isinstance(target, int | float) and event.value >= target), None)
+    figures = {
+        "best_accuracy": unknown("ratio", LOG, "no evaluation was finished") if best is None else Figure(best, "ratio", LOG, len(accuracies)),
+        "time_to_target_s": unknown("s", LOG, "the run had no target" if target is None else "the target was not reached"),
+        "epochs_to_target": unknown("epochs", LOG, "the run had no target" if target is None else "the target was not reached"),
+    }
+    if reached is not None and start is not None and reached.mono_ns is not None and start.mono_ns is not None:
+        figures["time_to_target_s"] = Figure((reached.mono_ns - start.mono_ns) * SECONDS_PER_NS, "s", LOG, 1)
+        figures["epochs_to_target"] = Figure(reached.epoch, "epochs", LOG, 1)
+    return figures

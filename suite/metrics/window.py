@@ -1,0 +1,176 @@
+"""What readings say about a window of time: the integral of a rate, or the increase of a counter; and how well it was measured.
+
+A value is taken as linear between two readings, and where the window cuts between two readings, it is interpolated.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reference_impls.contract import SECONDS_PER_NS
+
+Times = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float64]
+Kept = npt.NDArray[np.bool_]
+
+GAP_PERIODS = 3.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of a window, and how well. ``value`` is None when it cannot be told, and ``reason`` says why.
+
+    ``coverage`` is the fraction of the window between two readings that are no further apart than three periods,
+    ``gaps`` how many longer pauses there were, ``achieved_period_s`` the median time between the window's readings, ``count``
+    how many readings lie in the window, ``rejected`` how many of them were not plausible and left out.
+    """
+
+    value: float | None
+    reason: str | None
+    coverage: float
+    gaps: int
+    achieved_period_s: float | None
+    longest_gap_s: float | None
+    count: int
+    rejected: int
+
+
+def integral(t_ns: Times, rates: Values, start_ns: int, stop_ns: int, period_s: float, plausible: tuple[float, float]) -> Measured:
+    """The integral over [start, stop], in seconds times the rates' unit, by the trapezoid rule; rates outside ``plausible`` are left out.
+
+    ``period_s`` is the meter's period. The first and the last reading may be up to three periods inside the window, and are
+    then held; further away, nothing is known of a part of the window, and the value is None.
+    """
+    kept = np.isfinite(rates) & (rates >= plausible[0]) & (rates <= plausible[1])
+    return _measure(t_ns, rates, kept, start_ns, stop_ns, period_s, is_counter=False)
+
+
+def increase(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s: float, most_per_s: float = math.inf) -> Measured:
+    """How far a counter that does not wrap went from start to stop; a count is left out that is below the one before it, or so far above
+    it that the counter would have grown by more than ``most_per_s``.
+
+    Where the first or last reading is up to three periods inside the window, the rate next to it is held.
+    """
+    t_ns, counts = _in_time(t_ns, counts)
+    return _measure(t_ns, counts, growing(t_ns, counts, most_per_s), start_ns, stop_ns, period_s, is_counter=True)
+
+
+def increase_of_growing(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s: float) -> Measured:
+    """As :func:`increase`, of counts in the order of time all of which are :func:`growing`: for who asks of many windows."""
+    return _measure_plausible(t_ns, counts, start_ns, stop_ns, period_s, is_counter=True)
+
+
+def growing(t_ns: Times, counts: Values, most_per_s: float = math.inf) -> Kept:
+    """Which counts, in the order of time, follow plausibly from the last one that did; the first finite count is taken for true."""
+    kept = np.isfinite(counts)
+    steps, seconds = np.diff(counts[kept]), np.diff(t_ns[kept]) * SECONDS_PER_NS
+    if np.all((steps >= 0) & (steps <= most_per_s * seconds)):
+        return kept
+    last = None
+    for index in np.flatnonzero(kept):
+        if last is not None:
+            step, elapsed_s = counts[index] - counts[last], (t_ns[index] - t_ns[last]) * SECONDS_PER_NS
+            kept[index] = 0 <= step <= most_per_s * elapsed_s
+        last = index if kept[index] else last
+    return kept
+
+
+def median(values: npt.NDArray[Any]) -> float:
+    """The median of one value or more, none of them NaN. NumPy's own loads its masked arrays first, which takes longer than judging a bundle."""
+    below, above = (len(values) - 1) // 2, len(values) // 2
+    ordered = np.partition(values, (below, above))
+    return (float(ordered[below]) + float(ordered[above])) / 2
+
+
+def _measure(t_ns: Times, values: Values, kept: Kept, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
+    rejected = int(np.count_nonzero(~kept & (t_ns >= start_ns) & (t_ns <= stop_ns)))
+    measured = _measure_plausible(*_in_time(t_ns[kept], values[kept]), start_ns, stop_ns, period_s, is_counter=is_counter)
+    return replace(measured, rejected=rejected)
+
+
+def _measure_plausible(t_ns: Times, values: Values, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
+    """Of readings in the order of time, none of which is to be left out."""
+    t_ns, values = _around(t_ns, values, start_ns, stop_ns)
+    t_s = (t_ns - start_ns).astype(np.float64) * SECONDS_PER_NS  # exact integers first: a boot's nanoseconds do not fit a float's 53 bits for long
+    window_s, reach_s = (stop_ns - start_ns) * SECONDS_PER_NS, GAP_PERIODS * period_s
+    inside = (t_s >= 0) & (t_s <= window_s)
+    covered_s, gaps, longest_gap_s = _coverage(t_s, window_s, reach_s)
+    steps_s = np.diff(t_s[inside])
+    reason = _reason(t_s, window_s, reach_s)
+    amount = _increase if is_counter else _integral
+    return Measured(
+        value=None if reason else amount(t_s, values, window_s),
+        reason=reason,
+        coverage=covered_s / window_s if window_s > 0 else 0.0,
+        gaps=gaps,
+        achieved_period_s=median(steps_s) if len(steps_s) else None,
+        longest_gap_s=longest_gap_s,
+        count=int(np.count_nonzero(inside)),
+        rejected=0,
+    )
+
+
+def _in_time(t_ns: Times, values: Values) -> tuple[Times, Values]:
+    if (t_ns[1:] >= t_ns[:-1]).all():
+        return t_ns, values
+    order = np.argsort(t_ns, kind="stable")
+    return t_ns[order], values[order]
+
+
+def _around(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Times, Values]:
+    """The readings of the window with the last one before and the first one after it, two at least: no other says anything about it."""
+    first, last = max(0, int(np.searchsorted(t_ns, start_ns)) - 1), int(np.searchsorted(t_ns, stop_ns, side="right")) + 1
+    chosen = slice(max(0, min(first, len(t_ns) - 2)), max(last, first + 2))
+    return t_ns[chosen], values[chosen]
+
+
+def _reason(t_s: Values, window_s: float, reach_s: float) -> str | None:
+    """Why the energy of the window cannot be told; None when it can."""
+    if window_s <= 0:
+        return "the window is empty"
+    if len(t_s) < 2:
+        return f"{len(t_s)} plausible readings; two are needed"
+    if t_s[0] >= window_s or t_s[-1] <= 0:
+        return "no reading lies in the window or on both sides of it"
+    if t_s[0] > reach_s:
+        return f"the first reading is {t_s[0]:.3g} s after the start, more than three periods"
+    if window_s - t_s[-1] > reach_s:
+        return f"the last reading is {window_s - t_s[-1]:.3g} s before the end, more than three periods"
+    return None
+
+
+def _coverage(t_s: Values, window_s: float, reach_s: float) -> tuple[float, int, float | None]:
+    """Time in the window between close readings, how many pauses are too long, and the longest one (the window's ends included)."""
+    if window_s <= 0 or not len(t_s):
+        return 0.0, 0, None
+    steps_s, clipped_s = np.diff(t_s), np.diff(np.clip(t_s, 0.0, window_s))
+    within = clipped_s > 0
+    long = steps_s > reach_s * (1 + 1e-9)
+    ends_s = [max(0.0, t_s[0]), max(0.0, window_s - t_s[-1])]
+    longest_gap_s = max(float(steps_s[within].max(initial=0.0)), *map(float, ends_s))
+    gaps = int(np.count_nonzero(within & long)) + sum(end_s > reach_s for end_s in ends_s)
+    return float(clipped_s[within & ~long].sum()), gaps, longest_gap_s
+
+
+def _integral(t_s: Values, rates: Values, window_s: float) -> float:
+    inside = (t_s > 0) & (t_s < window_s)
+    times = np.concatenate(([0.0], t_s[inside], [window_s]))
+    ends = np.interp([0.0, window_s], t_s, rates)  # beyond the readings, interp holds the nearest
+    all_rates = np.concatenate((ends[:1], rates[inside], ends[1:]))
+    return float(np.sum(np.diff(times) * (all_rates[1:] + all_rates[:-1])) / 2)
+
+
+def _increase(t_s: Values, counts: Values, window_s: float) -> float:
+    return _count_at(t_s, counts, window_s) - _count_at(t_s, counts, 0.0)
+
+
+def _count_at(t_s: Values, counts: Values, moment_s: float) -> float:
+    """The counter at a moment; beyond the readings it goes on at the rate next to them."""
+    if moment_s < t_s[0] < t_s[1]:
+        return float(counts[0] + (counts[1] - counts[0]) / (t_s[1] - t_s[0]) * (moment_s - t_s[0]))
+    if moment_s > t_s[-1] > t_s[-2]:
+        return float(counts[-1] + (counts[-1] - counts[-2]) / (t_s[-1] - t_s[-2]) * (moment_s - t_s[-1]))
+    return float(np.interp(moment_s, t_s, counts))

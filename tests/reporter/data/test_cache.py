@@ -1,0 +1,146 @@
+"""What was read before is not read again, and nothing else is taken for it: any byte of the bundle or of the code counts."""
+
+import importlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import reporter
+from reporter.data import bundle_rows, cache
+from reporter.data.cache import digest_of_bundle
+from reporter.site import MARK, build
+from suite.files.paths import HOME_VARIABLE
+from tests.reporter.test_site import files
+
+loading = importlib.import_module("reporter.data.load")  # the package's own "load" is the function
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing is remembered yet."""
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The bundles that were really read, as they are."""
+    found: list[Path] = []
+
+    def note(path: Path) -> bundle_rows.BundleRows | bundle_rows.Broken:
+        found.append(path)
+        return bundle_rows.read_rows(path)
+
+    monkeypatch.setattr(loading, "read_rows", note)
+    return found
+
+
+@pytest.fixture
+def given(runs: Path, tmp_path: Path) -> Path:
+    shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "given" / "one")
+    shutil.copytree(runs / "lenet-chainer-1", tmp_path / "given" / "two")
+    return tmp_path / "given"
+
+
+def test_a_second_reading_reads_nothing_and_says_the_same(home: Path, read: list[Path], given: Path) -> None:
+    first, second = reporter.load([given]), reporter.load([given])
+    assert len(read) == 2
+    for name in ("runs", "figures", "epochs", "entries", "entry_figures", "broken"):
+        assert getattr(first, name).equals(getattr(second, name)), name
+    assert first.verdicts == second.verdicts
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda bundle: (bundle / "output.txt").write_text("changed, and not sealed again"),
+        lambda bundle: (bundle / "more.txt").write_text("a file that nobody listed"),
+        lambda bundle: (bundle / "MANIFEST.sha256").unlink(),
+        lambda bundle: (bundle / "link").symlink_to(bundle / "run.json"),
+        lambda bundle: (bundle / "steps.parquet").rename(bundle / "steps.parquet.old"),
+    ],
+)
+def test_any_change_of_a_bundle_is_read_and_judged_anew(change: Callable[[Path], object], home: Path, read: list[Path], given: Path) -> None:
+    reporter.load([given])
+    read.clear()
+    change(given / "one")
+    loaded = reporter.load([given])
+    assert read == [given / "one"]
+    assert not (loaded.runs["place"] == "one").any() or not loaded.verdicts["lenet-pytorch-1"].complies
+
+
+def test_a_change_that_keeps_size_and_time_is_seen_too(home: Path, read: list[Path], given: Path) -> None:
+    """Times of files are not trusted: an archive or a copy may bring any."""
+    reporter.load([given])
+    read.clear()
+    log = given / "one" / "log.txt"
+    before = log.stat()
+    log.write_text(log.read_text().replace('"key": "seed", "value": 1', '"key": "seed", "value": 2'))
+    os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert log.stat().st_size == before.st_size
+    assert not reporter.load([given]).verdicts["lenet-pytorch-1"].complies and read == [given / "one"]
+
+
+def test_other_code_remembers_nothing(home: Path, read: list[Path], given: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reporter.load([given])
+    monkeypatch.setattr(cache, "digest_of_code", lambda: "another version")
+    reporter.load([given])
+    assert len(read) == 4
+
+
+def test_a_file_that_is_no_cache_costs_time_only(home: Path, read: list[Path], given: Path) -> None:
+    home.mkdir()
+    (home / "report-cache.sqlite").write_bytes(b"not a database, but long enough to be taken for one" * 100)
+    assert len(reporter.load([given]).runs) == 2
+    assert len(reporter.load([given]).runs) == 2
+
+
+def test_a_broken_bundle_is_not_remembered(home: Path, read: list[Path], given: Path) -> None:
+    (given / "one" / "run.json").write_text("{")
+    reporter.load([given])
+    reporter.load([given])
+    assert read.count(given / "one") == 2 and read.count(given / "two") == 1
+
+
+def test_what_changes_while_it_is_read_is_not_remembered(home: Path, given: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def meddle(path: Path) -> bundle_rows.BundleRows | bundle_rows.Broken:
+        rows = bundle_rows.read_rows(path)
+        (path / "output.txt").write_text("changed meanwhile")
+        return rows
+
+    monkeypatch.setattr(loading, "read_rows", meddle)
+    reporter.load([given])
+    assert cache.get([digest_of_bundle(given / "one"), digest_of_bundle(given / "two")]) == {}
+
+
+def test_the_page_of_what_changed_while_it_was_read_is_drawn_again(home: Path, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows which bytes it was made of."""
+
+    def meddle(path: Path) -> bundle_rows.BundleRows | bundle_rows.Broken:
+        rows = bundle_rows.read_rows(path)
+        (path / "output.txt").write_text("changed meanwhile")
+        return rows
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loading, "read_rows", meddle)
+        site = build([given], tmp_path / "site").parent
+    assert set(json.loads((site / MARK).read_text())["runs"].values()) == {None}
+    build([given], site, force=True)
+    assert None not in json.loads((site / MARK).read_text())["runs"].values()
+    assert "does not comply" in (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
+
+
+def test_many_bundles_by_several_processes_give_the_same_site(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from reporter.data import workers
+
+    sites = []
+    for name, worth in (("one", 10**6), ("many", 2)):
+        monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / f"home-{name}"))
+        monkeypatch.setattr(workers, "WORTH_A_PROCESS", worth)
+        monkeypatch.setattr(workers.os, "sched_getaffinity", lambda _: {0, 1})
+        sites.append(files(build([runs], tmp_path / name).parent))
+    assert sites[0] == sites[1]

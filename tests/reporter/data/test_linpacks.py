@@ -1,0 +1,100 @@
+"""LINPACK beside training: records among the paths, the share that a training reaches, and what is refused or unknown."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import reporter
+from reporter.data.frames import LINPACKS, Frames
+from reporter.figures.chart import Context, Drawing, NotDrawn
+from reporter.figures.linpack import CHART
+from reporter.site import build
+from suite.catalog.workloads import load_workload
+from suite.metrics.linpack import RECORD, Power
+
+Make = Callable[..., Path]
+CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
+METERED = Power(10.0, 2.0, 8.0, "ina3221: VDD_IN (module, on-board sensor)", None)
+
+
+def load(*paths: Path) -> Frames:
+    return reporter.load(paths).accepted()
+
+
+def rows(frames: Frames) -> dict[str, dict[str, str]]:
+    drawing = CHART.draw(frames, CONTEXT)
+    assert isinstance(drawing, Drawing), drawing
+    return {row[0].split(" ")[0]: dict(zip(drawing.headings, row, strict=True)) for row in drawing.rows}
+
+
+def test_the_share_is_three_passes_of_two_operations_over_the_rate(runs: Path, make_linpack: Make, tmp_path: Path) -> None:
+    found = rows(load(runs / "lenet-pytorch-1", make_linpack(tmp_path / "linpack", gflops=40.0)))
+    frames = load(runs / "lenet-pytorch-1")
+    rate = frames.figures[frames.figures["figure"] == "samples_per_s"]["value"].iloc[0]
+    expected = 6 * load_workload("lenet").forward_macs * rate / 1e9
+    assert float(found["pytorch"]["10⁹ operations per second"]) == pytest.approx(expected, rel=0.01)
+    assert float(found["pytorch"]["share of LINPACK, %"]) == pytest.approx(100 * expected / 40.0, rel=0.05)
+    assert found["LINPACK"]["processes × threads"] == "2 × 1"
+
+
+def test_watts_are_shown_where_both_were_measured_and_explained_where_not(runs: Path, make_linpack: Make, tmp_path: Path) -> None:
+    without = rows(load(runs / "lenet-chainer-1", make_linpack(tmp_path / "without")))
+    assert (without["LINPACK"]["10⁹ operations per joule"], without["LINPACK"]["power measured"]) == ("not known", "no power sensor was read")
+    found = rows(load(runs / "lenet-chainer-1", make_linpack(tmp_path / "with", power=METERED)))
+    assert (found["LINPACK"]["10⁹ operations per joule"], found["LINPACK"]["power measured"]) == ("8.00", METERED.method)
+    training = found["chainer"]
+    assert float(training["10⁹ operations per joule"]) == pytest.approx(
+        float(training["10⁹ operations per second"]) / 5.0, rel=0.02
+    )  # watts of the run
+    assert training["power measured"] == "wall, wall meter"
+
+
+def test_hpl_is_preferred_to_what_is_only_like_it_and_the_fastest_to_the_others(runs: Path, make_linpack: Make, tmp_path: Path) -> None:
+    for name, kind, gflops in (("a", "LU", 90.0), ("b", "HPL", 30.0), ("c", "HPL", 45.0)):
+        make_linpack(tmp_path / name, gflops, kind=kind)
+    assert rows(load(runs / "lenet-pytorch-1", tmp_path / "a", tmp_path / "b", tmp_path / "c"))["LINPACK"]["10⁹ operations per second"] == "45.0"
+
+
+@pytest.mark.parametrize("other", [{"device": "orin"}, {"cpu_model": "another"}, {"nodes": 2}])
+def test_another_machines_record_stands_beside_no_training(runs: Path, make_linpack: Make, tmp_path: Path, other: dict[str, object]) -> None:
+    answer = CHART.draw(load(runs / "lenet-pytorch-1", make_linpack(tmp_path / "linpack", **other)), CONTEXT)
+    assert answer == NotDrawn("no machine of these entries has a LINPACK record among the paths")
+
+
+def test_a_training_on_other_data_is_left_out(runs: Path, make_linpack: Make, tmp_path: Path) -> None:
+    """Its pictures may have another size, and then its operations are others."""
+    assert isinstance(CHART.draw(load(runs / "lenet-fake-digits", make_linpack(tmp_path / "linpack")), CONTEXT), NotDrawn)
+
+
+def spoil(folder: Path, what: str) -> None:
+    file = folder / RECORD
+    file.write_text(file.read_text().replace("50.0", "500.0") if what == "changed" else file.read_text()[:100])
+
+
+@pytest.mark.parametrize(("what", "reason"), [("changed", "not what was sealed"), ("cut", "is not valid JSON")])
+def test_a_record_that_was_touched_is_listed_as_broken(runs: Path, make_linpack: Make, tmp_path: Path, what: str, reason: str) -> None:
+    spoil(make_linpack(tmp_path / "all" / "linpack"), what)
+    frames = reporter.load([runs / "lenet-pytorch-1", tmp_path / "all" / "linpack"])
+    assert frames.linpacks.empty and reason in frames.broken["reason"].iloc[0] and str(tmp_path) not in frames.broken["reason"].iloc[0]
+
+
+def test_a_wrong_answer_is_listed_as_broken(runs: Path, make_linpack: Make, tmp_path: Path) -> None:
+    frames = reporter.load([runs / "lenet-pytorch-1", make_linpack(tmp_path / "linpack", residual=17.0)])
+    assert frames.linpacks.empty and "residual is 17" in frames.broken["reason"].iloc[0]
+
+
+def test_the_frame_has_the_documented_columns_and_the_site_the_record(runs: Path, make_linpack: Make, tmp_path: Path) -> None:
+    record = make_linpack(tmp_path / "linpack")
+    frames = reporter.load([runs / "lenet-pytorch-1", record])
+    assert list(frames.linpacks.columns) == list(LINPACKS)
+    site = build([runs / "lenet-pytorch-1", record], tmp_path / "site").parent
+    name = f"linpack/{frames.linpacks['linpack_id'].iloc[0]}.json"
+    assert (site / name).read_bytes() == (record / RECORD).read_bytes()
+    assert f'href="../{name}"' in (site / "boards" / "lenet-closed-mnist.html").read_text()
+
+
+def test_words_of_a_record_stay_words(runs: Path, make_linpack: Make, tmp_path: Path) -> None:
+    drawing = CHART.draw(load(runs / "lenet-pytorch-1", make_linpack(tmp_path / "linpack", kind="<script>\u202e")), CONTEXT)
+    assert isinstance(drawing, Drawing)
+    assert "<script" not in drawing.svg and "&lt;script&gt;\\u202e" in drawing.svg

@@ -1,0 +1,117 @@
+"""Bundles to tidy frames: documented columns, unknown with its reason, the broken beside the good, nothing outside the paths."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import reporter
+from reporter.data import frames
+from reporter.data.load import WITHDRAWAL
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+from tests.builders import Scenario, make_bundle
+from tests.reporter.conftest import SCENARIOS
+
+
+def test_every_frame_has_the_documented_columns(runs: Path) -> None:
+    loaded = reporter.load([runs])
+    for name in ("runs", "figures", "epochs", "entries", "entry_figures", "broken"):
+        assert list(getattr(loaded, name).columns) == list(getattr(frames, name.upper())), name
+    assert list(loaded.runs["run_id"]) == sorted(scenario.name for scenario in SCENARIOS)
+
+
+def test_values_are_those_of_the_bundles(runs: Path) -> None:
+    figures = reporter.load([runs]).figures.set_index(["run_id", "figure"])
+    epoch = figures.loc[("lenet-pytorch-1", "time_to_epoch_s")]
+    assert epoch["value"] == pytest.approx(469 * 0.002, rel=0.06) and epoch["unit"] == "s" and epoch["count"] == 2
+    energy = figures.loc[("lenet-pytorch-1", "energy_per_epoch_j")]
+    assert (energy["covers"], energy["tier"]) == ("wall", "wall meter")
+    power = figures.loc[("lenet-pytorch-1", "mean_power_w")]
+    assert power["value"] == pytest.approx(2.5, rel=0.01) and power["unit"] == "W"
+
+
+def test_unknown_is_none_with_its_reason(runs: Path) -> None:
+    energy = reporter.load([runs]).figures.set_index(["run_id", "figure"]).loc[("lenet-fake-digits", "energy_j")]
+    assert energy["value"] != energy["value"] and energy["reason"] == "no power sensor was read"
+
+
+def test_runs_that_differ_in_seed_only_are_one_entry(runs: Path) -> None:
+    entries = reporter.load([runs]).entries
+    assert sorted(zip(entries["framework"], entries["runs"], strict=True)) == [("chainer", 3), ("fake", 1), ("pytorch", 3), ("tensorflow", 3)]
+
+
+def test_entries_keep_their_names_wherever_they_are_read(runs: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(runs, tmp_path / "else where")
+    assert list(reporter.load([runs]).entries["entry_id"]) == list(reporter.load(sorted(copy.iterdir(), reverse=True)).entries["entry_id"])
+
+
+def test_what_one_run_lacks_the_entry_lacks(tmp_path: Path) -> None:
+    """A mean over the runs that succeeded would hide the one that did not."""
+    reached, missed = (0.97, 0.991), (0.97, 0.98)
+    for seed, accuracies in enumerate((reached, reached, missed)):
+        make_bundle(tmp_path / str(seed), Scenario(name=f"run-{seed}", seed=seed, division="open", accuracies=accuracies))
+    figures = reporter.load([tmp_path]).entry_figures.set_index("figure")
+    assert figures.loc["time_to_target_s"]["value"] != figures.loc["time_to_target_s"]["value"]
+    assert figures.loc["time_to_target_s"]["reason"] == "1 of 3 runs: the target was not reached"
+    assert figures.loc["best_accuracy"]["runs"] == 3
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda bad, edit: (bad / "summary.json").unlink(), "summary.json is missing"),
+        (lambda bad, edit: (bad / "run.json").write_text("{"), "run.json is not valid JSON"),
+        (lambda bad, edit: edit(bad, "run.json", lambda run: run.update(status="running")), "status 'running'"),
+        (lambda bad, edit: edit(bad, "run.json", lambda run: run.update(run_id="../../etc/passwd")), "is not a plain name"),
+        (lambda bad, edit: edit(bad, "run.json", lambda run: run["request"].update(workload="chess")), "chess"),
+        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary.update(figures=[1])), "does not hold what the suite writes"),
+        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary.update(epochs=[{"epoch": "x"}])), "does not hold what the suite writes"),
+        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"].update(copy_s={})), "does not hold what the suite writes"),
+        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(source=None)), "copy_s has no source or no"),
+        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(count=None)), "copy_s has no source or no"),
+        (lambda bad, edit: None, "is there already, from good"),
+    ],
+)  # fmt: skip
+def test_a_broken_bundle_is_listed_and_hides_no_other(
+    spoil: Callable[..., object], reason: str, runs: Path, tmp_path: Path, edit: Callable[..., None]
+) -> None:
+    shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "given" / "good")
+    bad = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "given" / "later")
+    spoil(bad, edit)
+    loaded = reporter.load([tmp_path / "given"])
+    assert list(loaded.runs["place"]) == ["good"]
+    assert list(loaded.broken["place"]) == ["later"]
+    assert reason in loaded.broken["reason"][0]
+    assert str(tmp_path) not in loaded.broken["reason"][0]
+
+
+def test_links_are_not_followed(runs: Path, tmp_path: Path) -> None:
+    good = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "given" / "good")
+    (tmp_path / "given" / "linked").symlink_to(runs / "lenet-pytorch-2")
+    half = shutil.copytree(runs / "lenet-pytorch-3", tmp_path / "given" / "half")
+    (half / "summary.json").unlink()
+    (half / "summary.json").symlink_to(runs / "lenet-pytorch-3" / "summary.json")
+    loaded = reporter.load([tmp_path / "given"])
+    assert list(loaded.runs["place"]) == [good.name]
+    assert "summary.json is a link" in loaded.broken["reason"][0]
+
+
+def test_a_withdrawn_run_keeps_its_numbers_and_says_why(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "vendor" / "run")
+    (tmp_path / "vendor" / WITHDRAWAL).write_text("The board was cooled with ice.\n")
+    run = reporter.load([tmp_path]).runs.iloc[0]
+    assert (run["state"], run["withdrawn"]) == ("withdrawn", "The board was cooled with ice.")
+
+
+def test_a_path_without_bundles_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="holds none"):
+        reporter.load([tmp_path])
+
+
+@pytest.mark.parametrize("name", ["runs", "figures", "epochs", "entries", "entry_figures", "linpacks", "broken"])
+def test_the_documentation_says_what_every_column_holds(name: str) -> None:
+    page = (repository_root() / "docs" / "reporting.md").read_text()
+    table = page[page.index(f"**`{name}`**") :].split("\n\n")[1].splitlines()[2:]
+    assert table == [f"| `{column}` | {about} |" for column, about in getattr(frames, name.upper()).items()]

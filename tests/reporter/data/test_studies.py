@@ -1,0 +1,127 @@
+"""Studies: found among the paths, believed only when their runs say the same, and each on a page of its own."""
+
+import json
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import reporter
+from reporter.data.frames import STUDIED
+from reporter.data.studies import StudyRecord, find_studies
+from reporter.figures import stall_analysis as drawn
+from reporter.figures.chart import Context, Drawing
+from reporter.site import build
+from suite.metrics import stall_analysis
+from tests.builders import Scenario, make_bundle
+
+CONTEXT = Context("../", {"pytorch": 0})
+NAME = "stalls-analysed"
+
+
+@pytest.fixture(scope="module")
+def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as `suite run --stall-analysis` leaves it; not to be changed."""
+    folder = tmp_path_factory.mktemp("studies") / "stalls"
+    for source, step_s in (("cold", 0.003), ("warm", 0.002), ("synthetic", 0.001)):
+        batches = "synthetic" if source == "synthetic" else "read"
+        scenario = Scenario(
+            name=f"analysed-{source}", division="open", step_s=step_s, batches=batches, drop_cache=source == "cold", jitter=0.02, seed=1
+        )
+        make_bundle(folder / source, scenario)
+    stall_analysis.write(stall_analysis.analyse(folder), folder)
+    return folder
+
+
+@pytest.fixture
+def own_copy(analysed: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(analysed, tmp_path / "stalls")
+
+
+def the_study(folder: Path) -> StudyRecord:
+    (study,), broken = find_studies([folder])
+    assert not broken
+    return study
+
+
+def test_a_study_is_found_wherever_it_lies_and_named_after_its_runs(analysed: Path) -> None:
+    study = the_study(analysed.parent)
+    assert study.name == NAME and study.place == "stalls"
+    assert study.runs == (("cold", "analysed-cold"), ("warm", "analysed-warm"), ("synthetic", "analysed-synthetic"))
+    row = study.figures.set_index(["part", "figure"]).loc[("study", "read_stall_s")]
+    assert row["value"] == pytest.approx(0.1e-3 * 469, rel=0.05) and row["unit"] == "s"  # a tenth of a step that is a millisecond shorter
+
+
+def test_runs_of_an_analysis_are_on_no_leaderboard(analysed: Path, tmp_path: Path) -> None:
+    frames = reporter.load([analysed.parent])
+    assert set(frames.runs["state"]) == {STUDIED} and frames.accepted().entries.empty
+    build([analysed.parent], tmp_path / "site")
+    assert not list((tmp_path / "site").glob("boards/*"))
+
+
+def test_a_study_has_a_page_whose_numbers_lead_to_its_runs(analysed: Path, tmp_path: Path) -> None:
+    site = build([analysed.parent], tmp_path / "site").parent
+    page = (site / "studies" / f"{NAME}.html").read_text()
+    assert f'href="{NAME}.html"' in (site / "studies" / "index.html").read_text()
+    for part in ("cold", "warm", "synthetic"):
+        assert f'href="../runs/analysed-{part}/index.html#time_to_epoch_s"' in page and (site / "runs" / f"analysed-{part}" / "index.html").is_file()
+    assert page.count("<svg") == 2 and (site / "figures" / f"{NAME}-stall-runs.svg").is_file()
+    assert (site / "studies" / f"{NAME}.json").read_bytes() == (analysed / stall_analysis.RECORD).read_bytes()
+    for target in re.findall(r'href="(\.\./[^"#]+)', page):
+        assert (site / "studies" / target).resolve().is_file(), target
+
+
+def test_the_figures_of_an_analysis_say_their_numbers_in_a_table(analysed: Path) -> None:
+    study = the_study(analysed)
+    three, two = (chart.draw(reporter.load([analysed]), CONTEXT) for chart in drawn.charts(study.figures, dict(study.runs)))
+    assert isinstance(three, Drawing) and isinstance(two, Drawing)
+    assert [row[0] for row in three.rows] == ["cold page cache", "warm page cache", "one mini-batch in memory"]
+    assert float(three.rows[0][-1]) == pytest.approx(0.003 * 469, rel=0.05)
+    assert [row[0] for row in two.rows] == ["reading", "preprocessing"] and two.rows[0][3] == "yes"
+    for drawing in (three, two):
+        assert ElementTree.fromstring(drawing.svg).get("role") == "graphics-document"
+
+
+def test_a_difference_that_may_be_chance_is_said_to_be(analysed: Path) -> None:
+    figures = the_study(analysed).figures.copy()
+    figures.loc[figures["figure"] == "read_stall_s", "method"] = "stall, cold less warm; not told apart from 0 (within twice its standard error)"
+    drawing = drawn.draw_differences(figures)
+    assert isinstance(drawing, Drawing) and drawing.note == "Not told apart from 0: reading."
+
+
+def _edit_record(folder: Path) -> None:
+    record = folder / stall_analysis.RECORD
+    values = json.loads(record.read_text())
+    values["figures"]["read_stall_s"]["value"] = 0.0
+    record.write_text(json.dumps(values))
+
+
+def _edit_seal(folder: Path) -> None:
+    manifest = folder / "MANIFEST.sha256"
+    manifest.write_text(manifest.read_text().replace("  cold/", "  warm/"))
+
+
+@pytest.mark.parametrize(
+    ("break_it", "said"),
+    [
+        (_edit_record, "does not say what its runs say"),
+        (_edit_seal, "is not what was sealed"),
+        (lambda folder: (folder / "MANIFEST.sha256").unlink(), "has no seal"),
+        (lambda folder: (folder / stall_analysis.RECORD).write_text("[1"), "stalls.json"),
+        (lambda folder: shutil.rmtree(folder / "warm"), "run.json"),
+    ],
+    ids=["figure changed", "seal changed", "no seal", "no JSON", "a run missing"],
+)
+def test_a_study_that_is_not_what_its_runs_say_is_listed_as_broken(own_copy: Path, break_it: Callable[[Path], object], said: str) -> None:
+    break_it(own_copy)
+    studies, broken = find_studies([own_copy.parent])
+    assert not studies and len(broken) == 1 and said in broken[0]["reason"] and str(own_copy) not in broken[0]["reason"]
+
+
+def test_a_site_with_a_broken_study_is_still_built(own_copy: Path, tmp_path: Path) -> None:
+    _edit_record(own_copy)
+    site = build([own_copy.parent], tmp_path / "site").parent
+    assert "does not say what its runs say" in (site / "index.html").read_text()

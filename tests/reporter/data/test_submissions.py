@@ -1,0 +1,71 @@
+"""Submissions on the page: who submits, how it can be had, what is said of them as a whole, and those that cannot be read."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas
+import pytest
+
+import reporter
+from reporter.site import build
+from suite.submission.declaration import SystemAvailability
+from suite.submission.package import PackageRequest, package
+
+
+@pytest.fixture
+def submission(runs: Path, tmp_path: Path) -> Path:
+    """One organization's three runs, in their places."""
+    offer = PackageRequest("pies-ltd", "2027-1", SystemAvailability.PREVIEW, "cooled by a fan", ())
+    return package([runs / f"lenet-pytorch-{seed}" for seed in (1, 2, 3)], offer, tmp_path / "tree")
+
+
+def test_the_declaration_says_who_submits_and_how_it_can_be_had(submission: Path) -> None:
+    runs = reporter.load([submission.parents[1]]).runs
+    assert set(runs["organization"]) == {"pies-ltd"} and set(runs["availability"]) == {"preview"}
+    assert set(runs["round"]) == {"2027-1"} and set(runs["notes"]) == {"cooled by a fan"}
+
+
+def test_the_page_of_a_run_says_what_was_declared(submission: Path, tmp_path: Path) -> None:
+    site = build([submission.parents[1]], tmp_path / "site").parent
+    page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
+    assert "<dt>in round</dt><dd>2027-1</dd>" in page and "cooled by a fan" in page
+
+
+def test_availability_is_a_column_and_a_filter_where_rows_differ(runs: Path, submission: Path, tmp_path: Path) -> None:
+    others = [runs / f"lenet-chainer-{seed}" for seed in (1, 2, 3)]
+    site = build([submission.parents[1], *others], tmp_path / "site").parent
+    rows = pandas.read_csv(site / "data" / "lenet-closed-mnist.csv").set_index("framework")
+    assert rows["availability"].to_dict() == {"pytorch": "preview", "chainer": "not submitted"}
+    assert 'data-key="availability" data-facet' in (site / "boards" / "lenet-closed-mnist.html").read_text()
+
+
+def test_what_is_wrong_with_the_whole_refuses_every_run_in_it(submission: Path, tmp_path: Path) -> None:
+    """The same run twice: each bundle complies, the submission does not."""
+    system = json.loads((submission / "system.json").read_text())
+    (submission / "system.json").write_text(json.dumps({**system, "board": "another one"}))
+    loaded = reporter.load([submission])
+    assert set(loaded.runs["state"]) == {"refused"}
+    page = build([submission], tmp_path / "site").parent / "boards" / "lenet-closed-mnist.html"
+    assert "Refused by the checker" in page.read_text()
+
+
+def test_a_submission_that_cannot_be_read_is_listed_as_broken(submission: Path, tmp_path: Path) -> None:
+    (submission / "declaration.json").write_text("{")
+    loaded = reporter.load([submission.parents[1]])
+    assert loaded.broken["place"].tolist() == ["2027-1/pies-ltd"] and "declaration.json" in loaded.broken["reason"][0]
+    assert str(tmp_path) not in loaded.broken["reason"][0]
+
+
+def test_a_withdrawn_submission_is_kept_with_its_reason(submission: Path) -> None:
+    (submission / "WITHDRAWN").write_text("The meter was wrong.")
+    runs = reporter.load([submission]).runs
+    assert set(runs["state"]) == {"withdrawn"} and set(runs["withdrawn"]) == {"The meter was wrong."}
+
+
+def test_one_broken_bundle_of_a_submission_leaves_the_others(submission: Path) -> None:
+    shutil.rmtree(submission / "lenet" / "pytorch" / "run_2")
+    (submission / "lenet" / "pytorch" / "run_2").mkdir()
+    (submission / "lenet" / "pytorch" / "run_2" / "run.json").write_text("{")
+    loaded = reporter.load([submission])
+    assert len(loaded.runs) == 2 and loaded.broken["place"].tolist() == ["lenet/pytorch/run_2"]

@@ -1,0 +1,62 @@
+"""Scales are round and cover what is drawn; nothing that is written into a figure becomes markup."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from reporter.figures.svg import Canvas, close, doubling, linear, logarithmic, number, tick_text
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1.0], (0, 0.2, 0.4, 0.6, 0.8, 1.0)),
+        ([7], (0, 2, 4, 6, 8)),
+        ([0], (0, 1)),
+        ([0.0011], (0, 0.0002, 0.0004, 0.0006, 0.0008, 0.001, 0.0012)),
+        ([-1, 3], (-1, 0, 1, 2, 3)),
+    ],
+)
+def test_a_linear_scale_begins_at_zero(values: list[float], expected: tuple[float, ...]) -> None:
+    assert linear(values, 0, 100).ticks == pytest.approx(expected)
+
+
+def test_a_close_scale_need_not() -> None:
+    assert close([98.1, 99.3], 0, 100).ticks == pytest.approx((98, 98.2, 98.4, 98.6, 98.8, 99, 99.2, 99.4))
+
+
+def test_a_logarithmic_scale_covers_its_values() -> None:
+    scale = logarithmic([3, 450], 0, 100)
+    assert scale.ticks[0] <= 3 and scale.ticks[-1] >= 450
+    assert scale.at(scale.ticks[0]) == 0 and scale.at(scale.ticks[-1]) == pytest.approx(100)
+    assert logarithmic([5], 0, 1).at(5) == pytest.approx(0)
+
+
+def test_coordinates_are_written_in_one_way() -> None:
+    assert [number(value) for value in (1.0, 0.04, -0.01, 12.345, 100.0)] == ["1", "0", "0", "12.3", "100"]
+
+
+def test_no_text_becomes_markup() -> None:
+    evil = "</title><script>x</script>\"'&"
+    canvas = Canvas(10, 10, evil, evil)
+    with canvas.link(evil, evil), canvas.group(name=evil):
+        canvas.text(1, 1, evil)
+        canvas.rect(0, 0, 1, 1, "c0", evil)
+    tags = [element.tag.split("}")[1] for element in ElementTree.fromstring(canvas.svg()).iter()]
+    assert tags == ["svg", "title", "desc", "a", "g", "text", "rect", "title"]
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [([32, 512], (32, 64, 128, 256, 512)), ([20, 60], (16, 32, 64)), ([8], (8, 16)), ([1, 2**20], tuple(8.0**power for power in range(8)))],
+)
+def test_sizes_that_double_stand_at_equal_distances(values: list[float], ticks: tuple[float, ...]) -> None:
+    scale = doubling(values, 0, 100)
+    assert scale.ticks == ticks and scale.at(ticks[1]) - scale.at(ticks[0]) == pytest.approx(100 / (len(ticks) - 1))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (0.25, "0.25"), (2000, "2000"), (80000, "80\u202f000"), (-1.5e6, "-1\u202f500\u202f000"), (1e12, "1e+12")]
+)
+def test_thousands_of_a_tick_stand_apart(value: float, text: str) -> None:
+    assert tick_text(value) == text

@@ -1,0 +1,129 @@
+"""Readings by channel: every reading in the one it is of, in the table's order, whatever the table's form."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from suite.bundle import channels
+from suite.bundle.channels import Channels, of_frame, texts
+from suite.bundle.tables import READING_TYPES, read_channels
+from suite.errors import FileError
+from suite.metrics.window import increase, integral
+
+ROWS = [
+    (30, "disk", "read_bytes", 3.0, "B"),
+    (10, "cpu", "utilisation.total", 50.0, "%"),
+    (10, "disk", "read_bytes", 1.0, "B"),
+    (20, "disk", "read_bytes", 2.0, "B"),
+    (20, "cpu", "utilisation.total", float("nan"), "%"),
+]
+
+
+def frame(rows: list[tuple[int, str, str, float, str]] = ROWS) -> pandas.DataFrame:
+    return pandas.DataFrame(rows, columns=list(READING_TYPES)).astype(READING_TYPES)
+
+
+def table(rows: list[tuple[int, str, str, float, str]] = ROWS) -> pyarrow.Table:
+    return pyarrow.Table.from_pandas(frame(rows), preserve_index=False)
+
+
+def written(content: pyarrow.Table, folder: Path, **how: object) -> Path:
+    pyarrow.parquet.write_table(content, folder / "readings.parquet", **how)
+    return folder / "readings.parquet"
+
+
+def listed(found: Channels) -> list[tuple[str, str, str, list[int], list[float]]]:
+    return [(one.source, one.name, one.unit, one.t_ns.tolist(), np.nan_to_num(one.values, nan=-1.0).tolist()) for one in found]
+
+
+EXPECTED = [("cpu", "utilisation.total", "%", [10, 20], [50.0, -1.0]), ("disk", "read_bytes", "B", [30, 10, 20], [3.0, 1.0, 2.0])]
+
+
+@pytest.mark.parametrize("how", [{}, {"row_group_size": 2}, {"use_dictionary": False}], ids=["one group", "several groups", "no dictionary"])
+def test_a_table_is_read_by_channel_as_the_frame_of_it_is(how: dict[str, object], tmp_path: Path) -> None:
+    read = read_channels(written(table(), tmp_path, **how))
+    assert listed(read) == listed(of_frame(frame())) == EXPECTED
+    assert [read.owner(row).source for row in range(len(read))] == ["disk", "cpu", "disk", "disk", "cpu"]
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.dictionary(pyarrow.int8(), pyarrow.string())], ids=str)
+def test_names_may_be_stored_as_any_kind_of_text(kind: pyarrow.DataType, tmp_path: Path) -> None:
+    content = table().set_column(1, "source", pyarrow.array([row[1] for row in ROWS]).cast(kind))
+    assert listed(read_channels(written(content, tmp_path))) == EXPECTED
+
+
+def test_a_channel_knows_its_readings_in_time_its_period_and_what_lies_in_a_window() -> None:
+    read_bytes = of_frame(frame()).get("disk", "read_bytes")
+    assert read_bytes.in_time.values.tolist() == [1.0, 2.0, 3.0]
+    assert read_bytes.period_s == pytest.approx(10e-9)
+    assert read_bytes.during((10, 20)).values.tolist() == [1.0, 2.0]
+    assert (read_bytes.least, read_bytes.mean, read_bytes.greatest) == (1.0, 2.0, 3.0)
+
+
+def test_values_that_are_no_numbers_count_for_nothing_and_make_no_number_where_there_is_no_other() -> None:
+    load = of_frame(frame()).get("cpu", "utilisation.total")
+    assert (load.mean, load.greatest) == (50.0, 50.0)
+    assert np.isnan(load.during((20, 20)).mean)
+
+
+def test_what_was_not_read_is_an_empty_channel() -> None:
+    nothing = of_frame(frame()).get("disk", "write_bytes")
+    assert not nothing
+    assert nothing.period_s is None
+    assert nothing.increase((0, 10), 5, "the window is").value is None
+
+
+def test_a_channel_of_two_units_says_so() -> None:
+    odd = of_frame(frame([(1, "cpu", "a", 1.0, "%"), (2, "cpu", "a", 1.0, "W"), (3, "cpu", "a", 1.0, "%")])).get("cpu", "a")
+    assert (odd.unit, odd.units) == ("%", 2)
+
+
+def test_times_are_given_reading_by_reading() -> None:
+    later = of_frame(frame()).with_times(np.array([1, 2, 3, 4, 5]))
+    assert later.get("disk", "read_bytes").t_ns.tolist() == [1, 3, 4]
+
+
+@pytest.mark.parametrize("column", ["source", "channel", "unit", "t_ns"])
+def test_a_table_with_an_empty_cell_is_not_readable(column: str, tmp_path: Path) -> None:
+    content, place = table(), list(READING_TYPES).index(column)
+    cells = [None, *content.column(column).to_pylist()[1:]]
+    content = content.set_column(place, column, pyarrow.array(cells, content.schema.field(column).type))
+    with pytest.raises(FileError, match=r"readings\.parquet is not a readable table \(an empty cell"):
+        read_channels(written(content, tmp_path))
+
+
+def test_a_name_that_a_file_lists_twice_is_one_channel() -> None:
+    """Else half of its readings would be hidden from every rule."""
+    found = texts(["power", "load", "power"], np.array([0, 1, 2]))
+    assert (found.texts, found.places.tolist()) == (("load", "power"), [1, 0, 1])
+
+
+def test_more_channels_than_any_machine_has_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channels, "MOST_CHANNELS", 5)
+    rows = [(place, f"source{place % 3}", f"channel{place % 4}", 1.0, "B") for place in range(12)]
+    with pytest.raises(FileError, match="more than 5 channels"):
+        read_channels(written(table(rows), tmp_path))
+
+
+@pytest.mark.parametrize("window", [(50, 60), (0, 5), (95, 120), (40, 41), (200, 210), (-20, -10), (55, 55)])
+def test_a_window_is_measured_by_its_readings_and_the_ones_beside_it(window: tuple[int, int]) -> None:
+    """A reading further away, however odd, changes nothing."""
+    times_ns, counts = np.arange(10, 100, 7), np.arange(13) ** 2.0
+    measured = increase(times_ns, counts, *window, period_s=7e-9)
+    near = (times_ns >= window[0] - 14) & (times_ns <= window[1] + 14)
+    beside = [] if near.sum() < 2 else [increase(times_ns[near], counts[near], *window, period_s=7e-9)]
+    assert [measured] * len(beside) == beside
+    assert integral(times_ns, counts, *window, period_s=7e-9, plausible=(0, 1e9)).count == ((times_ns >= window[0]) & (times_ns <= window[1])).sum()
+
+
+@pytest.mark.parametrize(
+    "column", [pyarrow.array([["cpu"]] * len(ROWS)), pyarrow.array([{"name": "cpu"}] * len(ROWS)), None], ids=["lists", "records", "none"]
+)
+def test_a_table_without_a_column_of_names_is_not_readable(column: pyarrow.Array | None, tmp_path: Path) -> None:
+    content = table().drop_columns(["source"]) if column is None else table().set_column(1, "source", column)
+    with pytest.raises(FileError, match=r"is not a readable table|has columns"):
+        read_channels(written(content, tmp_path))

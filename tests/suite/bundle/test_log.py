@@ -1,0 +1,76 @@
+"""The log reader: other producers' logs, broken lines, true line numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from suite.bundle.log import read_log
+from suite.execution.progress import EpochEstimate, LogFollower
+
+EVENT = {"namespace": "", "time_ms": 1, "event_type": "POINT_IN_TIME", "key": "seed", "value": 3, "metadata": {"mono_ns": 5, "epoch_num": 2}}
+
+
+def line(**changes: object) -> str:
+    return ":::MLLOG " + json.dumps({**EVENT, **changes})
+
+
+def log_of(path: Path, *lines: str, end: str = "\n") -> Path:
+    (path / "log.txt").write_bytes("".join(text + end for text in lines).encode())
+    return path / "log.txt"
+
+
+def test_an_event_keeps_its_line_number_among_other_output(tmp_path: Path) -> None:
+    log = read_log(log_of(tmp_path, "loading", "", f"0: {line()}", "warning: hot"))
+    (event,) = log.events
+    assert (event.line, event.key, event.value, event.mono_ns, event.epoch) == (3, "seed", 3, 5, 2)
+
+
+def test_windows_line_ends_are_read(tmp_path: Path) -> None:
+    assert len(read_log(log_of(tmp_path, line(), line(), end="\r\n")).events) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [":::MLLOG {", line()[:-1], line(key=3), line(time_ms=None), line(time_ms=True), line(metadata=[1]), ":::MLLOG []", ":::MLLOG " + "[" * 100_000],
+    ids=range(8),
+)
+def test_a_line_that_cannot_be_read_is_a_problem_with_its_number(text: str, tmp_path: Path) -> None:
+    log = read_log(log_of(tmp_path, line(), text))
+    assert len(log.events) == 1
+    assert 2 in [problem.line for problem in log.problems if not problem.chain]
+
+
+def test_a_log_without_chain_says_so_once(tmp_path: Path) -> None:
+    assert [problem.line for problem in read_log(log_of(tmp_path, line(), line(), line())).problems] == [1]
+
+
+def test_a_value_of_the_wrong_kind_is_no_time(tmp_path: Path) -> None:
+    (event,) = read_log(log_of(tmp_path, line(metadata={"mono_ns": "soon", "epoch_num": True}))).events
+    assert event.mono_ns is None and event.epoch is None
+
+
+def test_a_follower_sees_each_whole_line_once(tmp_path: Path) -> None:
+    follower = LogFollower(tmp_path / "log.txt")
+    assert follower.new_events() == []
+    with (tmp_path / "log.txt").open("w") as stream:
+        stream.write(line(value=1) + "\n" + line(value=2)[:20])
+        stream.flush()
+        assert [event.value for event in follower.new_events()] == [1]
+        stream.write(line(value=2)[20:] + "\n")
+        stream.flush()
+        assert [(event.value, event.line) for event in follower.new_events()] == [(2, 2)]
+    assert follower.new_events() == []
+
+
+def test_the_estimate_is_the_mean_of_the_epochs_so_far(tmp_path: Path) -> None:
+    estimate = EpochEstimate(epochs=5)
+    texts = [
+        line(key="run_start", metadata={"mono_ns": 0}),
+        line(key="epoch_stop", metadata={"mono_ns": 4 * 10**9, "epoch_num": 1}),
+        line(key="eval_stop", metadata={"mono_ns": 6 * 10**9, "epoch_num": 1}),
+    ]
+    assert estimate.left_s() is None
+    for event in read_log(log_of(tmp_path, *texts)).events:
+        estimate.event(event)
+    assert estimate.left_s() == pytest.approx(24)

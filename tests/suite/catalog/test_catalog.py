@@ -1,0 +1,145 @@
+"""Workloads, devices and the TOML they are written in."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from reference_impls.schedules import SCHEDULES
+from suite.catalog.data_sets import load_data_set
+from suite.catalog.devices import Device, load_device, load_devices
+from suite.catalog.workloads import Workload, load_workload, load_workloads
+from suite.datasets.prepare import generate
+from suite.errors import SuiteError
+from suite.files.toml_file import read_toml
+from suite.machine.identify import identify, resolve_device
+
+
+@dataclass(frozen=True)
+class Inner:
+    size: int
+
+
+@dataclass(frozen=True)
+class Outer:
+    name: str
+    ratio: float
+    inner: Inner
+    many: tuple[Inner, ...] = ()
+    maybe: int | None = None
+
+
+def read(path: Path, text: str) -> Outer:
+    file = path / "outer.toml"
+    file.write_text(text)
+    return read_toml(file, Outer)
+
+
+GOOD = 'name = "x"\nratio = 2\n[inner]\nsize = 1\n'
+
+
+def test_a_file_becomes_a_dataclass(tmp_path: Path) -> None:
+    assert read(tmp_path, GOOD + "[[many]]\nsize = 3\n") == Outer("x", 2.0, Inner(1), (Inner(3),), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GOOD.replace("ratio", "ration"), "no key 'ration'; did you mean 'ratio'"),
+        (GOOD.replace("ratio = 2\n", ""), "'ratio' is missing"),
+        (GOOD.replace("size = 1", 'size = "1"'), "inner.size: expected a whole number, found '1'"),
+        (GOOD.replace("size = 1", "size = true"), "inner.size: expected a whole number"),
+        (GOOD.replace('"x"', "3"), "name: expected a string"),
+        ("name = ", "not valid TOML"),
+        (GOOD + "[[many]]\nsiez = 3\n", r"many\[0\].there is no key 'siez'"),
+    ],
+)
+def test_what_does_not_fit_is_named(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=words) as caught:
+        read(tmp_path, text)
+    assert "outer.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("workload", load_workloads(), ids=lambda workload: workload.name)
+def test_a_workload_is_whole(workload: Workload) -> None:
+    for name in (workload.data, *(other.data for other in workload.other_data)):
+        load_data_set(name)
+    assert workload.optimizer.schedule in SCHEDULES
+    lowest, highest = workload.tunable.batch_size
+    assert lowest <= workload.batch_size <= highest
+    slowest, fastest = workload.tunable.base_learning_rate
+    assert slowest <= workload.optimizer.base_learning_rate <= fastest
+
+
+def test_lenets_multiply_adds_are_what_its_layers_add_up_to() -> None:
+    layers = 6 * 28 * 28 * 25 + 16 * 10 * 10 * 6 * 25 + 400 * 120 + 120 * 84 + 84 * 10
+    assert load_workload("lenet").forward_macs == layers
+
+
+@pytest.mark.parametrize("device", load_devices(), ids=lambda device: device.name)
+def test_a_device_names_workloads_that_exist(device: Device) -> None:
+    for name in device.closed_workloads:
+        load_workload(name)
+
+
+TREES = {
+    "orin": b"nvidia,p3737-0000+p3701-0000\0nvidia,p3701-0000\0nvidia,tegra234\0",
+    "agx-xavier": b"nvidia,p2972-0000\0nvidia,tegra194\0",
+    "xavier-nx": b"nvidia,p3449-0000+p3668-0000\0nvidia,tegra194\0",
+    "nano": b"nvidia,p3449-0000-b00+p3448-0000-b00\0nvidia,jetson-nano\0nvidia,tegra210\0",
+    "tx1": b"nvidia,p2371-2180\0nvidia,p2180\0nvidia,tegra210\0",
+    "tx2": b"nvidia,quill\0nvidia,p2771-0000\0nvidia,tegra186\0",
+    "raspberry-pi-4": b"raspberrypi,4-model-b\0brcm,bcm2711\0",
+    "raspberry-pi-5": b"raspberrypi,5-model-b\0brcm,bcm2712\0",
+    "generic": b"acme,board\0",
+}
+
+
+@pytest.mark.parametrize("device", load_devices(), ids=lambda device: device.name)
+def test_a_board_is_recognised_by_its_device_tree(device: Device, tmp_path: Path) -> None:
+    (tmp_path / "proc/device-tree").mkdir(parents=True)
+    (tmp_path / "proc/device-tree/compatible").write_bytes(TREES[device.name])
+    assert identify(tmp_path).device == device
+    assert resolve_device(device.name, tmp_path).device == device
+    assert resolve_device("auto", tmp_path).device == device
+
+
+def test_a_machine_without_a_device_tree_is_generic(tmp_path: Path) -> None:
+    assert identify(tmp_path).device.name == "generic"
+
+
+def test_another_device_is_refused_with_what_was_found_and_what_to_type(tmp_path: Path) -> None:
+    (tmp_path / "proc/device-tree").mkdir(parents=True)
+    (tmp_path / "proc/device-tree/compatible").write_bytes(TREES["nano"])
+    with pytest.raises(SuiteError, match=r"not the device 'orin'.*found 'nano'.*--device nano"):
+        resolve_device("orin", tmp_path)
+
+
+def test_the_paper_s_figures_of_the_orin() -> None:
+    """Table 1 and Table 4 of Prashanthi et al., POMACS 2022."""
+    orin = load_device("orin")
+    assert orin.cpu is not None and orin.gpu is not None and orin.memory is not None
+    assert (orin.cpu.architecture, orin.cpu.cores, orin.cpu.max_frequency_mhz) == ("Cortex-A78AE", 12, 2200)
+    assert (orin.gpu.architecture, orin.gpu.cuda_cores, orin.gpu.tensor_cores, orin.gpu.max_frequency_mhz) == ("Ampere", 2048, 64, 1300)
+    assert (orin.memory.sizes_gb, orin.memory.max_frequency_mhz, orin.max_power_w) == ((32,), 3200, 60)
+
+
+def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The command of the README, on a machine whose device tree is an Orin's: one request per workload."""
+    import json
+
+    from suite.catalog.divisions import Division
+    from suite.cli.run import run
+    from suite.machine import identify
+
+    monkeypatch.setenv("SUITE_HOME", str(tmp_path))
+    for name in {load_workload(workload).data for workload in load_device("orin").closed_workloads}:
+        generate(name, 203, 1)
+    monkeypatch.setattr(identify, "_compatible", lambda root: ("nvidia,p3701-0000",))
+    run(Division.OPEN, "orin", data="synthetic", dry_run=True)
+    requests = json.loads(capsys.readouterr().out)
+    assert tuple(request["request"]["workload"] for request in requests) == load_device("orin").closed_workloads
+    assert {request["request"]["platform"] for request in requests} == {"orin"}
+    assert {request["request"]["accelerator"] for request in requests} == {"cuda"}

@@ -1,0 +1,44 @@
+"""The idle machine is measured before a run, by the meters that measure power and by no other."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from suite.bundle.layout import BASELOAD_RAW
+from suite.bundle.tables import read_raw_channels
+from suite.execution.baseload import baseload_meters, recorded_baseload
+from suite.meters.registry import open_meters
+from suite.metrics.energy_figures import baseload_figures
+from suite.metrics.figure import Figure
+
+NANO_BOARD = {
+    "sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/rail_name_0": "POM_5V_IN\n",
+    "sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/in_power0_input": "1900\n",
+    "proc/stat": "cpu 1 0 1 9 0 0 0 0\n",
+}
+
+
+def test_power_is_read_for_a_while_and_makes_the_baseload(tree, tmp_path: Path) -> None:
+    meters = baseload_meters(open_meters(tree(NANO_BOARD)))
+    assert [meter.name for meter in meters] == ["ina3221", "cpu"]
+    with recorded_baseload(meters, tmp_path):
+        time.sleep(0.5)
+    readings = read_raw_channels(tmp_path / BASELOAD_RAW)
+    assert sum(map(len, readings.of("ina3221"))) >= 3
+    run = (10**9, 11 * 10**9)
+    figures = baseload_figures(readings, readings, run, Figure(38.0, "J", "readings.parquet", 3), Figure(2.0, "s", "steps.parquet", 3))
+    assert figures["baseload_power_w"].value == pytest.approx(1.9)
+    assert figures["baseload_per_epoch_j"].value == pytest.approx(3.8)
+    assert figures["baseload_share"].value == pytest.approx(0.5)
+
+
+def test_a_machine_without_a_power_sensor_has_nothing_to_wait_for(tree) -> None:
+    assert baseload_meters(open_meters(tree({"proc/stat": "cpu 1 0 1 9 0 0 0 0\n"}))) == ()
+
+
+def test_a_driver_that_breaks_stops_nothing(tree) -> None:
+    meters = open_meters(tree(NANO_BOARD))
+    for meter in meters:
+        meter.availability = lambda: 1 / 0  # type: ignore[method-assign,assignment,return-value]
+    assert baseload_meters(meters) == ()

@@ -1,0 +1,182 @@
+"""Recorders on other nodes: started by an agent that plays SSH on this machine, heard, lost, and gone when nobody talks to them."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reference_impls.contract import Parallel
+from suite.bundle.reader import Bundle
+from suite.catalog.devices import load_device
+from suite.catalog.frameworks import load_framework
+from suite.catalog.workloads import load_workload
+from suite.execution.remote_recorders import RemoteRecorders
+from suite.execution.request import ALONE, PageCache, RunRequest
+from suite.files.paths import repository_root
+from suite.launch.placement import Placement
+from suite.machine.page_cache import CacheState, prepare_page_cache
+from tests.builders import Scenario, make_request
+
+HERE, ELSEWHERE = "127.0.0.1", "192.0.2.7"  # RFC 5737: nobody's address
+CACHE = CacheState("warm", False, "read", 1, 1, None)
+AS_SSH = 'shift; exec sh -c "$1"'
+
+
+@pytest.fixture
+def request_of(tmp_path: Path) -> Callable[..., RunRequest]:
+    """A run on this machine and another, which is this one too; the agent's script can be another."""
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "images").write_bytes(os.urandom(2**16))
+
+    def make(script: str = AS_SSH, hosts: tuple[str, ...] = (HERE, ELSEWHERE), page_cache: PageCache = PageCache.WARM) -> RunRequest:
+        agent = tmp_path / "agent"
+        agent.write_text(f"#!/bin/sh\n{script}\n")
+        agent.chmod(0o755)
+        training = make_request(tmp_path, Scenario(framework="fake"))
+        training = training._replace(data=training.data._replace(directory=str(data)), parallel=Parallel(len(hosts), len(hosts), "mpi", 2**22, True))
+        placement = Placement(hosts, 1, str(agent))
+        device = load_device("generic")
+        return RunRequest("run", load_workload("lenet"), device, "", load_framework("fake"), training, page_cache, placement)
+
+    return make
+
+
+@pytest.fixture
+def nodes(request_of: Callable[..., RunRequest], tmp_path: Path) -> Iterator[RemoteRecorders]:
+    """The other node of such a run."""
+    with RemoteRecorders(request_of(), Path("/no/such/interpreter"), tmp_path) as others:
+        yield others
+
+
+def talk(others: RemoteRecorders, pids: dict[int, int], until: Callable[[], object]) -> None:
+    """Tick until it is so; ten seconds are too long."""
+    deadline_s = time.monotonic() + 10
+    while not until():
+        assert time.monotonic() < deadline_s
+        others.tick(pids)
+        time.sleep(0.01)
+
+
+def test_what_is_read_on_another_node_comes_into_the_bundle_with_what_the_node_is(nodes: RemoteRecorders, tmp_path: Path) -> None:
+    assert nodes.prepare() == [False]  # warm, so that no test empties the page cache of the whole machine
+    table = tmp_path / "readings.node1.csv"
+    process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    talk(nodes, {0: 1, 1: process.pid}, lambda: table.exists() and "largest_process_peak_rss" in table.read_text())
+    nodes.stop()
+    process.communicate()
+    first, second = nodes.records(CACHE)
+    assert (first.host, first.ranks, first.problem, first.meters) == (HERE, (0,), None, ())
+    assert (second.host, second.ranks, second.problem) == (ELSEWHERE, (1,), None)
+    assert second.node == os.uname().nodename
+    assert second.page_cache is not None and second.page_cache["resident_bytes"] == 2**16
+    assert second.system is not None and second.system["kernel"] == os.uname().release and "framework" not in second.system
+    readings = Bundle(tmp_path).channels_of_node(1)
+    assert {"cpu", "memory"} <= {channel.source for channel in readings}
+    counted = {meter["name"]: meter["readings"] for meter in second.meters}
+    assert counted["recorder"] == len(readings)
+
+
+def test_all_that_runs_here_needs_no_recorder_elsewhere(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+    with RemoteRecorders(request_of("exit 9", (HERE,)), Path(sys.executable), tmp_path) as others:
+        assert (others.prepare(), others.records(CACHE)) == ([], ())
+    alone = replace(request_of(), placement=ALONE)
+    with RemoteRecorders(alone, Path(sys.executable), tmp_path) as others:
+        assert (others.prepare(), others.records(CACHE)) == ([], ())
+
+
+def test_a_machine_that_is_named_twice_is_not_measured_twice(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+    with RemoteRecorders(request_of(hosts=(HERE, "127.0.0.2")), Path(sys.executable), tmp_path) as others:
+        assert others.prepare() == [None]
+        assert "under another name" in str(others.records(CACHE)[1].problem)
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo 'ssh: Connection refused' >&2; exit 255", "ssh: Connection refused"),
+        ("exit 71", "no checkout of the suite"),
+        ("exit 72", "no interpreter"),
+        ("exit 3", "exit code 3"),
+        ('shift; exec sh -c "PYTHONPATH=/nowhere; cd /; exec /usr/bin/env python3 -m no_such_module"', "no_such_module"),
+    ],
+)
+def test_a_node_that_cannot_be_measured_is_named_with_the_reason_and_ends_nothing(
+    script: str, words: str, request_of: Callable[..., RunRequest], tmp_path: Path
+) -> None:
+    with RemoteRecorders(request_of(script), Path(sys.executable), tmp_path) as others:
+        assert others.prepare() == [None]
+        others.tick({1: 1})
+        others.stop()
+        assert words in str(others.records(CACHE)[1].problem)
+    assert not (tmp_path / "readings.node1.csv").exists()
+
+
+def test_what_is_said_before_the_page_cache_is_ready_is_the_baseload(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+    said = r"""
+echo '{"node": "pi2", "link": null, "system": {}}'
+printf 't_ns,source,channel,value,unit\n12,shelly,power,2.0,W\n'
+echo '{"page_cache": {"is_cold": true}}'
+printf 't_ns,source,channel,value,unit\n13,shelly,power,5.0,W\n'
+"""
+    with RemoteRecorders(request_of(said), Path(sys.executable), tmp_path) as others:
+        assert others.prepare() == [True]
+        talk(others, {}, lambda: others.records(CACHE)[1].problem)
+    assert Bundle(tmp_path).baseload_of_node(1).values.tolist() == [2.0]
+    assert Bundle(tmp_path).channels_of_node(1).values.tolist() == [5.0]
+
+
+def test_lines_that_are_no_readings_are_left_out(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+    said = r"""
+echo '{"node": "pi2", "link": null, "system": {}}'
+echo '{"page_cache": {"is_cold": true}}'
+echo Welcome to Raspberry Pi OS
+printf 't_ns,source,channel,value,unit\n12,cpu,utilisation.total,5.0,%%\n13,cpu,utilisation.total,\n14,cpu,utili'
+"""
+    with RemoteRecorders(request_of(said), Path(sys.executable), tmp_path) as others:
+        assert others.prepare() == [True]
+        talk(others, {}, lambda: others.records(CACHE)[1].problem)
+    assert Bundle(tmp_path).channels_of_node(1).t_ns.tolist() == [12]
+
+
+def test_a_recorder_that_is_lost_keeps_what_it_has_said_and_is_named(nodes: RemoteRecorders, tmp_path: Path) -> None:
+    nodes.prepare()
+    table = tmp_path / "readings.node1.csv"
+    talk(nodes, {1: os.getpid()}, lambda: table.exists() and len(table.read_text().splitlines()) > 3)
+    for session in nodes._sessions.values():
+        session._process.kill()
+    talk(nodes, {}, lambda: nodes.records(CACHE)[1].problem)
+    assert "exit code -9" in str(nodes.records(CACHE)[1].problem)
+    assert len(Bundle(tmp_path).channels_of_node(1)) > 2
+
+
+def test_a_recorder_whose_harness_is_gone_ends_and_leaves_nothing(tmp_path: Path) -> None:
+    question = f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "peer": null, "baseload_s": 0}}'
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "suite.execution.node_recorder", question],
+        cwd=repository_root(),
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(f"record {os.getpid()}\n".encode())
+    process.stdin.flush()
+    while not process.stdout.readline().startswith(b"t_ns"):
+        assert process.poll() is None
+    process.stdin.close()
+    assert process.wait(10) == 1
+    assert not list(temporary.iterdir())
+
+
+def test_the_page_cache_is_made_ready_as_asked(tmp_path: Path) -> None:
+    (tmp_path / "images").write_bytes(os.urandom(2**16))
+    state = prepare_page_cache(tmp_path, "warm")
+    assert (state.asked, state.is_cold, state.how, state.size_bytes, state.resident_bytes) == ("warm", False, "read", 2**16, 2**16)

@@ -1,0 +1,230 @@
+"""A whole run through the command line, with the framework of the standard library: done, judged, drawn, broken off, refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from suite.bundle.reader import Bundle
+from suite.files.paths import repository_root
+from tests.conftest import Run, interruptible
+
+FAKE = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits")
+
+
+def test_run_check_report(suite: Run, digits: Path, tmp_path: Path) -> None:
+    ran = suite(*FAKE, "--epochs", 3, "--output", tmp_path / "run", "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["figures"]["time_to_epoch_s"]["count"] == 2
+    assert Bundle(tmp_path / "run").log().value("cache_clear") is True
+    judged = suite("check", tmp_path / "run", "--json")
+    assert judged.returncode == 0, judged.stdout
+    assert json.loads(judged.stdout)["verdicts"][0]["findings"] == []
+    drawn = suite("report", tmp_path / "run", "--output", tmp_path / "site")
+    assert drawn.returncode == 0, drawn.stderr
+    assert "fake" in (tmp_path / "site" / "index.html").read_text()
+
+
+def test_the_same_seed_gives_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
+    losses = []
+    for name, seed in (("one", 7), ("two", 7), ("three", 8)):
+        assert suite(*FAKE, "--steps", 20, "--seed", seed, "--output", tmp_path / name).returncode == 0
+        losses.append(list(Bundle(tmp_path / name).steps()["loss"]))
+    assert losses[0] == losses[1] != losses[2]
+    assert len(losses[0]) == 20
+
+
+def test_a_run_that_a_step_limit_cut_short_complies_with_the_open_division(suite: Run, digits: Path, tmp_path: Path) -> None:
+    """No evaluation is asked of an epoch that was not finished; results on generated data are shown, and on no leaderboard."""
+    assert suite("data", "prepare", "mnist", "--synthetic", "--samples", 100).returncode == 0
+    command = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "synthetic")
+    assert suite(*command, "--steps", 9, "--output", tmp_path / "run").returncode == 0
+    assert Bundle(tmp_path / "run").log().finished_epochs() == (1, 2)
+    judged = suite("check", tmp_path / "run")
+    assert judged.returncode == 0, judged.stdout
+    assert suite("report", tmp_path / "run", "--output", tmp_path / "site").returncode == 0
+    front = (tmp_path / "site" / "index.html").read_text()
+    assert "On generated data" in front and "No run could be shown" in front
+    assert not (tmp_path / "site" / "boards").exists()
+
+
+def test_mlperf_loggings_own_parser_reads_our_log(suite: Run, digits: Path, tmp_path: Path) -> None:
+    from mlperf_logging.compliance_checker.mlp_parser import parse_file
+
+    assert suite(*FAKE, "--epochs", 2, "--output", tmp_path / "run").returncode == 0
+    events, errors = parse_file(str(tmp_path / "run" / "log.txt"), ruleset="4.1.0")
+    assert errors == []
+    assert {"run_start", "epoch_stop", "eval_accuracy", "run_stop"} <= {event.key for event in events}
+
+
+def test_a_closed_run_that_cannot_comply_is_refused_before_it_starts(suite: Run, digits: Path, tmp_path: Path) -> None:
+    answer = suite("run", "--division", "closed", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--output", tmp_path / "run")
+    assert answer.returncode == 1
+    assert "closed-data" in answer.stdout and "--allow-invalid" in answer.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_dry_run_prints_the_request_and_runs_nothing(suite: Run, digits: Path, tmp_path: Path) -> None:
+    answer = suite(*FAKE, "--seed", 3, "--output", tmp_path / "run", "--dry-run")
+    (request,) = json.loads(answer.stdout)
+    assert request["request"]["seed"] == 3
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--workload", "lenett"), "did you mean 'lenet'"),
+        (("--framework", "torch"), "did you mean 'pytorch'"),
+        (("--framework", "pytorch", "--data", "digits"), "suite env create pytorch"),
+        (("--framework", "fake"), "suite data prepare mnist --download"),
+        (("--device", "orin"), "--device auto"),
+        (("--device", "orinn"), "did you mean 'orin'"),
+        (("--epochs", 0), "at least 1"),
+        (("--data", "nowhere"), "neither a data set"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else None,
+)
+def test_what_cannot_be_done_is_one_sentence(arguments: tuple[object, ...], words: str, suite: Run, digits: Path) -> None:
+    given = {"--workload": "lenet", **dict(zip(arguments[::2], arguments[1::2], strict=True))}
+    answer = suite("run", "--division", "open", *(word for pair in given.items() for word in pair))
+    assert answer.returncode == 2
+    assert words in answer.stderr and "Traceback" not in answer.stderr
+    assert len(answer.stderr.strip().splitlines()) == 1
+
+
+def test_an_existing_output_is_not_touched(suite: Run, digits: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.txt").write_text("years of work")
+    assert suite(*FAKE, "--output", tmp_path / "run").returncode == 2
+    assert suite(*FAKE, "--output", tmp_path / "run", "--force").returncode == 2
+    assert (tmp_path / "run" / "thesis.txt").read_text() == "years of work"
+
+
+def test_truncated_data_are_named(suite: Run, digits: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "data"
+    broken.mkdir()
+    for file in digits.iterdir():
+        (broken / file.name).write_bytes(file.read_bytes()[:-1] if file.name.startswith("t10k-images") else file.read_bytes())
+    answer = suite("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", broken)
+    assert answer.returncode == 2
+    assert str(broken) in answer.stderr and "expected 47040016" in answer.stderr
+
+
+class Live:
+    """A run that goes on until somebody ends it."""
+
+    def __init__(self, path: Path, home: Path) -> None:
+        self.path = path
+        command = [str(Path(sys.executable).with_name("suite")), *FAKE, "--epochs", "100000", "--output", str(path)]
+        self.process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "SUITE_HOME": str(home)},
+            cwd=repository_root(),
+            preexec_fn=interruptible,
+        )
+        self._wait(lambda: '"epoch_stop"' in self.log())
+        self.implementation = psutil.Process(self.process.pid).children()[0]
+
+    def log(self) -> str:
+        log = self.path / "log.txt"
+        return log.read_text() if log.exists() else ""
+
+    def _wait(self, condition: object) -> None:
+        limit_s = time.monotonic() + 60
+        while not condition():  # type: ignore[operator]
+            assert time.monotonic() < limit_s and self.process.poll() is None, "the run did not start"
+            time.sleep(0.05)
+
+    def assert_every_finished_epoch_reads_back(self) -> None:
+        bundle = Bundle(self.path)
+        finished = bundle.log().finished_epochs()
+        assert finished
+        assert set(bundle.steps()["epoch"]) == set(finished)
+        assert (bundle.steps().groupby("epoch").size() == 90).all()
+
+    def assert_nothing_runs(self) -> None:
+        _, alive = psutil.wait_procs([self.implementation], timeout=10)
+        assert not alive
+
+
+@pytest.fixture
+def live(digits: Path, suite_home: Path, tmp_path: Path) -> Live:
+    return Live(tmp_path / "run", suite_home)
+
+
+def assert_check_says_so_in_one_finding(suite: Run, path: Path, status: str) -> None:
+    answer = suite("check", path, "--json")
+    assert answer.returncode == 1 and not answer.stderr
+    (verdict,) = json.loads(answer.stdout)["verdicts"]
+    (finding,) = verdict["findings"]
+    assert finding["rule"] == "run-complete" and repr(status) in finding["observed"]
+
+
+def test_a_killed_harness_leaves_every_finished_epoch_and_no_orphan(live: Live, suite: Run) -> None:
+    live.process.kill()
+    live.process.wait()
+    live.assert_nothing_runs()
+    live.assert_every_finished_epoch_reads_back()
+    assert_check_says_so_in_one_finding(suite, live.path, "running")
+
+
+def test_a_killed_implementation_leaves_every_finished_epoch(live: Live, suite: Run) -> None:
+    live.implementation.kill()
+    _, errors = live.process.communicate(timeout=60)
+    assert live.process.returncode == 2
+    assert "signal 9" in errors and "Traceback" not in errors
+    live.assert_every_finished_epoch_reads_back()
+    assert_check_says_so_in_one_finding(suite, live.path, "failed")
+
+
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_who_asks_it_to_end_gets_one_sentence_and_loses_nothing(live: Live, suite: Run, asked: signal.Signals) -> None:
+    """Ctrl-C, and what `kill`, systemd and job schedulers send."""
+    live.process.send_signal(asked)
+    _, errors = live.process.communicate(timeout=60)
+    assert live.process.returncode == 2
+    assert errors.splitlines()[-1].startswith("error: Interrupted;") and "Traceback" not in errors
+    live.assert_nothing_runs()
+    live.assert_every_finished_epoch_reads_back()
+    assert_check_says_so_in_one_finding(suite, live.path, "interrupted")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small file system of its own needs root")
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(suite: Run, digits: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=72m", "tmpfs", str(disk)], capture_output=True, text=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"mounting is not allowed here: {mounted.stderr.strip()}")
+    try:
+        ballast = disk / "ballast"
+        ballast.write_bytes(b"\0" * (71 * 2**20))
+        refused = suite(*FAKE, "--output", disk / "run")
+        assert refused.returncode == 2 and "MiB free" in refused.stderr
+        ballast.unlink()
+        process = Live(disk / "run", digits.parent.parent)
+        ballast.touch()
+        with ballast.open("wb") as stream:
+            try:
+                while stream.write(b"\0" * 65536):
+                    stream.flush()
+            except OSError:
+                pass
+        _, errors = process.process.communicate(timeout=120)
+        assert process.process.returncode == 2
+        assert "full" in errors.splitlines()[-1] or "No space left" in errors.splitlines()[-1]
+        assert "Traceback" not in errors
+        ballast.unlink()
+        assert Bundle(disk / "run").log().finished_epochs()
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)

@@ -1,0 +1,69 @@
+"""Framework environments: made whole or not at all, shared by requirements, or an interpreter that is there already."""
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import pytest
+
+from suite.catalog.frameworks import Framework, load_framework, load_frameworks
+from suite.errors import SuiteError
+from suite.launch import environments
+
+LITTLE = Framework("fake", "Little", "reference_impls.fake", "json", needs_environment=True)
+
+
+def silent(line: str) -> None:
+    pass
+
+
+@pytest.mark.parametrize("framework", load_frameworks(), ids=lambda framework: framework.name)
+def test_a_framework_is_whole(framework: Framework) -> None:
+    folder = environments.requirements_file(framework).parent
+    assert (folder / "__main__.py").is_file()
+    assert framework.module == f"reference_impls.{framework.name}"
+    assert environments.requirements_file(framework).is_file() == framework.needs_environment
+
+
+def test_an_environment_that_is_missing_names_the_command(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="suite env create chainer"):
+        environments.find(load_framework("chainer"), tmp_path)
+
+
+def test_an_interpreter_that_is_there_can_be_used(tmp_path: Path) -> None:
+    adopted = environments.adopt(LITTLE, Path(sys.executable), tmp_path)
+    assert environments.find(LITTLE, tmp_path) == adopted
+    assert "pandas" in adopted.packages
+
+
+def test_an_interpreter_without_the_framework_is_refused(tmp_path: Path) -> None:
+    lacking = dataclasses.replace(LITTLE, import_name="a_framework_that_is_not_there")
+    with pytest.raises(SuiteError, match="cannot `import a_framework_that_is_not_there`"):
+        environments.adopt(lacking, Path(sys.executable), tmp_path)
+    with pytest.raises(SuiteError, match="not an interpreter"):
+        environments.adopt(LITTLE, tmp_path / "python", tmp_path)
+
+
+def test_a_failed_installation_leaves_its_log_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("--no-index\na-package-that-is-not-there==1\n")
+    monkeypatch.setattr(environments, "requirements_file", lambda framework: requirements)
+    with pytest.raises(SuiteError, match="could not be created") as caught:
+        environments.create(LITTLE, silent, home=tmp_path)
+    (log,) = (tmp_path / "envs").iterdir()
+    assert log.suffix == ".log" and str(log) in str(caught.value)
+
+
+def test_a_python_that_is_too_new_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    old = dataclasses.replace(LITTLE, highest_python="3.6")
+    with pytest.raises(SuiteError, match="--python PATH"):
+        environments.create(old, silent, home=tmp_path)
+    assert not (tmp_path / "envs").exists() or not list((tmp_path / "envs").iterdir())
+
+
+def test_other_requirements_make_another_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = environments.location(LITTLE, tmp_path)
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("something-else\n")
+    monkeypatch.setattr(environments, "requirements_file", lambda framework: requirements)
+    assert environments.location(LITTLE, tmp_path) != before

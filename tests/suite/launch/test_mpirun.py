@@ -1,0 +1,119 @@
+"""Where ranks run, and what starts them there."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.errors import SuiteError
+from suite.launch.mpirun import HOSTS_NAME, FailedProcess, Flavour, Mpirun, failed_process, last_output_line, mpirun_command
+from suite.launch.placement import Placement, is_this_machine, place, read_hosts
+
+MPICH, OPEN_MPI = Mpirun(Path("/env/bin/mpirun"), Flavour.MPICH), Mpirun(Path("/usr/bin/mpirun"), Flavour.OPEN_MPI)
+PI = Placement(("pi1", "pi2"), 2, "/usr/bin/agent")
+VARIABLES = {"OMP_NUM_THREADS": "1", "UCX_TLS": "tcp,self", "HOME": "/root", "SUITE_WATCH": "10.0.0.1:1"}
+
+
+@pytest.fixture
+def hostfile(tmp_path: Path) -> Path:
+    path = tmp_path / "hosts.txt"
+    path.write_text("# the shelf\npi1 slots=4\n\npi2:4  # the slow one\npi1\n")
+    return path
+
+
+def test_hosts_are_the_first_words_of_lines_each_once(hostfile: Path) -> None:
+    assert read_hosts(hostfile) == ("pi1", "pi2")
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "names no host"), ("pi1\n-o ProxyCommand=x\n", ":2:"), ("pi1;reboot\n", ":1:")])
+def test_a_file_without_hosts_or_with_what_is_none_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "hosts.txt").write_text(text)
+    with pytest.raises(SuiteError, match=words):
+        read_hosts(tmp_path / "hosts.txt")
+
+
+def test_fewer_nodes_than_the_file_has_are_its_first_ones_and_more_are_refused(hostfile: Path) -> None:
+    assert place(1, hostfile, 1, None).hosts == ("pi1",)
+    assert place(None, hostfile, 2, None).ranks == 4
+    with pytest.raises(SuiteError, match="needs 1 more"):
+        place(3, hostfile, 1, None)
+    with pytest.raises(SuiteError, match="--hostfile"):
+        place(2, None, 1, None)
+
+
+def test_a_machine_knows_its_own_addresses_from_others() -> None:
+    assert is_this_machine("127.0.0.1")
+    assert not is_this_machine("192.0.2.1")  # set aside for documents, RFC 5737
+
+
+def test_mpich_is_told_hosts_agent_and_the_variables_that_concern_it(tmp_path: Path) -> None:
+    words = mpirun_command(MPICH, PI, ["python", "-m", "x"], VARIABLES, tmp_path)
+    assert words[:3] == ["/env/bin/mpirun", "-n", "4"]
+    assert words[-3:] == ["python", "-m", "x"]
+    assert words[words.index("-launcher-exec") + 1] == "/usr/bin/agent"
+    assert (tmp_path / HOSTS_NAME).read_text() == "pi1:2\npi2:2\n"
+    assert {words[place + 1] for place, word in enumerate(words) if word == "-genv"} == set(VARIABLES) - {"HOME"}
+
+
+def test_open_mpi_is_told_the_same_in_its_own_words(tmp_path: Path) -> None:
+    words = mpirun_command(OPEN_MPI, PI, ["python"], VARIABLES, tmp_path)
+    assert words[words.index("plm_rsh_agent") + 1] == "/usr/bin/agent"
+    assert (tmp_path / HOSTS_NAME).read_text() == "pi1 slots=2\npi2 slots=2\n"
+    assert {"UCX_TLS=tcp,self", "OMP_NUM_THREADS=1"} <= set(words)
+    assert not [word for word in words if word.startswith("HOME=")]
+
+
+def test_this_machine_alone_needs_no_hosts(tmp_path: Path) -> None:
+    for mpirun in (MPICH, OPEN_MPI):
+        words = mpirun_command(mpirun, Placement((), 2), ["python"], {}, tmp_path)
+        assert words[1:3] == ["-n", "2"]
+    assert not (tmp_path / HOSTS_NAME).exists()
+
+
+RULE = "-" * 74
+MPICH_SAYS = """\
+===================================================================================
+=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   PID 7 RUNNING AT pi2
+=   EXIT CODE: 9
+===================================================================================
+[proxy:1@pi2] main (proxy/pmip.c:123): demux engine error waiting for event
+[mpiexec@pi1] main (mpiexec.c:270): process manager error waiting for completion
+YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)
+This typically refers to a problem with your application.
+Please see the FAQ page for debugging suggestions
+"""
+OPEN_MPI_SAYS = f"""\
+{RULE}
+Primary job  terminated normally, but 1 process returned
+a non-zero exit code. Per user-direction, the job has been aborted.
+{RULE}
+{RULE}
+mpirun noticed that process rank 1 with PID 7 on node pi2 exited on signal 9 (Killed).
+{RULE}
+[pi1:22548] 1 more process has sent help message help-mpi-btl-tcp.txt / server accept cannot find guid
+[pi1:22548] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages
+"""
+
+
+@pytest.mark.parametrize("launcher", [MPICH_SAYS, OPEN_MPI_SAYS])
+def test_a_ranks_words_count_more_than_its_launchers(launcher: str) -> None:
+    assert last_output_line(f"loading\nBus error\n{launcher}".splitlines()) == "Bus error"
+
+
+@pytest.mark.parametrize("launcher", [MPICH_SAYS, OPEN_MPI_SAYS])
+def test_the_first_rank_that_names_itself_is_believed(launcher: str) -> None:
+    said = f"error: rank 1 on pi2: the data set is not there\nerror: rank 0 on pi1: MPI_ERR_OTHER\nBus error\n{launcher}"
+    assert last_output_line(said.splitlines()) == "error: rank 1 on pi2: the data set is not there"
+
+
+def test_launchers_say_whose_end_was_the_first() -> None:
+    assert failed_process(MPICH_SAYS.splitlines()) == FailedProcess(None, 7, "pi2")
+    assert failed_process(OPEN_MPI_SAYS.splitlines()) == FailedProcess(1, None, None)
+    assert failed_process(["Bus error"]) is None
+
+
+def test_a_launcher_that_speaks_alone_is_heard() -> None:
+    assert last_output_line(["", "  ", RULE, "ORTE was unable to reliably start one or more daemons.", RULE]) == (
+        "ORTE was unable to reliably start one or more daemons."
+    )
+    assert last_output_line(["", RULE]) is None

@@ -1,0 +1,136 @@
+"""What the meter makes of kernels that this machine is not: scripted answers to perf_event_open."""
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from suite.meters.counter_events import ARM_CONFIGS, HARDWARE, SOFTWARE, EventCode, events
+from suite.meters.meter import MeteredProcess
+from suite.meters.perf_event import Count
+from suite.meters.sources.counters import CountersMeter
+
+TX2 = {
+    "sys/bus/event_source/devices/armv8_cortex_a57/type": "8\n",
+    "sys/bus/event_source/devices/armv8_nvidia_denver/type": "9\n",
+    "sys/bus/event_source/devices/software/type": "1\n",
+}
+RPI4 = {"sys/bus/event_source/devices/armv8_cortex_a72/type": "7\n"}
+PROCESS = {
+    "proc/sys/kernel/perf_event_paranoid": "2\n",
+    "proc/100/stat": "100 (python) S 1 100",
+    "proc/100/task/100/children": "101",
+    "proc/100/task/105/children": "",
+    "proc/101/stat": "101 (python) S 100 101",
+    "proc/101/task/101/children": "",
+}
+
+
+class FakeKernel:
+    """Opens what ``refuses`` does not refuse; every handle counts as ``counts`` says for its code."""
+
+    def __init__(
+        self, refuses: Callable[[EventCode, int, bool], int], counts: Callable[[EventCode], Count] = lambda code: Count(10, 1.0, 1.0)
+    ) -> None:
+        self.refuses, self.counts = refuses, counts
+        self.opened: dict[int, tuple[EventCode, int, bool]] = {}
+
+    def open(self, code: EventCode, task: int, include_kernel: bool) -> int:
+        number = self.refuses(code, task, include_kernel)
+        if number:
+            raise OSError(number, os.strerror(number))
+        handle = os.open("/dev/null", os.O_RDONLY)
+        self.opened[handle] = (code, task, include_kernel)
+        return handle
+
+    def read(self, handle: int) -> Count:
+        return self.counts(self.opened[handle][0])
+
+
+def values(root: Path, kernel: FakeKernel) -> dict[str, float]:
+    """What the meter reads from process 100."""
+    meter = CountersMeter(root, kernel.open, kernel.read)
+    meter.open(MeteredProcess(100, Path("/data")))
+    readings = meter.read()
+    meter.close()
+    return {reading.channel: reading.value for reading in readings}
+
+
+def allows_all(code: EventCode, task: int, include_kernel: bool) -> int:
+    """A kernel with everything, asked by root."""
+    return 0
+
+
+def test_every_thread_and_child_that_is_there_gets_its_own_counters(tree) -> None:
+    kernel = FakeKernel(allows_all)
+    found = values(tree(PROCESS | RPI4), kernel)
+    assert found["instructions.count"] == 30.0  # threads 100 and 105, and the child 101
+    assert {task for _, task, _ in kernel.opened.values()} == {100, 101, 105}
+
+
+def test_arm_events_are_raw_codes_of_that_processors_own_unit(tree) -> None:
+    kernel = FakeKernel(allows_all)
+    values(tree(PROCESS | RPI4), kernel)
+    hardware = {code for code, _, _ in kernel.opened.values() if code.kind != SOFTWARE}
+    assert hardware == {EventCode(7, config) for config in ARM_CONFIGS.values()}
+
+
+def test_two_kinds_of_core_are_added_up_and_share_the_time(tree) -> None:
+    """A thread that was two thirds of its time on one kind: each kind's unit ran only then."""
+
+    def counts(code: EventCode) -> Count:
+        return {8: Count(200, 3.0, 2.0), 9: Count(70, 3.0, 1.0)}.get(code.kind, Count(1, 3.0, 3.0))
+
+    found = values(tree({**PROCESS, **TX2, "proc/100/task/100/children": ""}), FakeKernel(allows_all, counts))
+    assert (found["cycles.count"], found["cycles.enabled"], found["cycles.running"]) == (540, 6.0, 6.0)  # two threads
+
+
+def test_events_that_the_processor_lacks_are_absent_not_zero(tree) -> None:
+    kernel = FakeKernel(lambda code, task, include_kernel: errno.ENOENT if code.kind == HARDWARE or code.kind == 3 else 0)
+    root = tree(PROCESS)
+    found = values(root, kernel)
+    assert not any(channel.startswith(("cycles", "instructions", "l1d")) for channel in found)
+    assert "page_faults.count" in found
+    availability = CountersMeter(root, kernel.open, kernel.read).availability()
+    assert availability.available
+    assert "does not count cycles, instructions" in availability.reason
+    assert "run on the machine itself" in availability.remedy
+
+
+def test_where_the_kernel_may_not_be_counted_user_mode_is_and_the_name_says_so(tree) -> None:
+    kernel = FakeKernel(lambda code, task, include_kernel: errno.EACCES if include_kernel else 0)
+    found = values(tree(PROCESS | RPI4), kernel)
+    assert "instructions:u.count" in found
+    assert "page_faults:u.count" in found
+    assert not any("context_switches" in channel for channel in found)  # they happen in the kernel only: 0 would be wrong
+
+
+def test_a_kernel_that_forbids_everything_says_what_to_do(tree) -> None:
+    availability = CountersMeter(
+        tree({**PROCESS, "proc/sys/kernel/perf_event_paranoid": "4\n"}), FakeKernel(lambda *_: errno.EACCES).open
+    ).availability()
+    assert "perf_event_paranoid is 4" in availability.reason
+    assert "sysctl kernel.perf_event_paranoid=1" in availability.remedy
+
+
+def test_a_thread_that_ends_meanwhile_is_passed_over(tree) -> None:
+    kernel = FakeKernel(lambda code, task, include_kernel: errno.ESRCH if task == 105 else 0)
+    assert values(tree(PROCESS | RPI4), kernel)["instructions.count"] == 20.0
+
+
+def test_an_event_that_fails_in_one_thread_leaves_no_handle_open(tree) -> None:
+    kernel = FakeKernel(lambda code, task, include_kernel: errno.EMFILE if task == 101 else 0)
+    with pytest.raises(OSError, match="had ended"):
+        values(tree(PROCESS | RPI4), kernel)
+    for handle in kernel.opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(handle)
+
+
+def test_x86_uses_the_kernels_generic_events(tree) -> None:
+    codes = {event.name: event.codes for event in events(tree({}))}
+    assert codes["l1d_refill"] == (EventCode(3, 0x10000),)
+    assert codes["instructions"] == (EventCode(0, 1),)
+    assert "memory_access" not in codes

@@ -1,0 +1,94 @@
+import json
+import mmap
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from suite.errors import SuiteError
+from suite.machine.block_device import disk_of, mount_of
+from suite.meters.meter import MeteredProcess
+from suite.meters.sources.disk import DiskMeter
+from tests.disks import own_disk
+
+
+def board(tree, mount: str) -> Path:
+    """A machine whose root file system is this line of the mount table."""
+    return tree(
+        {
+            "proc/self/mountinfo": mount,
+            "sys/devices/mmc/mmcblk0/stat": "  120  5  4096  80  60  7  2048  90  0  1500  170  0 0 0 0\n",
+            "sys/devices/mmc/mmcblk0/mmcblk0p2/partition": "2",
+            "sys/dev/block/179:2": "-> ../../devices/mmc/mmcblk0/mmcblk0p2",
+            "sys/block/mmcblk0": "-> ../devices/mmc/mmcblk0",
+        }
+    )
+
+
+def test_counters_are_those_of_the_whole_disk_that_holds_the_data(tree) -> None:
+    meter = DiskMeter(board(tree, "22 1 179:2 / / rw - ext4 /dev/mmcblk0p2 rw\n"))
+    assert meter.availability().available
+    meter.open(MeteredProcess(1, Path("/data")))
+    assert {(reading.channel, reading.value, reading.unit) for reading in meter.read()} == {
+        ("read_operations", 120, "operations"),
+        ("read_bytes", 4096 * 512, "B"),
+        ("write_operations", 60, "operations"),
+        ("write_bytes", 2048 * 512, "B"),
+        ("busy", 1.5, "s"),
+    }
+
+
+def test_data_on_no_disk_is_an_error_that_names_where_they_lie(tree) -> None:
+    meter = DiskMeter(board(tree, "22 1 0:40 / / rw - nfs4 server:/export rw\n"))
+    with pytest.raises(SuiteError, match=r"nfs4 \(server:/export\)"):
+        meter.open(MeteredProcess(1, Path("/data")))
+
+
+def test_on_this_machine_written_bytes_arrive_in_the_counters(tmp_path: Path) -> None:
+    meter = DiskMeter()
+    try:
+        meter.open(MeteredProcess(1, tmp_path))
+    except SuiteError as error:
+        pytest.skip(str(error))
+    before = {reading.channel: reading.value for reading in meter.read()}
+    size = 4 * 2**20
+    with (tmp_path / "block").open("wb") as stream:
+        stream.write(os.urandom(size))
+        os.fsync(stream.fileno())
+    after = {reading.channel: reading.value for reading in meter.read()}
+    assert after["write_bytes"] - before["write_bytes"] >= size
+    assert after["write_operations"] > before["write_operations"]
+
+
+READS, BLOCK_BYTES = 300, 4096
+_ALIGNED = memoryview(mmap.mmap(-1, BLOCK_BYTES))  # direct reading wants whole, aligned blocks
+
+
+@pytest.mark.skipif(shutil.which("iostat") is None, reason="iostat is not installed (tools/measuring.sh)")
+def test_it_agrees_with_iostat_on_a_known_number_of_reads(tmp_path: Path, eventually: Callable[..., object]) -> None:
+    with own_disk(tmp_path) as folder:
+        (folder / "data").write_bytes(os.urandom(READS * BLOCK_BYTES))
+        os.sync()
+        mount = mount_of(folder)
+        assert mount is not None
+        disk = disk_of(mount)
+        assert disk is not None
+        meter = DiskMeter()
+        meter.open(MeteredProcess(1, folder))
+        watched = subprocess.Popen(["iostat", "-d", "-k", "-y", "-o", "JSON", disk.name, "2", "1"], stdout=subprocess.PIPE, text=True)
+        eventually(lambda: psutil.Process(watched.pid).status() == psutil.STATUS_SLEEPING)  # it has read its first counts
+        before = {reading.channel: reading.value for reading in meter.read()}
+        handle = os.open(folder / "data", os.O_RDONLY | os.O_DIRECT)
+        for block in range(READS):
+            os.preadv(handle, [_ALIGNED], block * BLOCK_BYTES)
+        os.close(handle)
+        after = {reading.channel: reading.value for reading in meter.read()}
+        (found,) = json.loads(watched.communicate(timeout=10)[0])["sysstat"]["hosts"][0]["statistics"][0]["disk"]
+    reads, size_bytes = (after[name] - before[name] for name in ("read_operations", "read_bytes"))
+    assert (reads, size_bytes) == (READS, READS * BLOCK_BYTES)
+    assert found["kB_read"] * 1024 == size_bytes
+    assert found["tps"] / found["kB_read/s"] * found["kB_read"] == pytest.approx(reads, rel=0.01)  # rates, over whatever time it really waited

@@ -1,0 +1,153 @@
+"""One tree per board and driver generation, each to a known energy."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas
+import pytest
+
+from suite.bundle.channels import of_frame
+from suite.catalog.power import Coverage, Tier, totals
+from suite.meters.meter import MeteredProcess
+from suite.meters.sources.ina3221 import Ina3221Meter
+from suite.metrics.total_energy import energy_of
+
+SECONDS = 10
+
+
+def hwmon(address: str, rails: list[str], millivolts: int, milliamperes: int) -> dict[str, str]:
+    """A chip as the mainline driver shows it (JetPack 5 and later); the shunts' channels follow the three rails."""
+    folder = f"sys/bus/i2c/drivers/ina3221/{address}/hwmon/hwmon{address[-1]}"
+    files = {f"{folder}/name": "ina3221\n", f"{folder}/in7_label": "sum of shunt voltages\n", f"{folder}/in7_input": "40\n"}
+    for number, rail in enumerate(rails, start=1):
+        files |= {
+            f"{folder}/in{number}_label": f"{rail}\n",
+            f"{folder}/in{number}_input": f"{millivolts}\n",
+            f"{folder}/in{number + 3}_input": "12\n",
+        }
+        files[f"{folder}/curr{number}_input"] = f"{milliamperes}\n"
+    return files
+
+
+def iio(address: str, rails: list[str], milliwatts: int) -> dict[str, str]:
+    """A chip as NVIDIA's driver shows it (JetPack 4)."""
+    folder = f"sys/bus/i2c/drivers/ina3221x/{address}/iio:device{address[-1]}"
+    names = {f"{folder}/rail_name_{number}": f"{rail}\n" for number, rail in enumerate(rails)}
+    return names | {f"{folder}/in_power{number}_input": f"{milliwatts}\n" for number in range(len(rails))}
+
+
+# 5 V x 400 mA = 2 W, and 2000 mW, on every rail: the energy tells how many rails were added up
+BOARDS = {
+    "Nano, JetPack 4": (iio("6-0040", ["POM_5V_IN", "POM_5V_GPU", "POM_5V_CPU"], 2000), "POM_5V_IN", Coverage.MODULE, 1),
+    "TX1, JetPack 4": (
+        iio("1-0040", ["VDD_IN", "VDD_GPU", "VDD_CPU"], 2000) | iio("1-0042", ["VDD_MUX", "VDD_5V_IO_SYS", "VDD_3V3_SYS"], 2000),
+        "VDD_IN + VDD_MUX",
+        Coverage.BOARD,
+        2,
+    ),
+    "TX2, JetPack 4": (
+        iio("0-0040", ["VDD_SYS_GPU", "VDD_SYS_SOC", "VDD_4V0_WIFI"], 2000)
+        | iio("0-0041", ["VDD_IN", "VDD_SYS_CPU", "VDD_SYS_DDR"], 2000)
+        | iio("0-0042", ["VDD_MUX", "VDD_5V0_IO_SYS", "VDD_3V3_SYS"], 2000),
+        "VDD_IN + VDD_MUX",
+        Coverage.BOARD,
+        2,
+    ),
+    "TX2 NX, JetPack 4": (iio("7-0040", ["VDD_IN", "VDD_CPU_GPU", "VDD_SOC"], 2000), "VDD_IN", Coverage.MODULE, 1),
+    "Xavier NX, JetPack 4": (iio("7-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 2000), "VDD_IN", Coverage.MODULE, 1),
+    "Xavier NX, JetPack 5": (hwmon("7-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 5000, 400), "VDD_IN", Coverage.MODULE, 1),
+    "AGX Xavier, JetPack 4": (
+        iio("1-0040", ["GPU", "CPU", "SOC"], 2000) | iio("1-0041", ["CV", "VDDRQ", "SYS5V"], 2000),
+        "AGX Xavier rails",
+        Coverage.MODULE,
+        6,
+    ),
+    "AGX Xavier, JetPack 5": (
+        hwmon("1-0040", ["GPU", "CPU", "SOC"], 5000, 400) | hwmon("1-0041", ["CV", "VDDRQ", "SYS5V"], 5000, 400),
+        "AGX Xavier rails",
+        Coverage.MODULE,
+        6,
+    ),
+    "AGX Orin, JetPack 5 and 6": (
+        hwmon("1-0040", ["VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0"], 5000, 400) | hwmon("1-0041", ["NC", "VDDQ_VDD2_1V8AO", "NC"], 5000, 400),
+        "AGX Orin rails",
+        Coverage.MODULE,
+        3,  # VIN_SYS_5V0 feeds VDDQ_VDD2_1V8AO: it is not added once more
+    ),
+    "Orin Nano and NX, JetPack 5 and 6": (hwmon("1-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 5000, 400), "VDD_IN", Coverage.MODULE, 1),
+}
+
+Replay = Callable[..., pandas.DataFrame]
+
+
+def write(tree: Callable[[Mapping[str, str]], Path], files: Mapping[str, str]) -> Callable[[], Path]:
+    """Enter a state."""
+    return lambda: tree(files)
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_each_board_gives_the_energy_of_its_own_rails(board: str, tree, replay: Replay) -> None:
+    files, rule, coverage, rails = BOARDS[board]
+    readings = replay(Ina3221Meter(tree(files)), [write(tree, files)] * (SECONDS + 1))
+    total = totals(zip(readings["source"], readings["channel"], strict=True))[0]
+    assert (total.rule.name, total.rule.coverage, total.rule.tier) == (rule, coverage, Tier.ON_BOARD)
+    energy = energy_of(of_frame(readings), total, 0, SECONDS * 10**9)
+    assert energy.energy_j == pytest.approx(2.0 * rails * SECONDS)
+    assert (energy.coverage, energy.gaps) == (1.0, 0)
+
+
+def test_every_connected_rail_is_kept_and_shunts_and_unconnected_channels_are_not(tree, replay: Replay) -> None:
+    files = BOARDS["AGX Orin, JetPack 5 and 6"][0]
+    readings = replay(Ina3221Meter(tree(files)), [write(tree, files)])
+    assert set(readings["channel"]) == {"VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0", "VDDQ_VDD2_1V8AO"}
+
+
+def test_a_board_of_unknown_rails_has_readings_but_no_total(tree, replay: Replay) -> None:
+    files = hwmon("1-0040", ["VDD_GPU", "VDD_SOMETHING", "VIN"], 5000, 400)
+    readings = replay(Ina3221Meter(tree(files)), [write(tree, files)])
+    assert len(readings) == 3
+    assert totals(zip(readings["source"], readings["channel"], strict=True)) == ()
+
+
+NANO = iio("6-0040", ["POM_5V_IN", "POM_5V_GPU", "POM_5V_CPU"], 3000)
+INPUT = "sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/in_power0_input"
+
+
+def nano_energy(tree, replay: Replay, inputs: list[str]):
+    """Energy of a Nano whose input rail reads these texts, one a second."""
+    readings = replay(Ina3221Meter(tree(NANO)), [write(tree, {**NANO, INPUT: text}) for text in inputs])
+    (total,) = totals(zip(readings["source"], readings["channel"], strict=True))
+    return energy_of(of_frame(readings), total, 0, (len(inputs) - 1) * 10**9)
+
+
+def test_negative_and_absurd_readings_are_left_out(tree, replay: Replay) -> None:
+    energy = nano_energy(tree, replay, ["3000\n", "-9000\n", "3000\n", "3000\n", "4294967295\n", "3000\n"])
+    assert energy.energy_j == pytest.approx(15.0)
+    assert energy.rejected == 2
+
+
+def test_a_rail_that_does_not_answer_for_a_while_is_a_gap(tree, replay: Replay) -> None:
+    energy = nano_energy(tree, replay, ["3000\n", "3000\n", *["\n"] * 4, "3000\n", "3000\n", "3000\n"])
+    assert (energy.gaps, energy.longest_gap_s) == (1, 5.0)
+    assert energy.coverage == pytest.approx(3 / 8)
+    assert energy.energy_j == pytest.approx(24.0)
+
+
+def test_a_sensor_that_dies_during_the_run_gives_no_energy(tree, replay: Replay) -> None:
+    energy = nano_energy(tree, replay, ["3000\n"] * 5 + ["\n"] * 6)
+    assert energy.energy_j is None
+    assert "the last reading is 6 s before the end" in (energy.reason or "")
+
+
+def test_a_monitor_that_answers_nothing_at_all_is_an_error(tree) -> None:
+    silent = {name: "\n" if "power" in name else text for name, text in NANO.items()}
+    meter = Ina3221Meter(tree(NANO))
+    meter.open(MeteredProcess(1, Path("/data")))
+    tree(silent)
+    with pytest.raises(OSError, match="no rail"):
+        meter.read()
+
+
+def test_files_that_cannot_be_read_are_told_apart_from_a_monitor_that_is_not_there(tree) -> None:
+    silent = {name: "\n" if "power" in name else text for name, text in NANO.items()}
+    assert "cannot be read" in Ina3221Meter(tree(silent)).availability().reason

@@ -1,0 +1,101 @@
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from suite.meters.meter import MeteredProcess, Reading
+from suite.meters.sources.memory import PAGE_SIZE_BYTES, MemoryMeter
+
+MEMINFO = """\
+MemTotal:        4059000 kB
+MemFree:          100000 kB
+MemAvailable:    3000000 kB
+SwapTotal:       2000000 kB
+SwapFree:        1500000 kB
+"""
+
+
+def values(readings: list[Reading]) -> dict[str, float]:
+    """Values by channel."""
+    return {reading.channel: reading.value for reading in readings}
+
+
+def opened(root: Path, pid: int = 100) -> MemoryMeter:
+    """The meter on a process."""
+    meter = MemoryMeter(root)
+    meter.open(MeteredProcess(pid, Path("/data")))
+    return meter
+
+
+def test_sizes_are_in_bytes(tree) -> None:
+    root = tree({"proc/meminfo": MEMINFO})
+    assert values(opened(root).read()) == {"available": 3_072_000_000, "used": 1_084_416_000, "swap_used": 512_000_000}
+
+
+def test_the_tree_holds_what_its_processes_hold_and_a_zombie_holds_nothing(tree) -> None:
+    processes = {
+        "proc/100/stat": "100 (python) S 1",
+        "proc/101/stat": "101 (worker) S 100",
+        "proc/102/stat": "102 (done) Z 100",
+        "proc/100/statm": "9000 1000 10 1 0 0 0",
+        "proc/101/statm": "9000 500 10 1 0 0 0",
+        "proc/102/statm": "0 0 0 0 0 0 0",
+        "proc/100/status": "Name:\tmpirun\nVmHWM:\t    8000 kB\nVmRSS:\t    4000 kB\n",
+        "proc/101/status": "Name:\tpython\nVmHWM:\t    9000 kB\nVmRSS:\t    2000 kB\n",
+    }
+    found = values(opened(tree({"proc/meminfo": MEMINFO, **processes})).read())
+    assert found["process_tree_rss"] == 1500 * PAGE_SIZE_BYTES
+    assert found["process_tree_size"] == 2
+    assert found["largest_process_peak_rss"] == 9_216_000
+
+
+def test_a_kernel_too_old_to_say_what_is_available_is_told_apart(tree) -> None:
+    availability = MemoryMeter(tree({"proc/meminfo": "MemTotal: 4059000 kB\nMemFree: 100000 kB\n"})).availability()
+    assert not availability.available
+    assert "MemAvailable" in availability.reason
+
+
+SUBJECT = """
+import mmap, sys
+def hold(size_bytes):
+    with mmap.mmap(-1, size_bytes) as block:
+        for page in range(0, size_bytes, 4096):
+            block[page] = 1
+for words in sys.stdin:
+    hold(int(words))
+    print("let go", flush=True)
+"""
+
+
+@pytest.fixture
+def subject() -> "Iterator[subprocess.Popen[str]]":
+    """A process without children; it holds as many bytes as it is told, and lets them go."""
+    with subprocess.Popen([sys.executable, "-c", SUBJECT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        hold(process, 1)
+        yield process
+        process.kill()
+
+
+def hold(process: "subprocess.Popen[str]", size_bytes: int) -> None:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(f"{size_bytes}\n")
+    process.stdin.flush()
+    process.stdout.readline()
+
+
+def test_this_machine_agrees_with_psutil(subject: "subprocess.Popen[str]") -> None:
+    found = values(opened(Path("/"), subject.pid).read())
+    assert found["available"] == pytest.approx(psutil.virtual_memory().available, rel=0.02)
+    assert found["process_tree_rss"] == pytest.approx(psutil.Process(subject.pid).memory_info().rss, rel=0.02)
+
+
+def test_a_peak_between_two_readings_is_not_missed(subject: "subprocess.Popen[str]") -> None:
+    meter, size_bytes = opened(Path("/"), subject.pid), 64 * 2**20
+    before = values(meter.read())
+    hold(subject, size_bytes)
+    after = values(meter.read())
+    assert after["process_tree_rss"] - before["process_tree_rss"] < size_bytes / 2
+    assert after["largest_process_peak_rss"] >= before["process_tree_rss"] + 0.9 * size_bytes

@@ -1,0 +1,139 @@
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from suite.catalog.power import Coverage, Tier, totals
+from suite.errors import SuiteError
+from suite.meters.meter import MeteredProcess, Reading
+from suite.meters.settings import load_settings
+from suite.meters.sources.meter_csv import MeterCsvMeter
+
+SETTINGS = """
+[meter_csv]
+file = "/srv/meter.csv"
+time_column = "Time"
+power_column = "Power (mW)"
+power_scale = 0.001
+coverage = "board"
+tier = "analyser"
+"""
+
+
+def machine(tree, table: str, settings: str = SETTINGS) -> Path:
+    """A machine whose meter's program has written this table so far."""
+    return tree({"etc/edge-training-suite/meters.toml": settings, "srv/meter.csv": table})
+
+
+def append(root: Path, lines: str) -> None:
+    """The program writes on."""
+    with (root / "srv/meter.csv").open("a") as stream:
+        stream.write(lines)
+
+
+def opened(root: Path) -> MeterCsvMeter:
+    """The meter on a run that has just started."""
+    meter = MeterCsvMeter(root)
+    assert meter.availability().available, meter.availability().reason
+    meter.open(MeteredProcess(1, Path("/data")))
+    return meter
+
+
+def values(readings: list[Reading]) -> list[float]:
+    """Powers in watts."""
+    return [reading.value for reading in readings]
+
+
+def test_only_rows_written_during_the_run_are_read_each_once_and_whole(tree) -> None:
+    root = machine(tree, "Time,Power (mW)\n1,9000\n")
+    meter = opened(root)
+    append(root, "2,1000\n3,20")
+    assert values(meter.read()) == [1.0]
+    append(root, "00\nnot a row\n\n4,3000\n")
+    assert values(meter.read()) == [2.0, 3.0]
+    assert meter.read() == []
+
+
+def test_the_settings_say_what_the_channel_is_worth(tree) -> None:
+    root = machine(tree, "Time,Power (mW)\n")
+    meter = opened(root)
+    append(root, "1,1\n")
+    (total,) = totals((reading.source, reading.channel) for reading in meter.read())
+    assert (total.rule.coverage, total.rule.tier) == (Coverage.BOARD, Tier.ANALYSER)
+
+
+@pytest.mark.parametrize("form", ["{:.3f}", "iso"])
+def test_wall_clock_times_are_mapped_to_the_monotonic_clock(tree, form: str) -> None:
+    root = machine(tree, "Time,Power (mW)\n")
+    meter = opened(root)
+    moment_s = time.time()
+    expected_ns = time.monotonic_ns()
+    iso = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment_s)) + f".{round(moment_s % 1 * 1e6) % 10**6:06d}"
+    append(root, f"{iso if form == 'iso' else form.format(moment_s)},5000\n")
+    (reading,) = meter.read()
+    assert reading.t_ns == pytest.approx(expected_ns, abs=5e7)
+
+
+def test_voltage_times_current_other_delimiters_and_lines_before_the_header(tree) -> None:
+    settings = """
+[meter_csv]
+file = "/srv/meter.csv"
+time_column = "t [ms]"
+time_scale = 0.001
+voltage_column = "U [V]"
+current_column = "I [mA]"
+current_scale = 0.001
+delimiter = ";"
+skip_lines = 2
+coverage = "wall"
+tier = "wall meter"
+"""
+    root = machine(tree, "# meter 4711\n# calibrated\nt [ms]; U [V]; I [mA]\n", settings)
+    meter = opened(root)
+    append(root, "1000;5.0;400\n2000;5.0;600\n")
+    first, second = meter.read()
+    assert (first.value, second.value) == (pytest.approx(2.0), pytest.approx(3.0))
+    assert second.t_ns - first.t_ns == pytest.approx(1e9, abs=1e3)
+
+
+def test_an_unknown_clock_is_aligned_where_the_power_rises_as_the_run_starts(tree) -> None:
+    """The meter's program counts from its own start; the run starts at its second 60."""
+    idle = "".join(f"{second},3000\n" for second in range(61))
+    root = machine(tree, f"Time,Power (mW)\n{idle}", SETTINGS + 'clock = "edge"\n')
+    meter = opened(root)
+    opened_ns = time.monotonic_ns()
+    append(root, "".join(f"{second},9000\n" for second in range(61, 64)))
+    assert meter.read() == []  # too little of the load was seen
+    append(root, "".join(f"{second},9000\n" for second in range(64, 80)))
+    readings = meter.read()
+    rises = [reading.t_ns for before, reading in pairwise(readings) if before.value < 5 < reading.value]
+    assert rises == [pytest.approx(opened_ns + 0.5e9, abs=0.3e9)]
+    append(root, "80,9000\n")
+    assert meter.read()[0].t_ns - readings[-1].t_ns == 10**9
+
+
+def test_a_load_that_never_shows_gives_no_reading(tree) -> None:
+    root = machine(tree, "Time,Power (mW)\n", SETTINGS + 'clock = "edge"\n')
+    meter = opened(root)
+    append(root, "".join(f"{second},3000\n" for second in range(100)))
+    assert meter.read() == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (SETTINGS.replace('"Time"', '"time"'), "has no column 'time'; it has 'Time', 'Power (mW)'"),
+        (SETTINGS.replace('power_column = "Power (mW)"', ""), "needs power_column, or voltage_column and current_column"),
+        (SETTINGS.replace("/srv/meter.csv", "/srv/other.csv"), "No such file"),
+    ],
+)
+def test_settings_that_do_not_fit_the_table_say_how(tree, settings: str, message: str) -> None:
+    availability = MeterCsvMeter(machine(tree, "Time,Power (mW)\n", settings)).availability()
+    assert not availability.available
+    assert message in availability.reason
+
+
+def test_a_misspelt_key_is_named_with_the_nearest(tree) -> None:
+    with pytest.raises(SuiteError, match=r"no key 'power_colum'; did you mean 'power_column'"):
+        load_settings(machine(tree, "", SETTINGS.replace("power_column", "power_colum")))

@@ -1,0 +1,106 @@
+"""Plugs that answer over HTTP, each as a small server on this machine."""
+
+import http.server
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.catalog.power import Coverage, Tier, totals
+from suite.meters.meter import MeteredProcess
+from suite.meters.sources.shelly import ShellyMeter
+from suite.meters.sources.tasmota import TasmotaMeter
+
+SHELLY = {"id": 0, "output": True, "apower": 7.4, "voltage": 231.2, "current": 0.061, "aenergy": {"total": 1000.5, "minute_ts": 1}, "temperature": {}}
+TASMOTA = {"StatusSNS": {"Time": "2027-01-01T00:00:00", "ENERGY": {"Total": 1.2, "Power": 7, "Voltage": 230, "Current": 0.064}}}
+STRIP = {"StatusSNS": {"ENERGY": {"Power": [7, 5], "Voltage": [230, 231], "Current": [0.064, 0.05]}}}
+
+Plug = Callable[[Any], str]
+
+
+@pytest.fixture
+def plug() -> Iterator[Plug]:
+    """A plug on this machine: answers with the JSON it is given, or status 500 for None; ``asked`` are the paths."""
+    servers = []
+
+    def start(answer: Any) -> str:
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked.append(self.path)
+                content = json.dumps(answer).encode()
+                self.send_response(500 if answer is None else 200)
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *arguments: object) -> None:
+                """Quiet."""
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return f"127.0.0.1:{server.server_port}"
+
+    asked: list[str] = []
+    start.asked = asked  # type: ignore[attr-defined]
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def named(tree: Any, text: str) -> Path:
+    """A machine beside which a plug stands."""
+    return tree({"etc/edge-training-suite/meters.toml": text})
+
+
+def test_a_shelly_gives_power_at_the_wall(tree, plug: Plug, eventually) -> None:
+    meter = ShellyMeter(named(tree, f'[shelly]\naddress = "{plug(SHELLY)}"\nswitch = 1\n'))
+    assert meter.availability().available
+    meter.open(MeteredProcess(1, Path("/data")))
+    readings = eventually(meter.read)
+    meter.close()
+    values = {reading.channel: (reading.value, reading.unit) for reading in readings[:4]}
+    assert values == {"power": (7.4, "W"), "voltage": (231.2, "V"), "current": (0.061, "A"), "energy": (1000.5 * 3600, "J")}
+    assert set(plug.asked) == {"/rpc/Switch.GetStatus?id=1"}  # type: ignore[attr-defined]
+    (total,) = totals((reading.source, reading.channel) for reading in readings)
+    assert (total.rule.coverage, total.rule.tier) == (Coverage.WALL, Tier.WALL_METER)
+
+
+@pytest.mark.parametrize(("answer", "power_w", "current_a"), [(TASMOTA, 7.0, 0.064), (STRIP, 12.0, 0.114)], ids=["plug", "strip"])
+def test_a_tasmota_plug_gives_power_at_the_wall(tree, plug: Plug, eventually, answer: Any, power_w: float, current_a: float) -> None:
+    meter = TasmotaMeter(named(tree, f'tasmota = {{ address = "{plug(answer)}" }}\n'))
+    assert meter.availability().available
+    meter.open(MeteredProcess(1, Path("/data")))
+    values = {reading.channel: reading.value for reading in eventually(meter.read)}
+    meter.close()
+    assert values == {"power": power_w, "voltage": 230.0, "current": pytest.approx(current_a)}
+
+
+@pytest.mark.parametrize("answer", [{"id": 0, "output": True}, [], "off", {"apower": "much"}, None], ids=str)
+def test_a_plug_that_does_not_measure_or_is_something_else_is_not_available(tree, plug: Plug, answer: Any) -> None:
+    availability = ShellyMeter(named(tree, f'shelly = {{ address = "{plug(answer)}" }}\n')).availability()
+    assert not availability.available
+    assert "does not answer as a shelly" in availability.reason
+
+
+def test_a_plug_that_is_out_of_reach_is_not_available(tree) -> None:
+    availability = TasmotaMeter(named(tree, 'tasmota = { address = "127.0.0.1:1" }\n')).availability()
+    assert "Connection refused" in availability.reason
+
+
+def test_a_plug_that_is_out_of_reach_for_a_moment_leaves_a_gap_and_no_failure(tree, plug: Plug, eventually) -> None:
+    where = plug(SHELLY)
+    meter = ShellyMeter(named(tree, f'shelly = {{ address = "{where}" }}\n'))
+    meter.open(MeteredProcess(1, Path("/data")))
+    eventually(meter.read)
+    meter._where = "127.0.0.1:1"
+    assert meter.read() == []  # nothing new, and nothing raised
+    meter.close()
+
+
+def test_a_machine_beside_which_no_plug_is_named_says_what_to_write(tree) -> None:
+    availability = ShellyMeter(tree({})).availability()
+    assert 'shelly = { address = "192.168.1.20" }' in availability.remedy

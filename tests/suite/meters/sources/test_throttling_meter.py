@@ -1,0 +1,103 @@
+from pathlib import Path
+
+import pandas
+
+from suite.bundle.channels import of_frame
+from suite.meters.meter import MeteredProcess
+from suite.meters.sources.throttling import ThrottlingMeter
+from suite.metrics.disturbances import ThrottlingEvent, find_throttling
+
+FLAGS = "sys/devices/platform/soc/soc:firmware/get_throttled"
+
+
+def values(root: Path) -> dict[str, float]:
+    """Values by channel."""
+    meter = ThrottlingMeter(root)
+    assert meter.availability().available
+    meter.open(MeteredProcess(1, Path("/data")))
+    return {reading.channel: reading.value for reading in meter.read()}
+
+
+def test_the_raspberry_pis_flags_now_and_since_boot(tree) -> None:
+    found = values(tree({FLAGS: "50005\n"}))  # under-voltage and throttled, now and before
+    assert found == {
+        "under_voltage": 1,
+        "under_voltage.since_boot": 1,
+        "frequency_capped": 0,
+        "frequency_capped.since_boot": 0,
+        "throttled": 1,
+        "throttled.since_boot": 1,
+        "soft_temperature_limit": 0,
+        "soft_temperature_limit.since_boot": 0,
+    }
+
+
+def test_jetson_counts_over_current_and_x86_heat_and_cooling_that_slows_down_shows_but_fans_do_not(tree) -> None:
+    found = values(
+        tree(
+            {
+                "sys/class/hwmon/hwmon3/oc1_event_cnt": "2\n",
+                "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count": "7\n",
+                "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count": "9\n",
+                "sys/class/thermal/cooling_device0/type": "pwm-fan\n",
+                "sys/class/thermal/cooling_device0/cur_state": "3\n",
+                "sys/class/thermal/cooling_device1/type": "cpufreq-cpu0\n",
+                "sys/class/thermal/cooling_device1/cur_state": "4\n",
+            }
+        )
+    )
+    assert found == {"over_current.oc1": 2, "thermal.core.cpu0": 7, "thermal.package.cpu0": 9, "cooling.1.cpufreq-cpu0": 1}
+
+
+def test_a_throttled_run_is_told_by_which_channel_and_how_long(tree, replay) -> None:
+    flags = ["0", "0", "4", "40004", "40000", "40000", "40000"]
+    root = tree({FLAGS: "0"})
+    readings = replay(ThrottlingMeter(root), [lambda text=text: (root / FLAGS).write_text(text) for text in flags])
+    assert find_throttling(of_frame(readings), 0, 6 * 10**9) == (ThrottlingEvent("throttled", 2 * 10**9, 2.0, 1),)
+
+
+def test_a_flag_that_came_and_went_between_two_readings_is_told_by_its_memory_since_boot(tree, replay) -> None:
+    root = tree({FLAGS: "0"})
+    readings = replay(ThrottlingMeter(root), [lambda text=text: (root / FLAGS).write_text(text) for text in ("0", "0", "10000", "10000")])
+    assert find_throttling(of_frame(readings), 0, 3 * 10**9) == (ThrottlingEvent("under_voltage.since_boot", 2 * 10**9, None, 1),)
+
+
+def test_a_flag_that_still_holds_at_the_end_holds_until_then(tree, replay) -> None:
+    root = tree({FLAGS: "0"})
+    readings = replay(ThrottlingMeter(root), [lambda text=text: (root / FLAGS).write_text(text) for text in ("0", "50005", "0", "50005")])
+    events = find_throttling(of_frame(readings), 0, 3_500_000_000)
+    assert [(event.channel, event.t_ns // 10**9, event.held_s) for event in events] == [
+        ("throttled", 1, 1.0),
+        ("under_voltage", 1, 1.0),
+        ("throttled", 3, 0.5),
+        ("under_voltage", 3, 0.5),
+    ]
+
+
+def test_a_gpu_that_its_heat_slows_is_throttled_and_one_at_its_power_limit_is_not() -> None:
+    rows = [(second * 10**9, "nvml", "gpu0.throttle_reasons", bits, "bits") for second, bits in enumerate([0.0, 4.0, 0x24, 0x60, 4.0])]
+    readings = pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"])
+    assert find_throttling(of_frame(readings), 0, 4 * 10**9) == (ThrottlingEvent("gpu0.throttle_reasons", 2 * 10**9, 2.0, 1),)
+
+
+def test_what_was_over_before_the_run_is_not_the_runs(tree, replay) -> None:
+    root = tree({FLAGS: "50000"})
+    readings = replay(ThrottlingMeter(root), [lambda: None] * 5)
+    assert find_throttling(of_frame(readings), 0, 4 * 10**9) == ()
+
+
+def test_events_are_those_of_the_run(tree, replay) -> None:
+    path = "sys/class/hwmon/hwmon3/oc1_event_cnt"
+    root = tree({path: "5"})
+    readings = replay(ThrottlingMeter(root), [lambda count=count: (root / path).write_text(count) for count in ("5", "5", "6", "8")])
+    assert find_throttling(of_frame(readings), 0, 3 * 10**9) == (
+        ThrottlingEvent("over_current.oc1", 2 * 10**9, None, 1),
+        ThrottlingEvent("over_current.oc1", 3 * 10**9, None, 2),
+    )
+    assert find_throttling(of_frame(readings), 0, 10**9) == ()
+
+
+def test_a_flag_that_cannot_be_read_is_unknown_not_off(tree) -> None:
+    meter = ThrottlingMeter(tree({FLAGS: "gone\n"}))
+    meter.open(MeteredProcess(1, Path("/data")))
+    assert meter.read() == []

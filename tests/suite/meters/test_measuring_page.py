@@ -1,0 +1,40 @@
+"""docs/measuring.md says what the code does."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from suite.catalog.power import RULES, Coverage, Tier
+from suite.files.paths import repository_root
+from suite.meters.registry import METERS
+from suite.meters.settings import load_settings
+
+PAGE = (repository_root() / "docs/measuring.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("meter", METERS, ids=lambda meter: meter.name)
+def test_every_meter_is_listed_with_its_period(meter) -> None:
+    (row,) = re.findall(rf"^\|[^|]*`{meter.name}`[^|]*\|([^|]*)\|", PAGE, re.MULTILINE)
+    assert row.strip() == f"{meter.period_s:g} s"
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.name.startswith("meter-csv")], ids=lambda rule: rule.name)
+def test_every_power_rule_is_listed_with_what_it_is_worth(rule) -> None:
+    rows = [line for line in PAGE.splitlines() if line.startswith("|") and rule.name in line.split("|")[1]]
+    assert any(f"| {rule.coverage.value} | {rule.tier.value} |" in row for row in rows)
+
+
+def test_the_example_of_meters_toml_is_read(tree) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    settings = load_settings(tree({"etc/edge-training-suite/meters.toml": example}))
+    assert settings.meter_csv is not None
+    assert (settings.meter_csv.coverage, settings.meter_csv.tier) == (Coverage.BOARD, Tier.ANALYSER)
+    assert settings.shelly is not None
+    assert settings.um25c is not None
+
+
+def test_the_files_it_names_exist() -> None:
+    named = re.findall(r"`((?:suite|tests|benchmarks)/[\w/]+(?:\.py|/))`", PAGE)
+    assert named
+    assert [name for name in named if not Path(repository_root(), name).exists()] == []

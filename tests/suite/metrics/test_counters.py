@@ -1,0 +1,89 @@
+"""``counters.json``: every phase, and the figures of the training region; unsupported is unknown with a reason, never 0."""
+
+import json
+from pathlib import Path
+
+import pandas
+import pytest
+
+from suite.bundle import tables
+from suite.bundle.channels import of_frame
+from suite.bundle.layout import COUNTERS, MANIFEST, READINGS
+from suite.bundle.reader import Bundle
+from suite.files.json_file import read_json
+from suite.metrics.counter_phases import count_phases
+from suite.metrics.counters import counter_figures, derive_counters, phases
+from suite.metrics.summary import derive
+from tests.builders import START_NS, Scenario, make_bundle
+
+SECOND = 10**9
+RATES = {"instructions": 3e9, "cycles": 2e9, "l1d_access": 1e9, "l1d_refill": 5e7, "branches": 4e8, "branch_mispredicts": 8e6}
+
+
+def counted(start_ns: int, seconds: int, running: float = 1.0, software: bool = True) -> pandas.DataFrame:
+    """Counters that grow evenly, read twice a second, hardware events counted a part of the time only."""
+    rows = []
+    for half in range(2 * seconds + 1):
+        t_ns, elapsed_s = start_ns + half * SECOND // 2, half / 2
+        for name, rate in RATES.items():
+            rows.append((t_ns, "counters", f"{name}.count", rate * elapsed_s * running, "events"))
+            rows.append((t_ns, "counters", f"{name}.enabled", elapsed_s, "s"))
+            rows.append((t_ns, "counters", f"{name}.running", elapsed_s * running, "s"))
+        if software:
+            rows.append((t_ns, "counters", "task_clock.count", 1.5e9 * elapsed_s, "ns"))
+            rows.append((t_ns, "counters", "page_faults.count", 100 * elapsed_s, "events"))
+    return pandas.DataFrame(rows, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)
+
+
+def test_ratios_of_the_training_region() -> None:
+    run = count_phases(of_frame(counted(0, 30)), {"run": (5 * SECOND, 25 * SECOND)})["run"]
+    figures = counter_figures(run)
+    expected = {"ipc": 1.5, "l1d_miss_ratio": 0.05, "branch_mispredict_ratio": 0.02, "counter_running_ratio": 1.0}
+    assert {name: figures[name].value for name in expected} == pytest.approx(expected, rel=1e-9)
+    assert figures["instructions"].value == pytest.approx(6e10, rel=1e-9)
+    assert figures["cpu_time_s"].value == pytest.approx(30.0, rel=1e-9)
+    assert figures["ipc"].method == "every thread and process of the implementation on this machine, kernel and user mode"
+
+
+def test_events_that_took_turns_are_scaled_and_the_figure_says_how_much_was_counted() -> None:
+    run = count_phases(of_frame(counted(0, 30, running=0.25)), {"run": (5 * SECOND, 25 * SECOND)})["run"]
+    figures = counter_figures(run)
+    assert figures["instructions"].value == pytest.approx(6e10, rel=1e-9)
+    assert (figures["instructions"].coverage, figures["counter_running_ratio"].value) == (pytest.approx(0.25), pytest.approx(0.25))
+
+
+def test_what_the_machine_does_not_count_is_unknown_not_0() -> None:
+    software_only = counted(0, 30)[lambda rows: rows["channel"].isin(["task_clock.count", "page_faults.count"])]
+    figures = counter_figures(count_phases(of_frame(software_only), {"run": (5 * SECOND, 25 * SECOND)})["run"])
+    assert figures["page_faults"].value == pytest.approx(2000)
+    for name in ("instructions", "cycles", "ipc", "l1d_miss_ratio", "branch_mispredict_ratio", "counter_running_ratio", "context_switches"):
+        assert figures[name].value is None
+        assert "counted on this machine" in str(figures[name].reason)
+
+
+def test_an_unfinished_run_has_no_training_region() -> None:
+    assert {figure.reason for figure in counter_figures(None).values()} == {"the run was not finished"}
+
+
+def test_a_bundle_has_init_run_and_every_epoch(good_bundle: Path) -> None:
+    bundle = Bundle(good_bundle)
+    found = phases(bundle.log(), bundle.mini_batches())
+    assert list(found) == ["init", "run", "epoch 1", "epoch 2", "epoch 3"]
+    assert found["init"][1] <= found["run"][0] <= found["epoch 1"][0] < found["epoch 1"][1] <= found["epoch 2"][0] < found["run"][1]
+
+
+def test_a_bundles_file_and_summary_tell_the_same_and_follow_from_its_readings(tmp_path: Path) -> None:
+    path = make_bundle(tmp_path / "bundle", Scenario(step_s=0.05))
+    (path / READINGS).unlink()
+    tables.write_table(counted(START_NS - SECOND, 90, running=0.5), path / READINGS)
+    written, figures = derive_counters(Bundle(path)), derive(Bundle(path)).figures
+    for phase in ("run", "epoch 1", "epoch 2", "epoch 3"):
+        assert written["phases"][phase]["ratios"]["instructions_per_cycle"] == pytest.approx(1.5)
+        assert written["phases"][phase]["events"]["cycles"]["running_ratio"] == pytest.approx(0.5)
+    assert figures["instructions"].value == written["phases"]["run"]["events"]["instructions"]["count"]
+    assert written["phases"]["init"]["events"]["cycles"]["reason"] == "the phase is shorter than 10 periods of 0.5 s"
+
+
+def test_the_file_of_a_finished_run_is_part_of_the_sealed_bundle(good_bundle: Path) -> None:
+    assert read_json(good_bundle / COUNTERS) == json.loads(json.dumps(derive_counters(Bundle(good_bundle))))
+    assert COUNTERS in (good_bundle / MANIFEST).read_text()

@@ -1,0 +1,73 @@
+"""Energy of a run and what of it is baseload."""
+
+import pandas
+import pytest
+
+from suite.bundle.channels import of_frame
+from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy_j
+from suite.metrics.figure import Figure
+
+SECOND = 10**9
+RUN = (100 * SECOND, 120 * SECOND)
+EPOCH = Figure(8.0, "s", "steps.parquet", 3)
+
+
+def readings(power_w: float, start: int, stop: int, source: str = "ina3221", channel: str = "VDD_IN") -> pandas.DataFrame:
+    """A rail once a second."""
+    rows = [(second * SECOND, source, channel, power_w, "W") for second in range(start, stop + 1)]
+    return pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"])
+
+
+def baseload(run: pandas.DataFrame, idle: pandas.DataFrame, epoch: Figure = EPOCH) -> dict[str, Figure]:
+    """The figures for twenty seconds of training."""
+    return baseload_figures(of_frame(run), of_frame(idle), RUN, energy_figures(of_frame(run), RUN, [])["energy_j"], epoch)
+
+
+def test_power_of_the_idle_machine_times_time_and_its_share_of_the_energy() -> None:
+    figures = baseload(readings(10.0, 90, 130), readings(4.0, 80, 89))
+    assert figures["baseload_power_w"].value == pytest.approx(4.0, rel=1e-12)
+    assert figures["baseload_per_epoch_j"].value == pytest.approx(32.0, rel=1e-12)
+    assert figures["baseload_share"].value == pytest.approx(0.4, rel=1e-12)
+    assert figures["baseload_power_w"].method == "ina3221: VDD_IN, idle for 9 s before the run"
+
+
+@pytest.mark.parametrize(
+    ("run", "idle", "reason"),
+    [
+        (readings(10.0, 90, 130, "cpu", "utilisation.total"), readings(4.0, 80, 89), "no power sensor"),
+        (readings(10.0, 90, 130), readings(4.0, 80, 79), "the idle machine was not measured"),
+        (readings(10.0, 90, 130), readings(4.0, 80, 89, "shelly", "power"), "was not read on every channel"),
+        (readings(10.0, 90, 130), readings(4.0, 80, 80), "before the run"),
+    ],
+)
+def test_without_a_sensor_or_an_idle_window_it_is_unknown(run: pandas.DataFrame, idle: pandas.DataFrame, reason: str) -> None:
+    for figure in baseload(run, idle).values():
+        assert figure.value is None
+        assert reason in str(figure.reason)
+
+
+def test_how_idle_the_machine_was_is_part_of_the_figure() -> None:
+    load = readings(34.4, 80, 89, "cpu", "utilisation.total").assign(unit="%")
+    figure = baseload(readings(10.0, 90, 130), pandas.concat([readings(4.0, 80, 89), load]))["baseload_power_w"]
+    assert (figure.value, figure.method) == (pytest.approx(4.0), "ina3221: VDD_IN, idle for 9 s before the run, processor at 34 %")
+
+
+def test_an_epoch_shorter_than_the_sensors_period_has_no_energy_of_its_own() -> None:
+    power = of_frame(readings(10.0, 90, 130))
+    total = power.power_total
+    assert total is not None
+    assert epoch_energy_j(power, total, 100 * SECOND + 100, 101 * SECOND - 100) is None
+    assert epoch_energy_j(power, total, 100 * SECOND - 100, 101 * SECOND + 100) == pytest.approx(10.0, rel=1e-6)
+
+
+def test_a_sensor_that_died_during_the_run_leaves_the_power_and_no_share() -> None:
+    figures = baseload(readings(10.0, 90, 110), readings(4.0, 80, 89))
+    assert figures["baseload_power_w"].value == pytest.approx(4.0)
+    assert figures["baseload_share"].value is None
+    assert "the last reading is 10 s before the end" in str(figures["baseload_share"].reason)
+
+
+def test_without_a_later_epoch_there_is_no_baseload_of_one() -> None:
+    figures = baseload(readings(10.0, 90, 130), readings(4.0, 80, 89), Figure(None, "s", "steps.parquet", 0, reason="too few epochs"))
+    assert figures["baseload_per_epoch_j"].reason == "too few epochs"
+    assert figures["baseload_share"].value == pytest.approx(0.4)

@@ -1,0 +1,235 @@
+"""Figures of a run on two nodes whose clocks differ by two months and drift: energy, bytes on the wire, and who read what."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+
+from reference_impls import contract
+from suite.bundle import tables
+from suite.bundle.layout import SUMMARY
+from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.reader import Bundle
+from suite.cli.run import _show_result
+from suite.errors import FileError
+from suite.execution.run import RunResult
+from suite.files.json_file import write_json
+from suite.metrics.node_readings import node_readings
+from suite.metrics.summary import Summary, derive, run_window
+from tests.builders import AHEAD_NS, WIRE_BYTES_PER_S, Scenario, make_bundle
+
+POWER_W, IDLE_W = 5.0, 2.0
+OTHER, OTHER_IDLE = "readings.node1.parquet", "baseload.node1.parquet"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two nodes, each with a plug that reads 5 W, 2 W before the run."""
+    return make_bundle(tmp_path_factory.mktemp("nodes") / "run", Scenario(ranks=2, nodes=2, power_w=POWER_W, idle_w=IDLE_W, step_s=0.01))
+
+
+@pytest.fixture
+def path(made: Path, tmp_path: Path) -> Path:
+    """A fresh copy."""
+    return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+def seconds(path: Path) -> float:
+    window = run_window(Bundle(path).log())
+    assert window is not None
+    return (window[1] - window[0]) * 1e-9
+
+
+def edit(path: Path, change: Callable[[pandas.DataFrame], pandas.DataFrame]) -> Summary:
+    """What is derived when the second node has read something else."""
+    tables.write_table(change(tables.read_readings(path / OTHER)).astype(tables.READING_TYPES), path / OTHER)
+    return derive(Bundle(path))
+
+
+def test_energy_is_the_sum_over_the_nodes_and_says_so(path: Path) -> None:
+    summary = derive(Bundle(path))
+    energy, epoch = summary.figures["energy_j"], summary.figures["energy_per_epoch_j"]
+    assert energy.value == pytest.approx(2 * POWER_W * seconds(path), rel=1e-6)
+    assert energy.method == "sum over 2 nodes: shelly: shelly (wall, wall meter)"
+    assert epoch.value == pytest.approx(2 * POWER_W * summary.epochs[1].end_to_end_s, rel=1e-6)
+    assert summary.epochs[1].energy_j == pytest.approx(epoch.value)
+    assert [node["figures"]["energy_j"]["value"] for node in summary.nodes] == pytest.approx([energy.value / 2] * 2)
+
+
+def test_baseload_is_that_of_every_node_and_its_share_is_of_the_whole_energy(path: Path) -> None:
+    idle = tables.read_readings(path / OTHER_IDLE)
+    tables.write_table(idle.assign(value=3.0), path / OTHER_IDLE)
+    summary = derive(Bundle(path))
+    power, share = summary.figures["baseload_power_w"], summary.figures["baseload_share"]
+    assert power.value == pytest.approx(IDLE_W + 3.0)
+    assert power.method == "sum over 2 nodes: shelly: shelly (wall, wall meter)"
+    assert share.value == pytest.approx((IDLE_W + 3.0) / (2 * POWER_W), rel=1e-6)
+    assert summary.figures["baseload_per_epoch_j"].value == pytest.approx((IDLE_W + 3.0) * float(summary.figures["time_to_epoch_s"].value or 0))
+    of_nodes = [node["figures"]["baseload_share"]["value"] for node in summary.nodes]
+    assert of_nodes == pytest.approx([IDLE_W / POWER_W, 3.0 / POWER_W], rel=1e-6)
+
+
+def test_a_node_that_was_not_measured_idle_leaves_no_baseload_and_is_named(path: Path) -> None:
+    (path / OTHER_IDLE).unlink()
+    figures = derive(Bundle(path)).figures
+    for name in ("baseload_power_w", "baseload_per_epoch_j", "baseload_share"):
+        assert figures[name].value is None
+        assert figures[name].reason == "not every node has a baseload (pi2: the idle machine was not measured before the run); measured on: pi1"
+    assert figures["energy_j"].value is not None
+
+
+def test_a_node_without_an_energy_leaves_the_idle_power_and_no_share_of_it(path: Path) -> None:
+    half = run_window(Bundle(path).log())[0] + AHEAD_NS + round(seconds(path) * 0.5e9)  # type: ignore[index]
+    figures = edit(path, lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)]).figures
+    assert figures["baseload_power_w"].value == pytest.approx(2 * IDLE_W)
+    assert "pi2: power: the last reading is" in str(figures["baseload_share"].reason)
+
+
+def test_a_run_without_a_record_of_its_nodes_has_neither_energy_nor_baseload(path: Path) -> None:
+    (path / NODES).unlink()
+    figures = derive(Bundle(path)).figures
+    for name in ("energy_j", "baseload_power_w", "baseload_share"):
+        assert "no record of what was read on each" in str(figures[name].reason)
+
+
+def test_a_node_without_a_sensor_leaves_no_energy_and_is_named(path: Path) -> None:
+    figures = edit(path, lambda readings: readings[readings["source"] != "shelly"]).figures
+    for name in ("energy_j", "energy_per_epoch_j"):
+        assert figures[name].value is None
+        assert figures[name].reason == "not every node has an energy (pi2: no power sensor was read); measured on: pi1"
+
+
+def test_a_sensor_that_died_on_one_node_leaves_no_energy(path: Path) -> None:
+    half = run_window(Bundle(path).log())[0] + AHEAD_NS + round(seconds(path) * 0.5e9)  # type: ignore[index]
+    summary = edit(path, lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)])
+    assert "pi2: power: the last reading is" in str(summary.figures["energy_j"].reason)
+    assert summary.epochs[-1].energy_j is None
+
+
+def test_sensors_that_do_not_cover_the_same_are_not_added_up(path: Path) -> None:
+    names = {"source": {"shelly": "ina3221"}, "channel": {"power": "VDD_IN"}}
+    figures = edit(path, lambda readings: readings.replace(names)).figures
+    assert figures["energy_j"].reason == "the nodes' sensors do not cover the same (pi1: wall, pi2: module)"
+
+
+def test_readings_of_all_nodes_are_on_rank_0s_clock_drift_included(path: Path) -> None:
+    bundle = Bundle(path)
+    first, second = node_readings(bundle, bundle.log())
+    assert (first.node, second.node, second.ranks) == ("pi1", "pi2", (1,))
+    assert abs(first.channels.t_ns - second.channels.t_ns).max() < 1000
+    raw = bundle.channels_of_node(1).t_ns - AHEAD_NS - bundle.channels().t_ns
+    assert int(abs(raw).max()) > 10**7  # without the second pair of offsets they would be this far apart
+
+
+def test_a_node_whose_clock_is_not_known_has_no_readings(path: Path) -> None:
+    log = path / "log.txt"
+    log.write_text(log.read_text().replace("clock_offsets_ns", "clock_offsets_lost"))
+    bundle = Bundle(path)
+    assert "how far its clock" in str(node_readings(bundle, bundle.log())[1].reason)
+    assert "pi2: the log does not say how far its clock is" in str(derive(bundle).figures["energy_j"].reason)
+
+
+def test_bytes_on_the_wire_are_those_of_all_nodes_per_step(path: Path) -> None:
+    summary = derive(Bundle(path))
+    steps = sum(epoch.steps for epoch in summary.epochs)
+    figure = summary.figures["wire_bytes_per_step"]
+    assert figure.value == pytest.approx(2 * WIRE_BYTES_PER_S * seconds(path) / steps, rel=1e-6)
+    assert figure.method == "sent by eth0 of pi1, eth0 of pi2"
+    assert summary.nodes[1]["figures"]["received_bytes_per_step"]["reason"] == "eth0.received was not read"
+
+
+def test_a_run_of_a_few_readings_has_no_bytes_per_step(tmp_path: Path) -> None:
+    figure = derive(Bundle(make_bundle(tmp_path / "short", Scenario(ranks=2, nodes=2)))).figures["wire_bytes_per_step"]
+    assert (figure.value, figure.reason) == (None, "eth0 of pi1: the run was shorter than 10 periods of 0.5 s")
+
+
+def test_a_node_whose_interface_was_not_read_leaves_no_bytes(path: Path) -> None:
+    figure = edit(path, lambda readings: readings[readings["source"] != "network"]).figures["wire_bytes_per_step"]
+    assert (figure.value, figure.reason) == (None, "eth0 of pi2: eth0.sent was not read")
+
+
+def test_a_node_without_any_readings_says_what_became_of_it(path: Path) -> None:
+    (path / OTHER).unlink()
+    nodes = json.loads((path / NODES).read_text())
+    nodes["nodes"][1]["problem"] = "Connection refused"
+    (path / NODES).write_text(json.dumps(nodes))
+    summary = derive(Bundle(path))
+    assert "pi2: Connection refused" in str(summary.figures["energy_j"].reason)
+    assert summary.nodes[1]["reason"] == "Connection refused"
+    assert summary.nodes[0]["reason"] is None
+
+
+def test_samples_and_loss_of_an_epoch_are_those_of_all_ranks(path: Path) -> None:
+    epoch = derive(Bundle(path)).epochs[1]
+    assert epoch.samples == 60000
+    steps = Bundle(path).steps()
+    of_epoch = steps[steps["epoch"] == 2]
+    assert epoch.mean_loss == pytest.approx(of_epoch[of_epoch["rank"] == 1]["loss"].mean())  # both ranks' losses are alike
+
+
+def test_the_loss_of_an_epoch_with_one_that_is_no_number_is_unknown(path: Path) -> None:
+    steps = Bundle(path).steps()
+    steps.loc[(steps["epoch"] == 2) & (steps["rank"] == 1), "loss"] = float("nan")
+    tables.write_table(steps, path / "steps.parquet")
+    first, second, *_ = derive(Bundle(path)).epochs
+    assert first.mean_loss is not None and second.mean_loss is None
+
+
+def test_a_rank_that_is_slower_is_seen_as_the_straggler(path: Path) -> None:
+    steps = Bundle(path).steps()
+    steps.loc[steps["rank"] == 1, "compute_s"] *= 2
+    steps.loc[steps["rank"] == 0, "communication_s"] += 0.0016
+    tables.write_table(steps, path / "steps.parquet")
+    summary = derive(Bundle(path))
+    first, second = summary.ranks
+    assert (first["slowest_share"], second["slowest_share"]) == (0.0, 1.0)
+    assert first["busy_ratio"] == pytest.approx(0.95 / (0.95 + 0.4)) and second["busy_ratio"] == pytest.approx(1.75 / 1.35)
+    assert first["communication_s"] > second["communication_s"] == 0.0
+    assert (first["samples"], second["samples"], second["node"]) == (90000, 90000, "pi2")
+    assert summary.figures["straggler_ratio"].value == pytest.approx(second["busy_ratio"])
+
+
+def test_a_run_of_one_rank_has_neither_table(tmp_path: Path) -> None:
+    values = derive(Bundle(make_bundle(tmp_path / "one"))).to_dict()
+    assert not {"ranks", "nodes"} & set(values)
+
+
+def test_the_peak_of_every_rank_is_what_rank_0_logged(path: Path) -> None:
+    log = path / "log.txt"
+    last = log.read_text().splitlines()[-1]
+    told = {**json.loads(last[len(contract.TOKEN) :]), "key": "peak_rss_of_ranks", "value": [2**28, None]}
+    log.write_text(log.read_text() + contract.TOKEN + json.dumps(told) + "\n")
+    assert [rank["peak_rss_bytes"] for rank in derive(Bundle(path)).ranks] == [2**28, None]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ranks": []},
+        {"ranks": [-1]},
+        {"node": 3},
+        {"link": {"interface": 7}},
+        {"colour": "red"},
+        {"host": "pi1"},
+        {"meters": {}},
+    ],
+    ids=str,
+)
+def test_a_nodes_file_that_is_none_is_refused(change: dict[str, object], path: Path) -> None:
+    nodes = json.loads((path / NODES).read_text())
+    nodes["nodes"][1].update(change)
+    (path / NODES).write_text(json.dumps(nodes))
+    with pytest.raises(FileError):
+        read_nodes(Bundle(path))
+
+
+def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path / OTHER).unlink()
+    write_json(path / SUMMARY, derive(Bundle(path)).to_dict())
+    _show_result(RunResult(path, "finished", None), False)
+    said = capsys.readouterr().out
+    assert "slowest rank       0 on pi1: busy 1.000 times as long as the mean of 2" in said
+    assert "NOT MEASURED: pi2: no meter read anything there" in said

@@ -1,0 +1,69 @@
+"""Reference points are made from closed runs that reached their target, and from nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.catalog.reference_points import load_points, write_points
+from suite.catalog.workloads import Workload, load_workloads
+from suite.errors import SuiteError
+from suite.metrics.reference_points import compare_runs, make_points
+from tests.builders import Scenario, make_bundle
+
+
+def bundles(folder: Path, batch_size: int = 128, division: str = "closed") -> list[Path]:
+    """Two runs, which reach the target in their second and third epoch."""
+    made = []
+    for seed, accuracies in enumerate([(0.97, 0.991), (0.97, 0.985, 0.9905)], start=1):
+        scenario = Scenario(name=f"r{seed}", seed=seed, accuracies=accuracies, batch_size=batch_size, division=division)
+        made.append(make_bundle(folder / str(seed), scenario))
+    return made
+
+
+def test_a_point_holds_the_epochs_of_every_run_and_reads_back(tmp_path: Path) -> None:
+    (point,) = make_points(bundles(tmp_path / "runs"))
+    assert (point.workload, point.batch_size, point.epochs) == ("lenet", 128, (2, 3))
+    write_points([point], tmp_path)
+    assert load_points("lenet", tmp_path) == (point,)
+
+
+def test_another_batch_size_is_added_and_the_same_replaced(tmp_path: Path) -> None:
+    write_points(make_points(bundles(tmp_path / "a")), tmp_path)
+    write_points(make_points(bundles(tmp_path / "b", batch_size=64)), tmp_path)
+    write_points(make_points(bundles(tmp_path / "c")[:1]), tmp_path)
+    assert [(point.batch_size, len(point.runs)) for point in load_points("lenet", tmp_path)] == [(64, 2), (128, 1)]
+
+
+def test_a_run_that_did_not_reach_its_target_makes_no_point(tmp_path: Path) -> None:
+    short = make_bundle(tmp_path / "short", Scenario(accuracies=(0.97, 0.98)))
+    with pytest.raises(SuiteError, match="reached its target"):
+        make_points([short])
+
+
+def test_open_runs_make_no_point(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="closed run"):
+        make_points(bundles(tmp_path, division="open"))
+
+
+def test_runs_are_compared_with_the_point_of_their_kind(tmp_path: Path) -> None:
+    write_points(make_points(bundles(tmp_path / "a")), tmp_path)
+    point, epochs, found = compare_runs(bundles(tmp_path / "b"), tmp_path)
+    assert (point.epochs, epochs, found.p_faster, found.p_different) == ((2, 3), (2, 3), pytest.approx(5 / 6), 1.0)
+    with pytest.raises(SuiteError, match="no reference point at batch size 64"):
+        compare_runs(bundles(tmp_path / "c", batch_size=64), tmp_path)
+    with pytest.raises(SuiteError, match="2 kinds"):
+        compare_runs([*bundles(tmp_path / "d", batch_size=64), *bundles(tmp_path / "e")], tmp_path)
+
+
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "rules/reference_points").mkdir(parents=True)
+    (tmp_path / "rules/reference_points/lenet.json").write_text('{"schema": 1, "points": [{}]}')
+    with pytest.raises(SuiteError, match=r"lenet\.json holds no reference points"):
+        load_points("lenet", tmp_path)
+
+
+@pytest.mark.parametrize("workload", load_workloads(), ids=lambda workload: workload.name)
+def test_the_repositorys_points_are_of_the_workload_as_it_is(workload: Workload) -> None:
+    for point in load_points(workload.name):
+        assert point.eval_every_epochs == workload.eval_every_epochs
+        assert all(1 <= run.epochs_to_target <= workload.epochs for run in point.runs)

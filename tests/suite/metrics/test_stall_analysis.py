@@ -1,0 +1,162 @@
+"""The analysis of stalls: three runs through the command line, their differences, and the record that seals them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.bundle.reader import Bundle
+from suite.compliance.checker import check_bundle
+from suite.files.digest import sha256
+from suite.files.json_file import read_json
+from suite.files.paths import repository_root
+from suite.machine.block_device import disk_of, mount_of
+from suite.metrics.figure import Figure
+from suite.metrics.stall_analysis import RECORD, Source, SourceRun, _notes, differences
+from tests.conftest import Run
+from tests.disks import own_disk
+
+STALLS = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--stall-analysis")
+READ_BYTES_PER_S = 1_000_000
+
+
+def run_of(stall_s: float, epoch_s: float, spread: float = 0.01, resident: float | None = 1.0) -> SourceRun:
+    """A run of four epochs."""
+    stall, epoch = (Figure(value, "s", "steps.parquet", 4, spread=spread) for value in (stall_s, epoch_s))
+    rest = Figure(1.0, "s", "steps.parquet", 4, spread=spread)
+    return SourceRun("run", "0" * 64, epoch, stall, rest, rest, rest, resident)
+
+
+def test_reading_is_cold_less_warm_and_preprocessing_warm_less_synthetic() -> None:
+    figures = differences({Source.COLD: run_of(5.0, 10.5), Source.WARM: run_of(2.0, 7.0), Source.SYNTHETIC: run_of(0.5, 5.0)})
+    values = {name: figure.value for name, figure in figures.items()}
+    expected = {"read_stall_s": 3.0, "preprocessing_stall_s": 1.5, "read_epoch_s": 3.5, "preprocessing_epoch_s": 2.0}
+    assert values == pytest.approx({**expected, "read_stall_share": 3 / 10.5, "preprocessing_stall_share": 1.5 / 10.5})
+    assert figures["read_stall_s"].spread == pytest.approx(0.01 * 2**0.5)
+
+
+def test_a_difference_within_the_scatter_says_so() -> None:
+    figures = differences({Source.COLD: run_of(2.05, 7.0, 0.1), Source.WARM: run_of(2.0, 7.0, 0.1), Source.SYNTHETIC: run_of(0.5, 5.0, 0.1)})
+    assert "not told apart from 0" in str(figures["read_stall_s"].method)
+    assert "not told apart" not in str(figures["preprocessing_stall_s"].method)
+
+
+def test_a_run_without_a_mean_leaves_the_difference_unknown() -> None:
+    short = replace(run_of(1.0, 1.0), stall=Figure(None, "s", "steps.parquet", 0, reason="too few epochs"))
+    figures = differences({Source.COLD: run_of(5.0, 10.0), Source.WARM: short, Source.SYNTHETIC: run_of(0.5, 5.0)})
+    assert (figures["read_stall_s"].value, figures["read_stall_s"].reason) == (None, "too few epochs")
+    assert figures["read_epoch_s"].value is not None
+
+
+@pytest.mark.parametrize(
+    ("cold", "warm", "words"),
+    [(0.0, 1.0, []), (0.0, 0.4, ["40% of the data set in memory"]), (0.3, 1.0, ["30% of the data set still"]), (None, 1.0, ["is not known"])],
+)
+def test_a_run_that_was_not_what_it_is_called_is_noted(cold: float | None, warm: float | None, words: list[str]) -> None:
+    notes = _notes({Source.COLD: run_of(5.0, 10.0, resident=cold), Source.WARM: run_of(2.0, 7.0, resident=warm)})
+    assert len(notes) == len(words)
+    assert all(word in note for word, note in zip(words, notes, strict=True))
+
+
+@pytest.mark.parametrize(("flag", "value", "message"), [("--steps", 5, "leave --steps out"), ("--epochs", 1, "--epochs 2 at least")])
+def test_what_gives_no_mean_is_refused_before_anything_runs(suite: Run, digits: Path, tmp_path: Path, flag: str, value: int, message: str) -> None:
+    refused = suite(*STALLS, flag, value, "--output", tmp_path / "out")
+    assert refused.returncode == 2
+    assert message in refused.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def analyse(home: Path, output: Path, *wrapper: str) -> dict[str, Any]:
+    """Run the analysis on the digits below ``home`` and read what it printed."""
+    command = [*wrapper, str(Path(sys.executable).with_name("suite")), *STALLS, "--epochs", "3", "--output", str(output), "--json"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=repository_root(), env={**os.environ, "SUITE_HOME": str(home)})
+    assert ran.returncode == 0, ran.stderr
+    return dict(json.loads(ran.stdout))
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """An analysis: its folder, and what it printed."""
+
+    path: Path
+    found: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def analysed(suite_home: Path, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> Analysed:
+    """The digits, on this machine's own disk."""
+    path = tmp_path_factory.mktemp("stalls") / "out"
+    return Analysed(path, analyse(suite_home, path))
+
+
+def test_three_sealed_runs_and_a_record_that_seals_them(analysed: Analysed) -> None:
+    assert read_json(analysed.path / RECORD) == {name: value for name, value in analysed.found.items() if name != "path"}
+    assert subprocess.run(["sha256sum", "-c", "--quiet", "MANIFEST.sha256"], cwd=analysed.path).returncode == 0
+    for source in Source:
+        bundle = Bundle(analysed.path / source.value)
+        assert analysed.found["runs"][source.value]["manifest_sha256"] == sha256(bundle.path / "MANIFEST.sha256")
+        assert bundle.log().value("cache_clear") is (source is Source.COLD)
+        assert len(bundle.log().finished_epochs()) == 3
+    assert analysed.found["runs"]["synthetic"]["stall"]["value"] < analysed.found["figures"]["preprocessing_stall_s"]["value"] / 100
+
+
+def test_its_runs_are_no_entries(analysed: Analysed) -> None:
+    for source, broken in ((Source.COLD, True), (Source.WARM, False), (Source.SYNTHETIC, True)):
+        assert ("data-read" in {finding.rule for finding in check_bundle(analysed.path / source.value).findings}) is broken
+        assert ("data-read" in Bundle(analysed.path / source.value).run().findings_allowed) is broken
+
+
+@dataclass(frozen=True)
+class SlowDisk:
+    """A file system with the data on it, and the control group that reads it slowly."""
+
+    home: Path
+    group: Path
+
+
+@pytest.fixture
+def slow_disk(analysed: Analysed, digits: Path, tmp_path: Path) -> Iterator[SlowDisk]:
+    """The digits on a disk of their own, read at so many bytes a second; skips where that cannot be made."""
+    with own_disk(tmp_path) as mount:
+        shutil.copytree(digits, mount / "data" / "digits")
+        group = _slow_group(mount)
+        yield SlowDisk(mount, group)
+        group.rmdir()
+
+
+def _slow_group(folder: Path) -> Path:
+    """A control group (version 1 or 2) whose processes read the folder's disk slowly."""
+    found = mount_of(folder.resolve())
+    disk = disk_of(found) if found else None
+    if disk is None:
+        pytest.skip(f"{folder} lies on no block device")
+    number = (disk / "dev").read_text().strip()
+    version_1, version_2 = Path("/sys/fs/cgroup/blkio/suite-test"), Path("/sys/fs/cgroup/suite-test")
+    is_version_1 = version_1.parent.is_dir()
+    group = version_1 if is_version_1 else version_2
+    limit = group / ("blkio.throttle.read_bps_device" if is_version_1 else "io.max")
+    try:
+        group.mkdir(exist_ok=True)
+        limit.write_text(f"{number} {READ_BYTES_PER_S}" if is_version_1 else f"{number} rbps={READ_BYTES_PER_S}")
+    except OSError as error:
+        pytest.skip(f"reading cannot be slowed down here: {limit}: {error.strerror} (it takes root and block throttling in the kernel)")
+    return group
+
+
+@pytest.mark.alone
+def test_on_a_slow_disk_reading_grows_and_the_rest_does_not(analysed: Analysed, slow_disk: SlowDisk, tmp_path: Path) -> None:
+    join = f'echo $$ > {slow_disk.group}/cgroup.procs && exec "$@"'
+    slow, fast = analyse(slow_disk.home, tmp_path / "slow", "sh", "-c", join, "sh"), analysed.found
+    read_s = (slow_disk.home / "data" / "digits" / "train-images-idx3-ubyte").stat().st_size / READ_BYTES_PER_S
+    assert slow["figures"]["read_stall_s"]["value"] > 0.5 * read_s
+    assert abs(fast["figures"]["read_stall_s"]["value"]) < 0.1 * read_s
+    assert slow["figures"]["preprocessing_stall_s"]["value"] < fast["figures"]["preprocessing_stall_s"]["value"] + 0.1 * read_s
+    for source in Source:
+        assert slow["runs"][source.value]["compute"]["value"] < fast["runs"][source.value]["compute"]["value"] + 0.1 * read_s

@@ -1,0 +1,98 @@
+"""A study is computed from its bundles and from nothing else: steps, efficiency, communication, the model, and what is missing."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from suite.bundle import layout, reader
+from suite.errors import FileError, SuiteError
+from suite.metrics.scaling_model import Algorithm, Scaling
+from suite.metrics.study import STUDY, analyse, folder_name, read_study, run_times, write
+from tests.builders import Scenario, make_bundle
+from tests.sweeps import BYTES, WARM_UP, bundle_of, plan
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A good bundle whose steps the tests write."""
+    return make_bundle(tmp_path_factory.mktemp("template") / "bundle", Scenario(division="open"))
+
+
+def test_communication_is_the_least_of_the_ranks_and_the_rest_is_waiting(template: Path, tmp_path: Path) -> None:
+    path = bundle_of(template, tmp_path / "bundle", ranks=2, compute_s=0.02, communication_s=0.005, late_s=0.004)
+    times = run_times(reader.Bundle(path), WARM_UP)
+    assert (times.ranks, times.samples_per_step, times.gradient_bytes) == (2, 64, BYTES)
+    assert times.step_s == pytest.approx(0.02 + 0.005 + 0.004)
+    assert times.communication_s == pytest.approx(0.005)
+    assert times.waiting_s == pytest.approx(0.002)
+
+
+@pytest.mark.parametrize(("scaling", "efficiency"), [(Scaling.STRONG, 0.02 / (2 * 0.0125)), (Scaling.WEAK, 0.02 / 0.0125)])
+def test_efficiency_is_what_its_definition_says(template: Path, tmp_path: Path, scaling: Scaling, efficiency: float) -> None:
+    for repetition, factor in ((1, 0.9), (2, 1.1)):
+        bundle_of(template, tmp_path / folder_name("1", repetition), 1, 0.02, 0.0)
+        bundle_of(template, tmp_path / folder_name("2", repetition), 2, 0.010 * factor, 0.0025 * factor)
+    study = analyse(tmp_path, plan(("1", "2"), scaling))
+    one, two = (point.figures for point in study.points)
+    assert one.efficiency.value == pytest.approx(1.0)
+    assert two.efficiency.value == pytest.approx(efficiency)
+    assert two.efficiency.spread is not None and two.efficiency.spread > 0.05
+    assert two.communication_share.value == pytest.approx(0.2)
+    assert two.samples_per_s.value == pytest.approx(64 / 0.0125, rel=0.02)
+    assert [run.folder for run in study.points[1].runs] == ["2-r1", "2-r2"]
+
+
+def test_the_model_is_fitted_to_the_runs(template: Path, tmp_path: Path) -> None:
+    for n in (1, 2, 4, 8):
+        for repetition in (1, 2):
+            exchange_s = 2 * (n - 1) * 1e-3 + 2 * (n - 1) / n * BYTES * 1e-8
+            bundle_of(template, tmp_path / folder_name(str(n), repetition), n, 0.001 + 0.0005 * 64 / n, exchange_s if n > 1 else 0.0)
+    study = analyse(tmp_path, plan(("1", "2", "4", "8")))
+    assert study.model is not None and study.model.better is Algorithm.RING
+    found = {parameter.name: parameter.value for parameter in study.model.fits[0].parameters}
+    assert found == pytest.approx({"fixed_s": 0.001, "per_sample_s": 0.0005, "latency_s": 1e-3, "per_byte_s": 1e-8}, rel=1e-4)
+
+
+def test_without_enough_points_there_is_no_model_and_a_reason(template: Path, tmp_path: Path) -> None:
+    for value in ("1", "2"):
+        bundle_of(template, tmp_path / folder_name(value, 1), int(value), 0.02, 0.001)
+    study = analyse(tmp_path, plan(("1", "2"), repetitions=1))
+    assert study.model is None and "two numbers of ranks above 1" in str(study.model_reason)
+
+
+def test_other_variables_have_no_efficiency(template: Path, tmp_path: Path) -> None:
+    bundle_of(template, tmp_path / folder_name("1", 1), 1, 0.02, 0.0)
+    study = analyse(tmp_path, plan(("1",), None, repetitions=1))
+    assert (study.points[0].figures.efficiency.value, study.model, study.notes) == (None, None, ())
+
+
+def test_ranks_that_shared_a_machine_are_noted(template: Path, tmp_path: Path) -> None:
+    bundle_of(template, tmp_path / folder_name("2", 1), 2, 0.02, 0.0)
+    study = analyse(tmp_path, plan(("2",), repetitions=1, hosts=0))
+    assert "shared one machine" in study.notes[0]
+    assert study.points[0].figures.efficiency.reason == "nothing was run on one rank"
+
+
+def test_an_unfinished_run_is_named(template: Path, tmp_path: Path) -> None:
+    (bundle_of(template, tmp_path / folder_name("1", 1), 1, 0.02, 0.0) / layout.MANIFEST).unlink()
+    with pytest.raises(SuiteError, match="1-r1 is no finished run; run the sweep again"):
+        analyse(tmp_path, plan(("1",), repetitions=1))
+
+
+def test_a_study_reads_back_and_is_sealed_with_its_runs(template: Path, tmp_path: Path) -> None:
+    for n in (1, 2, 4):
+        for repetition in (1, 2):
+            bundle_of(template, tmp_path / folder_name(str(n), repetition), n, 0.02 / n, 0.001 * n * repetition if n > 1 else 0.0)
+    study = analyse(tmp_path, plan(("1", "2", "4")))
+    write(study, tmp_path)
+    assert study.model is not None
+    assert read_study(tmp_path) == study
+    assert subprocess.run(["sha256sum", "-c", "--quiet", layout.MANIFEST], cwd=tmp_path).returncode == 0
+    text = (tmp_path / STUDY).read_text()
+    (tmp_path / STUDY).write_text(text.replace('"points"', '"pints"'))
+    with pytest.raises(SuiteError, match="there is no key 'pints'; did you mean 'points'"):
+        read_study(tmp_path)
+    (tmp_path / STUDY).unlink()
+    with pytest.raises(FileError, match="is missing"):
+        read_study(tmp_path)
