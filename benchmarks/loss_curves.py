@@ -38,7 +38,7 @@ def read(paths: list[Path], window: int) -> dict[str, dict[str, np.ndarray]]:
     for path in paths:
         bundle = Bundle(path)
         request = bundle.run().request
-        losses = bundle.steps()["loss"].to_numpy()
+        losses = bundle.steps_frame()["loss"].to_numpy()
         whole = len(losses) // window * window
         curves.setdefault(request["workload"], {})[request["framework"]] = losses[:whole].reshape(-1, window).mean(axis=1)
     return curves

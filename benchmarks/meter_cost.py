@@ -62,7 +62,7 @@ def main() -> None:
             pairs = [pair(process, run, arguments.block_s, number) for number in range(arguments.pairs)]
             wait_for_epochs(process, run, 1)  # the last block's steps are written at an epoch's end
             terminate(process)
-        starts_ns = np.sort(Bundle(run).steps()["start_ns"].to_numpy())
+        starts_ns = np.sort(Bundle(run).steps_frame()["start_ns"].to_numpy())
     print(f"{len(starts_ns)} steps, {len(pairs)} pairs of blocks of {arguments.block_s:g} s")
     for name, per_step in (("time", seconds), ("CPU time", lambda each: each.cpu_ns * 1e-9)):
         ratios = [per_step(metered) / steps(starts_ns, metered) / per_step(alone) * steps(starts_ns, alone) for alone, metered in pairs]

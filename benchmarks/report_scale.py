@@ -23,7 +23,7 @@ from pathlib import Path
 import pandas
 
 from reference_impls import contract
-from suite.bundle import layout, manifest, tables
+from suite.bundle import frames, layout, manifest
 from suite.bundle.reader import Bundle
 from suite.files.paths import repository_root
 from suite.metrics.counters import derive_counters
@@ -95,16 +95,16 @@ def _stretch_log(path: Path, stretch: float, values: dict[str, object]) -> int:
 
 def _stretch_tables(path: Path, stretch: float, start_ns: int, power_w: float) -> int:
     """Times of steps and readings as far from the start as ``stretch`` says, and a wall meter's readings, once a second; returns their number."""
-    steps, readings = Bundle(path).steps(), Bundle(path).readings()
+    steps, readings = Bundle(path).steps_frame(), Bundle(path).readings_frame()
     steps["start_ns"] = start_ns + ((steps["start_ns"] - start_ns) * stretch).round().astype("int64")
     for name in ("fetch_stall_s", "copy_s", "compute_s", "communication_s"):
         steps[name] *= stretch
     readings["t_ns"] = start_ns + ((readings["t_ns"] - start_ns) * stretch).round().astype("int64")
     seconds = range(int(readings["t_ns"].min()) - 2 * 10**9, int(readings["t_ns"].max()) + 2 * 10**9, 10**9)
-    meter = pandas.DataFrame([(t_ns, "shelly", "power", power_w, "W") for t_ns in seconds], columns=list(tables.READING_TYPES))
-    readings = pandas.concat([readings, meter.astype(tables.READING_TYPES)], ignore_index=True)
-    tables.write_table(steps, path / layout.STEPS)
-    tables.write_table(readings, path / layout.READINGS)
+    meter = pandas.DataFrame([(t_ns, "shelly", "power", power_w, "W") for t_ns in seconds], columns=list(frames.READING_TYPES))
+    readings = pandas.concat([readings, meter.astype(frames.READING_TYPES)], ignore_index=True)
+    frames.write_table(steps, path / layout.STEPS)
+    frames.write_table(readings, path / layout.READINGS)
     return len(meter)
 
 

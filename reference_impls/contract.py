@@ -22,7 +22,7 @@ import sys
 import time
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
-CONTRACT_VERSION = 1
+CONTRACT_VERSION = 2
 REQUEST_NAME = "request.json"
 TOKEN = ":::MLLOG "
 FIRST_LINK = "0" * 64

@@ -1,4 +1,4 @@
-"""What went wrong, said once, in a sentence a person can act on."""
+"""Errors that reach the user: one sentence each."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ class SuiteError(Exception):
 
 
 class FileError(SuiteError):
-    """A file of a bundle is missing or cannot be read; ``path`` names it."""
+    """A file is missing or malformed; ``path`` names it, ``what`` completes the sentence "<path> …"."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(f"{path} {what}.")

@@ -10,7 +10,7 @@ import pandas
 
 from reference_impls import contract
 from suite import __version__
-from suite.bundle import layout, manifest, tables
+from suite.bundle import frames, layout, manifest
 from suite.bundle.nodes import NodeRecord, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.workloads import load_workload
@@ -18,6 +18,7 @@ from suite.execution.meter_session import MeterRecord
 from suite.files.json_file import write_json
 from suite.machine import system
 from suite.metrics.counters import derive_counters
+from suite.metrics.power import write_power_rules
 from suite.metrics.summary import derive
 
 BOOT = "00000000-0000-4000-8000-000000000000"
@@ -73,16 +74,17 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     path.mkdir(parents=True)
     request = make_request(path, scenario)
     steps = _write_logs(path, request, scenario)
-    tables.write_table(steps, path / layout.STEPS)
+    frames.write_table(steps, path / layout.STEPS)
     readings = _readings(steps, scenario)
-    tables.write_table(readings, path / layout.READINGS)
+    frames.write_table(readings, path / layout.READINGS)
     if scenario.idle_w is not None:
-        tables.write_table(_idle(steps, scenario), path / layout.BASELOAD)
+        frames.write_table(_idle(steps, scenario), path / layout.BASELOAD)
     if scenario.nodes > 1:
         _write_nodes(path, scenario)
     (path / layout.OUTPUT).write_text("made up by tests\n")
     described = replace(system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path), boot=BOOT, cpu_cores=2)
     write_json(path / layout.SYSTEM, described)
+    write_power_rules(path, readings["source"].unique())
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
     write_json(path / layout.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
@@ -244,7 +246,7 @@ def _write_logs(path: Path, request: contract.Request, scenario: Scenario) -> pa
             writer.tell(heads)
         writer.close()
     frame = pandas.DataFrame([row for of_rank in rows for row in of_rank], columns=list(contract.STEP_COLUMNS))
-    return frame.astype(tables.STEP_TYPES)
+    return frame.astype(frames.STEP_TYPES)
 
 
 def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
@@ -275,13 +277,13 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
         }
         for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 10**8):
             rows += [(t_ns, "counters", f"{name}.count", rate * (t_ns - first_ns + 10**9) / 1e9, "events") for name, rate in rates.items()]
-    return pandas.DataFrame(rows, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)
+    return pandas.DataFrame(rows, columns=list(frames.READING_TYPES)).astype(frames.READING_TYPES)
 
 
 def _idle(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     first_ns = int(steps["start_ns"].iloc[0])
     rows = [(t_ns, scenario.power_meter, "power", scenario.idle_w, "W") for t_ns in range(first_ns - 15 * 10**9, first_ns - 5 * 10**9, 200_000_000)]
-    return pandas.DataFrame(rows, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)
+    return pandas.DataFrame(rows, columns=list(frames.READING_TYPES)).astype(frames.READING_TYPES)
 
 
 def _meters(readings: pandas.DataFrame) -> tuple[dict[str, Any], ...]:
@@ -291,17 +293,17 @@ def _meters(readings: pandas.DataFrame) -> tuple[dict[str, Any], ...]:
 
 def _write_nodes(path: Path, scenario: Scenario) -> None:
     """nodes.json, and the other nodes' readings and baseload: the first one's, on clocks that are ahead and run faster."""
-    log, readings, idle = Bundle(path).log(), Bundle(path).readings(), path / layout.BASELOAD
+    log, readings, idle = Bundle(path).log(), Bundle(path).readings_frame(), path / layout.BASELOAD
     first_ns, last_ns = (event.mono_ns for event in log.all("clock_offsets_ns"))
     assert first_ns is not None and last_ns is not None
     drift_ns = DRIFT_NS * (readings["t_ns"] - first_ns).clip(0, last_ns - first_ns) // (last_ns - first_ns)
     records = []
     for place in range(scenario.nodes):
         if place and idle.exists():
-            before = tables.read_readings(idle)
-            tables.write_table(before.assign(t_ns=before["t_ns"] + AHEAD_NS), path / layout.node_baseloads(place)[0])
+            before = frames.read_readings(idle)
+            frames.write_table(before.assign(t_ns=before["t_ns"] + AHEAD_NS), path / layout.node_baseloads(place)[0])
         if place:
-            tables.write_table(readings.assign(t_ns=readings["t_ns"] + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
+            frames.write_table(readings.assign(t_ns=readings["t_ns"] + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
         link = {"interface": "eth0", "address": f"10.0.0.{place + 1}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
         records.append(NodeRecord(f"pi{place + 1}", f"pi{place + 1}", (place,), None, link, None, None, _meters(readings) if place else ()))
     write_nodes(path, records)

@@ -136,4 +136,4 @@ def train(framework: str, folder: Path, data: contract.DataSet, **changes: Any) 
     answer = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, timeout=600)
     assert answer.returncode == 0, answer.stderr[-2000:]
     bundle = Bundle(folder)
-    return Trained(bundle.log(), bundle.steps())
+    return Trained(bundle.log(), bundle.steps_frame())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas
 
-from suite.bundle import layout, manifest, tables
+from suite.bundle import frames, layout, manifest
 from suite.bundle.layout import RUN
 from suite.catalog.studies import Variable
 from suite.files.json_file import read_json, write_json
@@ -30,8 +30,8 @@ def bundle_of(template: Path, path: Path, ranks: int, compute_s: float, communic
             late = late_s if ranks > 1 and rank < ranks - 1 else 0.0
             fetch_stall_s = 0.0 if late or ranks == 1 else late_s
             rows.append((1, step, rank, samples // ranks, step * 10**9, fetch_stall_s, 0.0, compute_s * slow, communication_s + late, 2.3))
-    frame = pandas.DataFrame(rows, columns=list(tables.STEP_TYPES)).astype(tables.STEP_TYPES)
-    tables.write_table(frame, path / layout.STEPS)
+    frame = pandas.DataFrame(rows, columns=list(frames.STEP_TYPES)).astype(frames.STEP_TYPES)
+    frames.write_table(frame, path / layout.STEPS)
     write_json(path / RUN, {**read_json(path / RUN), "run_id": f"{path.parent.name}-{path.name}"})
     manifest.seal(path)
     return path

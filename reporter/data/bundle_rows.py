@@ -10,11 +10,12 @@ from reporter.data import frames as columns
 from reporter.data.derived import counted_figures, derived_figures
 from reporter.data.entries import Row
 from reporter.data.text import plain, plain_or_none
-from suite.bundle.layout import COUNTERS, SUMMARY, SYSTEM
+from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.reader import CachedBundle
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import BundleVerdict, judge
 from suite.errors import FileError, SuiteError
+from suite.metrics.summary import read_summary
 
 _METHOD = re.compile(r"\((?P<covers>[a-z -]+), (?P<tier>[a-z -]+)\)$")
 
@@ -59,7 +60,7 @@ def _read(path: Path) -> BundleRows:
     verdict = judge(bundle)
     if record.status != "finished" or not bundle.is_sealed:
         raise SuiteError(verdict.findings[0].observed)
-    summary = bundle.json(SUMMARY)
+    summary = read_summary(bundle)
     try:
         run = {
             **_identity(record.request, bundle.json(SYSTEM)),

@@ -77,7 +77,7 @@ def _read_stalls(record: Path, place: str) -> StudyRecord:
     values = read_json(record)
     again = _computed_again(record, lambda: stall_analysis.analyse(record.parent).to_dict())
     parts = [source.value for source in stall_analysis.Source]
-    rows = [_row(part, name, values["runs"][part][key]) for part in parts for key, name in _OF_A_RUN.items()]
+    rows = [_row(part, name, values["runs"][part][name]) for part in parts for name in stall_analysis.FIGURES]
     rows += [_row(WHOLE, name, figure) for name, figure in values["figures"].items()]
     runs = tuple((part, plain(values["runs"][part]["run_id"])) for part in parts)
     return StudyRecord(
@@ -91,9 +91,6 @@ def _read_stalls(record: Path, place: str) -> StudyRecord:
         figures=pandas.DataFrame(rows, columns=list(ROWS)),
         notes=tuple(plain(note, 400) for note in again["notes"]),
     )
-
-
-_OF_A_RUN = {"epoch": "time_to_epoch_s", "stall": "fetch_stall_s", "copy": "copy_s", "compute": "compute_s", "overhead": "overhead_s"}
 
 
 def _row(part: str, name: str, figure: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
-from suite.catalog.power import PowerRule
+from suite.catalog.power import PowerRule, PowerTotal
+from suite.metrics.power import describe_total, power_rules, power_total
 
 INTERVALS = 400
 LOADS = (("cpu", "utilisation.total", "processor"), ("nvml", "gpu0.utilisation", "GPU"), ("tegra", "gpu.utilisation", "GPU"))
@@ -66,18 +67,17 @@ def read_timeline(bundle: Bundle, log: Log) -> Timeline:
     if start is None or start.mono_ns is None:
         return Timeline()
     channels, start_ns = bundle.channels(), start.mono_ns
-    power, load = list(_power(channels, start_ns)), list(_loads(channels, start_ns))
+    power, load = list(_power(channels, power_total(channels, power_rules(bundle)), start_ns)), list(_loads(channels, start_ns))
     return Timeline(tuple(power), tuple(sorted(load, key=lambda one: one.name)), tuple(sorted(_spans(log, start_ns), key=_when)))
 
 
-def _power(channels: Channels, start_ns: int) -> Iterator[TimeSeries]:
+def _power(channels: Channels, total: PowerTotal | None, start_ns: int) -> Iterator[TimeSeries]:
     """The total that the energy was taken from, or nothing where there is no power sensor."""
-    total = channels.power_total
     if total is None:
         return
     parts = [_watts(_samples(channels.get(total.source, channel)), total.rule) for channel in total.channels]
     if all(len(part.t_ns) for part in parts):
-        yield from _course(total.method, "W", _sum(parts), start_ns)
+        yield from _course(describe_total(total), "W", _sum(parts), start_ns)
 
 
 def _samples(channel: Channel) -> Series:

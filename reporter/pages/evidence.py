@@ -18,10 +18,11 @@ from reporter.data.timeline import Timeline, read_timeline
 from reporter.figures import over_time
 from reporter.figures.chart import Caption, Context, digits, entries_of
 from reporter.pages.shared import Draw, Page, place_drawings, records
-from suite.bundle.layout import MANIFEST, SUMMARY
+from suite.bundle.layout import MANIFEST
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import BundleVerdict
+from suite.metrics.summary import read_summary
 
 JSON_FILES, TABLES = (
     ("run.json", "system.json", "summary.json", "counters.json", "nodes.json"),
@@ -73,7 +74,7 @@ def evidence_of_runs(frames: Frames) -> Iterator[RunEvidence]:
 def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: jinja2.Environment) -> Iterator[Page]:
     """runs/<id>/index.html, its figures, and the raw files beside it."""
     run, verdict, bundle = evidence.run, evidence.verdict, Bundle(Path(evidence.run["path"]))
-    log, record, summary = bundle.log(), bundle.run(), bundle.json(SUMMARY)
+    log, record, summary = bundle.log(), bundle.run(), read_summary(bundle)
     figures = sorted(evidence.figures, key=lambda figure: figure["value"] is None)
     links = {figure["figure"]: _evidence(figure, log) for figure in figures}
     pointed_at = {number for of_figure in links.values() for number, _ in of_figure} | {finding.line for finding in verdict.findings if finding.line}

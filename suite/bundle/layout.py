@@ -1,28 +1,21 @@
-"""The run directory's file names, its schema and the limits within which a stranger's files are read."""
+"""The run directory's file names, its schema, and the limits within which untrusted files are read."""
 
-SCHEMA = 1
-
+SCHEMA = 2
+READABLE_SCHEMAS = (1, SCHEMA)  # 1: suite 0.1.0, other names for the parts of a step (suite.metrics.schema1)
 
 RUN, SYSTEM, SUMMARY, MANIFEST, OUTPUT = "run.json", "system.json", "summary.json", "MANIFEST.sha256", "output.txt"
-
-
-COUNTERS, BASELOAD = "counters.json", "baseload.parquet"
-
-
+COUNTERS, POWER, BASELOAD = "counters.json", "power.json", "baseload.parquet"
 STEPS, READINGS, READINGS_RAW, BASELOAD_RAW = "steps.parquet", "readings.parquet", "readings.csv", "baseload.csv"
 
-
 MAX_TABLE_BYTES = 2**30
-
-
 MAX_MANIFEST_BYTES = 4 * 2**20
 
 
-def node_tables(place: int) -> tuple[str, str]:
-    """Names of a node's readings: the table, and the plain file while the run goes on."""
+def node_tables(place: int | str) -> tuple[str, str]:
+    """A node's readings: names of the Parquet table, and of the CSV file while the run goes on. ``"*"`` gives patterns for all nodes."""
     return f"readings.node{place}.parquet", f"readings.node{place}.csv"
 
 
-def node_baseloads(place: int) -> tuple[str, str]:
-    """Names of what was read on a node before the run, likewise."""
+def node_baseloads(place: int | str) -> tuple[str, str]:
+    """A node's readings before the run, likewise."""
     return f"baseload.node{place}.parquet", f"baseload.node{place}.csv"

@@ -1,10 +1,11 @@
-"""The run directory (the bundle): what is in it, writing it as a run goes, reading it back at any moment, sealing it.
+"""Reads the run directory (the bundle), sealed, unfinished or killed at any moment.
 
-Reading takes a bundle as hostile input: sizes are bounded, no link is followed, nothing is evaluated.
+A bundle is hostile input: sizes are bounded, no link is followed, nothing is evaluated.
 """
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,10 +16,10 @@ from suite.bundle.layout import (
     MANIFEST,
     MAX_MANIFEST_BYTES,
     MAX_TABLE_BYTES,
+    READABLE_SCHEMAS,
     READINGS,
     READINGS_RAW,
     RUN,
-    SCHEMA,
     STEPS,
     node_baseloads,
     node_tables,
@@ -31,12 +32,17 @@ if TYPE_CHECKING:
     import pandas
 
     from suite.bundle.channels import Channels
-    from suite.bundle.mini_batches import MiniBatches
+    from suite.bundle.steps import StepRecords
+
+_RANK = re.compile(r"steps\.rank(\d{1,9})\.csv")
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """``run.json``: what was asked, by which command, with what result. ``status`` is running, finished, failed or interrupted."""
+    """``run.json``: the request, the command that was typed, and how the run ended. ``status`` is running, finished, failed or interrupted.
+
+    ``schema`` is that of the bundle's files; ``request`` follows the current contract whatever the schema.
+    """
 
     schema: int
     run_id: str
@@ -54,18 +60,18 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle on disk. Files are read when asked for; what is missing or broken raises :class:`FileError`."""
+    """A bundle on disk. Files are read on demand; a missing or malformed one raises :class:`FileError`."""
 
     path: Path
 
     @property
     def is_sealed(self) -> bool:
-        """A manifest exists: the run came to its end and nothing was to be added."""
+        """A manifest exists: the run ended and its bundle was closed."""
         return (self.path / MANIFEST).is_file()
 
     def run(self) -> RunRecord:
-        """What was asked and how it ended."""
-        return _record(RunRecord, self.json(RUN), self.path / RUN)
+        """The request and how the run ended."""
+        return _run_record(self.json(RUN), self.path / RUN)
 
     def json(self, name: str) -> dict[str, Any]:
         """One of the JSON files, as an object."""
@@ -86,67 +92,73 @@ class Bundle:
         except OSError as error:
             raise FileError(path, f"cannot be read: {error.strerror}") from error
 
-    def mini_batches(self) -> "MiniBatches":
-        """Every mini-batch of the finished epochs."""
-        from suite.bundle import mini_batches, tables
+    def steps(self) -> "StepRecords":
+        """The step records of the finished epochs."""
+        if (self.path / STEPS).exists():
+            from suite.bundle.tables import read_step_table  # start-up: pyarrow
+
+            return read_step_table(self.file(STEPS))
+        from suite.bundle.steps import steps_of_frame  # start-up: NumPy
+
+        return steps_of_frame(self.steps_frame())
+
+    def steps_frame(self) -> "pandas.DataFrame":
+        """The step records as a frame, columns as contract.STEP_COLUMNS."""
+        from suite.bundle import frames  # start-up: pandas
 
         if (self.path / STEPS).exists():
-            return tables.read_mini_batches(self.file(STEPS))
-        return mini_batches.of_frame(self.steps())
-
-    def steps(self) -> "pandas.DataFrame":
-        """The mini-batches as a frame, columns as contract.STEP_COLUMNS."""
-        from suite.bundle import tables
-
-        if (self.path / STEPS).exists():
-            return tables.read_steps(self.file(STEPS))
-        return tables.read_raw_steps(self.raw_steps(), self.log().finished_epochs())
+            return frames.read_steps(self.file(STEPS))
+        return frames.read_raw_steps(self.raw_steps(), self.log().finished_epochs())
 
     def raw_steps(self) -> list[Path]:
-        """The ranks' plain step records, as an implementation left them."""
-        others = sorted(self.path.glob(contract.steps_name(1).replace("1", "*")), key=lambda path: int(path.name.split("rank")[1].split(".")[0]))
-        return [self.file(contract.steps_name(0)), *(self.file(path.name) for path in others)]
+        """The ranks' CSV files of step records, as an implementation wrote them."""
+        ranks = {int(found[1]): path.name for path in self.path.glob("steps.rank*.csv") if (found := _RANK.fullmatch(path.name))}
+        return [self.file(contract.steps_name(0)), *(self.file(ranks[rank]) for rank in sorted(ranks))]
 
     def channels(self) -> "Channels":
-        """What the meters read; nothing when no meter wrote."""
+        """The readings by channel; empty when no meter wrote."""
         return self._channels(READINGS, READINGS_RAW)
 
     def channels_of_node(self, place: int) -> "Channels":
-        """What was read on the node in this place of nodes.json, on that node's clock."""
+        """The readings of the node at this index of nodes.json, on that node's clock."""
         return self._channels(*node_tables(place))
 
     def baseload(self) -> "Channels":
-        """What the power meters read while the machine was idle before the run; nothing without such a window."""
+        """Readings of the power meters on the idle machine before the run; empty without such a window."""
         return self._channels(BASELOAD, BASELOAD_RAW)
 
     def baseload_of_node(self, place: int) -> "Channels":
-        """What was read before the run on the node in this place of nodes.json, on that node's clock; nothing without such a window."""
+        """Readings before the run on the node at this index of nodes.json, on that node's clock; empty without such a window."""
         return self._channels(*node_baseloads(place))
 
-    def readings(self) -> "pandas.DataFrame":
-        """What the meters read as a frame, columns t_ns, source, channel, value, unit."""
-        from suite.bundle import tables
+    def readings_frame(self) -> "pandas.DataFrame":
+        """The readings as a frame, columns t_ns, source, channel, value, unit."""
+        from suite.bundle import frames  # start-up: pandas
 
-        for name, read in ((READINGS, tables.read_readings), (READINGS_RAW, tables.read_raw_readings)):
+        for name, read in ((READINGS, frames.read_readings), (READINGS_RAW, frames.read_raw_readings)):
             if (self.path / name).exists():
                 return read(self.file(name))
-        return tables.no_readings()
+        return frames.no_readings()
 
     def _channels(self, table: str, raw: str) -> "Channels":
-        from suite.bundle import channels, tables
-
         if (self.path / table).exists():
-            return tables.read_channels(self.file(table))
+            from suite.bundle.tables import read_channels  # start-up: pyarrow
+
+            return read_channels(self.file(table))
         if (self.path / raw).exists():
-            return tables.read_raw_channels(self.file(raw))
-        return channels.no_channels()
+            from suite.bundle.frames import read_raw_channels  # start-up: pandas
+
+            return read_raw_channels(self.file(raw))
+        from suite.bundle.channels import no_channels  # start-up: NumPy
+
+        return no_channels()
 
     def cached(self, what: str, compute: Callable[[], Any]) -> Any:
-        """Something that follows from the bundle's files, computed each time: they may change."""
+        """A value derived from the bundle's files; here computed each time, because the files may change."""
         return compute()
 
     def file(self, name: str) -> Path:
-        """The path of a plain file of this bundle; links and missing files raise :class:`FileError`."""
+        """Path of a plain file of this bundle; raises FileError for a link, a missing or an oversized file."""
         path = self.path / name
         if path.is_symlink():
             raise FileError(path, "is a link; a bundle holds plain files only")
@@ -159,48 +171,52 @@ class Bundle:
 
 @dataclass(frozen=True)
 class CachedBundle(Bundle):
-    """A bundle whose log and tables are read once and kept: for who asks often, of a bundle that does not change. Nobody may change them."""
+    """A bundle whose log and tables are read once. Use it for bundles that do not change; treat results as immutable."""
 
-    _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def log(self, rank: int = 0) -> Log:
         """A rank's log."""
         return cast(Log, self.cached(f"log {rank}", lambda: Bundle.log(self, rank)))
 
-    def mini_batches(self) -> "MiniBatches":
-        """Every mini-batch."""
-        return cast("MiniBatches", self.cached("mini-batches", lambda: Bundle.mini_batches(self)))
+    def steps(self) -> "StepRecords":
+        """The step records."""
+        return cast("StepRecords", self.cached("steps", lambda: Bundle.steps(self)))
 
     def channels(self) -> "Channels":
-        """What the meters read."""
+        """The readings by channel."""
         return cast("Channels", self.cached("channels", lambda: Bundle.channels(self)))
 
     def channels_of_node(self, place: int) -> "Channels":
-        """What was read on another node."""
+        """The readings of another node."""
         return cast("Channels", self.cached(f"channels {place}", lambda: Bundle.channels_of_node(self, place)))
 
     def baseload(self) -> "Channels":
-        """What the power meters read before the run."""
+        """Readings before the run."""
         return cast("Channels", self.cached("baseload", lambda: Bundle.baseload(self)))
 
     def baseload_of_node(self, place: int) -> "Channels":
-        """What was read on another node before the run."""
+        """Readings of another node before the run."""
         return cast("Channels", self.cached(f"baseload {place}", lambda: Bundle.baseload_of_node(self, place)))
 
     def cached(self, what: str, compute: Callable[[], Any]) -> Any:
-        """What was computed the first time."""
-        if what not in self._kept:
-            self._kept[what] = compute()
-        return self._kept[what]
+        """A value derived from the bundle's files, computed the first time."""
+        if what not in self._cache:
+            self._cache[what] = compute()
+        return self._cache[what]
 
 
-def _record(kind: type[RunRecord], values: Mapping[str, Any], path: Path) -> RunRecord:
-    names = set(kind.__dataclass_fields__)
+def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
+    names = {each.name for each in fields(RunRecord)}
     if set(values) != names:
         raise FileError(path, f"has unknown keys {sorted(set(values) - names)} or misses keys {sorted(names - set(values))}")
-    if values["schema"] != SCHEMA:
-        raise FileError(path, f"has schema {values['schema']!r}; this version of the suite reads schema {SCHEMA}")
+    schema = values["schema"]
+    if isinstance(schema, bool) or schema not in READABLE_SCHEMAS:
+        raise FileError(path, f"has schema {schema!r}; this version of the suite reads the schemas {', '.join(map(str, READABLE_SCHEMAS))}")
     if not isinstance(values["request"], dict) or not all(isinstance(values[name], list) for name in ("command", "meters", "findings_allowed")):
         raise FileError(path, "has a key of the wrong type: request is an object; command, meters and findings_allowed are lists")
     lists = {name: tuple(values[name]) for name in ("command", "meters", "findings_allowed")}
-    return kind(**{**values, **lists})
+    request = values["request"]
+    if schema == 1 and request.get("contract_version") == 1:  # the same request; only the step records' columns have other names
+        request = {**request, "contract_version": contract.CONTRACT_VERSION}
+    return RunRecord(**{**values, **lists, "request": request})

@@ -10,7 +10,7 @@ from suite.files.paths import repository_root
 
 
 class Variable(str, enum.Enum):
-    """What a study may vary; all but the framework are whole numbers. Values are names of :class:`suite.execution.request.RunOptions`, except nodes."""
+    """What a study may vary: fields of RunOptions, and nodes. All values but the framework are integers."""
 
     NODES = "nodes"
     BATCH_SIZE = "batch_size"

@@ -75,12 +75,12 @@ def diagnose_meters(meters: "Iterable[Meter]") -> Iterator[Diagnosis]:
 
 
 def _meters() -> Iterator[Diagnosis]:
-    from suite.catalog.power import RULES
+    from suite.catalog.power import load_power_rules, power_sources
     from suite.meters.registry import open_meters
 
     diagnoses = list(diagnose_meters(open_meters()))
     yield from diagnoses
-    power_meters = {f"meter: {source}" for rule in RULES for source in rule.sources}
+    power_meters = {f"meter: {source}" for source in power_sources(load_power_rules())}
     found = [diagnosis.what.removeprefix("meter: ") for diagnosis in diagnoses if diagnosis.there and diagnosis.what in power_meters]
     if found:
         yield Diagnosis("energy", True, f"measured by {', '.join(found)}")

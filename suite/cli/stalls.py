@@ -44,7 +44,8 @@ def table(analysis: "StallAnalysis") -> Iterator[str]:
     yield f"{'seconds per epoch':18} {'epoch':>20} {'stall':>20} {'copy':>20} {'compute':>20}  in memory at start"
     for name, run in analysis.runs.items():
         resident = "unknown" if run.resident_start_ratio is None else f"{run.resident_start_ratio:.0%}"
-        yield f"{name:18} {_show(run.epoch):>20} {_show(run.stall):>20} {_show(run.copy):>20} {_show(run.compute):>20}  {resident}"
+        cells = (_show(figure) for figure in (run.time_to_epoch_s, run.fetch_stall_s, run.copy_s, run.compute_s))
+        yield f"{name:18} " + " ".join(f"{cell:>20}" for cell in cells) + f"  {resident}"
     for name, of_stall, of_epoch in PARTS:
         stall, epoch = analysis.figures[of_stall], analysis.figures[of_epoch]
         yield f"{name:18} {_show(epoch):>20} {_show(stall):>20}  {stall.method or stall.reason}"

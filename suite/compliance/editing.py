@@ -27,8 +27,8 @@ class EditableBundle:
         self.run, self.system, self.summary = (bundle.json(name) for name in JSON_FILES)
         lines = bundle.file("log.txt").read_text(encoding="utf-8").splitlines()
         self.events: list[dict[str, Any]] = [json.loads(line[len(TOKEN) :]) for line in lines]
-        self.steps: pandas.DataFrame = bundle.steps()
-        self.readings: pandas.DataFrame = bundle.readings()
+        self.steps: pandas.DataFrame = bundle.steps_frame()
+        self.readings: pandas.DataFrame = bundle.readings_frame()
 
     @property
     def request(self) -> Any:
@@ -49,7 +49,7 @@ class EditableBundle:
 
     def save(self, recomputed: bool = False) -> None:
         """Write everything back with a fitting chain and a fitting manifest; with ``recomputed``, summary and counters are made to fit, too."""
-        from suite.bundle import tables
+        from suite.bundle import frames
 
         chain, lines = FIRST_LINK, []
         for event in self.events:
@@ -57,8 +57,8 @@ class EditableBundle:
             line, chain = chained(chain, TOKEN + json.dumps(event))
             lines.append(line + "\n")
         (self.path / "log.txt").write_text("".join(lines), encoding="utf-8")
-        tables.write_table(self.steps, self.path / STEPS)
-        tables.write_table(self.readings, self.path / READINGS)
+        frames.write_table(self.steps, self.path / STEPS)
+        frames.write_table(self.readings, self.path / READINGS)
         for name, value in zip(JSON_FILES, (self.run, self.system, self.summary), strict=True):
             (self.path / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
         if recomputed:

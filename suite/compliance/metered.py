@@ -8,6 +8,7 @@ from suite.bundle.layout import BASELOAD, READINGS, SYSTEM, node_baseloads, node
 from suite.bundle.log import Log
 from suite.bundle.nodes import NODES, read_nodes
 from suite.bundle.reader import Bundle, RunRecord
+from suite.catalog.power import PowerRule
 from suite.metrics.node_readings import node_readings
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ class MeteredNode:
     described: str
 
 
-def metered_nodes(bundle: Bundle, run: RunRecord, log: Log) -> tuple[MeteredNode, ...]:
+def metered_nodes(bundle: Bundle, run: RunRecord, log: Log, rules: Sequence[PowerRule]) -> tuple[MeteredNode, ...]:
     """The harness's node first; raises FileError for a table or a list of nodes that cannot be read."""
     found = [MeteredNode(READINGS, bundle.channels(), BASELOAD, bundle.baseload(), True, True, run.meters, "run.json", bundle.json(SYSTEM), SYSTEM)]
-    for place, (record, node) in enumerate(zip(read_nodes(bundle), node_readings(bundle, log), strict=True)):
+    for place, (record, node) in enumerate(zip(read_nodes(bundle), node_readings(bundle, log, rules), strict=True)):
         if place:
             is_on_clock = node.reason is None
             channels = node.channels if is_on_clock else bundle.channels_of_node(place)

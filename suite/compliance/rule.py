@@ -11,13 +11,14 @@ from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.devices import Device, load_device
 from suite.catalog.divisions import Division
+from suite.catalog.power import PowerRule
 from suite.catalog.workloads import Workload
 from suite.compliance.editing import EditableBundle
 from suite.compliance.finding import LONGEST, Finding, Severity, escaped
 from suite.errors import FileError, SuiteError
 
 if TYPE_CHECKING:
-    from suite.bundle.mini_batches import MiniBatches
+    from suite.bundle.steps import StepRecords
     from suite.compliance.metered import MeteredNode
     from suite.metrics.summary import Summary
 
@@ -74,16 +75,23 @@ class BundleCase:
         return self.bundle.log()
 
     @cached_property
-    def steps(self) -> "MiniBatches":
+    def steps(self) -> "StepRecords":
         """The step records."""
-        return self.bundle.mini_batches()
+        return self.bundle.steps()
 
     @cached_property
     def nodes(self) -> "tuple[MeteredNode, ...]":
         """What was read on each node, the harness's first."""
         from suite.compliance.metered import metered_nodes
 
-        return metered_nodes(self.bundle, self.run, self.log)
+        return metered_nodes(self.bundle, self.run, self.log, self.power_rules)
+
+    @cached_property
+    def power_rules(self) -> tuple[PowerRule, ...]:
+        """The power rules that the bundle's energies are computed by."""
+        from suite.metrics.power import power_rules  # start-up: NumPy
+
+        return power_rules(self.bundle)
 
     @cached_property
     def window(self) -> tuple[int, int] | None:

@@ -105,9 +105,9 @@ def _devices() -> str:
 
 
 def _power() -> str:
-    from suite.catalog.power import RULES as POWER_RULES
+    from suite.catalog.power import load_power_rules
 
-    rows = [(each.name, ", ".join(each.sources), " + ".join(each.channels), each.coverage.value, each.tier.value) for each in POWER_RULES]
+    rows = [(each.name, ", ".join(each.sources), " + ".join(each.channels), each.coverage.value, each.tier.value) for each in load_power_rules()]
     return _table(("total", "read by", "channels", "covers", "tier"), rows)
 
 

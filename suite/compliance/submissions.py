@@ -88,7 +88,7 @@ def _read_submission(
 
 
 def _read(path: Path, place: Place, bundle: Bundle) -> Placed:
-    run, steps, channels = bundle.run(), bundle.mini_batches(), bundle.channels()
+    run, steps, channels = bundle.run(), bundle.steps(), bundle.channels()
     return Placed(
         place=place,
         name=place.path.relative_to(path).as_posix(),

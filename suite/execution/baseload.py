@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from suite.bundle.layout import BASELOAD_RAW
-from suite.catalog.power import RULES
+from suite.catalog.power import load_power_rules, power_sources
 from suite.execution.recorder import Recorder
 from suite.meters.meter import Meter, MeteredProcess
 from suite.meters.sources.cpu import CpuMeter
@@ -17,7 +17,7 @@ def baseload_meters(meters: Sequence[Meter]) -> tuple[Meter, ...]:
 
     Empty where nothing measures power. A meter that fails while it is asked is left to the run to name.
     """
-    sources = {source for rule in RULES for source in rule.sources}
+    sources = power_sources(load_power_rules())
     power = tuple(meter for meter in meters if meter.name in sources and _is_available(meter))
     return (*power, *(meter for meter in meters if meter.name == CpuMeter.name and _is_available(meter))) if power else ()
 

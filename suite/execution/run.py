@@ -16,7 +16,7 @@ from reference_impls import contract
 from suite import __version__
 from suite.bundle import convert, layout, manifest
 from suite.bundle.log import LogEvent
-from suite.bundle.nodes import write_nodes
+from suite.bundle.nodes import read_nodes, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import SuiteError
 from suite.execution.heartbeat import HeartbeatMonitor
@@ -33,6 +33,7 @@ from suite.machine import system
 from suite.machine.page_cache import CacheState, prepare_page_cache
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.page_cache import PageCacheMeter
+from suite.metrics.power import write_power_rules
 
 POLL_S = 0.2
 RECORDED_LIBRARIES = 200
@@ -228,12 +229,19 @@ def _close(request: RunRequest, environment: Environment, path: Path, record: Ru
     )
     write_json(path / layout.SYSTEM, description)
     convert.convert_tables(path)
+    write_power_rules(path, _sources(path, meters))
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
     (path / contract.REQUEST_NAME).unlink()
     result = _write_final_record(path, record, meters, "finished", 0, None)
     manifest.seal(path)
     return result
+
+
+def _sources(path: Path, meters: tuple[MeterRecord, ...]) -> set[str]:
+    """The meters that read anything, on any node."""
+    remote = {str(meter["name"]) for node in read_nodes(Bundle(path)) for meter in node.meters if meter.get("readings")}
+    return {meter.name for meter in meters if meter.readings} | remote
 
 
 def _write_final_record(

@@ -6,9 +6,12 @@ from pathlib import Path
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle import layout
-from suite.bundle.channels import Channels, of_frame
+from suite.bundle.channels import Channels, channels_of_frame
+from suite.catalog.power import load_power_rules
+from suite.metrics.energy import energy_of
 from suite.metrics.energy_figures import NO_SENSOR
 from suite.metrics.linpack import Power
+from suite.metrics.power import describe_total, power_total
 
 OTHER_NODES = "the power of the other nodes is not measured"
 
@@ -40,27 +43,25 @@ class PowerWatch:
 
     def figures(self, gflops: float, window_ns: tuple[int, int]) -> Power:
         """Energy and rate per watt of the window (CLOCK_MONOTONIC), from the readings, which become a table."""
-        from suite.bundle import tables
+        from suite.bundle import frames  # start-up: pandas
 
         raw = self._directory / layout.READINGS_RAW
         if self._nodes > 1:
             return Power(None, None, None, None, OTHER_NODES)
         if not raw.is_file():
             return Power(None, None, None, None, NO_SENSOR)
-        readings = tables.read_raw_readings(raw)
-        tables.write_table(readings, self._directory / layout.READINGS)
+        readings = frames.read_raw_readings(raw)
+        frames.write_table(readings, self._directory / layout.READINGS)
         raw.unlink()
-        return power_of(of_frame(readings), window_ns, gflops)
+        return power_of(channels_of_frame(readings), window_ns, gflops)
 
 
 def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> Power:
     """The energy of the window and the rate over its mean power."""
-    from suite.metrics.total_energy import energy_of
-
-    total = channels.power_total
+    total = power_total(channels, load_power_rules())
     if total is None:
         return Power(None, None, None, None, NO_SENSOR)
     energy, time_s = energy_of(channels, total, *window_ns), (window_ns[1] - window_ns[0]) * SECONDS_PER_NS
     if energy.energy_j is None or energy.energy_j <= 0 or time_s <= 0:
-        return Power(None, None, None, total.method, energy.reason or "no energy was read while the system was solved")
-    return Power(energy.energy_j, time_s, gflops * time_s / energy.energy_j, total.method, None)
+        return Power(None, None, None, describe_total(total), energy.reason or "no energy was read while the system was solved")
+    return Power(energy.energy_j, time_s, gflops * time_s / energy.energy_j, describe_total(total), None)

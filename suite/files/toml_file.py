@@ -66,7 +66,7 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
     if dataclasses.is_dataclass(hint):
         return _build(hint, _expect(value, dict, "a table", where), f"{where}.")
     if typing.get_origin(hint) is tuple:
-        items = _expect(value, list, "a list", where)
+        items = value if isinstance(value, tuple) else _expect(value, list, "a list", where)
         return tuple(_convert(typing.get_args(hint)[0], item, f"{where}[{index}]") for index, item in enumerate(items))
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _choice(hint, value, where)

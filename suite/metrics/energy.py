@@ -1,9 +1,14 @@
-"""Energy of a window of time from readings of power, or from a counter of energy; and how well it was measured."""
+"""Energy of a window of time from readings of power or of an energy counter, and how well it was measured."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from suite.metrics.window import Measured, Times, Values, increase, integral
+import numpy as np
+
+from suite.bundle.arrays import Times, Values
+from suite.bundle.channels import Channel, Channels
+from suite.catalog.power import PowerRule, PowerTotal
+from suite.metrics.window import Measured, increase, integral
 
 
 @dataclass(frozen=True)
@@ -46,4 +51,29 @@ def _energy(measured: Measured) -> Energy:
         longest_gap_s=measured.longest_gap_s,
         count=measured.count,
         rejected=measured.rejected,
+    )
+
+
+def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:
+    """Energy of a total in a window: every channel by itself, then the sum; one channel without an energy leaves none."""
+    return _sum(total, [_channel_energy(channels.get(total.source, name), total.rule, start_ns, stop_ns) for name in total.channels])
+
+
+def _channel_energy(channel: Channel, rule: PowerRule, start_ns: int, stop_ns: int) -> Energy:
+    ordered, period_s = channel.in_time, channel.period_s or 0.0
+    if rule.unit == "J":
+        return difference_counter(ordered.t_ns, ordered.values, start_ns, stop_ns, period_s, rule.plausible_w[1])
+    return integrate_power(ordered.t_ns, ordered.values, start_ns, stop_ns, period_s, (rule.plausible_w[0], rule.plausible_w[1]))
+
+
+def _sum(total: PowerTotal, parts: list[Energy]) -> Energy:
+    """The channels' energies added up; as good as the worst of them."""
+    worst = min(parts, key=lambda part: part.coverage)
+    missing = [f"{channel}: {part.reason}" for channel, part in zip(total.channels, parts, strict=True) if part.reason]
+    energies_j = [part.energy_j for part in parts if part.energy_j is not None]
+    return replace(
+        worst,
+        energy_j=None if missing else float(np.sum(energies_j)),
+        reason="; ".join(missing) or None,
+        rejected=sum(part.rejected for part in parts),
     )

@@ -1,50 +1,44 @@
-"""Figures of energy: of the run, of an epoch, and the share that the machine would have used doing nothing."""
+"""Figures of energy: of the run, per epoch, and the share that the idle machine would have used (baseload)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.channels import Channels, Window
+from suite.bundle.arrays import Window
+from suite.bundle.channels import Channels
 from suite.bundle.layout import BASELOAD, READINGS
 from suite.catalog.power import PowerTotal
-from suite.metrics.figure import Figure, mean_figure, unknown
-from suite.metrics.total_energy import energy_of
+from suite.metrics.energy import energy_of
+from suite.metrics.figure import Figure, mean_figure, sensor_of, unknown
 
 NO_SENSOR = "no power sensor was read"
-SHORTEST_READINGS = 2
+MIN_READINGS = 2
 NOT_FINISHED = "the run was not finished"
 
 
 def epoch_energy_j(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> float | None:
     """Energy of an epoch; None with fewer than two readings in it: that would be its neighbours' energy."""
     energy = energy_of(channels, total, start_ns, stop_ns)
-    return energy.energy_j if energy.count >= SHORTEST_READINGS else None
+    return energy.energy_j if energy.count >= MIN_READINGS else None
 
 
-def energy_figures(channels: Channels, run: Window | None, epochs_j: Sequence[float | None]) -> dict[str, Figure]:
-    """Energy of the run (its start and stop), and of an epoch from those of epochs 2..k; the method names rule, coverage and instrument."""
-    total, names = channels.power_total, ("energy_j", "energy_per_epoch_j")
+def energy_figures(channels: Channels, total: PowerTotal | None, run: Window | None, epochs_j: Sequence[float | None]) -> dict[str, Figure]:
+    """Energy of the run (run_start to run_stop), and per epoch from the energies of epochs 2..k."""
     if total is None or run is None:
-        return {name: unknown("J", READINGS, NO_SENSOR if total is None else NOT_FINISHED) for name in names}
-    energy = energy_of(channels, total, *run)
+        return {name: unknown("J", READINGS, NO_SENSOR if total is None else NOT_FINISHED) for name in ("energy_j", "energy_per_epoch_j")}
+    energy, sensor = energy_of(channels, total, *run), sensor_of([total])
     values = [value for value in epochs_j if value is not None]
     reason = "no epoch after the first has an energy: too few readings in it"
     per_epoch = mean_figure(values, "J", READINGS, reason, energy.achieved_period_s)
     whole = Figure(energy.energy_j, "J", READINGS, energy.count, energy.achieved_period_s, energy.coverage, reason=energy.reason)
-    return {"energy_j": replace(whole, method=total.method), "energy_per_epoch_j": replace(per_epoch, method=total.method)}
+    return {"energy_j": replace(whole, sensor=sensor), "energy_per_epoch_j": replace(per_epoch, sensor=sensor)}
 
 
-def baseload_figures(channels: Channels, idle: Channels, run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
-    """Power of the idle machine right before the run, what it makes of an epoch, and its share of the run's energy.
+def baseload_figures(power: Figure, run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
+    """Baseload: ``power`` of the idle machine, that power times ``epoch`` (time to epoch), and its share of the run's ``energy``.
 
-    ``idle`` are the readings of the window before the run; ``energy`` and ``epoch`` are the figures of the run's energy and of an
-    epoch's time. The same rule makes both totals. Source: Prashanthi et al. (POMACS 2022), baseload studies.
+    Source: Prashanthi et al. (POMACS 2022), baseload studies.
     """
-    return of_idle_power(idle_power(channels, idle), run, energy, epoch)
-
-
-def of_idle_power(power: Figure, run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
-    """The figures of the baseload, from its power."""
     units = {"baseload_power_w": "W", "baseload_per_epoch_j": "J", "baseload_share": "ratio"}
     if power.value is None:
         return {name: unknown(unit, BASELOAD, str(power.reason)) for name, unit in units.items()}
@@ -55,9 +49,8 @@ def of_idle_power(power: Figure, run: Window | None, energy: Figure, epoch: Figu
     }
 
 
-def idle_power(channels: Channels, idle: Channels) -> Figure:
-    """Mean power in ``idle``, the readings of the window before the run, by the rule that makes the run's total."""
-    total = channels.power_total
+def idle_power(idle: Channels, total: PowerTotal | None) -> Figure:
+    """Mean power in ``idle``, the readings before the run, by the run's own total."""
     if total is None or not idle:
         return unknown("W", BASELOAD, NO_SENSOR if total is None else "the idle machine was not measured before the run")
     of_total = [idle.get(total.source, name) for name in total.channels]
@@ -67,11 +60,18 @@ def idle_power(channels: Channels, idle: Channels) -> Figure:
     measured = energy_of(idle, total, start_ns, stop_ns)
     if measured.energy_j is None:
         return unknown("W", BASELOAD, f"before the run: {measured.reason}")
-    power_w = measured.energy_j / ((stop_ns - start_ns) * SECONDS_PER_NS)
-    load = idle.get("cpu", "utilisation.total")
-    busy = f", processor at {load.mean:.0f} %" if load else ""
-    method = f"{total.source}: {total.rule.name}, idle for {(stop_ns - start_ns) * SECONDS_PER_NS:.3g} s before the run{busy}"
-    return Figure(power_w, "W", BASELOAD, measured.count, measured.achieved_period_s, measured.coverage, method=method)
+    idle_s, load = (stop_ns - start_ns) * SECONDS_PER_NS, idle.get("cpu", "utilisation.total")
+    method = f"idle for {idle_s:.3g} s before the run" + (f", processor at {load.mean:.0f} %" if load else "")
+    return Figure(
+        measured.energy_j / idle_s,
+        "W",
+        BASELOAD,
+        measured.count,
+        measured.achieved_period_s,
+        measured.coverage,
+        method=method,
+        sensor=sensor_of([total]),
+    )
 
 
 def _times(power: Figure, unit: str, factor: float | None, reason: str) -> Figure:

@@ -1,4 +1,4 @@
-"""A figure: a number that says its unit, where it comes from, how often it was taken, how much it covers and how it spreads."""
+"""A figure: one derived number with its unit, source, count, period, coverage and spread."""
 
 import math
 import statistics
@@ -6,15 +6,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from suite.catalog.power import Coverage, PowerTotal, Tier
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """What measured an energy or a power: the meters, the rules that summed their channels, what they cover and the tier of the worst."""
+
+    instruments: tuple[str, ...]
+    rules: tuple[str, ...]
+    covers: Coverage
+    tier: Tier
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "instruments": list(self.instruments),
+            "rules": list(self.rules),
+            "covers": self.covers.value,
+            "tier": self.tier.value,
+        }
+
 
 @dataclass(frozen=True)
 class Figure:
-    """One derived number. ``value`` is None when it is unknown, and then ``reason`` says why; it is never guessed.
+    """One derived number. ``value`` is None when it is unknown; ``reason`` then says why. It is never guessed.
 
-    ``source`` names the raw record it is computed from, ``period_s`` the readings' period (None: every event is recorded),
-    ``coverage`` the fraction of the measured time that the record covers, ``spread`` the sample standard deviation over
-    ``count`` values in the same unit (None for fewer than two). ``method`` names what made the value where there is more than one way: of an
-    energy, the rule that summed it, what its sensor covers and what kind of instrument it is.
+    ``source`` names the raw record it is computed from, ``period_s`` the readings' period (None: every event is recorded), ``coverage`` the
+    fraction of the measured time that the record covers, ``spread`` the sample standard deviation over ``count`` values in the same unit
+    (None for fewer than two). ``method`` is a remark for people on how the value was obtained; programs read ``sensor`` (of energies and
+    powers) and ``is_significant`` (of differences: more than twice the standard error; None: not tested).
     """
 
     value: float | None
@@ -26,10 +47,13 @@ class Figure:
     spread: float | None = None
     reason: str | None = None
     method: str | None = None
+    sensor: Sensor | None = None
+    is_significant: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return dict(vars(self))
+        """Plain values for JSON; ``sensor`` and ``is_significant`` only where they apply."""
+        plain = {**vars(self), "sensor": None if self.sensor is None else self.sensor.to_dict()}
+        return {name: value for name, value in plain.items() if value is not None or name not in ("sensor", "is_significant")}
 
 
 def unknown(unit: str, source: str, reason: str) -> Figure:
@@ -40,10 +64,21 @@ def unknown(unit: str, source: str, reason: str) -> Figure:
 def mean_figure(
     values: Sequence[float], unit: str, source: str, reason_if_empty: str, period_s: float | None = None, coverage: float | None = None
 ) -> Figure:
-    """The mean of the values with their sample standard deviation."""
+    """Mean of the values with their sample standard deviation; unknown if there are none or one of them is not finite."""
     if not values:
         return unknown(unit, source, reason_if_empty)
     if not all(map(math.isfinite, values)):
-        return unknown(unit, source, "one of its values is no number")
+        return unknown(unit, source, "one of its values is NaN or infinite")
     spread = statistics.stdev(values) if len(values) > 1 else None
     return Figure(math.fsum(values) / len(values), unit, source, len(values), period_s, coverage, spread)
+
+
+def sensor_of(totals: Sequence[PowerTotal]) -> Sensor:
+    """The sensor of one power total, or of several that are added up and cover the same."""
+    tiers = list(Tier)
+    return Sensor(
+        instruments=tuple(dict.fromkeys(total.source for total in totals)),
+        rules=tuple(dict.fromkeys(total.rule.name for total in totals)),
+        covers=totals[0].rule.coverage,
+        tier=max((total.rule.tier for total in totals), key=tiers.index),
+    )

@@ -1,4 +1,4 @@
-"""Figures of what the machine did during a run: load, clocks, temperature, memory, disk, page cache, disturbances."""
+"""Figures of the machine during a run: load, clock frequencies, temperature, memory, disk, page cache, disturbances."""
 
 import fnmatch
 import math
@@ -9,21 +9,22 @@ from typing import Any
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.channels import Channel, Channels, Window
+from suite.bundle.arrays import Window, median
+from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import READINGS
 from suite.metrics.disturbances import find_clock_steps, find_throttling, is_watched
 from suite.metrics.figure import Figure, mean_figure, unknown
-from suite.metrics.window import median
+from suite.metrics.window import Counter
 
 NEAR_S = 2.0  # a reading of the page cache belongs to a moment this close; the harness asks for one at each end of an epoch
-SHORTEST_PERIODS = 5  # of a counter in a window: at each end up to one is interpolated
+MIN_PERIODS = 5  # shortest window of a counter: up to one period is interpolated at each end
 COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
 COUNTER_SOURCES = ("counters", "disk", "network", "wall-clock")
 
 
 @dataclass(frozen=True)
 class Gauge:
-    """A figure from readings: of the first (source, channel pattern) that was read, the mean or the greatest value."""
+    """A figure from readings: mean or maximum of the first (source, channel pattern) that was read."""
 
     unit: str
     how: str
@@ -61,8 +62,8 @@ DISK_RATES = {
 }
 
 
-def reading_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
-    """Every figure of this page; ``window`` is from run_start to run_stop (None: the run was not finished, all readings count)."""
+def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
+    """Every figure of this module; ``window`` is run_start to run_stop (None: the run was not finished, all readings count)."""
     during = _during(channels, window)
     figures = {name: _gauge(during, gauge) for name, gauge in GAUGES.items()}
     for name, (channel, unit) in DISK_RATES.items():
@@ -88,16 +89,16 @@ def resident_ratio(channels: Channels, moment_ns: int, window_s: float = math.in
 
 
 def disk_increase(channels: Channels, name: str, window: Window) -> tuple[float | None, str | None, float | None]:
-    """How far a counter of the data's disk went in a window, or why that cannot be told; and the readings' period."""
+    """Increase of a counter of the data's disk in ``window``, the reason if unknown, and the readings' period in s."""
     channel = channels.get("disk", name)
     if channel.period_s is None:
         return None, "the disk that holds the data was not read", None
-    measured = channel.increase(window, SHORTEST_PERIODS, "the window is")
+    measured = Counter(channel).increase(window, MIN_PERIODS)
     return measured.value, measured.reason, channel.period_s
 
 
 def disturbances(channels: Channels, window: Window | None) -> dict[str, list[dict[str, Any]]]:
-    """What happened when, in seconds after run_start: throttling and steps of the wall clock; empty for a run that was not finished."""
+    """Throttling and wall clock steps, in seconds after run_start; empty for a run that was not finished."""
     if window is None:
         return {"throttling": [], "clock_steps": []}
     return {
@@ -110,7 +111,7 @@ def disturbances(channels: Channels, window: Window | None) -> dict[str, list[di
 
 
 def channel_statistics(channels: Channels, window: Window | None) -> list[dict[str, Any]]:
-    """Mean, least and greatest value of every gauge during the run: each core, each sensor, each rail. Counters have none."""
+    """Mean, minimum and maximum of every gauge during the run: each core, each sensor, each rail. Counters are left out."""
     gauges = (channel for channel in _during(channels, window) if channel.source not in COUNTER_SOURCES and channel.unit not in COUNTER_UNITS)
     return [
         {
@@ -119,8 +120,8 @@ def channel_statistics(channels: Channels, window: Window | None) -> list[dict[s
             "unit": gauge.unit,
             "count": len(gauge),
             "mean": gauge.mean,
-            "minimum": gauge.least,
-            "maximum": gauge.greatest,
+            "minimum": gauge.minimum,
+            "maximum": gauge.maximum,
         }
         for gauge in gauges
     ]
@@ -136,8 +137,8 @@ def _gauge(during: Sequence[Channel], gauge: Gauge) -> Figure:
         chosen = [channel for channel in during if channel.source == source and fnmatch.fnmatchcase(channel.name, pattern)]
         if chosen:
             return _of_values(chosen, gauge, f"{source}: {', '.join(channel.name for channel in chosen[:8])}")
-    asked = " or ".join(f"{source} ({pattern})" for source, pattern in gauge.channels)
-    return unknown(gauge.unit, READINGS, f"nothing was read during the run of {asked}")
+    sources = " or ".join(f"{source} ({pattern})" for source, pattern in gauge.channels)
+    return unknown(gauge.unit, READINGS, f"no reading during the run from {sources}")
 
 
 def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:
@@ -162,11 +163,11 @@ def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Fi
 def _disturbance_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
     if window is None:
         return {name: unknown("events", READINGS, "the run was not finished") for name in ("throttled_events", "clock_steps")}
-    throttled = unknown("events", READINGS, "nothing on this machine told of throttling during the run")
+    throttled = unknown("events", READINGS, "no source on this machine reports throttling")
     if is_watched(channels):
         events = find_throttling(channels, *window)
         throttled = Figure(sum(event.count for event in events), "events", READINGS, len(events))
-    steps = unknown("events", READINGS, "the wall clock was not watched during the run")
+    steps = unknown("events", READINGS, "the wall clock was not recorded during the run")
     if channels.of("wall-clock"):
         found = find_clock_steps(channels, *window)
         steps = Figure(len(found), "events", READINGS, len(found))

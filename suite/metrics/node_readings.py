@@ -1,49 +1,50 @@
-"""The readings of every node of a run on one clock: rank 0's."""
+"""Readings of every node of a run on one clock: rank 0's."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from suite.bundle.arrays import Times
+from suite.bundle.channels import Channels, no_channels
 from suite.bundle.log import Log
 from suite.bundle.nodes import NodeRecord, read_nodes
 from suite.bundle.reader import Bundle
-
-if TYPE_CHECKING:
-    from suite.bundle.channels import Channels
-    from suite.metrics.window import Times
-
+from suite.catalog.power import PowerRule, PowerTotal
+from suite.metrics.power import power_total
 
 NOTHING_READ = "no meter read anything there"
-
-
-UNKNOWN_CLOCK = "the log does not say how far its clock is from rank 0's"
+UNKNOWN_CLOCK = "the log has no clock offset between this node and rank 0"
 
 
 @dataclass(frozen=True)
 class NodeReadings:
-    """What was read on a node, on rank 0's clock; empty with a ``reason`` where nothing was, or where its clock is not known.
+    """Readings of a node on rank 0's clock; empty, with a ``reason``, where nothing was read or the clock offset is unknown.
 
-    ``idle`` was read there before the run, while the node did nothing; empty where it was not measured then.
-
-    ``node`` is its name in the hostfile: boards may all call themselves raspberrypi.
+    ``node`` is its name in the hostfile (boards may share a host name), ``total`` its power total, ``idle`` the readings before the run, while
+    the node was idle; empty if that was not measured.
     """
 
     node: str
     ranks: tuple[int, ...]
     interface: str | None
-    channels: "Channels"
-    idle: "Channels"
+    channels: Channels
+    idle: Channels
+    total: PowerTotal | None
     reason: str | None
 
 
-def node_readings(bundle: Bundle, log: Log) -> tuple[NodeReadings, ...]:
-    """Every node's readings on rank 0's clock, rank 0's node first; empty for a run on one machine."""
-    return tuple(_readings(bundle, log, place, record) for place, record in enumerate(read_nodes(bundle)))
+def node_readings(bundle: Bundle, log: Log, rules: Sequence[PowerRule]) -> tuple[NodeReadings, ...]:
+    """Readings of every node, rank 0's node first; empty for a run on one machine."""
+    return tuple(_readings(bundle, log, place, record, rules) for place, record in enumerate(read_nodes(bundle)))
 
 
-def to_first_clock(t_ns: "Times", log: Log, rank: int) -> "Times | None":
-    """Times of a rank's monotonic clock as times of rank 0's: by the offsets logged before and after the run, linear between; None without any."""
-    import numpy as np
+def to_first_clock(t_ns: Times, log: Log, rank: int) -> Times | None:
+    """Times of a rank's monotonic clock as times of rank 0's, by the offsets logged before and after the run, linear between.
 
+    None without a logged offset.
+    """
     if rank == 0:
         return t_ns
     known = [(event.mono_ns, _offset(event.value, rank)) for event in log.all("clock_offsets_ns")]
@@ -51,18 +52,16 @@ def to_first_clock(t_ns: "Times", log: Log, rank: int) -> "Times | None":
     if not points:
         return None
     first_ns, base_ns = points[0]
-    # Differences are small numbers; nanoseconds since a boot do not fit a float for long.
+    # Differences are small; nanoseconds since boot exceed a float's 53 bits after a while.
     drifts = [float(offset_ns - base_ns) for _, offset_ns in points]
     moments = [float(moment_ns - first_ns) + drift for (moment_ns, _), drift in zip(points, drifts, strict=True)]
     on_base = t_ns - base_ns
     return on_base - np.round(np.interp((on_base - first_ns).astype(np.float64), moments, drifts)).astype(np.int64)
 
 
-def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord) -> NodeReadings:
-    from suite.bundle.channels import no_channels
-
+def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord, rules: Sequence[PowerRule]) -> NodeReadings:
     interface = (record.link or {}).get("interface")
-    nothing = NodeReadings(record.host, record.ranks, interface, no_channels(), no_channels(), record.problem or NOTHING_READ)
+    nothing = NodeReadings(record.host, record.ranks, interface, no_channels(), no_channels(), None, record.problem or NOTHING_READ)
     channels = bundle.channels_of_node(place) if place else bundle.channels()
     if not channels:
         return nothing
@@ -70,7 +69,8 @@ def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord) -> NodeR
     t_ns, idle_ns = (to_first_clock(table.t_ns, log, min(record.ranks)) for table in (channels, idle))
     if t_ns is None or idle_ns is None:
         return replace(nothing, reason=UNKNOWN_CLOCK)
-    return replace(nothing, channels=channels.with_times(t_ns), idle=idle.with_times(idle_ns), reason=None)
+    total = power_total(channels, rules)
+    return replace(nothing, channels=channels.with_times(t_ns), idle=idle.with_times(idle_ns), total=total, reason=None)
 
 
 def _offset(value: Any, rank: int) -> int | None:

@@ -1,4 +1,4 @@
-"""How the ranks of a run shared the work: who was busy, who waited for whom, and how much memory each held."""
+"""Figures of the ranks of a run: busy time, exposed communication, stragglers, memory."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log
-from suite.bundle.mini_batches import MiniBatches
+from suite.bundle.steps import StepRecords
 from suite.metrics.figure import Figure, mean_figure, unknown
 
 ALONE = "one rank trained alone"
@@ -19,9 +19,9 @@ IN_COMPUTE = "the framework's own collectives exchange gradients within the back
 class RankRow:
     """One rank over all finished epochs.
 
-    ``busy_s`` is its fetching, copying and computing, ``busy_ratio`` that over the mean of all ranks, ``slowest_share`` the share of steps in
-    which no other rank was busy for longer, ``communication_s`` the exchange that nothing hid: a straggler makes the others wait, and waits least
-    itself. These are None where the framework's own collectives exchange gradients. ``peak_rss_bytes`` is the most that its process held.
+    ``busy_s`` is fetch stall, copy and compute, ``busy_ratio`` that over the mean of all ranks, ``slowest_share`` the fraction of steps in which no
+    other rank was busy for longer, ``communication_s`` the exposed communication (a straggler has the least). These are None where the
+    framework's own collectives exchange gradients. ``peak_rss_bytes`` is the process's VmHWM.
     """
 
     rank: int
@@ -34,8 +34,8 @@ class RankRow:
     peak_rss_bytes: int | None
 
 
-def rank_rows(log: Log, steps: MiniBatches) -> list[dict[str, Any]]:
-    """A row per rank as plain values; none for a run of one rank, of which the figures tell all."""
+def rank_rows(log: Log, steps: StepRecords) -> list[dict[str, Any]]:
+    """One row per rank as plain values; empty for a run of one rank."""
     if len(steps.ranks) < 2:
         return []
     nodes, peaks = _by_rank(log, "nodes_of_ranks", str), _by_rank(log, "peak_rss_of_ranks", int)
@@ -58,7 +58,7 @@ def rank_rows(log: Log, steps: MiniBatches) -> list[dict[str, Any]]:
     return [asdict(row) for row in rows]
 
 
-def rank_figures(log: Log, steps: MiniBatches, communication_shares: list[float], too_few: str) -> dict[str, Figure]:
+def rank_figures(log: Log, steps: StepRecords, communication_shares: list[float], too_few: str) -> dict[str, Figure]:
     """The exchange's share of an epoch (of epochs 2..k on rank 0), and how much longer the slowest rank is busy than the mean of all."""
     if len(steps.ranks) < 2:
         return {name: unknown("ratio", STEPS, ALONE) for name in ("communication_share", "straggler_ratio")}
@@ -70,13 +70,13 @@ def rank_figures(log: Log, steps: MiniBatches, communication_shares: list[float]
     return {"communication_share": mean_figure(communication_shares, "ratio", STEPS, too_few), "straggler_ratio": slowest}
 
 
-def _busy_s(steps: MiniBatches) -> dict[int, float]:
-    """How long each rank was busy in all."""
+def _busy_s(steps: StepRecords) -> dict[int, float]:
+    """Busy time of each rank, s."""
     return {rank: float(of_rank.busy_s.sum()) for rank, of_rank in steps.by_rank()}
 
 
-def _slowest_shares(steps: MiniBatches) -> dict[int, float]:
-    """In which share of the steps each rank was busy for longest; of some that were busy as long, it is the first."""
+def _slowest_shares(steps: StepRecords) -> dict[int, float]:
+    """Fraction of the steps in which each rank was busy for longest; a tie counts for the lowest rank."""
     order = np.lexsort((-steps.rank, steps.busy_s, steps.step))
     ordered = steps.step[order]
     slowest = steps.rank[order][np.append(ordered[1:] != ordered[:-1], True)]
@@ -85,6 +85,6 @@ def _slowest_shares(steps: MiniBatches) -> dict[int, float]:
 
 
 def _by_rank(log: Log, key: str, kind: type) -> Mapping[int, Any]:
-    """What rank 0 logged of every rank, where it is what it should be."""
+    """Values that rank 0 logged for every rank, without those of the wrong type."""
     values = log.value(key)
     return {rank: value for rank, value in enumerate(values if isinstance(values, list) else []) if type(value) is kind}

@@ -44,7 +44,7 @@ class Observation:
     ranks: int
     samples_per_rank: float
     gradient_bytes: int
-    computing_s: float
+    busy_s: float
     communication_s: float
 
 
@@ -135,7 +135,7 @@ class _Computing:
 def _fit_computing(observations: Sequence[Observation]) -> _Computing:
     is_one_size = len({one.samples_per_rank for one in observations}) == 1
     rows = [_computing_row(one.samples_per_rank, is_one_size) for one in observations]
-    fitted = fit(rows, [one.computing_s for one in observations], [one.ranks for one in observations], "computing")
+    fitted = fit(rows, [one.busy_s for one in observations], [one.ranks for one in observations], "computing")
     return _Computing(fitted, is_one_size)
 
 
@@ -191,7 +191,7 @@ class _Fitted:
         projections = tuple(self.project(ranks, ranks <= most) for ranks in sorted({*doubled, *measured}))
         close = itertools.takewhile(_is_close, (one for one in projections if not one.is_measured))
         close_to = max((one.ranks for one in close), default=None)
-        computing_names = ("computing_s",) if self.computing.is_one_size else ("fixed_s", "per_sample_s")
+        computing_names = ("busy_s",) if self.computing.is_one_size else ("fixed_s", "per_sample_s")
         exchange_names = ("round_s",) if self.algorithm is Algorithm.TREE else ("latency_s", "per_byte_s")
         parameters = (*_parameters(computing_names, self.computing.fitted), *_parameters(exchange_names, self.exchange))
         return AllreduceModel(self.algorithm, parameters, self.exchange.relative_error, close_to, projections)

@@ -1,7 +1,7 @@
-"""Differential stalls: three runs that differ in where their mini-batches come from tell reading and preprocessing apart.
+"""``stalls.json``: differential stall analysis. Three runs with different sources of mini-batches separate reading from preprocessing.
 
-With one mini-batch in memory an epoch neither reads nor preprocesses; with a warm page cache it preprocesses; with a cold one it reads
-too. Reading is cold less warm, preprocessing warm less synthetic. Method: Mohan et al., "Analyzing and Mitigating Data Stalls in DNN
+With one mini-batch in memory an epoch neither reads nor preprocesses; with a warm page cache it preprocesses; with a cold one it also
+reads. Reading = cold - warm, preprocessing = warm - synthetic. Method: Mohan et al., "Analyzing and Mitigating Data Stalls in DNN
 Training" (VLDB 2021), DS-Analyzer; Prashanthi et al. (POMACS 2022), sections 4.5 and 5.1, empty the cache after every epoch likewise.
 """
 
@@ -17,9 +17,12 @@ from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import write_json
+from suite.files.toml_file import from_plain
 from suite.metrics.figure import Figure, unknown
+from suite.metrics.summary import read_summary
 
 RECORD = "stalls.json"
+FIGURES = ("time_to_epoch_s", "fetch_stall_s", "copy_s", "compute_s", "overhead_s")
 WARM_RATIO = 0.99  # of the data set in memory as an epoch begins
 COLD_RATIO = 0.2  # what a look right after an epoch's first fetches may find
 
@@ -41,20 +44,20 @@ class SourceRun:
 
     run_id: str
     manifest_sha256: str
-    epoch: Figure
-    stall: Figure
-    copy: Figure
-    compute: Figure
-    overhead: Figure
+    time_to_epoch_s: Figure
+    fetch_stall_s: Figure
+    copy_s: Figure
+    compute_s: Figure
+    overhead_s: Figure
     resident_start_ratio: float | None
 
 
 @dataclass(frozen=True)
 class StallAnalysis:
-    """``stalls.json``: the three runs, the differences between them, and what to mind about them.
+    """The three runs, the differences between them, and notes on their validity.
 
-    ``read_stall_s`` and ``preprocessing_stall_s`` are differences of the time that training waits for mini-batches, per epoch;
-    ``read_epoch_s`` and ``preprocessing_epoch_s`` those of the whole epoch, which also hold what reading takes from compute.
+    ``read_stall_s`` and ``preprocessing_stall_s`` are differences of the fetch stall per epoch; ``read_epoch_s`` and ``preprocessing_epoch_s``
+    those of the whole epoch, which also include the compute time that reading takes away.
     """
 
     schema: int
@@ -95,15 +98,15 @@ def analyse(directory: Path) -> StallAnalysis:
 
 
 def differences(runs: Mapping[Source, SourceRun]) -> dict[str, Figure]:
-    """Reading and preprocessing, of the stall and of the whole epoch, and their shares of the cold run's epoch."""
+    """Reading and preprocessing, in the fetch stall and in the whole epoch, and their shares of the cold run's epoch."""
     cold, warm, synthetic = runs[Source.COLD], runs[Source.WARM], runs[Source.SYNTHETIC]
     parts = {
-        "read_stall_s": _less(cold.stall, warm.stall, "stall, cold less warm"),
-        "preprocessing_stall_s": _less(warm.stall, synthetic.stall, "stall, warm less synthetic"),
-        "read_epoch_s": _less(cold.epoch, warm.epoch, "epoch, cold less warm"),
-        "preprocessing_epoch_s": _less(warm.epoch, synthetic.epoch, "epoch, warm less synthetic"),
+        "read_stall_s": _difference(cold.fetch_stall_s, warm.fetch_stall_s, "fetch stall, cold - warm"),
+        "preprocessing_stall_s": _difference(warm.fetch_stall_s, synthetic.fetch_stall_s, "fetch stall, warm - synthetic"),
+        "read_epoch_s": _difference(cold.time_to_epoch_s, warm.time_to_epoch_s, "epoch, cold - warm"),
+        "preprocessing_epoch_s": _difference(warm.time_to_epoch_s, synthetic.time_to_epoch_s, "epoch, warm - synthetic"),
     }
-    shares = {f"{part}_share": _share(parts[f"{part}_s"], cold.epoch) for part in ("read_stall", "preprocessing_stall")}
+    shares = {f"{part}_share": _share(parts[f"{part}_s"], cold.time_to_epoch_s) for part in ("read_stall", "preprocessing_stall")}
     return {**parts, **shares}
 
 
@@ -120,49 +123,44 @@ def write(analysis: StallAnalysis, directory: Path) -> Path:
 def _run(bundle: Bundle) -> SourceRun:
     if not bundle.is_sealed:
         raise SuiteError(f"{bundle.path} is no finished run; run the analysis again.")
-    summary = bundle.json(SUMMARY)
-    figures = {name: Figure(**summary["figures"][name]) for name in ("time_to_epoch_s", "fetch_stall_s", "copy_s", "compute_s", "overhead_s")}
+    summary = read_summary(bundle)
+    figures = {name: from_plain(summary["figures"][name], Figure, f"{bundle.path}: {name}: ") for name in FIGURES}
     seen = [epoch["resident_start_ratio"] for epoch in summary["epochs"] if epoch["epoch"] > 1 and epoch["resident_start_ratio"] is not None]
     return SourceRun(
         run_id=bundle.run().run_id,
         manifest_sha256=sha256(bundle.path / MANIFEST),
-        epoch=figures["time_to_epoch_s"],
-        stall=figures["fetch_stall_s"],
-        copy=figures["copy_s"],
-        compute=figures["compute_s"],
-        overhead=figures["overhead_s"],
+        **figures,
         resident_start_ratio=sum(seen) / len(seen) if seen else None,
     )
 
 
-def _less(more: Figure, less: Figure, what: str) -> Figure:
-    """The difference of two means; its spread is that of independent values, and the method says when it is no more than chance."""
+def _difference(more: Figure, less: Figure, what: str) -> Figure:
+    """Difference of two means; its spread is that of independent values. It is significant beyond twice its standard error."""
     if more.value is None or less.value is None:
         return unknown("s", SUMMARY, str(more.reason or less.reason))
     value, count = more.value - less.value, min(more.count, less.count)
     if more.spread is None or less.spread is None:
-        return Figure(value, "s", SUMMARY, count, method=f"{what}; too few epochs to say how sure")
+        return Figure(value, "s", SUMMARY, count, method=what)
     error = math.sqrt(more.spread**2 / more.count + less.spread**2 / less.count)
-    sure = "" if abs(value) > 2 * error else "; not told apart from 0 (within twice its standard error)"
-    return Figure(value, "s", SUMMARY, count, spread=math.hypot(more.spread, less.spread), method=what + sure)
+    spread = math.hypot(more.spread, less.spread)
+    return Figure(value, "s", SUMMARY, count, spread=spread, method=what, is_significant=abs(value) > 2 * error)
 
 
 def _share(part: Figure, epoch: Figure) -> Figure:
     if part.value is None or not epoch.value:
         return unknown("ratio", SUMMARY, str(part.reason or epoch.reason))
-    return Figure(part.value / epoch.value, "ratio", SUMMARY, part.count, method=f"{part.method}; of the cold run's epoch")
+    method = f"{part.method}; share of the cold run's epoch"
+    return Figure(part.value / epoch.value, "ratio", SUMMARY, part.count, method=method, is_significant=part.is_significant)
 
 
 def _notes(runs: Mapping[Source, SourceRun]) -> tuple[str, ...]:
-    """What keeps the three runs from being what they are called."""
+    """Reasons why the warm run was not warm or the cold run not cold."""
     warm, cold = runs[Source.WARM].resident_start_ratio, runs[Source.COLD].resident_start_ratio
     notes = []
     if warm is not None and warm < WARM_RATIO:
-        notes.append(
-            f"the warm run's epochs began with {warm:.0%} of the data set in memory: it does not fit, so preprocessing_stall_s holds reading too"
-        )
+        notes.append(f"the warm run's epochs began with {warm:.0%} of the data set in memory, so preprocessing_stall_s includes reading")
     if cold is not None and cold > COLD_RATIO:
         notes.append(f"the cold run's epochs began with {cold:.0%} of the data set still in memory: read_stall_s is too small")
     if warm is None or cold is None:
-        notes.append("epochs too short to see the page cache as they began: how warm and cold the runs were is not known")
+        notes.append("the epochs were too short to read the page cache at their start: how warm and cold the runs were is unknown")
     return tuple(notes)

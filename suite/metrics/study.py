@@ -63,13 +63,13 @@ class PointFigures:
     """Means over the runs of one value, each run's own a mean over its counted steps; spreads are over the runs.
 
     ``step_s`` is rank 0's fetch, copy, compute and communication. ``communication_s`` is the least that any rank spent in the exchange of a step:
-    the others also waited for the slowest there, on average for ``waiting_s``. ``computing_s`` is the step less its communication.
+    the others also waited for the slowest there, on average for ``waiting_s``. ``busy_s`` is the step without its communication.
     ``efficiency`` is T(1) / (n T(n)) in strong scaling, T(1) / T(n) in weak, of mean times; its spread is that of the single runs' T(n).
     """
 
     step_s: Figure
     samples_per_s: Figure
-    computing_s: Figure
+    busy_s: Figure
     communication_s: Figure
     communication_share: Figure
     waiting_s: Figure
@@ -137,7 +137,7 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
     """A run's mean step, from its records of all ranks; raises SuiteError for a run without a seal, or without counted steps."""
     if not bundle.is_sealed:
         raise SuiteError(f"{bundle.path} is no finished run; run the sweep again, it makes what is missing.")
-    steps = bundle.steps()
+    steps = bundle.steps_frame()
     counted = steps[steps["step"] > warm_up_steps]
     if counted.empty:
         raise SuiteError(f"{bundle.path}: {TOO_SHORT} ({warm_up_steps}); ask for more --steps.")
@@ -170,7 +170,7 @@ def _figures(runs: Sequence[RunTimes], scaling: Scaling | None, alone_s: Sequenc
     return PointFigures(
         step_s=mean([run.step_s for run in runs], "s"),
         samples_per_s=mean([run.samples_per_step / run.step_s for run in runs], "samples/s"),
-        computing_s=mean([run.step_s - run.communication_s for run in runs], "s"),
+        busy_s=mean([run.step_s - run.communication_s for run in runs], "s"),
         communication_s=mean([run.communication_s for run in runs], "s"),
         communication_share=mean([run.communication_s / run.step_s for run in runs], "ratio"),
         waiting_s=mean([run.waiting_s for run in runs], "s"),

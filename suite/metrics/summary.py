@@ -1,6 +1,6 @@
-"""Derived figures, computed from a bundle's raw records and from nothing else: the checker computes them again.
+"""``summary.json``: figures derived from a bundle's raw records only, so that the checker can recompute them.
 
-The definitions are those of docs/architecture.md, "Figures"; the stalls follow Prashanthi et al. (POMACS 2022), section 4.5.
+The definitions are those of docs/measuring.md; the stalls follow Prashanthi et al. (POMACS 2022), section 4.5.
 """
 
 import math
@@ -11,17 +11,20 @@ from typing import Any
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.channels import Channels, Window
-from suite.bundle.layout import SCHEMA, STEPS
+from suite.bundle.arrays import Window
+from suite.bundle.channels import Channels
+from suite.bundle.layout import SCHEMA, STEPS, SUMMARY
 from suite.bundle.log import Log
-from suite.bundle.mini_batches import MiniBatches
 from suite.bundle.reader import Bundle
+from suite.bundle.steps import StepRecords
+from suite.catalog.power import PowerTotal
 from suite.metrics import counters
-from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy_j
+from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy_j, idle_power
 from suite.metrics.figure import Figure, mean_figure, unknown
-from suite.metrics.machine_figures import channel_statistics, disk_increase, disturbances, reading_figures, resident_ratio
+from suite.metrics.machine_figures import channel_statistics, disk_increase, disturbances, machine_figures, resident_ratio
 from suite.metrics.node_figures import joint_epoch_energy_j, joint_figures, node_rows
 from suite.metrics.node_readings import NodeReadings, node_readings
+from suite.metrics.power import power_rules, power_total
 from suite.metrics.rank_figures import rank_figures, rank_rows
 
 LOG = "log.txt"
@@ -53,10 +56,10 @@ class EpochFigures:
 
 @dataclass(frozen=True)
 class Summary:
-    """``summary.json``: the epochs, the run's figures by name, what disturbed it and when, and every gauge's mean and extremes.
+    """``summary.json``: the epochs, the run's figures by name, its disturbances with their times, and mean and extremes of every gauge.
 
-    Of a run on several nodes the machine's figures, disturbances and gauges are those of rank 0's node; ``nodes`` has each one's own, ``ranks``
-    a row per rank. Both are left out of the file where there is only one.
+    In a run on several nodes the machine's figures, disturbances and gauges are those of rank 0's node; ``nodes`` has one row per node, ``ranks``
+    one per rank. Both are left out of the file where there is only one.
     """
 
     schema: int
@@ -81,15 +84,16 @@ class Summary:
 
 def derive(bundle: Bundle) -> Summary:
     """Compute every figure of a bundle, finished or not, from its log, step records and readings."""
-    log, steps = bundle.log(), bundle.mini_batches()
-    channels, nodes, run = bundle.channels(), node_readings(bundle, log), run_window(log)
-    epochs = derive_epochs(log, steps, channels, nodes)
+    log, steps = bundle.log(), bundle.steps()
+    rules, channels, run = power_rules(bundle), bundle.channels(), run_window(log)
+    nodes, total = node_readings(bundle, log, rules), power_total(channels, rules)
+    epochs = derive_epochs(log, steps, channels, total, nodes)
     phases = counters.count(bundle)
     later = [(phase.start_ns, phase.stop_ns) for name, phase in phases.items() if name not in (counters.INIT, counters.RUN, "epoch 1")]
     times = time_figures(epochs)
     shares = [epoch.communication_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
-    energies = energy_figures(channels, run, [epoch.energy_j for epoch in epochs if epoch.epoch > 1])
-    baseload = baseload_figures(channels, bundle.baseload(), run, energies["energy_j"], times["time_to_epoch_s"])
+    energies = energy_figures(channels, total, run, [epoch.energy_j for epoch in epochs if epoch.epoch > 1])
+    baseload = baseload_figures(idle_power(bundle.baseload(), total), run, energies["energy_j"], times["time_to_epoch_s"])
     figures = {
         **times,
         **rank_figures(log, steps, shares, TOO_FEW),
@@ -97,7 +101,7 @@ def derive(bundle: Bundle) -> Summary:
         **energies,
         **baseload,
         **counters.counter_figures(phases.get(counters.RUN)),
-        **reading_figures(channels, run),
+        **machine_figures(channels, run),
     }
     trained = sum(epoch.steps for epoch in epochs)
     if nodes:
@@ -108,17 +112,23 @@ def derive(bundle: Bundle) -> Summary:
     return Summary(SCHEMA, epochs, figures, disturbances(channels, run), channel_statistics(channels, run), rank_rows(log, steps), rows)
 
 
+def read_summary(bundle: Bundle) -> dict[str, Any]:
+    """The bundle's ``summary.json``; recomputed for a bundle of schema 1, whose file has older names. Raises FileError when it is malformed."""
+    return bundle.json(SUMMARY) if bundle.run().schema == SCHEMA else derive(bundle).to_dict()
+
+
 def run_window(log: Log) -> Window | None:
-    """run_start and run_stop on the monotonic clock; None for a run that was not finished."""
+    """run_start and run_stop on the monotonic clock, ns; None for a run that was not finished."""
     start, stop = log.first("run_start"), log.first("run_stop")
     if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None:
         return None
     return start.mono_ns, stop.mono_ns
 
 
-def derive_epochs(log: Log, steps: MiniBatches, channels: Channels, nodes: Sequence[NodeReadings] = ()) -> tuple[EpochFigures, ...]:
+def derive_epochs(
+    log: Log, steps: StepRecords, channels: Channels, total: PowerTotal | None, nodes: Sequence[NodeReadings] = ()
+) -> tuple[EpochFigures, ...]:
     """One row per finished epoch that has steps: times as rank 0 took them, samples and loss over all ranks, energy over all nodes."""
-    total = channels.power_total
     stops = {event.epoch: event.mono_ns for event in log.all("epoch_stop")}
     accuracy = {event.epoch: event.value for event in log.all("eval_accuracy")}
     of_all_ranks = {epoch: whole for epoch, whole in steps.by_epoch() if epoch in stops}
@@ -151,10 +161,10 @@ def derive_epochs(log: Log, steps: MiniBatches, channels: Channels, nodes: Seque
     return tuple(rows)
 
 
-def _mean_loss(steps: MiniBatches) -> float | None:
+def _mean_loss(steps: StepRecords) -> float | None:
     """The mean over an epoch's steps; within a step, every rank counts by its samples. None when a loss is no finite number."""
     with np.errstate(all="ignore"):
-        mean = float((steps.shared(steps.loss * steps.samples) / steps.shared(steps.samples)).mean())
+        mean = float((steps.sum_over_ranks(steps.loss * steps.samples) / steps.sum_over_ranks(steps.samples)).mean())
     return mean if math.isfinite(mean) else None
 
 

@@ -1,20 +1,16 @@
-"""What readings say about a window of time: the integral of a rate, or the increase of a counter; and how well it was measured.
+"""Integral of a rate, or increase of a counter, over a window of time, and how well it was measured.
 
-A value is taken as linear between two readings, and where the window cuts between two readings, it is interpolated.
+Values are linear between two readings; at the window's ends they are interpolated.
 """
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reference_impls.contract import SECONDS_PER_NS
-
-Times = npt.NDArray[np.int64]
-Values = npt.NDArray[np.float64]
-Kept = npt.NDArray[np.bool_]
+from suite.bundle.arrays import Mask, Times, Values, Window, median
+from suite.bundle.channels import Channel
 
 GAP_PERIODS = 3.0
 
@@ -58,13 +54,25 @@ def increase(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s:
     return _measure(t_ns, counts, growing(t_ns, counts, most_per_s), start_ns, stop_ns, period_s, is_counter=True)
 
 
-def increase_of_growing(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s: float) -> Measured:
-    """As :func:`increase`, of counts in the order of time all of which are :func:`growing`: for who asks of many windows."""
-    return _measure_plausible(t_ns, counts, start_ns, stop_ns, period_s, is_counter=True)
+class Counter:
+    """A counter's channel, filtered once, so that its increase can be computed for many windows."""
+
+    def __init__(self, channel: Channel) -> None:
+        ordered = channel.in_time
+        self._readings = ordered.select(growing(ordered.t_ns, ordered.values))
+        self.period_s = channel.period_s
+
+    def increase(self, window: Window, min_periods: int) -> Measured:
+        """Increase in ``window``; None, with a reason, if the window is shorter than ``min_periods``: up to one is interpolated at each end."""
+        period_s = self.period_s or 0.0
+        measured = _measure_plausible(self._readings.t_ns, self._readings.values, *window, period_s, is_counter=True)
+        if measured.value is not None and (window[1] - window[0]) * SECONDS_PER_NS < min_periods * period_s:
+            return replace(measured, value=None, reason=f"the window is shorter than {min_periods} periods of {period_s:.3g} s")
+        return measured
 
 
-def growing(t_ns: Times, counts: Values, most_per_s: float = math.inf) -> Kept:
-    """Which counts, in the order of time, follow plausibly from the last one that did; the first finite count is taken for true."""
+def growing(t_ns: Times, counts: Values, most_per_s: float = math.inf) -> Mask:
+    """Mask of plausible counter readings, sorted by time (monotonic, bounded rate); the first finite reading is the baseline."""
     kept = np.isfinite(counts)
     steps, seconds = np.diff(counts[kept]), np.diff(t_ns[kept]) * SECONDS_PER_NS
     if np.all((steps >= 0) & (steps <= most_per_s * seconds)):
@@ -78,14 +86,7 @@ def growing(t_ns: Times, counts: Values, most_per_s: float = math.inf) -> Kept:
     return kept
 
 
-def median(values: npt.NDArray[Any]) -> float:
-    """The median of one value or more, none of them NaN. NumPy's own loads its masked arrays first, which takes longer than judging a bundle."""
-    below, above = (len(values) - 1) // 2, len(values) // 2
-    ordered = np.partition(values, (below, above))
-    return (float(ordered[below]) + float(ordered[above])) / 2
-
-
-def _measure(t_ns: Times, values: Values, kept: Kept, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
+def _measure(t_ns: Times, values: Values, kept: Mask, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
     rejected = int(np.count_nonzero(~kept & (t_ns >= start_ns) & (t_ns <= stop_ns)))
     measured = _measure_plausible(*_in_time(t_ns[kept], values[kept]), start_ns, stop_ns, period_s, is_counter=is_counter)
     return replace(measured, rejected=rejected)

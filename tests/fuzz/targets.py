@@ -15,11 +15,11 @@ import pandas
 from hypothesis import strategies as st
 
 from reference_impls.contract import FIRST_LINK, TOKEN, chained
+from suite.bundle.frames import write_table
 from suite.bundle.layout import MANIFEST
 from suite.bundle.log import read_log
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
-from suite.bundle.tables import write_table
 from suite.files.json_file import read_json
 from suite.submission.archive import pack
 from suite.submission.declaration import SystemAvailability, read_declaration

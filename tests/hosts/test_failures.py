@@ -89,7 +89,7 @@ def expect_sentence(training: Training, suite: Run, rank: int) -> str:
     assert f"rank {rank} on node node{rank + 1}" in sentence
     last = max(finished_epochs(training.bundle))
     assert f"epoch {last}" in sentence
-    assert set(Bundle(training.bundle).steps()["epoch"]) >= set(range(1, last + 1))
+    assert set(Bundle(training.bundle).steps_frame()["epoch"]) >= set(range(1, last + 1))
     verdict = suite("check", training.bundle, "--json")
     assert verdict.returncode == 1, verdict.stderr
     (finding,) = json.loads(verdict.stdout)["verdicts"][0]["findings"]

@@ -50,7 +50,7 @@ def test_a_study_of_one_two_and_four_hosts(four_hosts: Cluster, digits: Path, tm
     for point, ranks in zip(study.points, (1, 2, 4), strict=True):
         bundles = [Bundle(tmp_path / "study" / run.folder) for run in point.runs]
         assert [hosts_of(bundle) for bundle in bundles] == [HOSTS[:ranks]] * 2
-        assert [bundle.steps()["rank"].nunique() for bundle in bundles] == [ranks] * 2
+        assert [bundle.steps_frame()["rank"].nunique() for bundle in bundles] == [ranks] * 2
     expect_the_wires_time_in(study)
     expect_what_lies_beyond_to_be_a_projection(study, said)
 

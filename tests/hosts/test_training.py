@@ -24,7 +24,7 @@ def train_and_count(trainer: Trainer, framework: str, output: Path) -> Bundle:
     before = counted(trainer)
     bundle = trainer.train(framework, output, "--epochs", 3)
     after = counted(trainer)
-    steps = bundle.steps()
+    steps = bundle.steps_frame()
     least = LEAST_BYTES * steps["step"].max()
     for host in before:
         for crossed in (after[host].sent_bytes - before[host].sent_bytes, after[host].received_bytes - before[host].received_bytes):
@@ -59,7 +59,7 @@ def test_a_link_of_100_megabits_shows_as_communication(trainer: Trainer, tmp_pat
 
 def communication_s(bundle: Bundle) -> float:
     """What the exchange of a step takes when the machine does little else: the lower quartile, of the rank that waited longer."""
-    return float(bundle.steps().groupby("step")["communication_s"].max().quantile(0.25))
+    return float(bundle.steps_frame().groupby("step")["communication_s"].max().quantile(0.25))
 
 
 def test_a_run_that_does_not_begin_on_its_first_host_is_refused(trainer: Trainer, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas
 
 from reference_impls.contract import FIRST_LINK, TOKEN, chained, log_name
+from suite.bundle.frames import read_readings, write_table
 from suite.bundle.layout import node_baseloads, node_tables
-from suite.bundle.tables import read_readings, write_table
 from suite.compliance.editing import EditableBundle
 from suite.compliance.rules import nodes
 from tests.mutation.file_faults import borrowed, halved, lines_of, lost, replaced, resealed

@@ -11,7 +11,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleCase, Fault, Rule, Violation
 
 if TYPE_CHECKING:
-    from suite.bundle.mini_batches import MiniBatches
+    from suite.bundle.steps import StepRecords
 
 from reference_impls.contract import SECONDS_PER_NS
 
@@ -113,7 +113,7 @@ def _step_counts(case: BundleCase) -> Iterator[Violation]:
     for epoch, of_epoch in case.steps.by_epoch():
         if case.request.steps is not None and int(of_epoch.step.max()) == case.request.steps:
             continue
-        expected, found = -(-samples // batch), of_epoch.shared(of_epoch.samples)
+        expected, found = -(-samples // batch), of_epoch.sum_over_ranks(of_epoch.samples)
         last = samples - (expected - 1) * batch
         if len(found) != expected or int(found.sum()) != samples or (found[:-1] != batch).any() or found[-1] != last:
             observed = f"{len(found)} and {int(found.sum())}, or in other shares"
@@ -127,7 +127,7 @@ def _step_times(case: BundleCase) -> Iterator[Violation]:
             yield from _times_of_rank(case.bundle.log(rank), steps)
 
 
-def _times_of_rank(log: Log, steps: "MiniBatches") -> Iterator[Violation]:
+def _times_of_rank(log: Log, steps: "StepRecords") -> Iterator[Violation]:
     """Parts are not negative, steps follow one another, and each lies within its epoch."""
     bad = ~(steps.parts_s >= -ROUNDING_S).all(axis=0)
     if bad.any():

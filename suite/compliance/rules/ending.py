@@ -12,7 +12,7 @@ from suite.compliance.rule import BundleCase, Fault, Rule, Violation
 from suite.compliance.rules.course import EVALUATION, RUN_AGAIN
 
 if TYPE_CHECKING:
-    from suite.bundle.mini_batches import MiniBatches
+    from suite.bundle.steps import StepRecords
 
 from reference_impls.contract import SECONDS_PER_NS
 
@@ -64,7 +64,7 @@ def _epoch_ends(case: BundleCase) -> Iterator[Violation]:
             yield from _ends_of_rank(rank, case.bundle.log(rank), steps)
 
 
-def _ends_of_rank(rank: int, log: Log, steps: "MiniBatches") -> Iterator[Violation]:
+def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violation]:
     """epoch_stop is logged with the last step's end as its time, and counts the steps."""
     name = log_name(rank)
     for stop in log.all("epoch_stop"):

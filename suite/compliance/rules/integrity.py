@@ -9,6 +9,7 @@ from suite.compliance.editing import EditableBundle
 from suite.compliance.rule import BundleCase, Fault, Rule, Violation
 from suite.files.digest import sha256
 from suite.metrics.json_diff import differences
+from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as_schema_1
 
 COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
 
@@ -53,14 +54,19 @@ def _chain(case: BundleCase) -> Iterator[Violation]:
 
 def _summary(case: BundleCase) -> Iterator[Violation]:
     """Compute every figure again and hold it against what is written."""
-    computed = case.derived.to_dict()
-    for name, difference in differences(computed, case.summary):
+    computed, written = case.derived.to_dict(), case.summary
+    if case.run.schema == 1:
+        computed, written = summary_as_schema_1(computed), numbers_only(written)
+    for name, difference in differences(computed, written):
         yield Violation(SUMMARY, f"{name} as computed from the raw records: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
 
 
 def _counters(case: BundleCase) -> Iterator[Violation]:
     """Count every phase again from the meter's readings."""
-    for name, difference in differences(case.derived_counters, case.bundle.json(COUNTERS)):
+    computed, written = case.derived_counters, case.bundle.json(COUNTERS)
+    if case.run.schema == 1:
+        computed, written = counters_as_schema_1(computed), numbers_only(written)
+    for name, difference in differences(computed, written):
         yield Violation(COUNTERS, f"{name} as computed from the readings: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
 
 

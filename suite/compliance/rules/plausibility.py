@@ -30,12 +30,14 @@ FIRST_STEPS, FIRST_LOSS = 10, (0.5, 3.0)  # of ln(classes), what guessing costs
 def _power(case: BundleCase) -> Iterator[Violation]:
     """Mean power over the run, of every node against zero and against what its board's supply can give."""
     from suite.metrics.energy_figures import energy_figures
+    from suite.metrics.power import power_total
 
     window, fix = case.window, "look at the sensor, its unit and what else hangs on it; run again"
     if window is None or window[1] <= window[0]:
         return
     for node in (node for node in case.nodes if node.is_on_clock):
-        total, energy_j = node.channels.power_total, energy_figures(node.channels, window, ())["energy_j"].value
+        total = power_total(node.channels, case.power_rules)
+        energy_j = energy_figures(node.channels, total, window, ())["energy_j"].value
         if total is None:
             continue
         power_w = _mean_reading_w(node.channels, total) if energy_j is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)

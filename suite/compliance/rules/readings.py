@@ -8,7 +8,8 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleCase, Fault, Rule, Violation
 
 if TYPE_CHECKING:
-    from suite.bundle.channels import Channel, Channels, Window
+    from suite.bundle.arrays import Window
+    from suite.bundle.channels import Channel, Channels
 
 from reference_impls.contract import SECONDS_PER_NS
 
@@ -81,10 +82,10 @@ def _possible(case: BundleCase) -> Iterator[Violation]:
     for node in case.nodes:
         channels, units = node.channels, node.channels.units
         ranges = np.array([RANGES.get(unit, (-np.inf, np.inf)) for unit in units.texts]).reshape(-1, 2)
-        low, high = ranges[units.places].T
+        low, high = ranges[units.index].T
         bad = np.flatnonzero(~(np.abs(channels.values) < np.inf) | (channels.values < low) | (channels.values > high))
-        for place in np.flatnonzero(np.bincount(units.places[bad])):
-            of_unit = bad[units.places[bad] == place]
+        for place in np.flatnonzero(np.bincount(units.index[bad])):
+            of_unit = bad[units.index[bad] == place]
             first = channels.owner(of_unit[0])
             observed = f"{channels.values[of_unit[0]]:g} of {first.source} {first.name}, {len(of_unit)} such readings"
             expected = f"values from {low[of_unit[0]]:g} to {high[of_unit[0]]:g} {units.texts[place]}"
@@ -97,7 +98,7 @@ def _fit_machine(case: BundleCase) -> Iterator[Violation]:
     """No more memory is used than the described machine has; at least its cores are seen."""
     for node in case.nodes:
         size_bytes, cores = node.system.get("memory_size_bytes"), node.system.get("cpu_cores")
-        used_bytes = max((memory.greatest for name in IN_USE if len((memory := node.channels.get("memory", name)).known)), default=0.0)
+        used_bytes = max((memory.maximum for name in IN_USE if len((memory := node.channels.get("memory", name)).known)), default=0.0)
         if isinstance(size_bytes, int) and used_bytes > size_bytes * ROUNDING:
             observed = f"{used_bytes:.0f} bytes in use"
             yield Violation(node.file, f"at most the {size_bytes} bytes that {node.described} says", observed, READ_AGAIN)

@@ -7,10 +7,13 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle import layout, tables
+from suite.bundle import frames, layout
 from suite.bundle.reader import Bundle
+from suite.catalog.power import Coverage, Tier
 from suite.errors import FileError
 from suite.files.json_file import write_json
+from suite.metrics.figure import Sensor
+from suite.metrics.power import write_power_rules
 from suite.metrics.summary import derive
 from tests.builders import Scenario, make_bundle
 
@@ -26,17 +29,17 @@ def test_coreutils_reads_the_manifest(good_bundle: Path) -> None:
 def test_steps_cut_off_in_the_middle_of_a_line_read_back_to_the_last_finished_epoch(tmp_path: Path) -> None:
     path = tmp_path / "steps.csv"
     path.write_text(STEPS_HEADER + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n1,2,0,16,200,0.1,0.0,0.2,0.0,2.2\n2,3,0,16,300,0.1,0.0,0.")
-    assert list(tables.read_raw_steps([path], [1])["step"]) == [1, 2]
+    assert list(frames.read_raw_steps([path], [1])["step"]) == [1, 2]
     path.write_text(STEPS_HEADER + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n2,2,0,16,200,0.1,0.0,0.2,0.0,2")
-    assert list(tables.read_raw_steps([path], [1, 2])["step"]) == [1]
+    assert list(frames.read_raw_steps([path], [1, 2])["step"]) == [1]
 
 
 @pytest.mark.parametrize("value", [0.1 + 0.2, 5e-324, 1.7976931348623157e308, 123456.789012345678])
 def test_floats_survive_both_tables_to_the_last_bit(value: float, tmp_path: Path) -> None:
     (tmp_path / "steps.csv").write_text(STEPS_HEADER + f"1,1,0,16,{2**62},{value!r},0.0,0.2,0.0,2.3\n")
-    frame = tables.read_raw_steps([tmp_path / "steps.csv"], [1])
-    tables.write_table(frame, tmp_path / "steps.parquet")
-    again = tables.read_steps(tmp_path / "steps.parquet")
+    frame = frames.read_raw_steps([tmp_path / "steps.csv"], [1])
+    frames.write_table(frame, tmp_path / "steps.parquet")
+    again = frames.read_steps(tmp_path / "steps.parquet")
     assert float(again["fetch_stall_s"][0]) == value and int(again["start_ns"][0]) == 2**62
 
 
@@ -44,7 +47,7 @@ def test_floats_survive_both_tables_to_the_last_bit(value: float, tmp_path: Path
 def test_a_table_that_is_none_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "steps.csv").write_text(content)
     with pytest.raises(FileError, match=r"steps\.csv"):
-        tables.read_raw_steps([tmp_path / "steps.csv"], [1])
+        frames.read_raw_steps([tmp_path / "steps.csv"], [1])
 
 
 def test_json_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -57,8 +60,8 @@ def test_json_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_run_json_of_another_schema_is_refused(good_bundle: Path) -> None:
     values = json.loads((good_bundle / "run.json").read_text())
-    (good_bundle / "run.json").write_text(json.dumps({**values, "schema": 2}))
-    with pytest.raises(FileError, match="schema 2"):
+    (good_bundle / "run.json").write_text(json.dumps({**values, "schema": 3}))
+    with pytest.raises(FileError, match="schema 3"):
         Bundle(good_bundle).run()
 
 
@@ -84,16 +87,17 @@ def test_what_is_unknown_is_none_with_its_reason(tmp_path: Path) -> None:
 def test_energy_is_summed_by_the_board_s_rule_and_says_how(tmp_path: Path) -> None:
     """5 W on a Jetson Nano's input rail for the whole run, and a rail behind it that must not be added."""
     path = make_bundle(tmp_path / "bundle")
-    log, readings = Bundle(path).log(), Bundle(path).readings()
+    log, readings = Bundle(path).log(), Bundle(path).readings_frame()
     start, stop = log.first("run_start"), log.first("run_stop")
     assert start is not None and stop is not None and start.mono_ns is not None and stop.mono_ns is not None
     times = range(start.mono_ns - 10**9, stop.mono_ns + 10**9, 10**8)
     rails = [(t_ns, "ina3221", channel, power_w, "W") for t_ns in times for channel, power_w in (("POM_5V_IN", 5.0), ("POM_5V_GPU", 2.0))]
-    more = pandas.DataFrame(rails, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)
-    tables.write_table(pandas.concat([readings, more]), path / "readings.parquet")
+    more = pandas.DataFrame(rails, columns=list(frames.READING_TYPES)).astype(frames.READING_TYPES)
+    frames.write_table(pandas.concat([readings, more]), path / "readings.parquet")
+    write_power_rules(path, ["ina3221"])
     summary = derive(Bundle(path))
     energy = summary.figures["energy_j"]
     assert energy.value == pytest.approx(5.0 * (stop.mono_ns - start.mono_ns) * 1e-9)
     assert energy.coverage == pytest.approx(1.0) and energy.period_s == pytest.approx(0.1)
-    assert energy.method == "ina3221: POM_5V_IN (module, on-board sensor)"
+    assert energy.sensor == Sensor(("ina3221",), ("POM_5V_IN",), Coverage.MODULE, Tier.ON_BOARD)
     assert summary.figures["energy_per_epoch_j"].value == pytest.approx(5.0 * summary.epochs[1].end_to_end_s, rel=1e-3)

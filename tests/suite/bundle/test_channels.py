@@ -9,10 +9,10 @@ import pyarrow.parquet
 import pytest
 
 from suite.bundle import channels
-from suite.bundle.channels import Channels, of_frame, texts
+from suite.bundle.channels import Channels, channels_of_frame, text_column
 from suite.bundle.tables import READING_TYPES, read_channels
 from suite.errors import FileError
-from suite.metrics.window import increase, integral
+from suite.metrics.window import Counter, increase, integral
 
 ROWS = [
     (30, "disk", "read_bytes", 3.0, "B"),
@@ -46,7 +46,7 @@ EXPECTED = [("cpu", "utilisation.total", "%", [10, 20], [50.0, -1.0]), ("disk", 
 @pytest.mark.parametrize("how", [{}, {"row_group_size": 2}, {"use_dictionary": False}], ids=["one group", "several groups", "no dictionary"])
 def test_a_table_is_read_by_channel_as_the_frame_of_it_is(how: dict[str, object], tmp_path: Path) -> None:
     read = read_channels(written(table(), tmp_path, **how))
-    assert listed(read) == listed(of_frame(frame())) == EXPECTED
+    assert listed(read) == listed(channels_of_frame(frame())) == EXPECTED
     assert [read.owner(row).source for row in range(len(read))] == ["disk", "cpu", "disk", "disk", "cpu"]
 
 
@@ -57,33 +57,33 @@ def test_names_may_be_stored_as_any_kind_of_text(kind: pyarrow.DataType, tmp_pat
 
 
 def test_a_channel_knows_its_readings_in_time_its_period_and_what_lies_in_a_window() -> None:
-    read_bytes = of_frame(frame()).get("disk", "read_bytes")
+    read_bytes = channels_of_frame(frame()).get("disk", "read_bytes")
     assert read_bytes.in_time.values.tolist() == [1.0, 2.0, 3.0]
     assert read_bytes.period_s == pytest.approx(10e-9)
     assert read_bytes.during((10, 20)).values.tolist() == [1.0, 2.0]
-    assert (read_bytes.least, read_bytes.mean, read_bytes.greatest) == (1.0, 2.0, 3.0)
+    assert (read_bytes.minimum, read_bytes.mean, read_bytes.maximum) == (1.0, 2.0, 3.0)
 
 
 def test_values_that_are_no_numbers_count_for_nothing_and_make_no_number_where_there_is_no_other() -> None:
-    load = of_frame(frame()).get("cpu", "utilisation.total")
-    assert (load.mean, load.greatest) == (50.0, 50.0)
+    load = channels_of_frame(frame()).get("cpu", "utilisation.total")
+    assert (load.mean, load.maximum) == (50.0, 50.0)
     assert np.isnan(load.during((20, 20)).mean)
 
 
 def test_what_was_not_read_is_an_empty_channel() -> None:
-    nothing = of_frame(frame()).get("disk", "write_bytes")
+    nothing = channels_of_frame(frame()).get("disk", "write_bytes")
     assert not nothing
     assert nothing.period_s is None
-    assert nothing.increase((0, 10), 5, "the window is").value is None
+    assert Counter(nothing).increase((0, 10), 5).value is None
 
 
 def test_a_channel_of_two_units_says_so() -> None:
-    odd = of_frame(frame([(1, "cpu", "a", 1.0, "%"), (2, "cpu", "a", 1.0, "W"), (3, "cpu", "a", 1.0, "%")])).get("cpu", "a")
+    odd = channels_of_frame(frame([(1, "cpu", "a", 1.0, "%"), (2, "cpu", "a", 1.0, "W"), (3, "cpu", "a", 1.0, "%")])).get("cpu", "a")
     assert (odd.unit, odd.units) == ("%", 2)
 
 
 def test_times_are_given_reading_by_reading() -> None:
-    later = of_frame(frame()).with_times(np.array([1, 2, 3, 4, 5]))
+    later = channels_of_frame(frame()).with_times(np.array([1, 2, 3, 4, 5]))
     assert later.get("disk", "read_bytes").t_ns.tolist() == [1, 3, 4]
 
 
@@ -98,12 +98,12 @@ def test_a_table_with_an_empty_cell_is_not_readable(column: str, tmp_path: Path)
 
 def test_a_name_that_a_file_lists_twice_is_one_channel() -> None:
     """Else half of its readings would be hidden from every rule."""
-    found = texts(["power", "load", "power"], np.array([0, 1, 2]))
-    assert (found.texts, found.places.tolist()) == (("load", "power"), [1, 0, 1])
+    found = text_column(["power", "load", "power"], np.array([0, 1, 2]))
+    assert (found.texts, found.index.tolist()) == (("load", "power"), [1, 0, 1])
 
 
 def test_more_channels_than_any_machine_has_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(channels, "MOST_CHANNELS", 5)
+    monkeypatch.setattr(channels, "MAX_CHANNELS", 5)
     rows = [(place, f"source{place % 3}", f"channel{place % 4}", 1.0, "B") for place in range(12)]
     with pytest.raises(FileError, match="more than 5 channels"):
         read_channels(written(table(rows), tmp_path))

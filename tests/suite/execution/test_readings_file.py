@@ -3,7 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from suite.bundle.tables import read_raw_readings
+from suite.bundle.frames import read_raw_readings
 from suite.execution.readings_file import ReadingsFile
 from suite.meters.meter import Reading
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suite.bundle.tables import read_raw_readings
+from suite.bundle.frames import read_raw_readings
 from suite.execution.recorder import MeterRecord, Recorder
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 

@@ -35,7 +35,7 @@ def test_the_same_seed_gives_the_same_losses(suite: Run, digits: Path, tmp_path:
     losses = []
     for name, seed in (("one", 7), ("two", 7), ("three", 8)):
         assert suite(*FAKE, "--steps", 20, "--seed", seed, "--output", tmp_path / name).returncode == 0
-        losses.append(list(Bundle(tmp_path / name).steps()["loss"]))
+        losses.append(list(Bundle(tmp_path / name).steps_frame()["loss"]))
     assert losses[0] == losses[1] != losses[2]
     assert len(losses[0]) == 20
 
@@ -149,8 +149,8 @@ class Live:
         bundle = Bundle(self.path)
         finished = bundle.log().finished_epochs()
         assert finished
-        assert set(bundle.steps()["epoch"]) == set(finished)
-        assert (bundle.steps().groupby("epoch").size() == 90).all()
+        assert set(bundle.steps_frame()["epoch"]) == set(finished)
+        assert (bundle.steps_frame().groupby("epoch").size() == 90).all()
 
     def assert_nothing_runs(self) -> None:
         _, alive = psutil.wait_procs([self.implementation], timeout=10)

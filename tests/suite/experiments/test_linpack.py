@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle.channels import no_channels, of_frame
+from suite.bundle.channels import channels_of_frame, no_channels
 from suite.bundle.manifest import seal
 from suite.bundle.tables import READING_TYPES
 from suite.errors import SuiteError
@@ -140,7 +140,7 @@ def test_the_rate_per_watt_is_over_the_mean_power_while_it_solved() -> None:
     times_ns = [index * 100_000_000 for index in range(101)]
     rows = [(t_ns, "shelly", "power", 4.0 if t_ns < 5 * 10**9 else 8.0, "W") for t_ns in times_ns]
     readings = pandas.DataFrame(rows, columns=list(READING_TYPES)).astype(READING_TYPES)
-    power = power_of(of_frame(readings), (6 * 10**9, 10 * 10**9), gflops=12.0)
+    power = power_of(channels_of_frame(readings), (6 * 10**9, 10 * 10**9), gflops=12.0)
     assert (power.energy_j, power.time_s, power.gflops_per_watt) == pytest.approx((32.0, 4.0, 1.5))
     assert "shelly" in str(power.method)
     nothing = power_of(no_channels(), (0, 10**9), 12.0)

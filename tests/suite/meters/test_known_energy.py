@@ -20,8 +20,8 @@ from typing import Any
 import pandas
 import pytest
 
-from suite.bundle.channels import of_frame
-from suite.catalog.power import Tier, totals
+from suite.bundle.channels import channels_of_frame
+from suite.catalog.power import Tier, load_power_rules, totals
 from suite.meters.meter import Meter, MeteredProcess, Reading
 from suite.meters.registry import METERS
 from suite.meters.sources.ina3221 import Ina3221Meter
@@ -34,8 +34,7 @@ from suite.meters.sources.shelly import ShellyMeter
 from suite.meters.sources.tasmota import TasmotaMeter
 from suite.meters.sources.tegrastats import TegrastatsMeter
 from suite.meters.sources.um25c import Um25cMeter
-from suite.metrics.energy import Energy
-from suite.metrics.total_energy import energy_of
+from suite.metrics.energy import Energy, energy_of
 
 SECOND = 10**9
 ABSURD_W = 4_000_000.0
@@ -298,9 +297,9 @@ def measure(instrument: Instrument, powers_w: Sequence[float | None]) -> Energy:
         with suppress(Exception):  # the recorder counts it, and goes on
             readings += [replace(reading, t_ns=second * SECOND) for reading in instrument.meter.read()]
     frame = pandas.DataFrame([asdict(reading) for reading in readings])
-    (total, *_) = totals(zip(frame["source"], frame["channel"], strict=True))
+    (total, *_) = totals(load_power_rules(), zip(frame["source"], frame["channel"], strict=True))
     assert total.rule.tier is instrument.tier
-    return energy_of(of_frame(frame), total, 0, (len(powers_w) - 1) * SECOND)
+    return energy_of(channels_of_frame(frame), total, 0, (len(powers_w) - 1) * SECOND)
 
 
 def test_even_power(instrument: Instrument) -> None:
@@ -346,9 +345,9 @@ def test_negative_and_absurd_readings_are_left_out_and_counted(instrument: Instr
 
 
 def test_every_meter_that_a_power_rule_names_is_driven_here(tree: Any, tmp_path: Path) -> None:
-    from suite.catalog.power import RULES
+    from suite.catalog.power import load_power_rules
 
-    named = {source for rule in RULES for source in rule.sources}
+    named = {source for rule in load_power_rules() for source in rule.sources}
     driven = {"ina3221", "tegrastats", "jtop", "rapl", "nvml", "rpi5-pmic", "shelly", "tasmota", "um25c", "meter-csv"}
     assert named == driven <= {meter.name for meter in METERS}
 
@@ -361,4 +360,4 @@ def test_a_board_that_misses_a_rail_of_its_total_has_no_energy_rather_than_a_sma
     instrument.meter.open(MeteredProcess(1, Path("/data")))
     channels = [(reading.source, reading.channel) for reading in instrument.meter.read()]
     assert len(channels) == 3
-    assert totals(channels) == ()
+    assert totals(load_power_rules(), channels) == ()

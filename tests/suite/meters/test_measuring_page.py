@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.power import RULES, Coverage, Tier
+from suite.catalog.power import Coverage, Tier, load_power_rules
 from suite.files.paths import repository_root
 from suite.meters.registry import METERS
 from suite.meters.settings import load_settings
@@ -19,7 +19,7 @@ def test_every_meter_is_listed_with_its_period(meter) -> None:
     assert row.strip() == f"{meter.period_s:g} s"
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.name.startswith("meter-csv")], ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", [rule for rule in load_power_rules() if not rule.name.startswith("meter-csv")], ids=lambda rule: rule.name)
 def test_every_power_rule_is_listed_with_what_it_is_worth(rule) -> None:
     rows = [line for line in PAGE.splitlines() if line.startswith("|") and rule.name in line.split("|")[1]]
     assert any(f"| {rule.coverage.value} | {rule.tier.value} |" in row for row in rows)

@@ -1,8 +1,8 @@
 import pandas
 import pytest
 
-from suite.bundle.channels import Channels, of_frame
-from suite.metrics.counter_phases import count_phases
+from suite.bundle.channels import Channels, channels_of_frame
+from suite.metrics.counters import count_phases
 
 SECOND = 10**9
 
@@ -10,7 +10,7 @@ SECOND = 10**9
 def table(channels: dict[str, float], seconds: int = 20, unit: str = "events") -> Channels:
     """Readings once a second of counters that grow by so much per second."""
     rows = [(second * SECOND, "counters", name, rate * second, unit) for second in range(seconds + 1) for name, rate in channels.items()]
-    return of_frame(pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"]))
+    return channels_of_frame(pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"]))
 
 
 HARDWARE = {
@@ -56,7 +56,7 @@ def test_user_mode_only_is_marked() -> None:
 
 def test_a_phase_too_short_for_the_readings_is_none() -> None:
     event = count_phases(table(HARDWARE), {"epoch 1": (5 * SECOND, 14 * SECOND)})["epoch 1"].events["cycles"]
-    assert (event.count, event.reason) == (None, "the phase is shorter than 10 periods of 1 s")
+    assert (event.count, event.reason) == (None, "the window is shorter than 10 periods of 1 s")
 
 
 def test_a_counter_that_stopped_during_the_phase_is_none() -> None:
@@ -68,7 +68,7 @@ def test_a_counter_that_stopped_during_the_phase_is_none() -> None:
 def test_an_event_that_never_had_its_turn_is_none_not_zero() -> None:
     starved = {"cycles.count": 0, "cycles.enabled": 2, "cycles.running": 0}
     event = count_phases(table(starved), {"run": (0, 10 * SECOND)})["run"].events["cycles"]
-    assert (event.count, event.reason) == (None, "the processor never came to count it in this phase")
+    assert (event.count, event.reason) == (None, "the processor never counted it in this phase")
 
 
 def test_no_readings_at_all() -> None:

@@ -6,13 +6,12 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle import tables
-from suite.bundle.channels import of_frame
+from suite.bundle import frames
+from suite.bundle.channels import channels_of_frame
 from suite.bundle.layout import COUNTERS, MANIFEST, READINGS
 from suite.bundle.reader import Bundle
 from suite.files.json_file import read_json
-from suite.metrics.counter_phases import count_phases
-from suite.metrics.counters import counter_figures, derive_counters, phases
+from suite.metrics.counters import count_phases, counter_figures, derive_counters, phases
 from suite.metrics.summary import derive
 from tests.builders import START_NS, Scenario, make_bundle
 
@@ -32,11 +31,11 @@ def counted(start_ns: int, seconds: int, running: float = 1.0, software: bool = 
         if software:
             rows.append((t_ns, "counters", "task_clock.count", 1.5e9 * elapsed_s, "ns"))
             rows.append((t_ns, "counters", "page_faults.count", 100 * elapsed_s, "events"))
-    return pandas.DataFrame(rows, columns=list(tables.READING_TYPES)).astype(tables.READING_TYPES)
+    return pandas.DataFrame(rows, columns=list(frames.READING_TYPES)).astype(frames.READING_TYPES)
 
 
 def test_ratios_of_the_training_region() -> None:
-    run = count_phases(of_frame(counted(0, 30)), {"run": (5 * SECOND, 25 * SECOND)})["run"]
+    run = count_phases(channels_of_frame(counted(0, 30)), {"run": (5 * SECOND, 25 * SECOND)})["run"]
     figures = counter_figures(run)
     expected = {"ipc": 1.5, "l1d_miss_ratio": 0.05, "branch_mispredict_ratio": 0.02, "counter_running_ratio": 1.0}
     assert {name: figures[name].value for name in expected} == pytest.approx(expected, rel=1e-9)
@@ -46,7 +45,7 @@ def test_ratios_of_the_training_region() -> None:
 
 
 def test_events_that_took_turns_are_scaled_and_the_figure_says_how_much_was_counted() -> None:
-    run = count_phases(of_frame(counted(0, 30, running=0.25)), {"run": (5 * SECOND, 25 * SECOND)})["run"]
+    run = count_phases(channels_of_frame(counted(0, 30, running=0.25)), {"run": (5 * SECOND, 25 * SECOND)})["run"]
     figures = counter_figures(run)
     assert figures["instructions"].value == pytest.approx(6e10, rel=1e-9)
     assert (figures["instructions"].coverage, figures["counter_running_ratio"].value) == (pytest.approx(0.25), pytest.approx(0.25))
@@ -54,7 +53,7 @@ def test_events_that_took_turns_are_scaled_and_the_figure_says_how_much_was_coun
 
 def test_what_the_machine_does_not_count_is_unknown_not_0() -> None:
     software_only = counted(0, 30)[lambda rows: rows["channel"].isin(["task_clock.count", "page_faults.count"])]
-    figures = counter_figures(count_phases(of_frame(software_only), {"run": (5 * SECOND, 25 * SECOND)})["run"])
+    figures = counter_figures(count_phases(channels_of_frame(software_only), {"run": (5 * SECOND, 25 * SECOND)})["run"])
     assert figures["page_faults"].value == pytest.approx(2000)
     for name in ("instructions", "cycles", "ipc", "l1d_miss_ratio", "branch_mispredict_ratio", "counter_running_ratio", "context_switches"):
         assert figures[name].value is None
@@ -67,7 +66,7 @@ def test_an_unfinished_run_has_no_training_region() -> None:
 
 def test_a_bundle_has_init_run_and_every_epoch(good_bundle: Path) -> None:
     bundle = Bundle(good_bundle)
-    found = phases(bundle.log(), bundle.mini_batches())
+    found = phases(bundle.log(), bundle.steps())
     assert list(found) == ["init", "run", "epoch 1", "epoch 2", "epoch 3"]
     assert found["init"][1] <= found["run"][0] <= found["epoch 1"][0] < found["epoch 1"][1] <= found["epoch 2"][0] < found["run"][1]
 
@@ -75,13 +74,13 @@ def test_a_bundle_has_init_run_and_every_epoch(good_bundle: Path) -> None:
 def test_a_bundles_file_and_summary_tell_the_same_and_follow_from_its_readings(tmp_path: Path) -> None:
     path = make_bundle(tmp_path / "bundle", Scenario(step_s=0.05))
     (path / READINGS).unlink()
-    tables.write_table(counted(START_NS - SECOND, 90, running=0.5), path / READINGS)
+    frames.write_table(counted(START_NS - SECOND, 90, running=0.5), path / READINGS)
     written, figures = derive_counters(Bundle(path)), derive(Bundle(path)).figures
     for phase in ("run", "epoch 1", "epoch 2", "epoch 3"):
         assert written["phases"][phase]["ratios"]["instructions_per_cycle"] == pytest.approx(1.5)
         assert written["phases"][phase]["events"]["cycles"]["running_ratio"] == pytest.approx(0.5)
     assert figures["instructions"].value == written["phases"]["run"]["events"]["instructions"]["count"]
-    assert written["phases"]["init"]["events"]["cycles"]["reason"] == "the phase is shorter than 10 periods of 0.5 s"
+    assert written["phases"]["init"]["events"]["cycles"]["reason"] == "the window is shorter than 10 periods of 0.5 s"
 
 
 def test_the_file_of_a_finished_run_is_part_of_the_sealed_bundle(good_bundle: Path) -> None:

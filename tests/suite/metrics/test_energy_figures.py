@@ -3,9 +3,11 @@
 import pandas
 import pytest
 
-from suite.bundle.channels import of_frame
-from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy_j
-from suite.metrics.figure import Figure
+from suite.bundle.channels import channels_of_frame
+from suite.catalog.power import Coverage, Tier, load_power_rules
+from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy_j, idle_power
+from suite.metrics.figure import Figure, Sensor
+from suite.metrics.power import power_total
 
 SECOND = 10**9
 RUN = (100 * SECOND, 120 * SECOND)
@@ -20,7 +22,9 @@ def readings(power_w: float, start: int, stop: int, source: str = "ina3221", cha
 
 def baseload(run: pandas.DataFrame, idle: pandas.DataFrame, epoch: Figure = EPOCH) -> dict[str, Figure]:
     """The figures for twenty seconds of training."""
-    return baseload_figures(of_frame(run), of_frame(idle), RUN, energy_figures(of_frame(run), RUN, [])["energy_j"], epoch)
+    channels = channels_of_frame(run)
+    total = power_total(channels, load_power_rules())
+    return baseload_figures(idle_power(channels_of_frame(idle), total), RUN, energy_figures(channels, total, RUN, [])["energy_j"], epoch)
 
 
 def test_power_of_the_idle_machine_times_time_and_its_share_of_the_energy() -> None:
@@ -28,7 +32,8 @@ def test_power_of_the_idle_machine_times_time_and_its_share_of_the_energy() -> N
     assert figures["baseload_power_w"].value == pytest.approx(4.0, rel=1e-12)
     assert figures["baseload_per_epoch_j"].value == pytest.approx(32.0, rel=1e-12)
     assert figures["baseload_share"].value == pytest.approx(0.4, rel=1e-12)
-    assert figures["baseload_power_w"].method == "ina3221: VDD_IN, idle for 9 s before the run"
+    assert figures["baseload_power_w"].method == "idle for 9 s before the run"
+    assert figures["baseload_power_w"].sensor == Sensor(("ina3221",), ("VDD_IN",), Coverage.MODULE, Tier.ON_BOARD)
 
 
 @pytest.mark.parametrize(
@@ -49,12 +54,12 @@ def test_without_a_sensor_or_an_idle_window_it_is_unknown(run: pandas.DataFrame,
 def test_how_idle_the_machine_was_is_part_of_the_figure() -> None:
     load = readings(34.4, 80, 89, "cpu", "utilisation.total").assign(unit="%")
     figure = baseload(readings(10.0, 90, 130), pandas.concat([readings(4.0, 80, 89), load]))["baseload_power_w"]
-    assert (figure.value, figure.method) == (pytest.approx(4.0), "ina3221: VDD_IN, idle for 9 s before the run, processor at 34 %")
+    assert (figure.value, figure.method) == (pytest.approx(4.0), "idle for 9 s before the run, processor at 34 %")
 
 
 def test_an_epoch_shorter_than_the_sensors_period_has_no_energy_of_its_own() -> None:
-    power = of_frame(readings(10.0, 90, 130))
-    total = power.power_total
+    power = channels_of_frame(readings(10.0, 90, 130))
+    total = power_total(power, load_power_rules())
     assert total is not None
     assert epoch_energy_j(power, total, 100 * SECOND + 100, 101 * SECOND - 100) is None
     assert epoch_energy_j(power, total, 100 * SECOND - 100, 101 * SECOND + 100) == pytest.approx(10.0, rel=1e-6)

@@ -3,8 +3,8 @@
 import pandas
 import pytest
 
-from suite.bundle.channels import Channels, no_channels, of_frame
-from suite.metrics.machine_figures import channel_statistics, disturbances, reading_figures, resident_ratio
+from suite.bundle.channels import Channels, channels_of_frame, no_channels
+from suite.metrics.machine_figures import channel_statistics, disturbances, machine_figures, resident_ratio
 
 SECOND = 10**9
 RUN = (10 * SECOND, 30 * SECOND)
@@ -14,7 +14,7 @@ COLUMNS = ["t_ns", "source", "channel", "value", "unit"]
 def table(*series: tuple[str, str, str, dict[float, float]]) -> Channels:
     """Readings: source, channel, unit, and values by second."""
     rows = [(round(second * SECOND), source, channel, value, unit) for source, channel, unit, values in series for second, value in values.items()]
-    return of_frame(pandas.DataFrame(rows, columns=COLUMNS))
+    return channels_of_frame(pandas.DataFrame(rows, columns=COLUMNS))
 
 
 def every_second(value, start: int = 0, stop: int = 40) -> dict[float, float]:
@@ -24,28 +24,28 @@ def every_second(value, start: int = 0, stop: int = 40) -> dict[float, float]:
 
 def test_only_what_was_read_during_the_run_counts() -> None:
     readings = table(("cpu", "utilisation.total", "%", every_second(lambda second: 60 if 10 <= second <= 30 else 100)))
-    figures = reading_figures(readings, RUN)
+    figures = machine_figures(readings, RUN)
     assert (figures["cpu_utilisation"].value, figures["cpu_utilisation"].count, figures["cpu_utilisation_max"].value) == (60, 21, 60)
     assert figures["cpu_utilisation"].period_s == 1.0
 
 
 def test_the_frequency_of_all_cores_is_one_mean_and_each_core_has_its_own_line() -> None:
     readings = table(("cpu", "frequency.core0", "Hz", every_second(1e9)), ("cpu", "frequency.core1", "Hz", every_second(2e9)))
-    assert reading_figures(readings, RUN)["cpu_frequency_hz"].value == 1.5e9
+    assert machine_figures(readings, RUN)["cpu_frequency_hz"].value == 1.5e9
     lines = {line["channel"]: line for line in channel_statistics(readings, RUN)}
     assert (lines["frequency.core0"]["mean"], lines["frequency.core1"]["maximum"], lines["frequency.core1"]["count"]) == (1e9, 2e9, 21)
 
 
 def test_the_gpu_is_read_by_the_best_source_there_is() -> None:
     both = table(("tegrastats", "gpu.utilisation", "%", every_second(90)), ("tegra", "gpu.utilisation", "%", every_second(80)))
-    assert reading_figures(both, RUN)["gpu_utilisation"].value == 80
-    figure = reading_figures(table(("nvml", "gpu0.utilisation", "%", every_second(70))), RUN)["gpu_utilisation"]
+    assert machine_figures(both, RUN)["gpu_utilisation"].value == 80
+    figure = machine_figures(table(("nvml", "gpu0.utilisation", "%", every_second(70))), RUN)["gpu_utilisation"]
     assert (figure.value, figure.method) == (70, "nvml: gpu0.utilisation")
 
 
 def test_the_hottest_sensor_makes_the_temperature() -> None:
     readings = table(("temperature", "CPU-therm", "degC", every_second(55)), ("temperature", "GPU", "degC", every_second(lambda second: 40 + second)))
-    assert reading_figures(readings, RUN)["temperature_max_degc"].value == 70
+    assert machine_figures(readings, RUN)["temperature_max_degc"].value == 70
 
 
 def test_disk_rates_are_the_increase_of_the_counters_over_the_time_of_the_run() -> None:
@@ -53,7 +53,7 @@ def test_disk_rates_are_the_increase_of_the_counters_over_the_time_of_the_run() 
         ("disk", "read_operations", "operations", every_second(lambda second: 1000 + 50 * second)),
         ("disk", "read_bytes", "B", every_second(lambda second: 4096 * 50 * second)),
     )
-    figures = reading_figures(readings, (10_500_000_000, 20_250_000_000))
+    figures = machine_figures(readings, (10_500_000_000, 20_250_000_000))
     assert figures["disk_read_ops_per_s"].value == pytest.approx(50, rel=1e-9)
     assert figures["disk_read_bytes_per_s"].value == pytest.approx(4096 * 50, rel=1e-9)
     assert figures["disk_write_ops_per_s"].value is None
@@ -61,14 +61,14 @@ def test_disk_rates_are_the_increase_of_the_counters_over_the_time_of_the_run() 
 
 def test_a_run_too_short_for_the_disks_counters_has_no_rate() -> None:
     readings = table(("disk", "read_operations", "operations", every_second(lambda second: second)))
-    figure = reading_figures(readings, (10 * SECOND, 13 * SECOND))["disk_read_ops_per_s"]
+    figure = machine_figures(readings, (10 * SECOND, 13 * SECOND))["disk_read_ops_per_s"]
     assert figure.value is None
     assert "shorter than 5 periods" in str(figure.reason)
 
 
 def test_residency_at_a_moment_is_the_nearest_reading_and_unknown_when_it_is_far() -> None:
     readings = table(("page-cache", "resident", "ratio", {9.5: 0.0, 12: 0.4, 29.7: 1.0, 33: 0.9}))
-    figures = reading_figures(readings, RUN)
+    figures = machine_figures(readings, RUN)
     assert (figures["page_cache_start_ratio"].value, figures["page_cache_end_ratio"].value) == (0.0, 1.0)
     assert resident_ratio(readings, 20 * SECOND) is None
     assert resident_ratio(readings, 13 * SECOND, window_s=20) == 0.4
@@ -79,7 +79,7 @@ def test_a_throttled_run_says_how_often_and_when() -> None:
     flag = every_second(lambda second: 14 <= second < 17)
     counter = every_second(lambda second: 3 if second < 20 else 5)
     readings = table(("throttling", "throttled", "active", flag), ("throttling", "over_current.oc1", "events", counter))
-    assert reading_figures(readings, RUN)["throttled_events"].value == 3
+    assert machine_figures(readings, RUN)["throttled_events"].value == 3
     assert disturbances(readings, RUN)["throttling"] == [
         {"channel": "throttled", "start_s": 4.0, "held_s": 3.0, "count": 1},
         {"channel": "over_current.oc1", "start_s": 10.0, "held_s": None, "count": 2},
@@ -87,14 +87,14 @@ def test_a_throttled_run_says_how_often_and_when() -> None:
 
 
 def test_no_throttling_is_0_only_where_something_would_have_told() -> None:
-    assert reading_figures(table(("throttling", "throttled", "active", every_second(0))), RUN)["throttled_events"].value == 0
-    figure = reading_figures(table(("cpu", "utilisation.total", "%", every_second(0))), RUN)["throttled_events"]
-    assert (figure.value, figure.reason) == (None, "nothing on this machine told of throttling during the run")
+    assert machine_figures(table(("throttling", "throttled", "active", every_second(0))), RUN)["throttled_events"].value == 0
+    figure = machine_figures(table(("cpu", "utilisation.total", "%", every_second(0))), RUN)["throttled_events"]
+    assert (figure.value, figure.reason) == (None, "no source on this machine reports throttling")
 
 
 def test_a_wall_clock_that_was_set_is_counted_with_its_moment_and_size() -> None:
     readings = table(("wall-clock", "drift", "s", every_second(lambda second: 3600 if second >= 25 else 0)))
-    assert reading_figures(readings, RUN)["clock_steps"].value == 1
+    assert machine_figures(readings, RUN)["clock_steps"].value == 1
     assert disturbances(readings, RUN)["clock_steps"] == [{"at_s": 15.0, "step_s": 3600.0}]
 
 
@@ -109,6 +109,6 @@ def test_counters_have_no_mean() -> None:
 
 @pytest.mark.parametrize("window", [RUN, None])
 def test_without_readings_every_figure_is_unknown_and_says_why(window) -> None:
-    for name, figure in reading_figures(no_channels(), window).items():
+    for name, figure in machine_figures(no_channels(), window).items():
         assert figure.value is None, name
         assert figure.reason, name

@@ -9,20 +9,25 @@ import pandas
 import pytest
 
 from reference_impls import contract
-from suite.bundle import tables
+from suite.bundle import frames
 from suite.bundle.layout import SUMMARY
 from suite.bundle.nodes import NODES, read_nodes
 from suite.bundle.reader import Bundle
+from suite.catalog.power import Coverage, Tier, load_power_rules
 from suite.cli.run import _show_result
 from suite.errors import FileError
 from suite.execution.run import RunResult
 from suite.files.json_file import write_json
+from suite.metrics.figure import Sensor
 from suite.metrics.node_readings import node_readings
+from suite.metrics.power import write_power_rules
 from suite.metrics.summary import Summary, derive, run_window
 from tests.builders import AHEAD_NS, WIRE_BYTES_PER_S, Scenario, make_bundle
 
 POWER_W, IDLE_W = 5.0, 2.0
 OTHER, OTHER_IDLE = "readings.node1.parquet", "baseload.node1.parquet"
+
+SHELLY = Sensor(("shelly",), ("shelly",), Coverage.WALL, Tier.WALL_METER)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +50,9 @@ def seconds(path: Path) -> float:
 
 def edit(path: Path, change: Callable[[pandas.DataFrame], pandas.DataFrame]) -> Summary:
     """What is derived when the second node has read something else."""
-    tables.write_table(change(tables.read_readings(path / OTHER)).astype(tables.READING_TYPES), path / OTHER)
+    changed = change(frames.read_readings(path / OTHER)).astype(frames.READING_TYPES)
+    frames.write_table(changed, path / OTHER)
+    write_power_rules(path, ["shelly", *changed["source"].unique()])
     return derive(Bundle(path))
 
 
@@ -53,19 +60,19 @@ def test_energy_is_the_sum_over_the_nodes_and_says_so(path: Path) -> None:
     summary = derive(Bundle(path))
     energy, epoch = summary.figures["energy_j"], summary.figures["energy_per_epoch_j"]
     assert energy.value == pytest.approx(2 * POWER_W * seconds(path), rel=1e-6)
-    assert energy.method == "sum over 2 nodes: shelly: shelly (wall, wall meter)"
+    assert (energy.method, energy.sensor) == ("sum over 2 nodes", SHELLY)
     assert epoch.value == pytest.approx(2 * POWER_W * summary.epochs[1].end_to_end_s, rel=1e-6)
     assert summary.epochs[1].energy_j == pytest.approx(epoch.value)
     assert [node["figures"]["energy_j"]["value"] for node in summary.nodes] == pytest.approx([energy.value / 2] * 2)
 
 
 def test_baseload_is_that_of_every_node_and_its_share_is_of_the_whole_energy(path: Path) -> None:
-    idle = tables.read_readings(path / OTHER_IDLE)
-    tables.write_table(idle.assign(value=3.0), path / OTHER_IDLE)
+    idle = frames.read_readings(path / OTHER_IDLE)
+    frames.write_table(idle.assign(value=3.0), path / OTHER_IDLE)
     summary = derive(Bundle(path))
     power, share = summary.figures["baseload_power_w"], summary.figures["baseload_share"]
     assert power.value == pytest.approx(IDLE_W + 3.0)
-    assert power.method == "sum over 2 nodes: shelly: shelly (wall, wall meter)"
+    assert (power.method, power.sensor) == ("sum over 2 nodes", SHELLY)
     assert share.value == pytest.approx((IDLE_W + 3.0) / (2 * POWER_W), rel=1e-6)
     assert summary.figures["baseload_per_epoch_j"].value == pytest.approx((IDLE_W + 3.0) * float(summary.figures["time_to_epoch_s"].value or 0))
     of_nodes = [node["figures"]["baseload_share"]["value"] for node in summary.nodes]
@@ -117,7 +124,7 @@ def test_sensors_that_do_not_cover_the_same_are_not_added_up(path: Path) -> None
 
 def test_readings_of_all_nodes_are_on_rank_0s_clock_drift_included(path: Path) -> None:
     bundle = Bundle(path)
-    first, second = node_readings(bundle, bundle.log())
+    first, second = node_readings(bundle, bundle.log(), load_power_rules())
     assert (first.node, second.node, second.ranks) == ("pi1", "pi2", (1,))
     assert abs(first.channels.t_ns - second.channels.t_ns).max() < 1000
     raw = bundle.channels_of_node(1).t_ns - AHEAD_NS - bundle.channels().t_ns
@@ -128,8 +135,8 @@ def test_a_node_whose_clock_is_not_known_has_no_readings(path: Path) -> None:
     log = path / "log.txt"
     log.write_text(log.read_text().replace("clock_offsets_ns", "clock_offsets_lost"))
     bundle = Bundle(path)
-    assert "how far its clock" in str(node_readings(bundle, bundle.log())[1].reason)
-    assert "pi2: the log does not say how far its clock is" in str(derive(bundle).figures["energy_j"].reason)
+    assert "no clock offset" in str(node_readings(bundle, bundle.log(), load_power_rules())[1].reason)
+    assert "pi2: the log has no clock offset" in str(derive(bundle).figures["energy_j"].reason)
 
 
 def test_bytes_on_the_wire_are_those_of_all_nodes_per_step(path: Path) -> None:
@@ -143,7 +150,7 @@ def test_bytes_on_the_wire_are_those_of_all_nodes_per_step(path: Path) -> None:
 
 def test_a_run_of_a_few_readings_has_no_bytes_per_step(tmp_path: Path) -> None:
     figure = derive(Bundle(make_bundle(tmp_path / "short", Scenario(ranks=2, nodes=2)))).figures["wire_bytes_per_step"]
-    assert (figure.value, figure.reason) == (None, "eth0 of pi1: the run was shorter than 10 periods of 0.5 s")
+    assert (figure.value, figure.reason) == (None, "eth0 of pi1: the window is shorter than 10 periods of 0.5 s")
 
 
 def test_a_node_whose_interface_was_not_read_leaves_no_bytes(path: Path) -> None:
@@ -165,24 +172,24 @@ def test_a_node_without_any_readings_says_what_became_of_it(path: Path) -> None:
 def test_samples_and_loss_of_an_epoch_are_those_of_all_ranks(path: Path) -> None:
     epoch = derive(Bundle(path)).epochs[1]
     assert epoch.samples == 60000
-    steps = Bundle(path).steps()
+    steps = Bundle(path).steps_frame()
     of_epoch = steps[steps["epoch"] == 2]
     assert epoch.mean_loss == pytest.approx(of_epoch[of_epoch["rank"] == 1]["loss"].mean())  # both ranks' losses are alike
 
 
 def test_the_loss_of_an_epoch_with_one_that_is_no_number_is_unknown(path: Path) -> None:
-    steps = Bundle(path).steps()
+    steps = Bundle(path).steps_frame()
     steps.loc[(steps["epoch"] == 2) & (steps["rank"] == 1), "loss"] = float("nan")
-    tables.write_table(steps, path / "steps.parquet")
+    frames.write_table(steps, path / "steps.parquet")
     first, second, *_ = derive(Bundle(path)).epochs
     assert first.mean_loss is not None and second.mean_loss is None
 
 
 def test_a_rank_that_is_slower_is_seen_as_the_straggler(path: Path) -> None:
-    steps = Bundle(path).steps()
+    steps = Bundle(path).steps_frame()
     steps.loc[steps["rank"] == 1, "compute_s"] *= 2
     steps.loc[steps["rank"] == 0, "communication_s"] += 0.0016
-    tables.write_table(steps, path / "steps.parquet")
+    frames.write_table(steps, path / "steps.parquet")
     summary = derive(Bundle(path))
     first, second = summary.ranks
     assert (first["slowest_share"], second["slowest_share"]) == (0.0, 1.0)

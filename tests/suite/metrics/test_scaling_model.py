@@ -67,7 +67,7 @@ def test_known_parameters_of_a_ring_are_found_again(
         assert found["fixed_s"] == pytest.approx(fixed_s, rel=1e-5, abs=1e-8 * 64 * per_sample_s)
         assert found["per_sample_s"] == pytest.approx(per_sample_s, rel=1e-5, abs=1e-8 * fixed_s)
     else:
-        assert found["computing_s"] == pytest.approx(fixed_s + 64 * per_sample_s)
+        assert found["busy_s"] == pytest.approx(fixed_s + 64 * per_sample_s)
     assert model.better is Algorithm.RING
 
 
@@ -82,14 +82,14 @@ def test_a_tree_is_told_from_a_ring_and_projected_as_the_textbook_says(
     assert values(of(model, Algorithm.TREE))["round_s"] == pytest.approx(latency_s + BYTES * per_byte_s)
     for projection in of(model, Algorithm.TREE).projections:
         (true,) = measured(Algorithm.TREE, scaling, parameters, ranks=(projection.ranks,), repetitions=1)
-        assert projection.step_s.value == pytest.approx(true.computing_s + true.communication_s)
+        assert projection.step_s.value == pytest.approx(true.busy_s + true.communication_s)
         assert projection.is_measured is (projection.ranks <= 8)
 
 
 @pytest.mark.parametrize("scaling", Scaling)
 def test_with_noise_the_intervals_cover_the_truth(scaling: Scaling) -> None:
     random, truth = np.random.RandomState(5), (0.004, 0.0002, 0.0003, 5e-9)
-    names = ("fixed_s", "per_sample_s", "latency_s", "per_byte_s") if scaling is Scaling.STRONG else ("computing_s", "latency_s", "per_byte_s")
+    names = ("fixed_s", "per_sample_s", "latency_s", "per_byte_s") if scaling is Scaling.STRONG else ("busy_s", "latency_s", "per_byte_s")
     expected = dict(zip(names, truth if scaling is Scaling.STRONG else (0.004 + 64 * 0.0002, *truth[2:]), strict=True))
     (far,) = measured(Algorithm.RING, scaling, truth, ranks=(64,), repetitions=1)
     trials, covered, projected = 200, dict.fromkeys(names, 0), 0
@@ -99,7 +99,7 @@ def test_with_noise_the_intervals_cover_the_truth(scaling: Scaling) -> None:
         for parameter in ring.parameters:
             covered[parameter.name] += parameter.low <= expected[parameter.name] <= parameter.high
         step = next(projection for projection in ring.projections if projection.ranks == 64).step_s
-        projected += step.low <= far.computing_s + far.communication_s <= step.high
+        projected += step.low <= far.busy_s + far.communication_s <= step.high
     assert all(count / trials > 0.90 for count in covered.values()), covered
     assert projected / trials > 0.95
     assert any(count < trials for count in covered.values())  # intervals that always cover would be too wide to say anything

@@ -6,11 +6,11 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle.channels import of_frame
-from suite.catalog.power import Coverage, Tier, totals
+from suite.bundle.channels import channels_of_frame
+from suite.catalog.power import Coverage, Tier, load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.ina3221 import Ina3221Meter
-from suite.metrics.total_energy import energy_of
+from suite.metrics.energy import energy_of
 
 SECONDS = 10
 
@@ -89,9 +89,9 @@ def write(tree: Callable[[Mapping[str, str]], Path], files: Mapping[str, str]) -
 def test_each_board_gives_the_energy_of_its_own_rails(board: str, tree, replay: Replay) -> None:
     files, rule, coverage, rails = BOARDS[board]
     readings = replay(Ina3221Meter(tree(files)), [write(tree, files)] * (SECONDS + 1))
-    total = totals(zip(readings["source"], readings["channel"], strict=True))[0]
+    total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0]
     assert (total.rule.name, total.rule.coverage, total.rule.tier) == (rule, coverage, Tier.ON_BOARD)
-    energy = energy_of(of_frame(readings), total, 0, SECONDS * 10**9)
+    energy = energy_of(channels_of_frame(readings), total, 0, SECONDS * 10**9)
     assert energy.energy_j == pytest.approx(2.0 * rails * SECONDS)
     assert (energy.coverage, energy.gaps) == (1.0, 0)
 
@@ -106,7 +106,7 @@ def test_a_board_of_unknown_rails_has_readings_but_no_total(tree, replay: Replay
     files = hwmon("1-0040", ["VDD_GPU", "VDD_SOMETHING", "VIN"], 5000, 400)
     readings = replay(Ina3221Meter(tree(files)), [write(tree, files)])
     assert len(readings) == 3
-    assert totals(zip(readings["source"], readings["channel"], strict=True)) == ()
+    assert totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True)) == ()
 
 
 NANO = iio("6-0040", ["POM_5V_IN", "POM_5V_GPU", "POM_5V_CPU"], 3000)
@@ -116,8 +116,8 @@ INPUT = "sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/in_power0_input"
 def nano_energy(tree, replay: Replay, inputs: list[str]):
     """Energy of a Nano whose input rail reads these texts, one a second."""
     readings = replay(Ina3221Meter(tree(NANO)), [write(tree, {**NANO, INPUT: text}) for text in inputs])
-    (total,) = totals(zip(readings["source"], readings["channel"], strict=True))
-    return energy_of(of_frame(readings), total, 0, (len(inputs) - 1) * 10**9)
+    (total,) = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))
+    return energy_of(channels_of_frame(readings), total, 0, (len(inputs) - 1) * 10**9)
 
 
 def test_negative_and_absurd_readings_are_left_out(tree, replay: Replay) -> None:

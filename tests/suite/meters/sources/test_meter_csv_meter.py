@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.power import Coverage, Tier, totals
+from suite.catalog.power import Coverage, Tier, load_power_rules, totals
 from suite.errors import SuiteError
 from suite.meters.meter import MeteredProcess, Reading
 from suite.meters.settings import load_settings
@@ -59,7 +59,7 @@ def test_the_settings_say_what_the_channel_is_worth(tree) -> None:
     root = machine(tree, "Time,Power (mW)\n")
     meter = opened(root)
     append(root, "1,1\n")
-    (total,) = totals((reading.source, reading.channel) for reading in meter.read())
+    (total,) = totals(load_power_rules(), ((reading.source, reading.channel) for reading in meter.read()))
     assert (total.rule.coverage, total.rule.tier) == (Coverage.BOARD, Tier.ANALYSER)
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from suite.bundle.channels import of_frame
-from suite.catalog.power import totals
+from suite.bundle.channels import channels_of_frame
+from suite.catalog.power import load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.nvml import NvmlMeter
-from suite.metrics.total_energy import energy_of
+from suite.metrics.energy import energy_of
 
 
 class NVMLError(Exception):
@@ -84,9 +84,9 @@ def test_the_counter_is_preferred_where_there_is_one(machine: Path, replay) -> N
     nvml = FakeNvml()
     nvml.nvmlDeviceGetHandleByIndex = lambda index: 1
     readings = replay(NvmlMeter(machine, nvml), [lambda second=second: setattr(nvml, "second", second) for second in range(6)])
-    best, power = totals(zip(readings["source"], readings["channel"], strict=True))
-    assert energy_of(of_frame(readings), best, 0, 5 * 10**9).energy_j == pytest.approx(2 * 5 * 61.5)
-    assert energy_of(of_frame(readings), power, 0, 5 * 10**9).energy_j == pytest.approx(2 * 5 * 60.0)
+    best, power = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))
+    assert energy_of(channels_of_frame(readings), best, 0, 5 * 10**9).energy_j == pytest.approx(2 * 5 * 61.5)
+    assert energy_of(channels_of_frame(readings), power, 0, 5 * 10**9).energy_j == pytest.approx(2 * 5 * 60.0)
 
 
 def test_a_gpu_that_is_lost_during_the_run_is_an_error(machine: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from suite.catalog.power import Coverage, Tier, totals
+from suite.catalog.power import Coverage, Tier, load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.shelly import ShellyMeter
 from suite.meters.sources.tasmota import TasmotaMeter
@@ -65,7 +65,7 @@ def test_a_shelly_gives_power_at_the_wall(tree, plug: Plug, eventually) -> None:
     values = {reading.channel: (reading.value, reading.unit) for reading in readings[:4]}
     assert values == {"power": (7.4, "W"), "voltage": (231.2, "V"), "current": (0.061, "A"), "energy": (1000.5 * 3600, "J")}
     assert set(plug.asked) == {"/rpc/Switch.GetStatus?id=1"}  # type: ignore[attr-defined]
-    (total,) = totals((reading.source, reading.channel) for reading in readings)
+    (total,) = totals(load_power_rules(), ((reading.source, reading.channel) for reading in readings))
     assert (total.rule.coverage, total.rule.tier) == (Coverage.WALL, Tier.WALL_METER)
 
 

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle.channels import of_frame
-from suite.catalog.power import Coverage, totals
+from suite.bundle.channels import channels_of_frame
+from suite.catalog.power import Coverage, load_power_rules, totals
 from suite.meters.sources.rapl import RaplMeter
-from suite.metrics.total_energy import energy_of
+from suite.metrics.energy import energy_of
 
 RANGE_UJ = 262_143_328_850
 
@@ -32,8 +32,8 @@ def test_a_counter_that_wraps_twice_gives_the_energy_all_the_same(tree, replay) 
     start_uj = range_uj - 5_000_000
     states = [lambda second=second: tree(machine(start_uj + round(second * watts * 1e6), 0, range_uj)) for second in range(8)]
     readings = replay(RaplMeter(tree(machine(start_uj, 0, range_uj))), states)
-    total = totals(zip(readings["source"], readings["channel"], strict=True))[0]
-    assert energy_of(of_frame(readings), total, 0, 7 * 10**9).energy_j == pytest.approx(7 * watts, rel=1e-9)
+    total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0]
+    assert energy_of(channels_of_frame(readings), total, 0, 7 * 10**9).energy_j == pytest.approx(7 * watts, rel=1e-9)
 
 
 @pytest.mark.parametrize("glitch_uj", [0, RANGE_UJ - 1], ids=["back to nothing", "far ahead"])
@@ -41,8 +41,8 @@ def test_a_counter_that_jumps_leaves_no_energy_rather_than_a_wrong_one(tree, rep
     counts = [10**9 + second * 30_000_000 for second in range(10)]
     counts[6] = glitch_uj  # the driver takes a step back for a wrap, and everything after it is off by the counter's range
     readings = replay(RaplMeter(tree(machine(0))), [lambda count=count: tree(machine(count)) for count in counts])
-    total = totals(zip(readings["source"], readings["channel"], strict=True))[-1]
-    energy = energy_of(of_frame(readings), total, 0, 9 * 10**9)
+    total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[-1]
+    energy = energy_of(channels_of_frame(readings), total, 0, 9 * 10**9)
     assert (energy.energy_j, energy.rejected) == (None, 4)
 
 
@@ -50,10 +50,10 @@ def test_packages_and_memory_are_added_and_shown_twice_counts_once(tree, replay)
     states = [lambda second=second: tree(machine(second * 30_000_000, second * 4_000_000)) for second in range(5)]
     readings = replay(RaplMeter(tree(machine(0))), states)
     assert set(readings["channel"]) == {"package-0", "core-0", "dram-0"}
-    best, packages = totals(zip(readings["source"], readings["channel"], strict=True))
+    best, packages = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))
     assert (best.rule.name, best.rule.coverage) == ("RAPL packages and memory", Coverage.CHIP)
-    assert energy_of(of_frame(readings), best, 0, 4 * 10**9).energy_j == pytest.approx(4 * 34.0)
-    assert energy_of(of_frame(readings), packages, 500_000_000, 1_500_000_000).energy_j == pytest.approx(30.0)
+    assert energy_of(channels_of_frame(readings), best, 0, 4 * 10**9).energy_j == pytest.approx(4 * 34.0)
+    assert energy_of(channels_of_frame(readings), packages, 500_000_000, 1_500_000_000).energy_j == pytest.approx(30.0)
 
 
 def test_two_packages_and_a_platform_counter_keep_their_names_apart(tree, replay) -> None:
@@ -67,7 +67,7 @@ def test_two_packages_and_a_platform_counter_keep_their_names_apart(tree, replay
     files = {path: text for folder, name in zones for path, text in zone(folder, name, 7).items()}
     readings = replay(RaplMeter(tree(files)), [lambda: tree(files)])
     assert sorted(readings["channel"]) == ["dram-0", "dram-1", "package-0", "package-1", "psys"]
-    assert totals(zip(readings["source"], readings["channel"], strict=True))[0].rule.coverage is Coverage.BOARD
+    assert totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0].rule.coverage is Coverage.BOARD
 
 
 def test_counters_that_only_root_may_read_have_a_remedy(tree) -> None:

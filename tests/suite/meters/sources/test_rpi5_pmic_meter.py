@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.power import Tier, totals
+from suite.catalog.power import Tier, load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.rpi5_pmic import Rpi5PmicMeter, parse_pmic
 
@@ -57,7 +57,7 @@ def test_the_sum_of_rails_is_an_estimate(tmp_path: Path, eventually) -> None:
     meter.open(MeteredProcess(1, Path("/data")))
     readings = eventually(meter.read)
     meter.close()
-    (total,) = totals((reading.source, reading.channel) for reading in readings)
+    (total,) = totals(load_power_rules(), ((reading.source, reading.channel) for reading in readings))
     assert total.rule.tier is Tier.ESTIMATE
     assert sum(reading.value for reading in readings if reading.channel in total.channels) == pytest.approx(POWER_W)
     assert meter.helper_cost_s() > 0  # a program was started

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.power import totals
+from suite.catalog.power import load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.tegrastats import TegrastatsMeter, parse_line
 
@@ -51,7 +51,7 @@ def test_rails_gpu_and_memory_controller_are_read_from_every_release(release: st
 
 @pytest.mark.parametrize("release", LINES)
 def test_each_release_has_one_total(release: str) -> None:
-    assert len(totals(("tegrastats", channel) for channel in parse_line(LINES[release][0]))) == 1
+    assert len(totals(load_power_rules(), (("tegrastats", channel) for channel in parse_line(LINES[release][0])))) == 1
 
 
 def test_without_root_a_line_has_no_rails_and_maybe_no_frequency() -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pandas
 
-from suite.bundle.channels import of_frame
+from suite.bundle.channels import channels_of_frame
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.throttling import ThrottlingMeter
 from suite.metrics.disturbances import ThrottlingEvent, find_throttling
@@ -53,19 +53,19 @@ def test_a_throttled_run_is_told_by_which_channel_and_how_long(tree, replay) -> 
     flags = ["0", "0", "4", "40004", "40000", "40000", "40000"]
     root = tree({FLAGS: "0"})
     readings = replay(ThrottlingMeter(root), [lambda text=text: (root / FLAGS).write_text(text) for text in flags])
-    assert find_throttling(of_frame(readings), 0, 6 * 10**9) == (ThrottlingEvent("throttled", 2 * 10**9, 2.0, 1),)
+    assert find_throttling(channels_of_frame(readings), 0, 6 * 10**9) == (ThrottlingEvent("throttled", 2 * 10**9, 2.0, 1),)
 
 
 def test_a_flag_that_came_and_went_between_two_readings_is_told_by_its_memory_since_boot(tree, replay) -> None:
     root = tree({FLAGS: "0"})
     readings = replay(ThrottlingMeter(root), [lambda text=text: (root / FLAGS).write_text(text) for text in ("0", "0", "10000", "10000")])
-    assert find_throttling(of_frame(readings), 0, 3 * 10**9) == (ThrottlingEvent("under_voltage.since_boot", 2 * 10**9, None, 1),)
+    assert find_throttling(channels_of_frame(readings), 0, 3 * 10**9) == (ThrottlingEvent("under_voltage.since_boot", 2 * 10**9, None, 1),)
 
 
 def test_a_flag_that_still_holds_at_the_end_holds_until_then(tree, replay) -> None:
     root = tree({FLAGS: "0"})
     readings = replay(ThrottlingMeter(root), [lambda text=text: (root / FLAGS).write_text(text) for text in ("0", "50005", "0", "50005")])
-    events = find_throttling(of_frame(readings), 0, 3_500_000_000)
+    events = find_throttling(channels_of_frame(readings), 0, 3_500_000_000)
     assert [(event.channel, event.t_ns // 10**9, event.held_s) for event in events] == [
         ("throttled", 1, 1.0),
         ("under_voltage", 1, 1.0),
@@ -77,24 +77,24 @@ def test_a_flag_that_still_holds_at_the_end_holds_until_then(tree, replay) -> No
 def test_a_gpu_that_its_heat_slows_is_throttled_and_one_at_its_power_limit_is_not() -> None:
     rows = [(second * 10**9, "nvml", "gpu0.throttle_reasons", bits, "bits") for second, bits in enumerate([0.0, 4.0, 0x24, 0x60, 4.0])]
     readings = pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"])
-    assert find_throttling(of_frame(readings), 0, 4 * 10**9) == (ThrottlingEvent("gpu0.throttle_reasons", 2 * 10**9, 2.0, 1),)
+    assert find_throttling(channels_of_frame(readings), 0, 4 * 10**9) == (ThrottlingEvent("gpu0.throttle_reasons", 2 * 10**9, 2.0, 1),)
 
 
 def test_what_was_over_before_the_run_is_not_the_runs(tree, replay) -> None:
     root = tree({FLAGS: "50000"})
     readings = replay(ThrottlingMeter(root), [lambda: None] * 5)
-    assert find_throttling(of_frame(readings), 0, 4 * 10**9) == ()
+    assert find_throttling(channels_of_frame(readings), 0, 4 * 10**9) == ()
 
 
 def test_events_are_those_of_the_run(tree, replay) -> None:
     path = "sys/class/hwmon/hwmon3/oc1_event_cnt"
     root = tree({path: "5"})
     readings = replay(ThrottlingMeter(root), [lambda count=count: (root / path).write_text(count) for count in ("5", "5", "6", "8")])
-    assert find_throttling(of_frame(readings), 0, 3 * 10**9) == (
+    assert find_throttling(channels_of_frame(readings), 0, 3 * 10**9) == (
         ThrottlingEvent("over_current.oc1", 2 * 10**9, None, 1),
         ThrottlingEvent("over_current.oc1", 3 * 10**9, None, 2),
     )
-    assert find_throttling(of_frame(readings), 0, 10**9) == ()
+    assert find_throttling(channels_of_frame(readings), 0, 10**9) == ()
 
 
 def test_a_flag_that_cannot_be_read_is_unknown_not_off(tree) -> None:

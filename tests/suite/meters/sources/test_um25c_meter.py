@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.power import Coverage, totals
+from suite.catalog.power import Coverage, load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.um25c import Um25cMeter, parse_um
 
@@ -57,7 +57,7 @@ def test_power_voltage_and_current_into_the_board(tree, line: FakeMeter, eventua
     meter.close()
     values = {reading.channel: (reading.value, reading.unit) for reading in readings[:3]}
     assert values == {"power": (pytest.approx(6.324), "W"), "voltage": (pytest.approx(5.123), "V"), "current": (pytest.approx(1.2345), "A")}
-    assert totals((reading.source, reading.channel) for reading in readings)[0].rule.coverage is Coverage.BOARD
+    assert totals(load_power_rules(), ((reading.source, reading.channel) for reading in readings))[0].rule.coverage is Coverage.BOARD
 
 
 @pytest.mark.parametrize(("model", "volts", "amperes"), [(0x0963, 512, 1234), (0x09C9, 5120, 12340), (0x0D4C, 512, 1234)])

@@ -1,0 +1,40 @@
+"""Bundles of schema 1 (suite 0.1.0): the same quantities under older names.
+
+Their step tables are read under the current names (:mod:`suite.bundle.tables`). Their derived files are not converted: figures are recomputed
+from the raw records, and the checker compares these with the files, number by number. Explanatory text (``method``, ``reason``) is not compared.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+EPOCH_NAMES = {"fetch_stall_s": "fetch_s", "copy_s": "h2d_s", "communication_s": "comm_s"}
+FIGURE_NAMES = {"samples_per_s": "throughput"}
+RANK_NAMES = {"communication_s": "waited_s"}
+ADDED_KEYS = ("sensor", "is_significant")
+TEXT_KEYS = ("method", "reason")
+
+
+def summary_as_schema_1(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """A current summary under the names of schema 1, without text."""
+    older: dict[str, Any] = {**summary, "schema": 1}
+    older["epochs"] = [_renamed(epoch, EPOCH_NAMES) for epoch in summary["epochs"]]
+    older["figures"] = _renamed(summary["figures"], FIGURE_NAMES)
+    if "ranks" in summary:
+        older["ranks"] = [_renamed(rank, RANK_NAMES) for rank in summary["ranks"]]
+    return dict(numbers_only(older))
+
+
+def counters_as_schema_1(counters: Mapping[str, Any]) -> dict[str, Any]:
+    """Current counters in schema 1, without text."""
+    return dict(numbers_only({**counters, "schema": 1}))
+
+
+def numbers_only(value: Any) -> Any:
+    """A JSON value without explanatory text and without keys that schema 1 did not have."""
+    if isinstance(value, Mapping):
+        return {key: numbers_only(each) for key, each in value.items() if key not in (*TEXT_KEYS, *ADDED_KEYS)}
+    return [numbers_only(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in values.items()}
