@@ -8,7 +8,6 @@ import json
 import os
 import re
 import select
-import shlex
 import signal
 import subprocess
 import sys
@@ -23,12 +22,12 @@ from reference_impls.node import link_towards
 from reference_impls.rank import BEAT_S
 from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NodeRecord
-from suite.cluster.nodes import NO_CHECKOUT, NO_INTERPRETER, SSH
 from suite.execution.node_recorder import BEAT, END, RECORD
 from suite.execution.readings_file import COLUMNS
 from suite.execution.request import RunRequest
 from suite.files.paths import repository_root
 from suite.launch.placement import Placement, is_this_machine
+from suite.launch.remote_shell import NO_CHECKOUT, NO_INTERPRETER, module_script, remote_command
 from suite.machine.page_cache import CacheState
 
 HELLO_S, CACHE_S, LAST_WORDS_S = 60.0, 900.0, 5.0
@@ -114,16 +113,8 @@ class RemoteRecorders:
         return next(other for other in self._placement.hosts if other != host)
 
     def _command(self, host: str) -> list[str]:
-        question = shlex.quote(json.dumps({**self._asked, "peer": self._peer(host), "baseload_s": self._baseload_s}))
-        pythons = " ".join(shlex.quote(str(each)) for each in self._interpreters)
-        root = shlex.quote(str(repository_root()))
-        script = (
-            f"cd {root} || exit {NO_CHECKOUT}; "
-            f'for python in {pythons}; do test -x "$python" && exec "$python" -m suite.execution.node_recorder {question}; done; '
-            f"exit {NO_INTERPRETER}"
-        )
-        agent = [self._placement.agent] if self._placement.agent else list(SSH)
-        return [*agent, host, script]
+        question = json.dumps({**self._asked, "peer": self._peer(host), "baseload_s": self._baseload_s})
+        return remote_command(host, self._placement.agent, module_script(self._interpreters, "suite.execution.node_recorder", question))
 
 
 class _Session:
