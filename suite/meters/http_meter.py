@@ -51,7 +51,7 @@ class HttpMeter:
             return MeterAvailability(False, what, "check that it is switched on, in this network, and a model with a meter")
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Begin to ask."""
         self._where = str(self.address(load_settings(self._root)))
         self._background.start()

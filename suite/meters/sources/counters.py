@@ -78,10 +78,10 @@ class CountersMeter:
             )
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Attach every event that can be counted to every thread of the implementation that is there."""
         threads = [
-            int(path.name) for pid in process_tree(self._root, subject.pid) for path in (self._root / "proc" / str(pid) / "task").glob("[0-9]*")
+            int(path.name) for pid in process_tree(self._root, process.pid) for path in (self._root / "proc" / str(pid) / "task").glob("[0-9]*")
         ]
         for event in events(self._root):
             try:

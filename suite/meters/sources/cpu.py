@@ -31,9 +31,9 @@ class CpuMeter:
             return AVAILABLE
         return MeterAvailability(False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`")
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Remember whose CPU time to read, and where frequencies are."""
-        self._pid = subject.pid
+        self._pid = process.pid
         self._before = {}
         cores = in_order(list((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*")))
         scaled = [(core.name.removeprefix("cpu"), core / "cpufreq/scaling_cur_freq") for core in cores]

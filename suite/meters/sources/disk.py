@@ -36,9 +36,9 @@ class DiskMeter:
             return AVAILABLE
         return MeterAvailability(False, "/sys/block shows no device", "mount /sys; inside a container, run on the host")
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Find the disk; raises SuiteError when the data lies on none (memory, a network)."""
-        folder = subject.data_directory.resolve()
+        folder = process.data_directory.resolve()
         mount = mount_of(folder, self._root)
         disk = disk_of(mount, self._root) if mount else None
         if disk is None:

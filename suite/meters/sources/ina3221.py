@@ -47,7 +47,7 @@ class Ina3221Meter:
             return MeterAvailability(False, "the INA3221's files cannot be read", "run the suite as root, or give its user the right to read them")
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Find the rails."""
         self._rails = _rails(self._root)
 

@@ -38,7 +38,7 @@ class JtopMeter:
             return MeterAvailability(False, f"the Python package {LIBRARY} is missing", "pip install jetson-stats, in the environment of the suite")
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Connect to the service; raises what jtop raises when it refuses."""
         self._jetson = self._load().jtop(interval=self.period_s)
         self._jetson.start()

@@ -37,9 +37,9 @@ class MemoryMeter:
             return AVAILABLE
         return MeterAvailability(False, "/proc/meminfo has no MemAvailable", "mount /proc; Linux 3.14 or later is needed")
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Remember whose memory to read."""
-        self._pid = subject.pid
+        self._pid = process.pid
 
     def read(self) -> list[Reading]:
         """One reading per channel; those of the implementation while it lives."""

@@ -30,7 +30,7 @@ class NetworkMeter:
             return AVAILABLE
         return MeterAvailability(False, "no network interface but the loopback is up", "connect a network (`ip link` lists the interfaces)")
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Choose the interfaces."""
         self._interfaces = interfaces_up(self._root)
 

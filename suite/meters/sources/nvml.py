@@ -65,7 +65,7 @@ class NvmlMeter:
             return MeterAvailability(False, f"NVML does not answer: {error}", "check the driver with `nvidia-smi`")
         return AVAILABLE if count else MeterAvailability(False, "the driver sees no GPU", "check the driver with `nvidia-smi`")
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Find what each GPU supports, by asking for it once."""
         nvml = self._nvml()
         nvml.nvmlInit()

@@ -28,15 +28,15 @@ class PageCacheMeter:
             return AVAILABLE
         return MeterAvailability(False, "this is no running Linux (there is no /proc/meminfo)", "mount /proc: `mount -t proc proc /proc`")
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Choose the files; raises OSError where the kernel would not tell the truth about them."""
-        files = data_files(subject.data_directory)
+        files = data_files(process.data_directory)
         self._files = [files[index * len(files) // MOST_FILES] for index in range(MOST_FILES)] if len(files) > MOST_FILES else files
         found = residency(self._files)
         if found.reason is not None:
             raise PermissionError(found.reason)
         if not found.size_bytes:
-            raise FileNotFoundError(f"{subject.data_directory} holds no data")
+            raise FileNotFoundError(f"{process.data_directory} holds no data")
 
     def read(self) -> list[Reading]:
         """The share at this moment."""

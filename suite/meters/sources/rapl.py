@@ -61,7 +61,7 @@ class RaplMeter:
             return MeterAvailability(False, f"/{POWERCAP}/*/energy_uj can be read by root only", f"sudo chmod a+r /{POWERCAP}/intel-rapl*/energy_uj")
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Find the domains."""
         self._domains = _domains(self._root)
 

@@ -51,7 +51,7 @@ class Rpi5PmicMeter:
             )
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Begin to ask the firmware."""
         self._command = [str(find_tool(self._root, COMMAND)), ARGUMENT]
         self._background.start()

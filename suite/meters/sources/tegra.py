@@ -37,7 +37,7 @@ class TegraMeter:
             return AVAILABLE
         return MeterAvailability(False, "the kernel shows no GPU of a Jetson", "another GPU of NVIDIA is read by nvml")
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Find the files."""
         self._channels = self._find()
 

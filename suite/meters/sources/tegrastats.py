@@ -45,7 +45,7 @@ class TegrastatsMeter:
             False, f"there is no {COMMAND} (it belongs to NVIDIA Jetson Linux)", "on a Jetson: sudo apt install nvidia-l4t-tools"
         )
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Start the program."""
         command = [str(find_tool(self._root, COMMAND)), "--interval", str(round(self.period_s * 1000))]
         self._process = subprocess.Popen(

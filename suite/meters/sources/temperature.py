@@ -34,7 +34,7 @@ class TemperatureMeter:
             "a virtual machine has none: run on the machine itself; on a PC, load the chip's driver with `sensors-detect` (lm-sensors)",
         )
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Find the sensors."""
         self._sensors = self._find()
 

@@ -45,7 +45,7 @@ class ThrottlingMeter:
             return AVAILABLE
         return MeterAvailability(False, "the machine has nothing that tells of throttling", "a virtual machine has none: run on the machine itself")
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Find what tells."""
         self._sensors = list(self._find())
 

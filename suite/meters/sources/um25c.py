@@ -63,7 +63,7 @@ class Um25cMeter:
             )
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Open the port and begin to ask."""
         settings = load_settings(self._root).um25c
         assert settings is not None

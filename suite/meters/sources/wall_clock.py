@@ -26,7 +26,7 @@ class WallClockMeter:
             return AVAILABLE
         return MeterAvailability(False, "this is no running Linux (there is no /proc/uptime)", "mount /proc: `mount -t proc proc /proc`")
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Remember where the wall clock stands."""
         self._offset_ns = _offset_ns()
 

@@ -265,9 +265,9 @@ def table(tree: Any, tmp_path: Path) -> Instrument:
     instrument = Instrument(MeterCsvMeter(root), show, tier=Tier.ANALYSER)
     opening = instrument.meter.open
 
-    def open_before_the_first_row(subject: MeteredProcess) -> None:
+    def open_before_the_first_row(process: MeteredProcess) -> None:
         (root / "srv/m.csv").write_text("t,V,mA\n")
-        opening(subject)
+        opening(process)
         show(instrument.first_w)
 
     instrument.meter.open = open_before_the_first_row  # type: ignore[method-assign]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.execution.recorder import OWN_NAME
+from suite.execution.recorder import RECORDER
 from suite.meters import sources
 from suite.meters.meter import Meter, MeteredProcess
 from suite.meters.registry import METERS, open_meters
@@ -28,7 +28,7 @@ def test_every_source_file_holds_one_meter_and_it_is_registered(path: Path) -> N
 
 def test_names_are_distinct_and_none_is_the_recorders_own() -> None:
     names = [meter.name for meter in open_meters()]
-    assert len({*names, OWN_NAME}) == len(names) + 1
+    assert len({*names, RECORDER}) == len(names) + 1
 
 
 @meters
