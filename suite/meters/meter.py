@@ -48,6 +48,10 @@ class Meter(Protocol):
     ``period_s`` is how often :meth:`read` is called. Any method may raise; the recorder records that and the run goes on.
     A meter that has to wait for its source (a network, a serial line) waits in a separate thread or process;
     its :meth:`read` returns the readings that have arrived since, each with the time at which it was taken.
+
+    A meter is one module in ``suite/meters/sources`` that ends with ``METER = <its class>``; the class is called with the root of /proc and
+    /sys. ``description`` says what it reads; the first paragraph of the class's docstring lists its channels. A class with
+    ``opens_first = True`` is opened before all others: it has to be attached before the implementation starts a thread.
     """
 
     name: str

@@ -31,7 +31,7 @@ class Row:
 
 
 class MeterCsvMeter:
-    """One channel, ``<coverage>.<tier>`` as the settings name them, in watts: only rows that are written during the run.
+    """One channel, ``<coverage>.<tier>`` (W) as meters.toml names them; only rows that are written during the run.
 
     With the clock "wall", times are mapped by this machine's wall clock as the run starts. With "power-step", the table's clock is
     unknown and aligned at the power step with which the implementation starts, to about one of the meter's periods;
@@ -50,7 +50,7 @@ class MeterCsvMeter:
         self._waiting: list[Row] = []
 
     def availability(self) -> MeterAvailability:
-        """Whether a file is named and has the columns that the settings name."""
+        """Whether a file is named, and has the columns that meters.toml names."""
         settings = load_settings(self._root).meter_csv
         if settings is None:
             return not_named("table of another meter", TABLE)
@@ -85,7 +85,7 @@ class MeterCsvMeter:
         return [Reading(round((row.t_s + self._offset_s) * NS_PER_S), self.name, self._table.channel, row.power_w, "W") for row in rows]
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 class _Table:
@@ -112,7 +112,7 @@ class _Table:
         return size_bytes - (len(tail) - tail.rfind(LINE_END) - 1)
 
     def new_rows(self) -> list[Row]:
-        """Rows whose lines are complete and have come since the last call; a line that is no row is passed over."""
+        """The complete rows since the last call; a line that is no row is skipped."""
         with self._path.open("rb") as stream:
             stream.seek(self._position)
             data = stream.read()
@@ -164,3 +164,6 @@ def _seconds(field: str, scale: float) -> float:
     except ValueError:
         moment = datetime.fromisoformat(field.strip().replace("Z", "+00:00"))
         return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+
+
+METER = MeterCsvMeter
