@@ -85,66 +85,66 @@ class ProbedModel(abc.ABC):
         """Train together with the other ranks from now on, from rank 0's parameters and statistics."""
 
 
-def probe(request: ProbeRequest, subject: ProbedModel, world: World) -> Arrays:
+def probe(request: ProbeRequest, model: ProbedModel, world: World) -> Arrays:
     """Everything that is compared."""
-    shapes = {name: value.shape for name, value in {**subject.parameters(), **subject.statistics()}.items()}
+    shapes = {name: value.shape for name, value in {**model.parameters(), **model.statistics()}.items()}
     # Other ranks begin elsewhere: joining must bring them to where rank 0 is.
     values = {name: random_value(name, shape, request.seed + world.rank).astype(request.dtype) for name, shape in shapes.items()}
-    subject.assign(values)
-    found = {} if isinstance(world, MpiWorld) else _first_mini_batch(request, subject)
-    subject.assign(values)  # the forward pass of training has moved the statistics
+    model.assign(values)
+    found = {} if isinstance(world, MpiWorld) else _first_mini_batch(request, model)
+    model.assign(values)  # the forward pass of training has moved the statistics
     if isinstance(world, MpiWorld):
-        subject.join(world, request.parallel)
-    found["losses"] = np.asarray(_by_hand(request, subject) if request.shares > 1 else _steps(request, subject, world))
-    parameters = subject.parameters()
+        model.join(world, request.parallel)
+    found["losses"] = np.asarray(_by_hand(request, model) if request.shares > 1 else _steps(request, model, world))
+    parameters = model.parameters()
     if world.size > 1:
         found["apart"] = np.asarray(_apart(parameters, world))
     found.update(("parameter/" + name, value) for name, value in parameters.items())
-    found.update(("statistic/" + name, value) for name, value in subject.statistics().items())
+    found.update(("statistic/" + name, value) for name, value in model.statistics().items())
     return found
 
 
-def _first_mini_batch(request: ProbeRequest, subject: ProbedModel) -> Arrays:
+def _first_mini_batch(request: ProbeRequest, model: ProbedModel) -> Arrays:
     images, labels = mini_batch(request, 0)
-    found = {"logits": subject.logits(images)}  # type: Arrays
-    loss, gradients = subject.gradients(images, labels)
+    found = {"logits": model.logits(images)}  # type: Arrays
+    loss, gradients = model.gradients(images, labels)
     found["loss"] = np.asarray(loss)
     found.update(("gradient/" + name, value) for name, value in gradients.items())
     return found
 
 
-def _steps(request: ProbeRequest, subject: ProbedModel, world: World) -> List[float]:
+def _steps(request: ProbeRequest, model: ProbedModel, world: World) -> List[float]:
     """The implementation's own steps; the loss of a mini-batch is the mean over all ranks' samples."""
     losses = []
     for index, rate in enumerate(request.learning_rates):
         images, labels = mini_batch(request, index)
         own = slice(world.rank, None, world.size)
         share = len(labels[own]) / len(labels)
-        losses.append(sum(world.allgather(share * subject.step(images[own], labels[own], rate, share))))
+        losses.append(sum(world.allgather(share * model.step(images[own], labels[own], rate, share))))
     return losses
 
 
-def _by_hand(request: ProbeRequest, subject: ProbedModel) -> List[float]:
+def _by_hand(request: ProbeRequest, model: ProbedModel) -> List[float]:
     """What ``shares`` ranks should compute: every share normalised by its own statistics, SGD in NumPy, rank 0's running statistics kept."""
     settings, losses = request.optimizer, []
-    velocity = {name: np.zeros_like(value) for name, value in subject.parameters().items()}
+    velocity = {name: np.zeros_like(value) for name, value in model.parameters().items()}
     for index, rate in enumerate(request.learning_rates):
         images, labels = mini_batch(request, index)
-        weights, loss = subject.parameters(), 0.0
+        weights, loss = model.parameters(), 0.0
         gradient = {name: settings.weight_decay * value for name, value in weights.items()}
         statistics = {}  # type: Arrays
         for rank in range(request.shares):
             own = slice(rank, None, request.shares)
             share = len(labels[own]) / len(labels)
-            own_loss, own_gradient = subject.gradients(images[own], labels[own])
-            statistics = statistics or subject.statistics()
+            own_loss, own_gradient = model.gradients(images[own], labels[own])
+            statistics = statistics or model.statistics()
             loss += share * own_loss
             for name in gradient:
                 gradient[name] += share * own_gradient[name]
         for name in weights:
             velocity[name] = settings.momentum * velocity[name] + gradient[name]
             weights[name] -= rate * velocity[name]
-        subject.assign({**weights, **statistics})
+        model.assign({**weights, **statistics})
         losses.append(loss)
     return losses
 
@@ -184,7 +184,7 @@ def read_probe_request(path: str) -> ProbeRequest:
     return request
 
 
-def main(open_subject: Callable[[ProbeRequest], ProbedModel]) -> None:
+def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
     """The command line of an implementation's probe."""
     parser = argparse.ArgumentParser(description="Write down what a model computes, for comparison.")
     parser.add_argument("--request", required=True, help="the request, a JSON file")
@@ -192,7 +192,7 @@ def main(open_subject: Callable[[ProbeRequest], ProbedModel]) -> None:
     try:
         request = read_probe_request(parser.parse_args().request)
         world = communication.join(request.parallel.ranks)
-        found = probe(request, open_subject(request), world)
+        found = probe(request, open_model(request), world)
     except ContractError as error:
         say(str(error))
         world.abort()

@@ -18,19 +18,34 @@ from hypothesis import settings
 from reference_impls import contract
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
-from suite.catalog.frameworks import load_framework
+from suite.catalog.frameworks import load_framework, load_frameworks
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment, find
 from tests.builders import Scenario, make_bundle, make_request
 
-FRAMEWORKS = ("pytorch", "tensorflow", "chainer")
+TITLES = {each.name: each.title for each in load_frameworks() if each.needs_environment and each.environment_of is None}
+FRAMEWORKS = tuple(TITLES)
+"""Every framework with an environment that is not another's, found in reference_impls; variants (bfloat16) have tests of their own."""
+
 settings.register_profile("repeatable", derandomize=True)
 if "TOX_ENV_NAME" in os.environ:  # `make test` answers the same twice; pytest by hand goes on searching
     settings.load_profile("repeatable")
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register a marker for each framework."""
+    for name, title in TITLES.items():
+        config.addinivalue_line("markers", f"{name}: needs the {title} environment (`suite env create {name}`)")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests of every framework with `framework` too, so that no list of names selects them."""
+    if any(mark.name in FRAMEWORKS for mark in item.iter_markers()):
+        item.add_marker("framework")
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from reference_impls.contract import Batch, Parallel
 from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 
 
-class ChainerSubject(ProbedModel):
+class ProbedChainerModel(ProbedModel):
     """The implementation as it trains, in the request's precision."""
 
     def __init__(self, request: ProbeRequest) -> None:
@@ -61,4 +61,4 @@ class ChainerSubject(ProbedModel):
 
 
 if __name__ == "__main__":
-    main(ChainerSubject)
+    main(ProbedChainerModel)

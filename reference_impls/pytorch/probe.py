@@ -13,7 +13,7 @@ from reference_impls.pytorch.implementation import PyTorchImplementation
 from reference_impls.pytorch.models import MODELS
 
 
-class PyTorchSubject(ProbedModel):
+class ProbedPyTorchModel(ProbedModel):
     """The implementation as it trains, in the request's precision."""
 
     def __init__(self, request: ProbeRequest) -> None:
@@ -62,4 +62,4 @@ class PyTorchSubject(ProbedModel):
 
 
 if __name__ == "__main__":
-    main(PyTorchSubject)
+    main(ProbedPyTorchModel)

@@ -16,7 +16,7 @@ from reference_impls.tensorflow.implementation import TensorFlowImplementation
 from reference_impls.tensorflow.models import MODELS
 
 
-class TensorFlowSubject(ProbedModel):
+class ProbedTensorFlowModel(ProbedModel):
     """The implementation as it trains, in the request's precision."""
 
     def __init__(self, request: ProbeRequest) -> None:
@@ -68,4 +68,4 @@ def _channels_last(images: np.ndarray) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    main(TensorFlowSubject)
+    main(ProbedTensorFlowModel)

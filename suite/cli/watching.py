@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from suite.bundle.log import LogEvent
 from suite.execution.progress import EpochEstimate
 from suite.execution.request import RunRequest
-from suite.execution.run import Watcher
+from suite.execution.run import RunObserver
 
 REFRESH_S = 0.5
 
@@ -58,7 +58,7 @@ class LineWatcher:
 
 
 @contextmanager
-def watcher(request: RunRequest) -> Iterator[Watcher]:
+def watcher(request: RunRequest) -> Iterator[RunObserver]:
     """A watcher for this run, fitted to what standard error is."""
     print(
         f"{request.workload.title} in {request.framework.title}, {request.training.division} division, data: {request.training.data.name}",

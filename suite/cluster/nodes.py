@@ -1,7 +1,6 @@
 """Asks every node what it is: whether it answers, and what reference_impls.node says there."""
 
 import json
-import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +10,9 @@ from typing import Any
 
 from suite.files.paths import repository_root
 from suite.launch.placement import is_this_machine
+from suite.launch.remote_shell import NO_CHECKOUT, NO_INTERPRETER, module_script, remote_command
 
 REACH_S, FACTS_S = 15.0, 900.0
-NO_CHECKOUT, NO_INTERPRETER = 71, 72
-SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,9 @@ def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
 
 def _ask(host: str, peer: str | None, question: Question) -> Answer:
     here = is_this_machine(host)
-    agent = [question.agent] if question.agent else list(SSH)
     typed = f"{question.agent or 'ssh'} {host} true"
     if not here:
-        problem = _failure([*agent, host, "true"], REACH_S)
+        problem = _failure(remote_command(host, question.agent, "true"), REACH_S)
         if problem is not None:
             return Answer(
                 host,
@@ -84,18 +81,13 @@ def _ask(host: str, peer: str | None, question: Question) -> Answer:
                 f"see that it is on, has this name, and that `{typed}` asks for no password",
             )
     asked = json.dumps({"data": [str(folder) for folder in question.data], "peer": peer})
-    script = _script(question.interpreter, asked)
-    command = ["sh", "-c", script] if here else [*agent, host, script]
+    script = module_script((question.interpreter,), "reference_impls.node", asked)
+    command = ["sh", "-c", script] if here else remote_command(host, question.agent, script)
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=FACTS_S, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return Answer(host, True, None, f"{host} did not say what it is within {FACTS_S:g} s", "look at its disk, from which the data are read")
     return _understand(host, ran, question)
-
-
-def _script(interpreter: Path, asked: str) -> str:
-    root, python = shlex.quote(str(repository_root())), shlex.quote(str(interpreter))
-    return f"cd {root} || exit {NO_CHECKOUT}; test -x {python} || exit {NO_INTERPRETER}; exec {python} -m reference_impls.node {shlex.quote(asked)}"
 
 
 def _understand(host: str, ran: "subprocess.CompletedProcess[str]", question: Question) -> Answer:

@@ -5,17 +5,18 @@
 
 import re
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.data_sets import DataSetDefinition, load_data_sets
 from suite.catalog.devices import load_devices
+from suite.catalog.power import load_power_rules
 from suite.catalog.workloads import Workload, load_workloads
 from suite.compliance.registry import ALL
+from suite.files.generated import fill, table
 from suite.files.paths import repository_root
 
-_PLACE = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _EXAMPLE = re.compile(r"^    times (?P<times>[\d. ]+) s: score (?P<score>[\d.]+) s, spread (?P<spread>[\d.]+) s$", re.MULTILINE)
 
 
@@ -26,12 +27,7 @@ def path(root: Path | None = None) -> Path:
 
 def render(text: str) -> str:
     """The text with every generated place filled anew; raises KeyError for a place that nobody fills."""
-    return _PLACE.sub(lambda found: f"{found[1]}{TABLES[found['name']]()}\n{found[3]}", text)
-
-
-def places(text: str) -> tuple[str, ...]:
-    """The names of the generated places, in their order."""
-    return tuple(found["name"] for found in _PLACE.finditer(text))
+    return fill(text, TABLES)
 
 
 @dataclass(frozen=True)
@@ -56,17 +52,12 @@ def examples(text: str) -> tuple[ScoreExample, ...]:
     )
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
-
-
 def _workloads() -> str:
     rows = [
         (f"`{each.name}`", each.title, f"{each.parameters:,}", _target(each), f"{each.epochs}", f"{each.batch_size}", _optimizer(each))
         for each in load_workloads()
     ]
-    return _table(("workload", "what", "parameters", "target", "epochs at most", "batch size", "optimizer"), rows)
+    return table(("workload", "what", "parameters", "target", "epochs at most", "batch size", "optimizer"), rows)
 
 
 def _target(workload: Workload) -> str:
@@ -83,12 +74,12 @@ def _tunable() -> str:
         (f"`{each.name}`", *(f"{low:g} to {high:g}" for low, high in (each.tunable.batch_size, each.tunable.base_learning_rate)))
         for each in load_workloads()
     ]
-    return _table(("workload", "batch size", "base learning rate"), rows)
+    return table(("workload", "batch size", "base learning rate"), rows)
 
 
 def _data_sets() -> str:
     rows = [(f"`{each.name}`", each.title, _proof(each)) for each in load_data_sets()]
-    return _table(("data set", "what", "what proves it"), rows)
+    return table(("data set", "what", "what proves it"), rows)
 
 
 def _proof(definition: DataSetDefinition) -> str:
@@ -101,14 +92,12 @@ def _proof(definition: DataSetDefinition) -> str:
 
 def _devices() -> str:
     rows = [(f"`{each.name}`", each.title, ", ".join(f"`{name}`" for name in each.closed_workloads)) for each in load_devices()]
-    return _table(("device", "what", "closed workloads"), rows)
+    return table(("device", "what", "closed workloads"), rows)
 
 
 def _power() -> str:
-    from suite.catalog.power import load_power_rules
-
     rows = [(each.name, ", ".join(each.sources), " + ".join(each.channels), each.coverage.value, each.tier.value) for each in load_power_rules()]
-    return _table(("total", "read by", "channels", "covers", "tier"), rows)
+    return table(("total", "read by", "channels", "covers", "tier"), rows)
 
 
 def _rules() -> str:
@@ -116,7 +105,7 @@ def _rules() -> str:
         (f"`{rule.id}`", " and ".join(division.value for division in rule.divisions), rule.severity.value, rule.sentence, rule.rationale)
         for rule in ALL
     ]
-    return _table(("rule", "divisions", "severity", "sentence", "why"), rows)
+    return table(("rule", "divisions", "severity", "sentence", "why"), rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -1,4 +1,4 @@
-"""Hears that every rank of a run lives: what reference_impls.rank sends, and what its silence means."""
+"""Heartbeat monitor: detects ranks that died, hung or were stopped. The heartbeats come from reference_impls.rank."""
 
 import json
 import secrets
@@ -10,136 +10,142 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from reference_impls.rank import BEAT_S, SILENCE_S, TOKEN, WATCH
+from reference_impls.rank import ADDRESS_VARIABLE, HEARTBEAT_PERIOD_S, HEARTBEAT_TIMEOUT_S, TOKEN_VARIABLE
 from suite.launch.mpirun import FailedProcess
 
-START_S = 60.0
-LONGEST_LINE = 4096
+START_TIMEOUT_S = 60.0
+MAX_LINE_BYTES = 4096
 STOPPED = ("T", "t")
 
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """What was last heard of a rank, and when (monotonic clock, s); ``pid`` is its process on its node, ``stopped_s`` since when it is stopped."""
+    """A rank's last heartbeat: ``pid`` on its node, and times on the monotonic clock, s.
+
+    ``stopped_s`` is the time since which the process is stopped; None while it is not.
+    """
 
     rank: int
     node: str
     pid: int
-    heard_s: float
+    received_s: float
     stopped_s: float | None
 
 
 class HeartbeatMonitor:
-    """Takes the ranks' beats on a port of its own; a connection without the run's token is closed.
+    """A TCP server that receives the heartbeats of all ranks of a run; a connection without the run's token is closed.
 
-    A rank that was never heard of within a minute, is silent for ten seconds, stays stopped for as long, or is outlived by others for as long,
-    is a problem.
+    Failures are: no heartbeat from a rank in the first minute; none for ten seconds after that; a rank that is stopped for ten seconds;
+    a rank that exited while others kept running for ten seconds.
     """
 
     def __init__(self, ranks: int, hosts: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
         self._ranks, self._hosts, self._token, self._clock = ranks, tuple(hosts), secrets.token_hex(16), clock
-        self._beats: dict[int, Heartbeat] = {}
-        self._gone: list[Heartbeat] = []
+        self._last: dict[int, Heartbeat] = {}
+        self._exited: list[Heartbeat] = []
         self._lock = threading.Lock()
-        self._listener: threading.Thread | None = None
+        self._thread: threading.Thread | None = None
         self._server = _Server(("" if hosts else "127.0.0.1", 0), self)
-        self._address = f"{_own_address(hosts)}:{self._server.server_address[1]}"
+        self._address = f"{_address_for(hosts)}:{self._server.server_address[1]}"
         self._began_s = clock()
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """What the ranks need in their environment."""
-        return {WATCH: self._address, TOKEN: self._token}
+        """Environment variables that the ranks need."""
+        return {ADDRESS_VARIABLE: self._address, TOKEN_VARIABLE: self._token}
 
     def start(self) -> None:
-        """Begin to listen; the ranks may have been started already."""
-        self._listener = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
-        self._listener.start()
+        """Start the server's thread; the ranks may have been started before."""
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
-        """Hang up: ranks that still live end themselves."""
-        if self._listener is not None:  # else there is nothing that would answer
+        """Close every connection: ranks that are still alive are then killed by their heartbeat processes."""
+        if self._thread is not None:  # shutdown() would wait for ever for a server that does not run
             self._server.shutdown()
-        self._server.hang_up()
+        self._server.disconnect()
 
-    def problem(self) -> str | None:
-        """Which rank does not live as it should, in words; None while all do."""
+    def failure(self) -> str | None:
+        """The first failed rank, its node and what failed, as a sentence; None while every rank is alive."""
         now_s = self._clock()
         with self._lock:
-            beats, gone, first = dict(self._beats), {beat.rank for beat in self._gone}, next(iter(self._gone), None)
-        for beat in beats.values():
-            if beat.rank not in gone and now_s - beat.heard_s > SILENCE_S:
-                return f"rank {beat.rank} on node {beat.node} has not been heard of for {SILENCE_S:g} s: it hangs, or the network is cut"
-            if beat.stopped_s is not None and now_s - beat.stopped_s > SILENCE_S:
-                return f"rank {beat.rank} on node {beat.node} was stopped and has not gone on for {SILENCE_S:g} s"
-        if first is not None and now_s - first.heard_s > SILENCE_S + BEAT_S and len(gone) < self._ranks:
-            return f"rank {first.rank} on node {first.node} ended and others have not for {SILENCE_S:g} s"
-        silent = self.never_heard()
-        if silent is not None and now_s - self._began_s > START_S:
-            return f"{silent} has not been heard of in the first {START_S:g} s: the node cannot be reached, or cannot reach {self._address}"
+            last, exited, first = dict(self._last), {beat.rank for beat in self._exited}, next(iter(self._exited), None)
+        for beat in last.values():
+            if beat.rank not in exited and now_s - beat.received_s > HEARTBEAT_TIMEOUT_S:
+                return f"no heartbeat from rank {beat.rank} on node {beat.node} for {HEARTBEAT_TIMEOUT_S:g} s: it hangs, or the network is cut"
+            if beat.stopped_s is not None and now_s - beat.stopped_s > HEARTBEAT_TIMEOUT_S:
+                return f"rank {beat.rank} on node {beat.node} was stopped and did not continue within {HEARTBEAT_TIMEOUT_S:g} s"
+        if first is not None and now_s - first.received_s > HEARTBEAT_TIMEOUT_S + HEARTBEAT_PERIOD_S and len(exited) < self._ranks:
+            return f"rank {first.rank} on node {first.node} exited while other ranks kept running for {HEARTBEAT_TIMEOUT_S:g} s"
+        missing = self.first_missing_rank()
+        if missing is not None and now_s - self._began_s > START_TIMEOUT_S:
+            return f"no heartbeat from {missing} in the first {START_TIMEOUT_S:g} s: its node cannot be reached, or cannot connect to {self._address}"
         return None
 
     def pids(self) -> dict[int, int]:
-        """The process of each rank that was heard of, on its own node."""
+        """Process id by rank, on the rank's node, of every rank that has sent a heartbeat."""
         with self._lock:
-            return {rank: beat.pid for rank, beat in self._beats.items()}
+            return {rank: beat.pid for rank, beat in self._last.items()}
 
-    def never_heard(self) -> str | None:
-        """The first rank that nothing was heard of so far, and its host; None when there is none."""
+    def first_missing_rank(self) -> str | None:
+        """The lowest rank that has sent no heartbeat, with its host ("rank 2 on pi3"); None when every rank has."""
         with self._lock:
-            missing = sorted(set(range(self._ranks)) - set(self._beats))
+            missing = sorted(set(range(self._ranks)) - set(self._last))
         if not missing:
             return None
         return f"rank {missing[0]}" + (f" on {self._host_of(missing[0])}" if self._hosts else "")
 
-    def first_gone(self, blamed: FailedProcess | None = None) -> Heartbeat | None:
-        """The rank whose process ended first: the one that mpirun blames, which took the others along within milliseconds, else as it was heard."""
-        with self._lock:
-            found = [beat for beat in self._beats.values() if blamed is not None and self._is(beat, blamed)]
-            return found[0] if len(found) == 1 else self._gone[0] if self._gone else None
+    def first_exited(self, failed: FailedProcess | None = None) -> Heartbeat | None:
+        """The last heartbeat of the rank that exited first; None when no rank has.
 
-    def _is(self, beat: Heartbeat, blamed: FailedProcess) -> bool:
-        if blamed.rank is not None:
-            return beat.rank == blamed.rank
-        return beat.pid == blamed.pid and (not self._hosts or self._host_of(beat.rank) == blamed.host)
+        That is the rank that mpirun reports as ``failed`` (it kills the others within milliseconds), else the first closed connection.
+        """
+        with self._lock:
+            found = [beat for beat in self._last.values() if failed is not None and self._matches(beat, failed)]
+            return found[0] if len(found) == 1 else self._exited[0] if self._exited else None
+
+    def _matches(self, beat: Heartbeat, failed: FailedProcess) -> bool:
+        if failed.rank is not None:
+            return beat.rank == failed.rank
+        return beat.pid == failed.pid and (not self._hosts or self._host_of(beat.rank) == failed.host)
 
     def _host_of(self, rank: int) -> str:
-        """Ranks are dealt to the hosts in blocks."""
+        """Ranks are placed on the hosts in blocks."""
         return self._hosts[rank * len(self._hosts) // self._ranks]
 
-    def hear(self, line: bytes) -> Heartbeat | None:
-        """Take note of a line; None for one that is not a rank's."""
+    def receive(self, line: bytes) -> Heartbeat | None:
+        """Store the heartbeat in a line; None for a line that is not a heartbeat of this run."""
         try:
-            said = json.loads(line)
-            if not secrets.compare_digest(str(said["token"]), self._token) or not 0 <= int(said["rank"]) < self._ranks:
+            values = json.loads(line)
+            if not secrets.compare_digest(str(values["token"]), self._token) or not 0 <= int(values["rank"]) < self._ranks:
                 return None
-            rank, node, pid, now_s = int(said["rank"]), str(said["node"])[:100], int(said["pid"]), self._clock()
+            rank, node, pid, now_s = int(values["rank"]), str(values["node"])[:100], int(values["pid"]), self._clock()
         except (ValueError, KeyError, TypeError):
             return None
         with self._lock:
-            before = self._beats.get(rank)
+            before = self._last.get(rank)
             since_s = before.stopped_s if before is not None and before.stopped_s is not None else now_s
-            self._beats[rank] = Heartbeat(rank, node, pid, now_s, since_s if said.get("state") in STOPPED else None)
-            return self._beats[rank]
+            self._last[rank] = Heartbeat(rank, node, pid, now_s, since_s if values.get("state") in STOPPED else None)
+            return self._last[rank]
 
-    def leave(self, beat: Heartbeat) -> None:
-        """A rank's connection has ended."""
+    def disconnected(self, beat: Heartbeat) -> None:
+        """The connection that sent this heartbeat was closed: its rank has exited."""
         with self._lock:
-            self._gone.append(beat)
+            self._exited.append(beat)
 
 
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, address: tuple[str, int], watch: HeartbeatMonitor) -> None:
-        self.watch = watch
-        self.open: set[socket.socket] = set()
+    def __init__(self, address: tuple[str, int], monitor: HeartbeatMonitor) -> None:
+        self.monitor = monitor
+        self.connections: set[socket.socket] = set()
         super().__init__(address, _Connection)
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         self.server_close()
-        for connection in list(self.open):
+        for connection in list(self.connections):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
@@ -148,23 +154,23 @@ class _Connection(socketserver.StreamRequestHandler):
     server: _Server
 
     def handle(self) -> None:
-        """Give every line back, until the rank ends or says what no rank says."""
-        beat = None
-        self.server.open.add(self.request)
+        """Reply to every heartbeat, until the rank exits or sends a line that is none."""
+        last = None
+        self.server.connections.add(self.request)
         with suppress(OSError):
-            while line := self.rfile.readline(LONGEST_LINE):
-                heard = self.server.watch.hear(line)
-                if heard is None:
+            while line := self.rfile.readline(MAX_LINE_BYTES):
+                beat = self.server.monitor.receive(line)
+                if beat is None:
                     return
-                beat = heard
+                last = beat
                 self.wfile.write(b"\n")
-        self.server.open.discard(self.request)
-        if beat is not None:
-            self.server.watch.leave(beat)
+        self.server.connections.discard(self.request)
+        if last is not None:
+            self.server.monitor.disconnected(last)
 
 
-def _own_address(hosts: Sequence[str]) -> str:
-    """This machine's address as the hosts see it: the one that the kernel would send to them from; nothing is sent."""
+def _address_for(hosts: Sequence[str]) -> str:
+    """This machine's address on the hosts' network: the source address that the kernel would use; nothing is sent."""
     if not hosts:
         return "127.0.0.1"
     for host in reversed(hosts):

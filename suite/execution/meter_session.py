@@ -1,4 +1,4 @@
-"""What becomes of one meter during a run: counted as it goes, recorded at the end."""
+"""One meter in one run: its state and counts, and the record of them in run.json."""
 
 import statistics
 from array import array
@@ -12,11 +12,11 @@ from suite.meters.meter import Meter, MeterAvailability, Reading
 
 @dataclass(frozen=True)
 class MeterRecord:
-    """What became of one meter; the record named "recorder" is the recorder's own.
+    """A meter's record in run.json; the one named "recorder" describes the recorder itself.
 
-    ``readings`` counts what was read (the recorder's: what was written); ``cost_s`` is the CPU time all of it took, helpers
+    ``readings`` is the number of readings taken (the recorder's: written); ``cost_s`` their CPU time, threads and programs
     included. ``achieved_period_s`` is the median time between readings of the meter's first channel, None for fewer than
-    two; ``longest_gap_s`` the longest time without one between opening and the end, None for a meter that was not opened.
+    two; ``longest_gap_s`` the longest time without one between opening and stop, None for a meter that was not opened.
     """
 
     name: str
@@ -33,22 +33,22 @@ class MeterRecord:
 
 @dataclass
 class MeterSession:
-    """A meter, and what has become of it so far."""
+    """A meter's state and counts while it is recorded."""
 
     meter: Meter
-    availability: MeterAvailability = field(default_factory=lambda: MeterAvailability(False, "the recorder never came to it"))
+    availability: MeterAvailability = field(default_factory=lambda: MeterAvailability(False, "the recorder never opened it"))
     is_open: bool = False
     opened_ns: int | None = None
     readings: int = 0
     failures: int = 0
     failures_in_a_row: int = 0
-    rests_until_ns: int = 0
+    retry_after_ns: int = 0
     last_error: str | None = None
     cost_s: float = 0.0
     leading_channel: str | None = None
     times_ns: "array[int]" = field(default_factory=lambda: array("q"))
 
-    def took(self, readings: Sequence[Reading]) -> None:
+    def count_readings(self, readings: Sequence[Reading]) -> None:
         """Count a successful read, and keep the times of the first channel's readings."""
         self.readings += len(readings)
         self.failures_in_a_row = 0
@@ -56,14 +56,14 @@ class MeterSession:
             self.leading_channel = readings[0].channel
         self.times_ns.extend(reading.t_ns for reading in readings if reading.channel == self.leading_channel)
 
-    def failed(self, what: str) -> None:
-        """Count a failure."""
+    def count_failure(self, error: str) -> None:
+        """Count a failed call."""
         self.failures += 1
         self.failures_in_a_row += 1
-        self.last_error = what
+        self.last_error = error
 
     def record(self, stopped_ns: int) -> MeterRecord:
-        """What became of the meter until the recorder stopped."""
+        """The meter's record, when the recorder has stopped."""
         longest_gap_s = None
         if self.opened_ns is not None:
             moments_ns = [self.opened_ns, *self.times_ns, stopped_ns]

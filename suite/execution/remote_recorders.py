@@ -1,14 +1,13 @@
 """Recorders on the remote nodes of a run (suite.execution.node_recorder), started over SSH or the launch agent.
 
-All work is done in the harness's own thread, a little at every :meth:`RemoteRecorders.tick`. A failure never ends a run: a node that cannot be
-measured has no readings, or fewer, and nodes.json gives the reason.
+Everything runs in the harness's main thread, a little at every :meth:`RemoteRecorders.tick`. A failure never ends a run: a node that cannot
+be measured has no readings, or fewer, and nodes.json gives the reason.
 """
 
 import json
 import os
 import re
 import select
-import shlex
 import signal
 import subprocess
 import sys
@@ -20,90 +19,91 @@ from pathlib import Path
 from typing import Any
 
 from reference_impls.node import link_towards
-from reference_impls.rank import BEAT_S
+from reference_impls.rank import HEARTBEAT_PERIOD_S
 from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NodeRecord
-from suite.cluster.nodes import NO_CHECKOUT, NO_INTERPRETER, SSH
-from suite.execution.node_recorder import BEAT, END, RECORD
+from suite.execution.node_recorder import HEARTBEAT, RECORD, STOP
 from suite.execution.readings_file import COLUMNS
 from suite.execution.request import RunRequest
 from suite.files.paths import repository_root
 from suite.launch.placement import Placement, is_this_machine
+from suite.launch.remote_shell import NO_CHECKOUT, NO_INTERPRETER, module_script, remote_command
 from suite.machine.page_cache import CacheState
 
-HELLO_S, CACHE_S, LAST_WORDS_S = 60.0, 900.0, 5.0
+START_TIMEOUT_S, PAGE_CACHE_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 900.0, 5.0
 POLL_S = 0.2
 _ROW = re.compile(rb"\d{1,19},.+,-?\d[\d.]*(e[-+]?\d+)?,[^,]*")
 _HEADER = ",".join(COLUMNS).encode()
 
 
 class RemoteRecorders:
-    """A context: the recorders live in it. :meth:`prepare`, then :meth:`tick` often, then :meth:`stop`, then :meth:`records`."""
+    """One recorder per remote node, alive inside the context. :meth:`prepare`, :meth:`tick` often, :meth:`stop`, then :meth:`records`."""
 
     def __init__(self, request: RunRequest, interpreter: Path, path: Path) -> None:
         placement = request.placement
         self._placement = placement if request.training.parallel.ranks > 1 else Placement()
-        self._asked = {"data": request.training.data.directory, "page_cache": request.page_cache.value, "device": request.device.name}
+        self._settings = {"data": request.training.data.directory, "page_cache": request.page_cache.value, "device": request.device.name}
         self._baseload_s = request.baseload_s
         self._interpreters, self._path = (Path(sys.executable), interpreter), path
-        self._sessions: dict[int, _Session] = {}
+        self._recorders: dict[int, _RemoteRecorder] = {}
 
     def __enter__(self) -> "RemoteRecorders":
-        """Start nothing yet."""
+        """Nothing is started yet."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Hang up on whoever is left."""
-        for session in self._sessions.values():
-            session.hang_up()
+        """Disconnect every recorder."""
+        for recorder in self._recorders.values():
+            recorder.disconnect()
 
     def prepare(self) -> "list[bool | None]":
-        """Start a recorder on every other node and wait until the idle node was measured and its page cache is as asked.
+        """Start a recorder on every remote node; wait until the baseload is measured and the page cache is emptied or filled.
 
-        Returns whether each then was cold.
+        Returns for each node whether its page cache is cold; None where that is unknown.
         """
         for place, host in enumerate(self._placement.hosts[1:], start=1):
-            self._sessions[place] = _Session(self._command(host), *(self._path / names(place)[1] for names in (node_baseloads, node_tables)))
+            baseload, readings = (self._path / names(place)[1] for names in (node_baseloads, node_tables))
+            self._recorders[place] = _RemoteRecorder(self._command(host), baseload, readings)
             if is_this_machine(host):
-                self._sessions[place].give_up("it is the first host's machine under another name")
-        self._await("node", HELLO_S, f"nothing was heard of it within {HELLO_S:g} s")
-        self._await("page_cache", self._baseload_s + CACHE_S, f"its page cache was not ready within {CACHE_S:g} s")
-        return [(session.said.get("page_cache") or {}).get("is_cold") for session in self._sessions.values()]
+                self._recorders[place].fail("it is the first host's machine under another name")
+        self._await("node", START_TIMEOUT_S, f"its recorder did not answer within {START_TIMEOUT_S:g} s")
+        self._await("page_cache", self._baseload_s + PAGE_CACHE_TIMEOUT_S, f"its page cache was not ready within {PAGE_CACHE_TIMEOUT_S:g} s")
+        return [(recorder.facts.get("page_cache") or {}).get("is_cold") for recorder in self._recorders.values()]
 
     def tick(self, pids: Mapping[int, int]) -> None:
-        """Tell the recorders that the harness lives, and which of their processes train (``pids``, by rank); keep what they have read."""
-        for place, session in self._sessions.items():
-            session.tick(pids.get(place * self._placement.ranks_per_node))
+        """Exchange messages with every recorder: heartbeats, the training process to record (``pids``, by rank), and readings."""
+        for place, recorder in self._recorders.items():
+            recorder.tick(pids.get(place * self._placement.ranks_per_node))
 
     def stop(self) -> None:
-        """Have every recorder say its last words, for a few seconds."""
-        for session in self._sessions.values():
-            session.say(END)
-        self._await("meters", LAST_WORDS_S, "its recorder did not end when the run did; its last readings may be lost")
+        """Stop every recorder and wait up to five seconds for its last readings."""
+        for recorder in self._recorders.values():
+            recorder.send(STOP)
+        self._await("meters", STOP_TIMEOUT_S, "its recorder did not stop when the run ended; its last readings may be lost")
 
-    def records(self, own_cache: CacheState) -> tuple[NodeRecord, ...]:
-        """What nodes.json says: the harness's node, then the others, in the hostfile's order; none for a run on this machine alone."""
-        if not self._sessions:
+    def records(self, local_cache: CacheState) -> tuple[NodeRecord, ...]:
+        """The content of nodes.json in the hostfile's order, the harness's node first; empty for a run on this machine alone."""
+        if not self._recorders:
             return ()
         host = self._placement.hosts[0]
-        own = NodeRecord(host, os.uname().nodename, self._ranks(0), None, link_towards(self._peer(host)), asdict(own_cache), None, ())
-        return (own, *(self._record(place, session) for place, session in self._sessions.items()))
+        local = NodeRecord(host, os.uname().nodename, self._ranks(0), None, link_towards(self._peer(host)), asdict(local_cache), None, ())
+        return (local, *(self._record(place, recorder) for place, recorder in self._recorders.items()))
 
-    def _await(self, key: str, limit_s: float, complaint: str) -> None:
-        """Wait until every recorder that can has said something."""
-        deadline_s = time.monotonic() + limit_s
-        while waited := [each for each in self._sessions.values() if each.problem is None and key not in each.said]:
+    def _await(self, key: str, timeout_s: float, problem: str) -> None:
+        """Wait until every recorder that has not failed has sent ``key``; those that do not in time fail with ``problem``."""
+        deadline_s = time.monotonic() + timeout_s
+        while pending := [each for each in self._recorders.values() if each.problem is None and key not in each.facts]:
             if time.monotonic() > deadline_s:
-                for session in waited:
-                    session.give_up(complaint)
+                for recorder in pending:
+                    recorder.fail(problem)
                 return
-            select.select([each.output for each in waited], [], [], POLL_S)
+            select.select([each.output for each in pending], [], [], POLL_S)
             self.tick({})
 
-    def _record(self, place: int, session: "_Session") -> NodeRecord:
-        said, meters = session.said, tuple(session.said.get("meters") or ())
-        named = (self._placement.hosts[place], said.get("node"), self._ranks(place), session.problem)
-        return NodeRecord(*named, said.get("link"), said.get("page_cache"), said.get("system"), meters)
+    def _record(self, place: int, recorder: "_RemoteRecorder") -> NodeRecord:
+        facts, meters = recorder.facts, tuple(recorder.facts.get("meters") or ())
+        named = (self._placement.hosts[place], facts.get("node"), self._ranks(place), recorder.problem)
+        return NodeRecord(*named, facts.get("link"), facts.get("page_cache"), facts.get("system"), meters)
 
     def _ranks(self, place: int) -> tuple[int, ...]:
         """mpirun fills one host after the other."""
@@ -114,27 +114,19 @@ class RemoteRecorders:
         return next(other for other in self._placement.hosts if other != host)
 
     def _command(self, host: str) -> list[str]:
-        question = shlex.quote(json.dumps({**self._asked, "peer": self._peer(host), "baseload_s": self._baseload_s}))
-        pythons = " ".join(shlex.quote(str(each)) for each in self._interpreters)
-        root = shlex.quote(str(repository_root()))
-        script = (
-            f"cd {root} || exit {NO_CHECKOUT}; "
-            f'for python in {pythons}; do test -x "$python" && exec "$python" -m suite.execution.node_recorder {question}; done; '
-            f"exit {NO_INTERPRETER}"
-        )
-        agent = [self._placement.agent] if self._placement.agent else list(SSH)
-        return [*agent, host, script]
+        settings = json.dumps({**self._settings, "peer": self._peer(host), "baseload_s": self._baseload_s})
+        return remote_command(host, self._placement.agent, module_script(self._interpreters, "suite.execution.node_recorder", settings))
 
 
-class _Session:
-    """The conversation with one node's recorder. ``said`` is what it has said of itself, ``problem`` why nothing more will come."""
+class _RemoteRecorder:
+    """The connection to one node's recorder. ``facts`` are the JSON values it has sent; ``problem`` is why no more will come, or None."""
 
     def __init__(self, command: Sequence[str], baseload: Path, readings: Path) -> None:
         self._baseload, self._readings = baseload, readings
-        self.said: dict[str, Any] = {}
+        self.facts: dict[str, Any] = {}
         self.problem: str | None = None
-        self._rests, self._words = {"out": b"", "err": b""}, ""
-        self._is_recording, self._beat_s = False, 0.0
+        self._partial_lines, self._last_error_line = {"out": b"", "err": b""}, ""
+        self._is_recording, self._heartbeat_s = False, 0.0
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, start_new_session=True
         )
@@ -144,49 +136,50 @@ class _Session:
         os.set_blocking(self._errors, False)
 
     def tick(self, pid: int | None) -> None:
-        """Say what there is to say, hear what there is to hear."""
+        """Send what is due (once the process to record, every two seconds a heartbeat) and receive."""
         if pid is not None and not self._is_recording:
             self._is_recording = True
-            self.say(f"{RECORD} {pid}")
-        if time.monotonic() - self._beat_s > BEAT_S:
-            self._beat_s = time.monotonic()
-            self.say(BEAT)
-        self.listen()
+            self.send(f"{RECORD} {pid}")
+        if time.monotonic() - self._heartbeat_s > HEARTBEAT_PERIOD_S:
+            self._heartbeat_s = time.monotonic()
+            self.send(HEARTBEAT)
+        self.receive()
 
-    def say(self, words: str) -> None:
+    def send(self, message: str) -> None:
         """Send a line."""
         if self.problem is None:
-            with suppress(OSError):  # that nobody listens any more shows in what is heard
-                os.write(self._input, f"{words}\n".encode())
+            with suppress(OSError):  # receive() reports a connection that was closed
+                os.write(self._input, f"{message}\n".encode())
 
-    def listen(self) -> None:
-        """Take what has come."""
+    def receive(self) -> None:
+        """Take what has arrived: JSON into ``facts``, rows into the baseload's table until the page cache is ready, then into the readings'."""
         if self.problem is not None:
             return
-        for line in self._lines("err", self._errors)[0]:
-            self._words = line.decode(errors="replace").strip() or self._words
-        lines, ended = self._lines("out", self.output)
+        for line in self._new_lines("err", self._errors)[0]:
+            self._last_error_line = line.decode(errors="replace").strip() or self._last_error_line
+        lines, is_closed = self._new_lines("out", self.output)
         rows: dict[Path, list[bytes]] = {self._baseload: [], self._readings: []}
         for line in lines:
             if line.startswith(b"{"):
-                self._note(line)
+                with suppress(ValueError):  # half a line of a node that was disconnected
+                    self.facts.update(json.loads(line))
             elif line == _HEADER or _ROW.fullmatch(line):
-                rows[self._readings if "page_cache" in self.said else self._baseload].append(line)
+                rows[self._readings if "page_cache" in self.facts else self._baseload].append(line)
         for table, of_table in rows.items():
             try:
-                _keep(table, of_table)
+                _append(table, of_table)
             except OSError as error:
-                self.give_up(f"{table} cannot be written ({error.strerror}): the readings after this moment are lost")
-        if ended and "meters" not in self.said:
-            self.give_up(self._how_it_ended())
+                self.fail(f"{table} cannot be written ({error.strerror}): the readings after this moment are lost")
+        if is_closed and "meters" not in self.facts:
+            self.fail(self._exit_reason())
 
-    def give_up(self, problem: str) -> None:
-        """Expect nothing more."""
+    def fail(self, problem: str) -> None:
+        """Disconnect for this reason."""
         self.problem = problem[:500]
-        self.hang_up()
+        self.disconnect()
 
-    def hang_up(self) -> None:
-        """End the connection; the recorder ends when it finds that out."""
+    def disconnect(self) -> None:
+        """Kill the local end of the connection; the recorder exits when its standard input closes."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -195,30 +188,26 @@ class _Session:
             with suppress(OSError):
                 pipe.close()
 
-    def _note(self, line: bytes) -> None:
-        with suppress(ValueError):  # half a line of a node that was cut off
-            self.said.update(json.loads(line))
-
-    def _lines(self, name: str, pipe: int) -> tuple[list[bytes], bool]:
-        """Whole lines that have come, and whether nothing more will."""
-        pieces, ended = [self._rests[name]], False
+    def _new_lines(self, name: str, pipe: int) -> tuple[list[bytes], bool]:
+        """The complete lines that have arrived, and whether the pipe is closed."""
+        pieces, is_closed = [self._partial_lines[name]], False
         with suppress(BlockingIOError):
             while piece := os.read(pipe, 65536):
                 pieces.append(piece)
-            ended = True
-        *lines, self._rests[name] = b"".join(pieces).split(b"\n")
-        return lines, ended
+            is_closed = True
+        *lines, self._partial_lines[name] = b"".join(pieces).split(b"\n")
+        return lines, is_closed
 
-    def _how_it_ended(self) -> str:
+    def _exit_reason(self) -> str:
         code = self._process.wait()
         if code == NO_CHECKOUT:
             return f"there is no checkout of the suite in {repository_root()}"
         if code == NO_INTERPRETER:
             return "there is no interpreter for the recorder; the suite and its environments must be in the same place on every node"
-        return self._words[:300] or f"its recorder ended with exit code {code}"
+        return self._last_error_line[:300] or f"its recorder ended with exit code {code}"
 
 
-def _keep(table: Path, rows: Sequence[bytes]) -> None:
+def _append(table: Path, rows: Sequence[bytes]) -> None:
     if rows:
         with table.open("ab") as stream:
             stream.write(b"".join(row + b"\n" for row in rows))

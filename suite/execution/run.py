@@ -40,14 +40,14 @@ RECORDED_LIBRARIES = 200
 EPOCH_ENDS = ("epoch_start", "epoch_stop")
 
 
-class Watcher(Protocol):
-    """Who is told of a run's progress; called between polls, never by the implementation."""
+class RunObserver(Protocol):
+    """Receives a run's progress; called by the harness between polls, never by the implementation."""
 
     def event(self, event: LogEvent) -> None:
-        """A line of the implementation's log."""
+        """A new event of the implementation's log."""
 
     def tick(self) -> None:
-        """Nothing new; time passes."""
+        """Called at every poll, five times a second."""
 
 
 @dataclass(frozen=True)
@@ -60,98 +60,101 @@ class RunResult:
 
 
 def new_run_id(workload: str, framework: str, clock_s: float) -> str:
-    """A name for a run that sorts by time and does not repeat."""
+    """A unique name for a run; names sort by time."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(clock_s))
     return f"{workload}-{framework}-{stamp}-{secrets.token_hex(3)}"
 
 
 def run(
-    request: RunRequest, environment: Environment, command: tuple[str, ...], allowed: tuple[str, ...], recorder: Recorder, watcher: Watcher
+    request: RunRequest,
+    environment: Environment,
+    command: tuple[str, ...],
+    findings_allowed: tuple[str, ...],
+    recorder: Recorder,
+    observer: RunObserver,
 ) -> RunResult:
     """Run the implementation into ``request.training.output_directory`` and close the bundle there.
 
-    The directory must exist and be empty. ``command`` is what the person typed, ``allowed`` are the findings that were waved through.
-    An implementation that fails or an interruption leaves an unsealed bundle that reads back with every finished epoch.
-    Raises SuiteError when the bundle itself cannot be written; KeyboardInterrupt goes through once the bundle is at rest.
+    The directory must exist and be empty. ``command`` is the command line, ``findings_allowed`` the ids of rules that the request breaks
+    and the user accepted (`--allow-invalid`). A failed or interrupted run leaves an unsealed bundle from which every finished epoch can be
+    read. Raises SuiteError when the bundle cannot be written, and KeyboardInterrupt again after the final record is written.
     """
     path = Path(request.training.output_directory)
-    with _disk_errors(path), RemoteRecorders(request, environment.interpreter, path) as others:
-        request, cache = _with_page_cache(request, others)
-        record = _open_bundle(request, command, allowed, path)
-        with _watching(request) as ranks:
-            process = start_implementation(request, environment, path / layout.OUTPUT, ranks.variables if ranks else {})
+    with _disk_errors(path), RemoteRecorders(request, environment.interpreter, path) as remote:
+        request, cache = _with_page_cache(request, remote)
+        record = _open_bundle(request, command, findings_allowed, path)
+        with _heartbeats(request) as monitor:
+            process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {})
             try:
-                if ranks:
-                    ranks.start()
+                if monitor:
+                    monitor.start()
                 recorder.start(MeteredProcess(process.pid, Path(request.training.data.directory)))
-                problem = _follow(process, path, watcher, recorder, partial(_look_after, ranks, others))
+                problem = _follow_log(process, path, observer, recorder, partial(_check_nodes, monitor, remote))
             except KeyboardInterrupt:
                 terminate(process)
-                _write_final_record(
-                    path, record, _stop_meters(recorder, others, cache, path), "interrupted", None, "interrupted by the person at the keyboard"
-                )
+                _write_final_record(path, record, _stop_meters(recorder, remote, cache, path), "interrupted", None, "interrupted by the user")
                 raise
             if problem is not None:
                 terminate(process)
-            ending = wait(process, path / layout.OUTPUT)
-            meters = _stop_meters(recorder, others, cache, path)
-            if problem is not None or ending.exit_code != 0:
-                message = _failure(ending, problem, ranks, path) if ranks else f"the implementation {ending.reason}"
-                return _write_final_record(path, record, meters, "failed", ending.exit_code, message)
+            report = wait(process, path / layout.OUTPUT)
+            meters = _stop_meters(recorder, remote, cache, path)
+            if problem is not None or report.exit_code != 0:
+                message = _failure(report, problem, monitor, path) if monitor else f"the implementation {report.reason}"
+                return _write_final_record(path, record, meters, "failed", report.exit_code, message)
             return _close(request, environment, path, record, meters)
 
 
-def _stop_meters(recorder: Recorder, others: RemoteRecorders, cache: CacheState, path: Path) -> tuple[MeterRecord, ...]:
-    """End the readings here and on every other node; what became of those goes into nodes.json."""
+def _stop_meters(recorder: Recorder, remote: RemoteRecorders, cache: CacheState, path: Path) -> tuple[MeterRecord, ...]:
+    """Stop the recorders of every node; returns this node's meters and writes the remote nodes' into nodes.json."""
     meters = recorder.stop()
-    others.stop()
-    records = others.records(cache)
+    remote.stop()
+    records = remote.records(cache)
     if records:
         write_nodes(path, records)
     return meters
 
 
 @contextmanager
-def _watching(request: RunRequest) -> Iterator[HeartbeatMonitor | None]:
-    """Where there are several ranks, hear of each."""
+def _heartbeats(request: RunRequest) -> Iterator[HeartbeatMonitor | None]:
+    """The heartbeat monitor of a run with several ranks; None for one rank."""
     if request.training.parallel.ranks == 1:
         yield None
         return
-    watch = HeartbeatMonitor(request.training.parallel.ranks, request.placement.hosts)
+    monitor = HeartbeatMonitor(request.training.parallel.ranks, request.placement.hosts)
     try:
-        yield watch
+        yield monitor
     finally:
-        watch.close()
+        monitor.close()
 
 
-def _failure(ending: ExitReport, problem: str | None, ranks: HeartbeatMonitor, path: Path) -> str:
-    """Which rank is to blame, and how far the run came."""
-    problem = problem or _who_ended(ending, ranks)
+def _failure(report: ExitReport, problem: str | None, monitor: HeartbeatMonitor, path: Path) -> str:
+    """Which rank failed first and why, and the last finished epoch."""
+    problem = problem or _failed_rank(report, monitor)
     finished = Bundle(path).log().finished_epochs() if (path / contract.log_name(0)).exists() else ()
     return f"{problem}; " + (f"the last finished epoch is epoch {max(finished)}" if finished else "no epoch was finished")
 
 
-def _who_ended(ending: ExitReport, ranks: HeartbeatMonitor) -> str:
-    """In the words of the rank that gave up and took all others along; else the rank that never began, or the first that was gone."""
-    if is_rank_error(ending.last_line):
-        return ending.last_line.removeprefix("error: ")
-    silent, gone = ranks.never_heard(), ranks.first_gone(ending.failed)
-    if silent is not None:
-        return f"{silent} never began ({ending.last_line}); `suite cluster doctor` says what its node lacks"
-    return f"the job {ending.reason}" if gone is None else f"rank {gone.rank} on node {gone.node} ended before the others: {ending.last_line}"
+def _failed_rank(report: ExitReport, monitor: HeartbeatMonitor) -> str:
+    """The error that a rank reported by name before it ended the job; else the first rank that never started, or that exited first."""
+    if is_rank_error(report.last_line):
+        return report.last_line.removeprefix("error: ")
+    missing, exited = monitor.first_missing_rank(), monitor.first_exited(report.failed)
+    if missing is not None:
+        return f"{missing} never started ({report.last_line}); `suite cluster doctor` says what its node lacks"
+    return f"the job {report.reason}" if exited is None else f"rank {exited.rank} on node {exited.node} exited before the others: {report.last_line}"
 
 
-def _with_page_cache(request: RunRequest, others: RemoteRecorders) -> tuple[RunRequest, CacheState]:
-    """Make the page cache of every node that trains ready; the log says whether all of them then were cold. The state is this machine's."""
-    are_cold = others.prepare()
-    own = prepare_page_cache(Path(request.training.data.directory), request.page_cache.value)
-    are_cold.append(own.is_cold)
+def _with_page_cache(request: RunRequest, remote: RemoteRecorders) -> tuple[RunRequest, CacheState]:
+    """Empty or fill the page cache of every node; returns the request with ``cache_cleared`` set, and this node's cache state."""
+    are_cold = remote.prepare()
+    local = prepare_page_cache(Path(request.training.data.directory), request.page_cache.value)
+    are_cold.append(local.is_cold)
     is_cold = False if False in are_cold else None if None in are_cold else True
-    return replace(request, training=request.training._replace(cache_cleared=is_cold)), own
+    return replace(request, training=request.training._replace(cache_cleared=is_cold)), local
 
 
 def make_output(path: Path, force: bool) -> None:
-    """Make the run's directory; an existing one that holds anything is an error unless ``force``, which empties a bundle."""
+    """Create the run directory; one that is not empty is an error, unless ``force`` is set and it is a bundle, which is then deleted."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         if not force:
             raise SuiteError(f"{path} exists and is not empty; choose another --output, or type --force to replace it.")
@@ -161,10 +164,10 @@ def make_output(path: Path, force: bool) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SuiteError(f"The run directory {path} cannot be made: {error.strerror}; choose another --output.") from error
+        raise SuiteError(f"The run directory {path} cannot be created: {error.strerror}; choose another --output.") from error
 
 
-def _open_bundle(request: RunRequest, command: tuple[str, ...], allowed: tuple[str, ...], path: Path) -> RunRecord:
+def _open_bundle(request: RunRequest, command: tuple[str, ...], findings_allowed: tuple[str, ...], path: Path) -> RunRecord:
     now_s = time.time()
     record = RunRecord(
         schema=layout.SCHEMA,
@@ -177,7 +180,7 @@ def _open_bundle(request: RunRequest, command: tuple[str, ...], allowed: tuple[s
         message=None,
         device_evidence=request.device_evidence,
         request=contract.request_to_dict(request.training),
-        findings_allowed=allowed,
+        findings_allowed=findings_allowed,
     )
     with _disk_errors(path):
         write_json(path / layout.RUN, record)
@@ -185,38 +188,40 @@ def _open_bundle(request: RunRequest, command: tuple[str, ...], allowed: tuple[s
     return record
 
 
-def _look_after(ranks: HeartbeatMonitor | None, others: RemoteRecorders) -> str | None:
-    """Keep up the conversation with every node; returns what is wrong when a rank no longer lives as it should."""
-    others.tick(ranks.pids() if ranks else {})
-    return ranks.problem() if ranks else None
+def _check_nodes(monitor: HeartbeatMonitor | None, remote: RemoteRecorders) -> str | None:
+    """Exchange messages with the remote recorders; returns which rank failed, or None."""
+    remote.tick(monitor.pids() if monitor else {})
+    return monitor.failure() if monitor else None
 
 
-def _follow(process: "subprocess.Popen[bytes]", path: Path, watcher: Watcher, recorder: Recorder, look_after: Callable[[], str | None]) -> str | None:
-    """Pass the log's events on until the implementation has ended; at an epoch's ends the page cache is looked at besides its turns.
+def _follow_log(
+    process: "subprocess.Popen[bytes]", path: Path, observer: RunObserver, recorder: Recorder, check_nodes: Callable[[], str | None]
+) -> str | None:
+    """Pass the log's events to the observer until the implementation exits; at both ends of an epoch, the page cache is read too.
 
-    Returns early, with what is wrong, when ``look_after``, called between polls, says so.
+    Returns early with the failure that ``check_nodes``, called at every poll, reports.
     """
     follower = LogFollower(path / contract.log_name(0))
     ended = False
     while not ended:
         ended = process.poll() is not None
         for event in follower.new_events():
-            watcher.event(event)
+            observer.event(event)
             if event.key in EPOCH_ENDS:
-                recorder.ask(PageCacheMeter.name)
-        problem = None if ended else look_after()
+                recorder.read_soon(PageCacheMeter.name)
+        problem = None if ended else check_nodes()
         if problem is not None:
             return problem
         if not ended:
-            watcher.tick()
+            observer.tick()
             time.sleep(POLL_S)
     return None
 
 
 def _close(request: RunRequest, environment: Environment, path: Path, record: RunRecord, meters: tuple[MeterRecord, ...]) -> RunResult:
-    """Derive the figures, write what is left, seal."""
-    from suite.metrics.counters import derive_counters
-    from suite.metrics.summary import derive
+    """Derive the figures, write the remaining files and seal the bundle."""
+    from suite.metrics.counters import derive_counters  # memory: numpy is loaded after the training only
+    from suite.metrics.summary import derive  # memory: numpy is loaded after the training only
 
     logged = Bundle(path).log()
     version = logged.value("framework_version")
@@ -258,13 +263,13 @@ def _plain(meter: MeterRecord) -> Mapping[str, Any]:
 
 @contextmanager
 def _disk_errors(path: Path) -> Iterator[None]:
-    """Say in one sentence what a failing write means for the bundle."""
+    """Turn a failed write into a SuiteError that says what is kept."""
     try:
         yield
     except OSError as error:
         if error.errno == errno.ENOSPC:
             free = shutil.disk_usage(path).free
-            what = f"The disk that holds {path} is full ({free} bytes free); what was written so far is kept. Free some space and run again."
+            what = f"The disk that holds {path} is full ({free} bytes free); everything written so far is kept. Free some space and run again."
         else:
             named = f" ({error.filename})" if error.filename else ""
             what = f"The run directory {path} cannot be written: {error.strerror or error}{named}."

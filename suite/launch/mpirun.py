@@ -106,7 +106,7 @@ def allow_root(variables: Mapping[str, str]) -> dict[str, str]:
 
 def _sent(variables: Mapping[str, str]) -> dict[str, str]:
     """Variables that a rank on another host needs: ours, and what tunes MPI."""
-    return {name: value for name, value in variables.items() if name in SUITE_VARIABLES or name.startswith((*FORWARDED, "SUITE_WATCH"))}
+    return {name: value for name, value in variables.items() if name in SUITE_VARIABLES or name.startswith((*FORWARDED, "SUITE_HEARTBEAT"))}
 
 
 def _mpich(placement: Placement, variables: Mapping[str, str], hosts_file: Path) -> list[str]:

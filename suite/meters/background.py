@@ -1,4 +1,4 @@
-"""For meters that have to wait for what they read: the waiting is done in a thread of their own, never in the recorder's."""
+"""A background thread for meters that have to wait for their source; the recorder's thread never waits."""
 
 import threading
 import time
@@ -9,49 +9,49 @@ from reference_impls.contract import NS_PER_S
 from suite.meters.meter import Reading
 from suite.meters.schedule import Schedule
 
-SILENT_S = 10.0
-PATIENCE_S = 3.0
+SOURCE_TIMEOUT_S = 10.0
+STOP_TIMEOUT_S = 3.0
 
 
 class Background:
-    """Calls ``produce`` on every period from :meth:`start` to :meth:`stop`; :meth:`take` hands over what has come since.
+    """Calls ``produce`` on every period from :meth:`start` to :meth:`stop`; :meth:`take` returns the readings since its last call.
 
-    ``produce`` may raise: a plug that is out of reach for a moment only leaves a gap. Once nothing has come for
-    ``silent_s``, :meth:`take` raises what was raised last, so that the recorder counts it.
+    ``produce`` may raise: a plug that cannot be reached for a moment only leaves a gap. After ``source_timeout_s`` without a reading,
+    :meth:`take` raises the last exception, so that the recorder counts a failure.
     """
 
-    def __init__(self, name: str, produce: Callable[[], Sequence[Reading]], period_s: float, silent_s: float = SILENT_S) -> None:
-        self._name, self._produce, self._period_s, self._silent_s = name, produce, period_s, silent_s
+    def __init__(self, name: str, produce: Callable[[], Sequence[Reading]], period_s: float, source_timeout_s: float = SOURCE_TIMEOUT_S) -> None:
+        self._name, self._produce, self._period_s, self._source_timeout_s = name, produce, period_s, source_timeout_s
         self._readings: deque[Reading] = deque()
         self._error: Exception | None = None
-        self._heard_ns = 0
+        self._last_ns = 0
         self._cost_s = 0.0
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
     @property
     def cost_s(self) -> float:
-        """CPU time that the thread has used."""
+        """CPU time of the thread, s."""
         return self._cost_s
 
     def start(self) -> None:
-        """Begin to produce."""
-        self._heard_ns = time.monotonic_ns()
+        """Start the thread."""
+        self._last_ns = time.monotonic_ns()
         self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         self._thread.start()
 
     def take(self) -> list[Reading]:
-        """What has come since the last call; raises the last error when the source has been silent for long."""
+        """The readings since the last call; raises the last exception after ``source_timeout_s`` without one."""
         taken = [self._readings.popleft() for _ in range(len(self._readings))]
-        if not taken and self._error is not None and (time.monotonic_ns() - self._heard_ns) / NS_PER_S > self._silent_s:
+        if not taken and self._error is not None and (time.monotonic_ns() - self._last_ns) / NS_PER_S > self._source_timeout_s:
             raise self._error
         return taken
 
     def stop(self) -> None:
-        """End the thread; one that does not come back is left behind."""
+        """Stop the thread; after three seconds it is abandoned."""
         self._stopping.set()
         if self._thread is not None:
-            self._thread.join(PATIENCE_S)
+            self._thread.join(STOP_TIMEOUT_S)
 
     def _run(self) -> None:
         schedule = Schedule({self._name: self._period_s}, time.monotonic_ns())
@@ -59,8 +59,8 @@ class Background:
             try:
                 readings = self._produce()
                 self._readings.extend(readings)
-                self._heard_ns = time.monotonic_ns()
-            except Exception as error:  # noqa: BLE001 - whatever the source does, the thread goes on asking it
+                self._last_ns = time.monotonic_ns()
+            except Exception as error:  # noqa: BLE001 - the thread keeps trying, whatever the source raises
                 self._error = error
             self._cost_s = time.thread_time()
             schedule.taken(self._name, time.monotonic_ns())

@@ -1,4 +1,4 @@
-"""Which events are counted, and how each kind of processor names them."""
+"""The events that are counted, and their codes on each kind of processor."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ SOFTWARE, HARDWARE, CACHE = 1, 0, 3  # PERF_TYPE_SOFTWARE, _HARDWARE, _HW_CACHE
 
 @dataclass(frozen=True)
 class CounterEvent:
-    """One event by our name: its unit, and one code per processor kind that this machine has (big and little cores differ).
+    """One event by the suite's name: its unit, and one code per kind of processor in this machine (big and little cores differ).
 
-    ``only_in_kernel`` events happen in no user code: where the kernel may not be counted, they would read 0, which is wrong.
+    ``only_in_kernel`` events never happen in user mode: where the kernel may not be counted, they would read 0, which is wrong.
     """
 
     name: str
@@ -60,7 +60,7 @@ ARM_PMUS = ("armv8_*", "armv7_*", "apple_*", "arm_pmu*")
 
 
 def events(root: Path = Path("/")) -> tuple[CounterEvent, ...]:
-    """Every event that is worth asking for on the machine below ``root``; whether one can be counted shows when it is opened."""
+    """Every event to try on the machine below ``root``; opening an event shows whether it can be counted."""
     devices = root / "sys/bus/event_source/devices"
     arm = [kind for pattern in ARM_PMUS for pmu in in_order(devices.glob(pattern)) if (kind := integer(pmu / "type")) is not None]
     if arm:

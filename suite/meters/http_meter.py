@@ -1,4 +1,4 @@
-"""Plugs in the local network that answer questions with JSON: asked in a thread of their own."""
+"""Plugs in the local network that report JSON over HTTP, queried in a background thread."""
 
 import json
 import time
@@ -12,71 +12,71 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 from suite.meters.settings import MeterSettings, load_settings, not_named
 
 TIMEOUT_S = 2.0
-MAX_ANSWER_BYTES = 2**16
+MAX_REPLY_BYTES = 2**16
 
 
 class HttpMeter:
-    """A plug asked on every period; a kind of plug says where (:meth:`address`) and what its answer means (:meth:`parse`).
+    """A plug that is queried on every period; subclasses define its address (:meth:`address`) and parse its reply (:meth:`parse`).
 
-    A reading's time is the middle between question and answer. A plug out of reach for a moment leaves a gap.
+    A reading's time is the middle between request and reply. A plug that cannot be reached for a moment leaves a gap.
     """
 
     name: str
     period_s = 1.0
     description: str
-    table: str  # what to write into meters.toml to name such a plug
+    table: str  # the line of meters.toml that names such a plug
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
         self._background = Background(self.name, self._produce, self.period_s)
-        self._where = ""
+        self._address = ""
 
     def address(self, settings: MeterSettings) -> str | None:
-        """What is asked, without ``http://``; None when no such plug is named."""
+        """Address and path of the request, without ``http://``; None when meters.toml names no such plug."""
         raise NotImplementedError
 
-    def parse(self, answer: Any) -> Mapping[str, tuple[float, str]]:
-        """Channels with value and unit; raises LookupError, TypeError or ValueError for another kind of answer."""
+    def parse(self, reply: Any) -> Mapping[str, tuple[float, str]]:
+        """Value and unit by channel; raises LookupError, TypeError or ValueError for any other reply."""
         raise NotImplementedError
 
     def availability(self) -> MeterAvailability:
-        """Whether a plug is named, and answers."""
+        """Whether a plug is named, and replies."""
         where = self.address(load_settings(self._root))
         if where is None:
             return not_named(self.name, self.table)
         try:
-            self.parse(_ask(where))
+            self.parse(_query(where))
         except (OSError, ValueError, TypeError, LookupError) as error:
-            what = f"http://{where} does not answer as a {self.name} that measures power does ({type(error).__name__}: {error})"
-            return MeterAvailability(False, what, "check that it is switched on, in this network, and a model with a meter")
+            what = f"http://{where} does not reply like a {self.name} that measures power ({type(error).__name__}: {error})"
+            return MeterAvailability(False, what, "check that it is switched on, in this network, and a model that measures power")
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Begin to ask."""
-        self._where = str(self.address(load_settings(self._root)))
+    def open(self, process: MeteredProcess) -> None:
+        """Start the background thread."""
+        self._address = str(self.address(load_settings(self._root)))
         self._background.start()
 
     def read(self) -> list[Reading]:
-        """What was answered since the last call."""
+        """The readings since the last call."""
         return self._background.take()
 
     def close(self) -> None:
-        """Stop asking."""
+        """Stop the background thread."""
         self._background.stop()
 
     def helper_cost_s(self) -> float:
-        """CPU time of the thread that asks."""
+        """CPU time of the background thread."""
         return self._background.cost_s
 
     def _produce(self) -> list[Reading]:
         before_ns = time.monotonic_ns()
-        answer = _ask(self._where)
+        reply = _query(self._address)
         t_ns = (before_ns + time.monotonic_ns()) // 2
-        return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in self.parse(answer).items()]
+        return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in self.parse(reply).items()]
 
 
-def _ask(where: str) -> Any:
-    """The JSON that is answered; no proxy is used, because the plug is in this network."""
+def _query(where: str) -> Any:
+    """The JSON reply; without a proxy, because the plug is in this network."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"http://{where}", timeout=TIMEOUT_S) as answer:
-        return json.loads(answer.read(MAX_ANSWER_BYTES))
+    with opener.open(f"http://{where}", timeout=TIMEOUT_S) as reply:
+        return json.loads(reply.read(MAX_REPLY_BYTES))

@@ -1,4 +1,4 @@
-"""What a meter is: something that can be opened on a run, read now and then, and closed."""
+"""The meter protocol: open for a run, read on a period, close; and its readings."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class MeterAvailability:
-    """Whether a meter can read on this machine; if not, why not, and what to do about it."""
+    """Whether a meter can read on this machine; if not, the reason and the remedy."""
 
     available: bool
     reason: str = ""
@@ -27,7 +27,7 @@ class MeterAvailability:
 
 
 def is_number(value: float | None) -> bool:
-    """Whether a reading's value says anything; None, NaN and infinities are not written."""
+    """True for a finite value; None, NaN and infinities are not written."""
     return value is not None and math.isfinite(value)
 
 
@@ -36,7 +36,7 @@ AVAILABLE = MeterAvailability(True)
 
 @dataclass(frozen=True)
 class MeteredProcess:
-    """What is measured: the implementation's root process, and where its data lies."""
+    """The process that is measured: the implementation's root process, and the folder of its data set."""
 
     pid: int
     data_directory: Path
@@ -46,8 +46,12 @@ class Meter(Protocol):
     """A source of readings, called from one thread of the harness process, never from the training process.
 
     ``period_s`` is how often :meth:`read` is called. Any method may raise; the recorder records that and the run goes on.
-    A meter whose :meth:`read` has to wait (a network, a serial line) waits in a thread or process of its own instead and
-    hands over what has come since: the readings carry their own times.
+    A meter that has to wait for its source (a network, a serial line) waits in a separate thread or process;
+    its :meth:`read` returns the readings that have arrived since, each with the time at which it was taken.
+
+    A meter is one module in ``suite/meters/sources`` that ends with ``METER = <its class>``; the class is called with the root of /proc and
+    /sys. ``description`` says what it reads; the first paragraph of the class's docstring lists its channels. A class with
+    ``opens_first = True`` is opened before all others: it has to be attached before the implementation starts a thread.
     """
 
     name: str
@@ -55,21 +59,21 @@ class Meter(Protocol):
     description: str
 
     def availability(self) -> MeterAvailability:
-        """Whether it can read here; changes nothing on the machine."""
+        """Whether the meter can read on this machine; changes nothing."""
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Get ready to read for this run."""
+    def open(self, process: MeteredProcess) -> None:
+        """Open the meter for a run of this process."""
 
     def read(self) -> list[Reading]:
-        """What there is to read now; an empty list when nothing is new."""
+        """The readings taken now, or since the last call; empty when there is none."""
 
     def close(self) -> None:
-        """Give back what :meth:`open` took."""
+        """Release what :meth:`open` acquired."""
 
 
 @runtime_checkable
 class WithHelper(Protocol):
-    """A meter whose work is also done outside :meth:`Meter.read`, in a thread or process of its own."""
+    """A meter that also works outside :meth:`Meter.read`, in a helper thread or process."""
 
     def helper_cost_s(self) -> float:
-        """CPU time that the helper has used so far, in seconds."""
+        """CPU time of the helper so far, s."""

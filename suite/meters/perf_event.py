@@ -1,4 +1,4 @@
-"""perf_event_open(2) through ctypes: counts of a task and of everything it starts from then on."""
+"""perf_event_open(2) through ctypes: counts of a task and of every task that it starts from then on."""
 
 import ctypes
 import os
@@ -17,7 +17,7 @@ CLOSE_ON_EXEC = 8
 
 @dataclass(frozen=True)
 class EventCode:
-    """How the kernel names an event: ``kind`` is a PERF_TYPE or a PMU's own type, ``config`` the event within it."""
+    """The kernel's code of an event: ``kind`` is a PERF_TYPE or a PMU's type, ``config`` the event within it."""
 
     kind: int
     config: int
@@ -25,9 +25,9 @@ class EventCode:
 
 @dataclass(frozen=True)
 class Count:
-    """What an event has counted: the count, and how long it could have counted and did.
+    """An event's count, the time for which it was enabled, and the time for which it was counted.
 
-    Where more events are asked for than the processor has counters, they take turns, and ``running_s`` is less than ``enabled_s``.
+    When more events are enabled than the processor has counters, the kernel multiplexes them, and ``running_s`` is less than ``enabled_s``.
     """
 
     count: int
@@ -41,11 +41,11 @@ def is_known_machine() -> bool:
 
 
 def open_event(code: EventCode, task: int, include_kernel: bool) -> int:
-    """Begin to count in a thread (0: the calling one) and in all threads and processes that it starts from now on.
+    """Start counting in a thread (0: the calling one) and in all threads and processes that it starts from now on.
 
-    Returns a handle for :func:`read_event`; close it with os.close. Raises OSError with the kernel's number: ENOENT, ENODEV and
+    Returns a handle for :func:`read_event`; close it with os.close. Raises OSError with the kernel's errno: ENOENT, ENODEV and
     EOPNOTSUPP for an event that does not exist here, EACCES and EPERM where /proc/sys/kernel/perf_event_paranoid forbids it,
-    ESRCH for a thread that has ended.
+    ESRCH for a thread that has exited.
     """
     flags = INHERIT | EXCLUDE_HYPERVISOR | (0 if include_kernel else EXCLUDE_KERNEL)
     attribute = struct.pack("=IIQQQQQIIQ", code.kind, ATTRIBUTE_BYTES, code.config, 0, 0, READ_TIMES, flags, 0, 0, 0)
@@ -65,6 +65,6 @@ def open_event(code: EventCode, task: int, include_kernel: bool) -> int:
 
 
 def read_event(handle: int) -> Count:
-    """What has been counted so far, the threads and processes that have ended included."""
+    """The count so far, including threads and processes that have exited."""
     count, enabled_ns, running_ns = struct.unpack("=QQQ", os.read(handle, 24))
     return Count(count, enabled_ns * SECONDS_PER_NS, running_ns * SECONDS_PER_NS)

@@ -1,55 +1,39 @@
-"""Every meter there is, in the order in which they are listed. A new meter is one file in ``sources`` and one line here."""
+"""Finds the meters: every module of suite.meters.sources has one, under the name METER."""
 
+import importlib
+import pkgutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from types import ModuleType
+from typing import cast
 
+from suite.errors import SuiteError
+from suite.meters import sources
 from suite.meters.meter import Meter
-from suite.meters.sources.counters import CountersMeter
-from suite.meters.sources.cpu import CpuMeter
-from suite.meters.sources.disk import DiskMeter
-from suite.meters.sources.ina3221 import Ina3221Meter
-from suite.meters.sources.jtop import JtopMeter
-from suite.meters.sources.memory import MemoryMeter
-from suite.meters.sources.meter_csv import MeterCsvMeter
-from suite.meters.sources.network import NetworkMeter
-from suite.meters.sources.nvml import NvmlMeter
-from suite.meters.sources.page_cache import PageCacheMeter
-from suite.meters.sources.rapl import RaplMeter
-from suite.meters.sources.rpi5_pmic import Rpi5PmicMeter
-from suite.meters.sources.shelly import ShellyMeter
-from suite.meters.sources.tasmota import TasmotaMeter
-from suite.meters.sources.tegra import TegraMeter
-from suite.meters.sources.tegrastats import TegrastatsMeter
-from suite.meters.sources.temperature import TemperatureMeter
-from suite.meters.sources.throttling import ThrottlingMeter
-from suite.meters.sources.um25c import Um25cMeter
-from suite.meters.sources.wall_clock import WallClockMeter
 
-METERS = (
-    CountersMeter,  # first: it is attached before the implementation starts a thread
-    CpuMeter,
-    MemoryMeter,
-    DiskMeter,
-    NetworkMeter,
-    PageCacheMeter,
-    TemperatureMeter,
-    ThrottlingMeter,
-    WallClockMeter,
-    TegraMeter,
-    Ina3221Meter,
-    TegrastatsMeter,
-    JtopMeter,
-    Rpi5PmicMeter,
-    RaplMeter,
-    NvmlMeter,
-    ShellyMeter,
-    TasmotaMeter,
-    Um25cMeter,
-    MeterCsvMeter,
-)
+MeterFactory = Callable[[Path], Meter]
+
+
+@cache
+def meter_classes() -> tuple[type[Meter], ...]:
+    """Every meter class, sorted by name; those with ``opens_first`` come before the others.
+
+    Raises SuiteError naming a module of ``suite/meters/sources`` without a METER.
+    """
+    names = [module.name for module in pkgutil.iter_modules(sources.__path__)]
+    found = [meter_of(importlib.import_module(f"{sources.__name__}.{name}")) for name in names]
+    return tuple(sorted(found, key=lambda meter: (not getattr(meter, "opens_first", False), meter.name)))
+
+
+def meter_of(module: ModuleType) -> type[Meter]:
+    """The module's meter class; raises SuiteError when the module does not say which it is."""
+    meter = getattr(module, "METER", None)
+    if not isinstance(meter, type):
+        raise SuiteError(f"{module.__file__} has no meter; end it with `METER = NAME`, the name of its meter class (suite.meters.meter.Meter).")
+    return cast(type[Meter], meter)
 
 
 def open_meters(root: Path = Path("/")) -> tuple[Meter, ...]:
-    """One of each, reading below ``root``."""
-    makers: tuple[Callable[[Path], Meter], ...] = METERS
-    return tuple(make(root) for make in makers)
+    """One meter of each class, reading below ``root``."""
+    return tuple(cast(MeterFactory, make)(root) for make in meter_classes())

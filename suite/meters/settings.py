@@ -1,4 +1,4 @@
-"""Meters that stand beside the machine cannot be found by looking: ``/etc/edge-training-suite/meters.toml`` names them."""
+"""External meters cannot be detected: ``/etc/edge-training-suite/meters.toml`` names them."""
 
 import enum
 from dataclasses import dataclass
@@ -34,15 +34,15 @@ class UsbMeterSettings:
 
 
 class CsvClock(str, enum.Enum):
-    """What the times in a meter's file are."""
+    """The clock of the times in a meter's file."""
 
-    WALL = "wall"  # seconds since 1970, or ISO 8601, of a clock that is kept right
-    EDGE = "edge"  # seconds since any moment: aligned where the power rises as the run starts
+    WALL = "wall"  # seconds since 1970, or ISO 8601, of a clock that is synchronised
+    POWER_STEP = "power-step"  # seconds since any moment: aligned at the power step with which the run starts
 
 
 @dataclass(frozen=True)
 class CsvSettings:
-    """The file that another meter's program writes during the run, and what its columns are.
+    """The file that another meter's program writes during the run, and its columns.
 
     ``power_column`` in units of ``power_scale`` watts, or ``voltage_column`` and ``current_column`` in units of
     ``voltage_scale`` volts and ``current_scale`` amperes; ``time_column`` in units of ``time_scale`` seconds.
@@ -66,7 +66,7 @@ class CsvSettings:
 
 @dataclass(frozen=True)
 class MeterSettings:
-    """``meters.toml``: one table per meter that stands beside this machine."""
+    """``meters.toml``: one table per external meter."""
 
     shelly: ShellySettings | None = None
     tasmota: TasmotaSettings | None = None
@@ -81,5 +81,5 @@ def load_settings(root: Path) -> MeterSettings:
 
 
 def not_named(what: str, table: str) -> MeterAvailability:
-    """Why a meter beside the machine is not read; ``table`` is what to write to have it read."""
-    return MeterAvailability(False, f"/{PLACE} names no {what}", f"write into /{PLACE}: {table}")
+    """The availability of an external meter that meters.toml does not name; ``table`` is the line to add."""
+    return MeterAvailability(False, f"/{PLACE} names no {what}", f"add to /{PLACE}: {table}")

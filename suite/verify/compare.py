@@ -1,4 +1,4 @@
-"""Compares what two probes wrote down, quantity by quantity."""
+"""Compares the arrays of two probes, quantity by quantity."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ import numpy as np
 
 Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 NEGLIGIBLE = 1e-6
-"""A gradient that is zero but for rounding (of a bias before batch normalisation, say) has no relative error. So no array is held
-to more than it would be if its largest value were this share of the largest in its group."""
+"""Floor of a relative error's denominator, as a share of the largest value in the array's group: a gradient that is zero but for
+rounding (of a bias before batch normalisation, for example) has no meaningful relative error."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How far a quantity is from the reference: the largest deviation over the largest value, in the array where that is worst.
+    """A quantity's relative error against the reference: largest deviation over largest value, of the array ``worst``.
 
     ``error`` is None where the arrays cannot be compared; ``problem`` then says why.
     """
@@ -27,7 +27,7 @@ class Difference:
 
     @property
     def passed(self) -> bool:
-        """Within the tolerance; what is not a number is not."""
+        """True when the error is within the tolerance; NaN is not."""
         return self.error is not None and self.error <= self.tolerance
 
 

@@ -1,4 +1,4 @@
-"""Runs a probe in its own environment and reads what it wrote down. Nothing of what a vendor's program writes is evaluated."""
+"""Runs a probe in its framework's environment and reads the arrays that it writes, without pickles: a vendor's program is not trusted."""
 
 import json
 import subprocess
@@ -20,29 +20,29 @@ from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
 from suite.verify.compare import Arrays
 
-LONGEST_S = 1800
+TIMEOUT_S = 1800
 ALONE = Parallel(1, 1, "none", 0, False)
 
 
 @dataclass(frozen=True)
 class ProbedImplementation:
-    """An implementation to be probed: ``python -m <module>`` with that interpreter; ``name`` is what the table calls it."""
+    """An implementation to be probed: ``python -m <module>`` with ``interpreter``; ``name`` is its label in tables."""
 
     name: str
     interpreter: Path
     module: str
 
 
-def probe(subject: ProbedImplementation, workload: Workload, precision: str, threads: int = 1) -> Arrays:
-    """Every array that the probe wrote, in ``precision`` ("float64" or "float32"); raises SuiteError when it wrote none.
+def probe(implementation: ProbedImplementation, workload: Workload, precision: str, threads: int = 1) -> Arrays:
+    """The arrays that the probe writes in ``precision`` ("float64" or "float32"); raises SuiteError when it writes none.
 
-    In float32 only the first optimiser step is asked for: rounding decides ReLUs, and a few steps on the networks have parted. What the
-    first one's forward pass leaves in the statistics does not depend on that.
+    In float32 only the first optimiser step is taken: rounding switches ReLUs on or off, so that after a few steps two networks differ.
+    The statistics after the first forward pass do not depend on that.
     """
     settings = workload.verification
     rates = settings.learning_rates if precision == "float64" else settings.learning_rates[:1]
     return probe_as(
-        subject,
+        implementation,
         ProbeRequest(
             probe_version=PROBE_VERSION,
             model=workload.model,
@@ -61,22 +61,24 @@ def probe(subject: ProbedImplementation, workload: Workload, precision: str, thr
     )
 
 
-def probe_as(subject: ProbedImplementation, asked: ProbeRequest) -> Arrays:
-    """Every array that the probe wrote when asked so, wherever the request says that it shall write."""
+def probe_as(implementation: ProbedImplementation, request: ProbeRequest) -> Arrays:
+    """The arrays that the probe writes for a request; its ``output`` is replaced by a temporary file."""
     with tempfile.TemporaryDirectory(prefix="probe-") as folder:
-        request, output = Path(folder) / "probe.json", Path(folder) / "probe.npz"
-        values = {**asked._asdict(), "output": str(output)}
-        request.write_text(json.dumps({**values, **{name: values[name]._asdict() for name in ("optimizer", "parallel")}}), encoding="utf-8")
-        _run(subject, request, asked)
-        return _read(output, subject)
+        request_file, output = Path(folder) / "probe.json", Path(folder) / "probe.npz"
+        values = {**request._asdict(), "output": str(output)}
+        request_file.write_text(json.dumps({**values, **{name: values[name]._asdict() for name in ("optimizer", "parallel")}}), encoding="utf-8")
+        _run(implementation, request, request_file)
+        return _read(output, implementation)
 
 
-def _run(subject: ProbedImplementation, request: Path, asked: ProbeRequest) -> None:
-    command = [str(subject.interpreter), "-m", subject.module, "--request", str(request)]
-    variables = {**child_environment(asked.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
-    if asked.parallel.ranks > 1:
+def _run(implementation: ProbedImplementation, request: ProbeRequest, request_file: Path) -> None:
+    command = [str(implementation.interpreter), "-m", implementation.module, "--request", str(request_file)]
+    variables = {**child_environment(request.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    if request.parallel.ranks > 1:
         variables = allow_root(variables)
-        command = mpirun_command(find_mpirun(subject.interpreter), Placement((), asked.parallel.ranks), command, variables, request.parent)
+        command = mpirun_command(
+            find_mpirun(implementation.interpreter), Placement((), request.parallel.ranks), command, variables, request_file.parent
+        )
     try:
         done = subprocess.run(
             command,
@@ -85,22 +87,22 @@ def _run(subject: ProbedImplementation, request: Path, asked: ProbeRequest) -> N
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=LONGEST_S,
+            timeout=TIMEOUT_S,
         )
     except OSError as error:
-        raise SuiteError(f"{subject.interpreter} cannot be started ({error.strerror}); give another with --python.") from error
+        raise SuiteError(f"{implementation.interpreter} cannot be started ({error.strerror}); give another with --python.") from error
     except subprocess.TimeoutExpired:
-        raise SuiteError(f"The probe of {subject.name} did not end within {LONGEST_S} s; try it alone: {' '.join(command)}") from None
+        raise SuiteError(f"The probe of {implementation.name} did not finish within {TIMEOUT_S} s; run it by hand: {' '.join(command)}") from None
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1][:300]
-        raise SuiteError(f"The probe of {subject.name} (`{subject.module}`) ended with {done.returncode}: {last}")
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1][:300]
+        raise SuiteError(f"The probe of {implementation.name} (`{implementation.module}`) ended with {done.returncode}: {last}")
 
 
-def _read(output: Path, subject: ProbedImplementation) -> dict[str, "np.ndarray[Any, Any]"]:
+def _read(output: Path, implementation: ProbedImplementation) -> dict[str, "np.ndarray[Any, Any]"]:
     try:
         with np.load(output, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise SuiteError(
-            f"The probe of {subject.name} wrote no readable archive ({str(error)[:200]}); see docs/verifying.md for what it must write."
+            f"The probe of {implementation.name} wrote no readable archive ({str(error)[:200]}); see docs/verifying.md for what it must write."
         ) from error

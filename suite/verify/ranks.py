@@ -1,4 +1,4 @@
-"""The verdict on training with several ranks: they must do together what one rank does alone."""
+"""Verifies training with several ranks: they must compute what one rank computes."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -14,20 +14,23 @@ from suite.verify.probing import ALONE, ProbedImplementation, probe_as
 SCHEMA = 1
 STEPS = 50
 BUCKET_BYTES = 65536
-"""Small, so that the smallest model has several buckets."""
+"""Small, so that the smallest model has several buckets too."""
 
-ON_THE_WHOLE, IN_TURN = "one rank", "one rank, shares in turn"
+ONE_RANK, SHARES_IN_TURN = "one rank", "one rank, shares in turn"
 
 
 @dataclass(frozen=True)
 class RanksVerdict:
-    """How far so many ranks, after ``steps`` steps in float64, are from ``reference``: one rank on the whole mini-batches, or, for a model
-    with batch normalisation, one rank that takes every rank's share in turn, each normalised by its own statistics."""
+    """Differences between N ranks and one, the ``reference``, after ``steps`` steps in float64.
+
+    The reference trains on the whole mini-batches; for a model with batch normalisation it takes every rank's share in turn, each
+    normalised by its own statistics.
+    """
 
     schema: int
     suite_version: str
     workload: str
-    subject: str
+    subject: str  # the implementation's name
     ranks: int
     collective: str
     overlap: bool
@@ -38,7 +41,7 @@ class RanksVerdict:
 
     @property
     def passed(self) -> bool:
-        """No tolerance is missed."""
+        """True when every difference is within its tolerance."""
         return all(difference.passed for difference in self.differences)
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,22 +49,22 @@ class RanksVerdict:
         return {**asdict(self), "passed": self.passed, "differences": [{**asdict(one), "passed": one.passed} for one in self.differences]}
 
 
-def verify_ranks(workload: Workload, subject: ProbedImplementation, parallel: Parallel, say: Callable[[str], None]) -> RanksVerdict:
-    """Train with so many ranks on this machine and with one, and compare. Raises SuiteError where a probe does not come to its end.
+def verify_ranks(workload: Workload, implementation: ProbedImplementation, parallel: Parallel, say: Callable[[str], None]) -> RanksVerdict:
+    """Train with N ranks on this machine and with one, and compare. Raises SuiteError when a probe fails.
 
-    Mini-batches have one sample more than can be shared evenly, so that a rank with more samples must count for more.
+    Mini-batches have one sample more than can be shared evenly, so that a rank with more samples must have a larger weight.
     """
-    say(f"{parallel.ranks} ranks of {subject.name}")
-    found = probe_as(subject, _request(workload, parallel, parallel.ranks, 1))
+    say(f"{parallel.ranks} ranks of {implementation.name}")
+    found = probe_as(implementation, _request(workload, parallel, parallel.ranks, 1))
     is_normalised = any(name.startswith("statistic/") for name in found)
-    reference = IN_TURN if is_normalised else ON_THE_WHOLE
-    say(f"{reference} of {subject.name}")
-    expected = probe_as(subject, _request(workload, ALONE, parallel.ranks, parallel.ranks if is_normalised else 1))
+    reference = SHARES_IN_TURN if is_normalised else ONE_RANK
+    say(f"{reference} of {implementation.name}")
+    expected = probe_as(implementation, _request(workload, ALONE, parallel.ranks, parallel.ranks if is_normalised else 1))
     tolerances = workload.verification.tolerances
     limits = {"losses": tolerances.losses, "parameter": tolerances.parameter, "statistic": tolerances.statistic}
     differences = (*compare(expected, found, limits), _apart(found))
     return RanksVerdict(
-        SCHEMA, __version__, workload.name, subject.name, parallel.ranks, parallel.collective, parallel.overlap, STEPS,
+        SCHEMA, __version__, workload.name, implementation.name, parallel.ranks, parallel.collective, parallel.overlap, STEPS,
         _samples(workload, parallel.ranks), reference, differences,
     )  # fmt: skip
 
@@ -71,7 +74,7 @@ def _samples(workload: Workload, ranks: int) -> int:
 
 
 def _apart(found: Arrays) -> Difference:
-    """Ranks that got the same sums took the same steps, to the last bit."""
+    """Ranks that received the same sums have bit-identical parameters."""
     return Difference("ranks apart", float(found["apart"]), 0.0, "")
 
 

@@ -1,4 +1,4 @@
-"""The verdict on a workload's implementations: probe each, compare each with the reference, keep the digests of what was compared."""
+"""Verifies a workload's implementations: probes each, compares each with the reference, and keeps digests of the arrays compared."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ WIDE, NARROW = "float64", "float32"
 
 @dataclass(frozen=True)
 class ImplementationVerdict:
-    """What one implementation was found to compute. ``digests`` are SHA-256 of every number the probe wrote, by precision."""
+    """One implementation's differences from the reference. ``digests`` are SHA-256 over all arrays that the probe wrote, by precision."""
 
     name: str
     module: str
@@ -27,13 +27,13 @@ class ImplementationVerdict:
 
     @property
     def passed(self) -> bool:
-        """No tolerance is missed."""
+        """True when every difference is within its tolerance."""
         return all(difference.passed for _, difference in self.differences)
 
 
 @dataclass(frozen=True)
 class EquivalenceVerdict:
-    """What a submission carries: the workload, the reference and each implementation's differences from it."""
+    """The verdict that a submission contains: the workload, the reference and each implementation's differences from it."""
 
     schema: int
     suite_version: str
@@ -45,43 +45,43 @@ class EquivalenceVerdict:
 
     @property
     def passed(self) -> bool:
-        """Every implementation passes."""
-        return all(subject.passed for subject in self.subjects)
+        """True when every implementation passes."""
+        return all(implementation.passed for implementation in self.subjects)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         subjects = [
             {
-                **{key: value for key, value in asdict(subject).items() if key != "differences"},
-                "passed": subject.passed,
-                "differences": [{"precision": precision, **asdict(one), "passed": one.passed} for precision, one in subject.differences],
+                **{key: value for key, value in asdict(implementation).items() if key != "differences"},
+                "passed": implementation.passed,
+                "differences": [{"precision": precision, **asdict(one), "passed": one.passed} for precision, one in implementation.differences],
             }
-            for subject in self.subjects
+            for implementation in self.subjects
         ]
         return {**asdict(self), "passed": self.passed, "subjects": subjects}
 
 
 def verify(
-    workload: Workload, reference: ProbedImplementation, subjects: Sequence[ProbedImplementation], say: Callable[[str], None]
+    workload: Workload, reference: ProbedImplementation, implementations: Sequence[ProbedImplementation], say: Callable[[str], None]
 ) -> EquivalenceVerdict:
-    """Probe the reference and every subject in both precisions and compare. Raises SuiteError where a probe does not come to its end."""
+    """Probe the reference and every implementation in both precisions and compare. Raises SuiteError when a probe fails."""
     say(f"probing {reference.name} (the reference)")
     expected = probe_both(reference, workload)
     verdicts = []
-    for subject in subjects:
-        say(f"probing {subject.name}")
-        found = expected if subject == reference else probe_both(subject, workload)
-        verdicts.append(judge(subject, workload, expected, found))
+    for implementation in implementations:
+        say(f"probing {implementation.name}")
+        found = expected if implementation == reference else probe_both(implementation, workload)
+        verdicts.append(judge(implementation, workload, expected, found))
     return EquivalenceVerdict(SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, tuple(verdicts))
 
 
-def probe_both(subject: ProbedImplementation, workload: Workload) -> dict[str, Arrays]:
-    """What the subject computes, by precision."""
-    return {precision: probe(subject, workload, precision) for precision in (WIDE, NARROW)}
+def probe_both(implementation: ProbedImplementation, workload: Workload) -> dict[str, Arrays]:
+    """The implementation's arrays, by precision."""
+    return {precision: probe(implementation, workload, precision) for precision in (WIDE, NARROW)}
 
 
-def judge(subject: ProbedImplementation, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> ImplementationVerdict:
-    """Hold what was found of the subject against what the reference computes, both by precision."""
+def judge(implementation: ProbedImplementation, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> ImplementationVerdict:
+    """Compare an implementation's arrays (``found``) with the reference's (``expected``), both by precision."""
     tolerances = workload.verification.tolerances
     wide = {name: getattr(tolerances, name) for name in ("logits", "loss", "gradient", "losses", "statistic", "parameter")}
     narrow = {name: getattr(tolerances, f"{name}_float32") for name in ("logits", "loss", "statistic")}
@@ -90,11 +90,15 @@ def judge(subject: ProbedImplementation, workload: Workload, expected: dict[str,
         "parameter count", abs(parameters - workload.parameters) / workload.parameters, 0.0, f"{parameters:,} of {workload.parameters:,} expected"
     )
     differences = [(WIDE, count)]
-    if found is not expected:  # the reference is held to its number of parameters only
+    if found is not expected:  # the reference itself is checked for its parameter count only
         differences += [(WIDE, one) for one in compare(expected[WIDE], found[WIDE], wide)]
         differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], narrow)]
     return ImplementationVerdict(
-        subject.name, subject.module, parameters, tuple(differences), {precision: _digest(arrays) for precision, arrays in found.items()}
+        implementation.name,
+        implementation.module,
+        parameters,
+        tuple(differences),
+        {precision: _digest(arrays) for precision, arrays in found.items()},
     )
 
 
@@ -103,7 +107,7 @@ def _digest(arrays: Arrays) -> str:
     for name in sorted(arrays):
         value = arrays[name]
         if value.dtype.kind not in "fiu":
-            raise SuiteError(f"A probe wrote {name[:100]!r} as {value.dtype}; it must write numbers.")
+            raise SuiteError(f"A probe wrote {name[:100]!r} as {value.dtype}; it must write floats or integers.")
         digest.update(f"{name} {value.dtype.str} {value.shape}\n".encode())
         digest.update(value.tobytes())
     return digest.hexdigest()

@@ -114,7 +114,7 @@ def test_a_node_that_hangs_whole(training: Training, suite: Run) -> None:
     for pid in training.cluster.processes(training.cluster.hosts[1]):
         os.kill(pid, signal.SIGSTOP)
     try:
-        assert "not been heard of" in expect_sentence(training, suite, 1)
+        assert "no heartbeat" in expect_sentence(training, suite, 1)
     finally:
         for pid in training.cluster.processes(training.cluster.hosts[1]):
             os.kill(pid, signal.SIGCONT)
@@ -124,7 +124,7 @@ def test_a_node_that_hangs_whole(training: Training, suite: Run) -> None:
 @OVER_BOTH
 def test_a_network_that_is_cut(training: Training, suite: Run) -> None:
     training.cluster.cut(training.cluster.hosts[1])
-    assert "not been heard of" in expect_end(training, suite, 1)
+    assert "no heartbeat" in expect_end(training, suite, 1)
 
 
 def test_a_person_who_interrupts(training: Training) -> None:

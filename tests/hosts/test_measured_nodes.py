@@ -153,7 +153,7 @@ def test_one_node_without_a_plug_leaves_no_energy_and_is_named(trainer: Trainer,
 def test_a_node_whose_recorder_cannot_start_trains_all_the_same(trainer: Trainer, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("raise SystemExit('no recorder today')\n")
     second = trainer.cluster.hosts[1]
-    trainer.cluster.replace(second, repository_root() / "suite" / "measure" / "on_node.py", tmp_path / "broken.py")
+    trainer.cluster.replace(second, repository_root() / "suite" / "execution" / "node_recorder.py", tmp_path / "broken.py")
     bundle = trainer.train("pytorch", tmp_path / "run", "--epochs", 3)
     assert bundle.json(NODES)["nodes"][1]["problem"] == "no recorder today"
     assert bundle.log().value("cache_clear") is None

@@ -93,5 +93,5 @@ def test_a_node_without_the_environment_is_named(trainer: Trainer, tmp_path: Pat
     trainer.cluster.replace(second, interpreter.parent, tmp_path / "empty")
     answer = trainer.cluster.run(first, *trainer.words("chainer", tmp_path / "run"))
     assert answer.returncode == 2
-    assert "rank 1 on node2 never began" in answer.stderr
+    assert "rank 1 on node2 never started" in answer.stderr
     assert "suite cluster doctor" in answer.stderr

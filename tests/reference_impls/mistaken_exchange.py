@@ -6,34 +6,34 @@ from reference_impls.communication import MpiWorld
 from reference_impls.contract import Parallel
 from reference_impls.probe import ProbeRequest, main
 from reference_impls.pytorch.exchange import GradientExchange
-from reference_impls.pytorch.probe import PyTorchSubject
+from reference_impls.pytorch.probe import ProbedPyTorchModel
 
 
-class Mistaken(PyTorchSubject):
-    """The subject with the mistake made."""
+class Mistaken(ProbedPyTorchModel):
+    """The model with the mistake."""
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
         """As the implementation does it, but for the mistake."""
         MISTAKES[os.environ["MISTAKE"]](self, world, settings)
 
 
-def every_rank_counts_alike(subject: Mistaken, world: MpiWorld, settings: Parallel) -> None:
+def every_rank_counts_alike(model: Mistaken, world: MpiWorld, settings: Parallel) -> None:
     """Where shares are unequal, a mean of means is not the mean."""
-    PyTorchSubject.join(subject, world, settings)
+    ProbedPyTorchModel.join(model, world, settings)
     begin = GradientExchange.begin
     GradientExchange.begin = lambda self, share: begin(self, 1.0 / world.size)
 
 
-def nobody_gets_the_first_ranks_weights(subject: Mistaken, world: MpiWorld, settings: Parallel) -> None:
+def nobody_gets_the_first_ranks_weights(model: Mistaken, world: MpiWorld, settings: Parallel) -> None:
     """Each goes on from its own."""
     world.broadcast = lambda arrays: None
-    PyTorchSubject.join(subject, world, settings)
+    ProbedPyTorchModel.join(model, world, settings)
 
 
-def a_bucket_stays_at_home(subject: Mistaken, world: MpiWorld, settings: Parallel) -> None:
+def a_bucket_stays_at_home(model: Mistaken, world: MpiWorld, settings: Parallel) -> None:
     """The last bucket is never summed."""
-    PyTorchSubject.join(subject, world, settings)
-    buckets = subject._implementation._exchange._buckets
+    ProbedPyTorchModel.join(model, world, settings)
+    buckets = model._implementation._exchange._buckets
     start, last = buckets.start, len(buckets.arrays) - 1
     buckets.start = lambda bucket: None if bucket == last else start(bucket)
 
@@ -41,10 +41,10 @@ def a_bucket_stays_at_home(subject: Mistaken, world: MpiWorld, settings: Paralle
 MISTAKES = {function.__name__: function for function in (every_rank_counts_alike, nobody_gets_the_first_ranks_weights, a_bucket_stays_at_home)}
 
 
-def open_subject(request: ProbeRequest) -> PyTorchSubject:
+def open_model(request: ProbeRequest) -> ProbedPyTorchModel:
     """The mistake is one of several ranks; one alone makes none."""
     return Mistaken(request)
 
 
 if __name__ == "__main__":
-    main(open_subject)
+    main(open_model)

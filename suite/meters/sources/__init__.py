@@ -1,1 +1,1 @@
-"""One file per source of readings; ``suite.meters.registry`` lists them."""
+"""One module per meter; ``suite.meters.registry`` finds them."""

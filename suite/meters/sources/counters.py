@@ -16,7 +16,7 @@ from suite.meters.perf_event import Count, EventCode
 
 PARANOID, PARANOID_KEY = "proc/sys/kernel/perf_event_paranoid", "kernel.perf_event_paranoid"
 FORBIDDEN = (errno.EACCES, errno.EPERM)
-USER_ONLY = ":u"  # perf(1)'s way to say it
+USER_ONLY = ":u"  # perf(1)'s suffix
 
 Open = Callable[[EventCode, int, bool], int]
 Read = Callable[[int], Count]
@@ -24,7 +24,7 @@ Read = Callable[[int], Count]
 
 @dataclass(frozen=True)
 class _Counter:
-    """An event that counts: handles of every thread that was there, by processor kind."""
+    """An event that is counted: the handles of every thread, by kind of processor."""
 
     channel: str
     event: CounterEvent
@@ -35,13 +35,13 @@ class CountersMeter:
     """Channels ``<event>.count`` and, of hardware events, ``<event>.enabled`` and ``<event>.running`` (s), counted since the run
     began; ``<event>:u`` where only user mode may be counted. Derived figures scale by enabled / running.
 
-    The events are attached to the implementation's process as it starts, when it is an interpreter with one thread, and are
-    inherited by every thread and process that it starts from then on: its thread pools, its data-loader workers, the ranks that
-    a local mpirun forks. Threads and children that exist already get their own.
-    Source: perf_event_open(2).
+    The events are attached to the implementation's process as it starts, while it is an interpreter with one thread. Every thread and
+    process that it starts from then on inherits them: thread pools, data-loader workers, the ranks of a local mpirun. Threads and
+    children that exist already are attached one by one. Source: perf_event_open(2).
     """
 
     name = "counters"
+    opens_first = True  # a thread that starts while the meters are opened would be missed
     period_s = 0.5
     description = "instructions, cycles, caches, branches and page faults of the implementation"
 
@@ -54,7 +54,9 @@ class CountersMeter:
         if not (self._root / PARANOID).exists():
             return MeterAvailability(False, "the kernel has no perf events", "use a kernel that is built with CONFIG_PERF_EVENTS")
         if not perf_event.is_known_machine():
-            return MeterAvailability(False, "the system call's number is not known for this machine", "add it to suite/meters/perf_event.py")
+            return MeterAvailability(
+                False, "the number of the system call perf_event_open is not known for this machine", "add it to suite/meters/perf_event.py"
+            )
         missing, forbidden = [], False
         for event in events(self._root):
             try:
@@ -78,10 +80,10 @@ class CountersMeter:
             )
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Attach every event that can be counted to every thread of the implementation that is there."""
+    def open(self, process: MeteredProcess) -> None:
+        """Attach every event that can be counted to every thread of the implementation."""
         threads = [
-            int(path.name) for pid in process_tree(self._root, subject.pid) for path in (self._root / "proc" / str(pid) / "task").glob("[0-9]*")
+            int(path.name) for pid in process_tree(self._root, process.pid) for path in (self._root / "proc" / str(pid) / "task").glob("[0-9]*")
         ]
         for event in events(self._root):
             try:
@@ -89,7 +91,7 @@ class CountersMeter:
             except OSError:
                 continue  # availability() has named it
         if not self._counters:
-            raise OSError("the implementation had ended before anything could be counted")
+            raise OSError("the implementation had exited before anything could be counted")
 
     def read(self) -> list[Reading]:
         """Every count so far."""
@@ -120,7 +122,7 @@ class CountersMeter:
         return _Counter(event.name + USER_ONLY, event, self._handles(event, threads, include_kernel=False))
 
     def _handles(self, event: CounterEvent, threads: list[int], include_kernel: bool) -> tuple[tuple[int, ...], ...]:
-        """One handle per thread, by processor kind; all or none. A thread that has just ended is passed over."""
+        """One handle per thread, by kind of processor; all or none. A thread that has just exited is skipped."""
         opened: list[list[int]] = [[] for _ in event.codes]
         try:
             for handles, code in zip(opened, event.codes, strict=True):
@@ -133,7 +135,7 @@ class CountersMeter:
             self._close(_Counter("", event, tuple(map(tuple, opened))))
             raise
         if not any(opened):
-            raise ProcessLookupError(errno.ESRCH, "every thread has ended")
+            raise ProcessLookupError(errno.ESRCH, "every thread has exited")
         return tuple(map(tuple, opened))
 
     def _close(self, counter: _Counter) -> None:
@@ -143,9 +145,12 @@ class CountersMeter:
 
 
 def _total(by_kind: list[list[Count]]) -> Count:
-    """Threads and kinds of processor added up: a thread counts on one kind at a time, so the kinds share its enabled time."""
+    """Sum over threads and kinds of processor; a thread runs on one kind at a time, so the kinds share its enabled time."""
     return Count(
         sum(each.count for counts in by_kind for each in counts),
         max(sum(each.enabled_s for each in counts) for counts in by_kind),
         sum(each.running_s for counts in by_kind for each in counts),
     )
+
+
+METER = CountersMeter

@@ -1,4 +1,4 @@
-"""CPU: how busy each core is, how fast it runs, and how much of it the implementation has used."""
+"""CPU: utilisation and frequency of every core, and CPU time of the implementation."""
 
 import time
 from pathlib import Path
@@ -9,10 +9,10 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 
 
 class CpuMeter:
-    """Channels ``utilisation.total`` and ``utilisation.core<n>`` (per cent of the time since the reading before),
-    ``frequency.core<n>`` (Hz, where the kernel scales it) and ``process_tree`` (CPU seconds used so far).
+    """Channels ``utilisation.total`` and ``utilisation.core<n>`` (% of the time since the previous reading),
+    ``frequency.core<n>`` (Hz, where the kernel has cpufreq) and ``process_tree`` (CPU seconds so far).
 
-    Waiting for a disk counts as idle and time stolen by a hypervisor as busy. Sources: proc(5), Linux admin-guide/pm/cpufreq.
+    iowait counts as idle and steal as busy. Sources: proc(5), Linux admin-guide/pm/cpufreq.
     """
 
     name = "cpu"
@@ -31,9 +31,9 @@ class CpuMeter:
             return AVAILABLE
         return MeterAvailability(False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`")
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Remember whose CPU time to read, and where frequencies are."""
-        self._pid = subject.pid
+    def open(self, process: MeteredProcess) -> None:
+        """Store the process, and find the cores' frequencies."""
+        self._pid = process.pid
         self._before = {}
         cores = in_order(list((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*")))
         scaled = [(core.name.removeprefix("cpu"), core / "cpufreq/scaling_cur_freq") for core in cores]
@@ -44,7 +44,7 @@ class CpuMeter:
         readings = self._utilisation()
         for channel, path in self._frequencies:
             kilohertz = integer(path)
-            if kilohertz is not None:  # a core that was switched off has none
+            if kilohertz is not None:  # a core that is offline has none
                 readings.append(Reading(time.monotonic_ns(), self.name, channel, kilohertz * 1000.0, "Hz"))
         pids = process_tree(self._root, self._pid)
         if pids:
@@ -52,7 +52,7 @@ class CpuMeter:
         return readings
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
     def _utilisation(self) -> list[Reading]:
         t_ns, now, before = time.monotonic_ns(), self._busy_and_total(), self._before
@@ -60,13 +60,13 @@ class CpuMeter:
         readings = []
         for channel, (busy, total) in now.items():
             busy_before, total_before = before.get(channel, (busy, total))
-            if total > total_before:  # the kernel lets its idle and iowait counts step back a little
+            if total > total_before:  # the kernel's idle and iowait counts may step back a little
                 percent = 100.0 * (busy - busy_before) / (total - total_before)
                 readings.append(Reading(t_ns, self.name, channel, min(max(percent, 0.0), 100.0), "%"))
         return readings
 
     def _busy_and_total(self) -> dict[str, tuple[int, int]]:
-        """Clock ticks by channel; the guest fields are left out because user and nice hold them already."""
+        """Busy and total clock ticks by channel; user and nice include the guest fields."""
         found = {}
         for line in (self._root / "proc/stat").read_text(encoding="ascii").splitlines():
             name, *fields = line.split()
@@ -76,3 +76,6 @@ class CpuMeter:
             busy = user + nice + system + irq + softirq + steal
             found["utilisation." + ("total" if name == "cpu" else "core" + name[3:])] = (busy, busy + idle + iowait)
         return found
+
+
+METER = CpuMeter

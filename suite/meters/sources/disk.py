@@ -1,4 +1,4 @@
-"""Disk: what the device that holds the data has read and written."""
+"""Disk: operations and bytes of the block device that holds the data set."""
 
 import time
 from pathlib import Path
@@ -17,40 +17,44 @@ CHANNELS = (  # channel, field of the kernel's counters, scale, unit
 
 
 class DiskMeter:
-    """Channels ``read_operations``, ``write_operations``, ``read_bytes``, ``write_bytes`` and ``busy`` (seconds with a request
-    under way) of the whole disk that holds the data, counted since boot: a rate is a difference over a time, and a lost
-    reading loses nothing. Source: Linux block/stat.
+    """Channels ``read_operations``, ``write_operations``, ``read_bytes``, ``write_bytes`` and ``busy`` (s with a request
+    in flight) of the whole disk that holds the data set, counted since boot.
+
+    Counters, so that a lost reading loses nothing. Source: Linux block/stat.
     """
 
     name = "disk"
     period_s = 1.0
-    description = "operations and bytes of the block device that holds the data"
+    description = "operations and bytes of the block device that holds the data set"
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
         self._counters: Path | None = None
 
     def availability(self) -> MeterAvailability:
-        """Whether there is any block device to be seen; which one holds the data shows when a run starts."""
+        """Whether there is any block device; the one that holds the data set is found when a run starts."""
         if any((self._root / "sys/block").glob("*/stat")):
             return AVAILABLE
         return MeterAvailability(False, "/sys/block shows no device", "mount /sys; inside a container, run on the host")
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Find the disk; raises SuiteError when the data lies on none (memory, a network)."""
-        folder = subject.data_directory.resolve()
+    def open(self, process: MeteredProcess) -> None:
+        """Find the disk; raises SuiteError when the data set is on none (memory, a network)."""
+        folder = process.data_directory.resolve()
         mount = mount_of(folder, self._root)
         disk = disk_of(mount, self._root) if mount else None
         if disk is None:
             what = f"{mount.file_system} ({mount.source})" if mount else "an unknown file system"
-            raise SuiteError(f"{folder} lies on {what}, which is on no disk of this machine; put the data on a local disk to have it measured.")
+            raise SuiteError(f"{folder} is on {what}, which is on no disk of this machine; put the data set on a local disk to measure it.")
         self._counters = disk / "stat"
 
     def read(self) -> list[Reading]:
-        """The counters as they are."""
+        """One reading per counter."""
         assert self._counters is not None
         t_ns, fields = time.monotonic_ns(), self._counters.read_bytes().split()
         return [Reading(t_ns, self.name, channel, int(fields[index]) * scale, unit) for channel, index, scale, unit in CHANNELS]
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
+
+
+METER = DiskMeter

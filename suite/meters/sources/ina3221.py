@@ -15,14 +15,14 @@ NOT_CONNECTED = "NC"
 
 @dataclass(frozen=True)
 class Rail:
-    """A rail by its board's name, and how to read its power in watts; None when it does not answer."""
+    """A rail by its board's name, and the function that reads its power in W; None when it cannot be read."""
 
     name: str
     power_w: Callable[[], float | None]
 
 
 class Ina3221Meter:
-    """One channel per rail, in watts, named as the board's device tree names it; what makes the total is a PowerRule.
+    """One channel per rail (W), named as in the board's device tree; a PowerRule names those that make the total.
 
     A reading's time is the middle of its transfer, which takes a millisecond on the I2C bus. Sources: Linux hwmon/ina3221,
     NVIDIA Jetson Linux Developer Guide (JetPack 4: "Software-Based Power Consumption Modeling").
@@ -37,22 +37,22 @@ class Ina3221Meter:
         self._rails: list[Rail] = []
 
     def availability(self) -> MeterAvailability:
-        """Whether a rail can be read; some releases let only root do so."""
+        """Whether a rail can be read; some releases allow only root."""
         rails = _rails(self._root)
         if not rails:
             return MeterAvailability(
                 False, "there is no INA3221 (Jetson modules have it, the Nano 2GB has not)", "use a meter outside the board (docs/measuring.md)"
             )
         if all(rail.power_w() is None for rail in rails):
-            return MeterAvailability(False, "the INA3221's files cannot be read", "run the suite as root, or give its user the right to read them")
+            return MeterAvailability(False, "the INA3221's files cannot be read", "run the suite as root, or let its user read them")
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Find the rails."""
         self._rails = _rails(self._root)
 
     def read(self) -> list[Reading]:
-        """One reading per rail that answers; raises OSError when none does."""
+        """One reading per rail that can be read; raises OSError when none can."""
         readings = []
         for rail in self._rails:
             before_ns = time.monotonic_ns()
@@ -60,15 +60,15 @@ class Ina3221Meter:
             if power_w is not None:
                 readings.append(Reading((before_ns + time.monotonic_ns()) // 2, self.name, rail.name, power_w, "W"))
         if not readings:
-            raise OSError("no rail of the INA3221 answers")
+            raise OSError("no rail of the INA3221 can be read")
         return readings
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 def _rails(root: Path) -> list[Rail]:
-    """The connected rails of every monitor, whichever driver serves it."""
+    """The connected rails of every monitor, under either driver."""
     found = [rail for chip in in_order((root / HWMON).glob("*/hwmon/hwmon*")) for rail in _hwmon_rails(chip)]
     found += [rail for chip in in_order((root / IIO).glob("*/iio:device*")) for rail in _iio_rails(chip)]
     return [rail for rail in found if rail.name and rail.name != NOT_CONNECTED]
@@ -96,3 +96,6 @@ def _iio_rails(chip: Path) -> list[Rail]:
         return power_w
 
     return [Rail(text(chip / f"rail_name_{number}") or "", reader(number)) for number in (0, 1, 2)]
+
+
+METER = Ina3221Meter

@@ -1,4 +1,4 @@
-"""jtop: the monitor of jetson-stats, for what a Jetson shows to root only (it runs a service as root)."""
+"""jtop: the monitor of jetson-stats, a service that runs as root and so reads what a Jetson shows to root only."""
 
 import importlib
 import time
@@ -16,8 +16,8 @@ class JtopMeter:
     """Channels: each rail (W, by its board's name), ``gpu.utilisation`` (%), ``gpu.frequency`` and ``memory_controller.frequency``
     (Hz), ``memory_controller.utilisation`` (%).
 
-    Its own "total" is not taken: on AGX Orin it counts VDDQ_VDD2_1V8AO twice. jetson-stats is licensed AGPL-3.0 and is never
-    installed by the suite. Source: jetson_stats 4.x, jtop.core.
+    jtop's "total" is not read: on AGX Orin it counts VDDQ_VDD2_1V8AO twice. jetson-stats is licensed AGPL-3.0; the suite never
+    installs it. Source: jetson_stats 4.x, jtop.core.
     """
 
     name = "jtop"
@@ -29,7 +29,7 @@ class JtopMeter:
         self._jetson: Any = None
 
     def availability(self) -> MeterAvailability:
-        """Whether the service runs and its package is there."""
+        """Whether the service runs and its Python package is installed."""
         if not any((self._root / socket).exists() for socket in SOCKETS):
             return MeterAvailability(False, "the service of jetson-stats does not run", "on a Jetson: sudo pip install jetson-stats, then reboot")
         try:
@@ -38,15 +38,15 @@ class JtopMeter:
             return MeterAvailability(False, f"the Python package {LIBRARY} is missing", "pip install jetson-stats, in the environment of the suite")
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Connect to the service; raises what jtop raises when it refuses."""
+    def open(self, process: MeteredProcess) -> None:
+        """Connect to the service; raises jtop's exception when it refuses."""
         self._jetson = self._load().jtop(interval=self.period_s)
         self._jetson.start()
 
     def read(self) -> list[Reading]:
-        """What the service sent last; raises OSError once it has gone."""
+        """The service's latest values; raises OSError when it has stopped."""
         if not self._jetson.ok(spin=True):
-            raise OSError("the service of jetson-stats has gone")
+            raise OSError("the service of jetson-stats has stopped")
         t_ns = time.monotonic_ns()
         return [Reading(t_ns, self.name, channel, value, unit) for channel, value, unit in (*_rails(self._jetson), *_engines(self._jetson))]
 
@@ -67,7 +67,7 @@ def _rails(jetson: Any) -> Iterator[tuple[str, float, str]]:
 
 
 def _engines(jetson: Any) -> Iterator[tuple[str, float, str]]:
-    """The first GPU and the memory controller; jtop counts frequencies in kilohertz."""
+    """The first GPU and the memory controller; jtop gives frequencies in kHz."""
     gpu: Mapping[str, Any] = next(iter(jetson.gpu.values()), {})
     if "load" in gpu.get("status", {}):
         yield "gpu.utilisation", gpu["status"]["load"], "%"
@@ -78,3 +78,6 @@ def _engines(jetson: Any) -> Iterator[tuple[str, float, str]]:
         yield "memory_controller.utilisation", memory_controller["val"], "%"
     if "cur" in memory_controller:
         yield "memory_controller.frequency", memory_controller["cur"] * 1e3, "Hz"
+
+
+METER = JtopMeter

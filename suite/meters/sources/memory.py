@@ -1,4 +1,4 @@
-"""Memory: what the machine has left, and what the implementation holds."""
+"""Memory: available memory of the machine, resident memory of the implementation."""
 
 import os
 import re
@@ -13,13 +13,13 @@ PAGE_SIZE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class MemoryMeter:
-    """Channels, in bytes: ``available`` (free or reclaimable without swapping), ``used`` (total less available), ``swap_used``,
-    ``process_tree_rss`` and ``largest_process_peak_rss``: of the process (a rank, say) that has held most since its start, peaks
-    between two readings included.
+    """Channels in bytes: ``available`` (free or reclaimable without swapping), ``used`` (total less available), ``swap_used``,
+    ``process_tree_rss`` and ``largest_process_peak_rss`` (the highest peak of any one process, a rank for example, since its start);
+    and ``process_tree_size`` (processes).
 
-    ``process_tree_rss`` adds up the processes' resident sets, and so counts a page that forked workers share once for each of
-    the ``process_tree_size`` processes. The kernel's proportional figure would be exact, but reading it walks every page table
-    with the memory map locked (6 ms for 0.5 GB), which the training would feel. Source: proc(5).
+    ``process_tree_rss`` is the sum of the processes' resident sets: a page that forked workers share counts once per process. The
+    kernel's proportional set size would be exact, but reading it walks every page table with the memory map locked (6 ms for 0.5 GB),
+    which would slow down the training. Source: proc(5).
     """
 
     name = "memory"
@@ -31,18 +31,18 @@ class MemoryMeter:
         self._pid = 0
 
     def availability(self) -> MeterAvailability:
-        """MemAvailable is there since Linux 3.14."""
+        """MemAvailable exists since Linux 3.14."""
         path = self._root / "proc/meminfo"
         if path.is_file() and b"MemAvailable:" in path.read_bytes():
             return AVAILABLE
         return MeterAvailability(False, "/proc/meminfo has no MemAvailable", "mount /proc; Linux 3.14 or later is needed")
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Remember whose memory to read."""
-        self._pid = subject.pid
+    def open(self, process: MeteredProcess) -> None:
+        """Store the process."""
+        self._pid = process.pid
 
     def read(self) -> list[Reading]:
-        """One reading per channel; those of the implementation while it lives."""
+        """One reading per channel; those of the implementation while it runs."""
         t_ns, machine = time.monotonic_ns(), _sizes_bytes(self._root / "proc/meminfo")
         values = {
             "available": machine["MemAvailable"],
@@ -53,7 +53,7 @@ class MemoryMeter:
         return readings + self._implementation()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
     def _implementation(self) -> list[Reading]:
         pids = process_tree(self._root, self._pid)
@@ -83,3 +83,6 @@ def _resident_bytes(path: Path) -> int | None:
         return int(path.read_bytes().split()[1]) * PAGE_SIZE_BYTES
     except OSError:
         return None
+
+
+METER = MemoryMeter

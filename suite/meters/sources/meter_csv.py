@@ -1,4 +1,4 @@
-"""Any other power meter whose program writes a table of text while the run goes on (JouleJotter, a bench analyser, a logger)."""
+"""Any other power meter whose program writes a table of text during the run (JouleJotter, a bench analyser, a logger)."""
 
 import csv
 import time
@@ -24,18 +24,18 @@ LOOK_BACK_S = 30.0
 
 @dataclass(frozen=True)
 class Row:
-    """What a line of the table says, on the table's own clock."""
+    """One line of the table; the time is on the table's clock."""
 
     t_s: float
     power_w: float
 
 
 class MeterCsvMeter:
-    """One channel, ``<coverage>.<tier>`` as the settings name them, in watts: only rows that are written during the run.
+    """One channel, ``<coverage>.<tier>`` (W) as meters.toml names them; only rows that are written during the run.
 
-    With the clock "wall", times are mapped by this machine's wall clock as the run starts. With "edge", the table's clock is
-    unknown and aligned where power rises most as the implementation starts: good to about one of the meter's periods, and
-    nothing is read until the edge can be told from noise.
+    With the clock "wall", times are mapped by this machine's wall clock as the run starts. With "power-step", the table's clock is
+    unknown and aligned at the power step with which the implementation starts, to about one of the meter's periods;
+    nothing is read until the step is clear (suite.meters.power_step).
     """
 
     name = "meter-csv"
@@ -50,7 +50,7 @@ class MeterCsvMeter:
         self._waiting: list[Row] = []
 
     def availability(self) -> MeterAvailability:
-        """Whether a file is named and has the columns that the settings name."""
+        """Whether a file is named, and has the columns that meters.toml names."""
         settings = load_settings(self._root).meter_csv
         if settings is None:
             return not_named("table of another meter", TABLE)
@@ -60,8 +60,8 @@ class MeterCsvMeter:
             return MeterAvailability(False, str(error), f"start the meter's program, or correct /{PLACE}")
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Go to the end of the table; to find the edge, the level before it is needed too."""
+    def open(self, process: MeteredProcess) -> None:
+        """Go to the end of the table; a power step needs the rows before it too."""
         settings = load_settings(self._root).meter_csv
         assert settings is not None
         self._table = _Table(settings, self._root)
@@ -77,15 +77,15 @@ class MeterCsvMeter:
         assert self._table is not None
         self._waiting += self._table.new_rows()
         if self._offset_s is None:
-            edge_s = power_step_s([row.t_s for row in self._waiting], [row.power_w for row in self._waiting])
-            if edge_s is None:
+            step_s = power_step_s([row.t_s for row in self._waiting], [row.power_w for row in self._waiting])
+            if step_s is None:
                 return []
-            self._offset_s = self._opened_ns / NS_PER_S - edge_s
+            self._offset_s = self._opened_ns / NS_PER_S - step_s
         rows, self._waiting = self._waiting, []
         return [Reading(round((row.t_s + self._offset_s) * NS_PER_S), self.name, self._table.channel, row.power_w, "W") for row in rows]
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 class _Table:
@@ -112,7 +112,7 @@ class _Table:
         return size_bytes - (len(tail) - tail.rfind(LINE_END) - 1)
 
     def new_rows(self) -> list[Row]:
-        """Rows whose lines are complete and have come since the last call; a line that is no row is passed over."""
+        """The complete rows since the last call; a line that is no row is skipped."""
         with self._path.open("rb") as stream:
             stream.seek(self._position)
             data = stream.read()
@@ -164,3 +164,6 @@ def _seconds(field: str, scale: float) -> float:
     except ValueError:
         moment = datetime.fromisoformat(field.strip().replace("Z", "+00:00"))
         return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+
+
+METER = MeterCsvMeter

@@ -1,4 +1,4 @@
-"""Network: what every interface has sent and received, headers included; gradients that crossed a wire show here."""
+"""Network: bytes that every interface has sent and received, headers included; they contain the gradients exchanged between nodes."""
 
 import time
 from pathlib import Path
@@ -11,8 +11,10 @@ DIRECTIONS = (("sent", "tx_bytes"), ("received", "rx_bytes"))
 
 
 class NetworkMeter:
-    """Channels ``<interface>.sent`` and ``<interface>.received`` (bytes since the interface was made) of the interfaces that are up as the
-    run starts; the loopback is no wire. A bridge counts again what its ports carry, so interfaces are not added up.
+    """Channels ``<interface>.sent`` and ``<interface>.received`` (B since the interface was created, headers included) of every
+    interface that is up as the run starts, except the loopback.
+
+    A bridge counts the bytes of its ports again, so interfaces are not added up.
     Source: Linux, Documentation/ABI/testing/sysfs-class-net-statistics.
     """
 
@@ -25,17 +27,17 @@ class NetworkMeter:
         self._interfaces: tuple[str, ...] = ()
 
     def availability(self) -> MeterAvailability:
-        """Whether any interface but the loopback is up."""
+        """Whether any interface except the loopback is up."""
         if interfaces_up(self._root):
             return AVAILABLE
         return MeterAvailability(False, "no network interface but the loopback is up", "connect a network (`ip link` lists the interfaces)")
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Choose the interfaces."""
         self._interfaces = interfaces_up(self._root)
 
     def read(self) -> list[Reading]:
-        """The counters as they are; an interface that is gone has none."""
+        """One reading per counter; an interface that was removed has none."""
         readings = []
         for interface in self._interfaces:
             folder, t_ns = self._root / "sys/class/net" / interface / "statistics", time.monotonic_ns()
@@ -46,4 +48,7 @@ class NetworkMeter:
         return readings
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
+
+
+METER = NetworkMeter

@@ -14,11 +14,11 @@ LIBRARY = "pynvml"  # of the package nvidia-ml-py
 
 @dataclass(frozen=True)
 class _Channel:
-    """How NVML is asked for one channel of a GPU."""
+    """One channel of a GPU, and the NVML call that reads it."""
 
     name: str
     unit: str
-    ask: Callable[[Any, Any], float]
+    read: Callable[[Any, Any], float]
 
 
 CHANNELS: Sequence[_Channel] = (
@@ -34,7 +34,8 @@ CHANNELS: Sequence[_Channel] = (
 
 
 class NvmlMeter:
-    """Channels ``gpu<n>.<what>`` for whatever each GPU supports; ``energy`` is a counter (Volta and later).
+    """Channels that a GPU supports of ``gpu<n>.power`` (W), ``.energy`` (J, a counter; Volta and later), ``.utilisation`` (%),
+    ``.memory_used`` (B), ``.frequency`` and ``.memory_frequency`` (Hz), ``.temperature`` (degC) and ``.throttle_reasons`` (bits).
 
     The driver renews power ten to fifty times a second at most. Source: NVIDIA NVML API reference.
     """
@@ -48,7 +49,7 @@ class NvmlMeter:
         self._channels: list[tuple[str, _Channel, Any]] = []
 
     def availability(self) -> MeterAvailability:
-        """Whether the driver is loaded and its library answers."""
+        """Whether the driver is loaded and NVML works."""
         if not (self._root / "proc/driver/nvidia/version").exists():
             return MeterAvailability(
                 False, "no NVIDIA driver is loaded (Jetson boards have another one)", "on a Jetson, ina3221 and tegrastats are read instead"
@@ -65,29 +66,29 @@ class NvmlMeter:
             return MeterAvailability(False, f"NVML does not answer: {error}", "check the driver with `nvidia-smi`")
         return AVAILABLE if count else MeterAvailability(False, "the driver sees no GPU", "check the driver with `nvidia-smi`")
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Find what each GPU supports, by asking for it once."""
+    def open(self, process: MeteredProcess) -> None:
+        """Find the channels that each GPU supports, by reading each once."""
         nvml = self._nvml()
         nvml.nvmlInit()
         gpus = [(index, nvml.nvmlDeviceGetHandleByIndex(index)) for index in range(nvml.nvmlDeviceGetCount())]
-        self._channels = [(f"gpu{index}.{each.name}", each, gpu) for index, gpu in gpus for each in CHANNELS if self._answers(each, gpu)]
+        self._channels = [(f"gpu{index}.{each.name}", each, gpu) for index, gpu in gpus for each in CHANNELS if self._supports(each, gpu)]
 
     def read(self) -> list[Reading]:
-        """One reading per channel; raises NVMLError when a GPU that answered does so no more."""
+        """One reading per channel; raises NVMLError when a GPU was lost."""
         nvml, readings = self._nvml(), []
         for name, channel, gpu in self._channels:
-            before_ns, value = time.monotonic_ns(), channel.ask(nvml, gpu)
+            before_ns, value = time.monotonic_ns(), channel.read(nvml, gpu)
             readings.append(Reading((before_ns + time.monotonic_ns()) // 2, self.name, name, value, channel.unit))
         return readings
 
     def close(self) -> None:
-        """Let go of the driver."""
+        """Shut NVML down."""
         self._nvml().nvmlShutdown()
 
-    def _answers(self, channel: _Channel, gpu: Any) -> bool:
+    def _supports(self, channel: _Channel, gpu: Any) -> bool:
         nvml = self._nvml()
         try:
-            channel.ask(nvml, gpu)
+            channel.read(nvml, gpu)
         except (nvml.NVMLError, AttributeError):  # not supported by this GPU, or by this version of the package
             return False
         return True
@@ -96,3 +97,6 @@ class NvmlMeter:
         if self._library is None:
             self._library = importlib.import_module(LIBRARY)
         return self._library
+
+
+METER = NvmlMeter

@@ -1,4 +1,4 @@
-"""Page cache: how much of the data set is in memory while the run goes on."""
+"""Page cache: the share of the data set that is in memory during the run."""
 
 import time
 from pathlib import Path
@@ -6,12 +6,14 @@ from pathlib import Path
 from suite.machine.page_cache import data_files, residency
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 
-MOST_FILES = 1000
+MAX_FILES = 1000
 
 
 class PageCacheMeter:
-    """Channel ``resident`` (ratio of the data set's bytes). Of more than a thousand files, a thousand evenly spread ones stand for
-    all: looking at every file of a large set would cost more than the other meters together. Source: mincore(2).
+    """Channel ``resident`` (share of the data set's bytes that is in memory), read at both ends of each epoch too; of more than 1,000 files,
+    of 1,000 evenly spread ones.
+
+    All files of a large data set would cost more than the other meters together. Source: mincore(2).
     """
 
     name = "page-cache"
@@ -23,25 +25,28 @@ class PageCacheMeter:
         self._files: list[Path] = []
 
     def availability(self) -> MeterAvailability:
-        """Every Linux tells; of which files shows when a run starts."""
+        """Every Linux has mincore(2)."""
         if (self._root / "proc/meminfo").exists():
             return AVAILABLE
         return MeterAvailability(False, "this is no running Linux (there is no /proc/meminfo)", "mount /proc: `mount -t proc proc /proc`")
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Choose the files; raises OSError where the kernel would not tell the truth about them."""
-        files = data_files(subject.data_directory)
-        self._files = [files[index * len(files) // MOST_FILES] for index in range(MOST_FILES)] if len(files) > MOST_FILES else files
+    def open(self, process: MeteredProcess) -> None:
+        """Choose the files; raises OSError for files whose residency the kernel does not report."""
+        files = data_files(process.data_directory)
+        self._files = [files[index * len(files) // MAX_FILES] for index in range(MAX_FILES)] if len(files) > MAX_FILES else files
         found = residency(self._files)
         if found.reason is not None:
             raise PermissionError(found.reason)
         if not found.size_bytes:
-            raise FileNotFoundError(f"{subject.data_directory} holds no data")
+            raise FileNotFoundError(f"{process.data_directory} holds no data")
 
     def read(self) -> list[Reading]:
-        """The share at this moment."""
+        """The share now."""
         t_ns, found = time.monotonic_ns(), residency(self._files)
         return [Reading(t_ns, self.name, "resident", (found.resident_bytes or 0) / found.size_bytes, "ratio")] if found.size_bytes else []
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
+
+
+METER = PageCacheMeter

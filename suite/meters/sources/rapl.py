@@ -9,12 +9,12 @@ from suite.machine.procfs import in_order, integer, text
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 
 POWERCAP = "sys/class/powercap"
-ZONE = re.compile(r"intel-rapl:(\d+)(?::\d+)?$")  # intel-rapl-mmio shows the same packages once more
+ZONE = re.compile(r"intel-rapl:(\d+)(?::\d+)?$")  # intel-rapl-mmio has the same packages again
 
 
 @dataclass
 class _Domain:
-    """A counter that wraps, made into one that does not."""
+    """A counter that wraps, extended into one that does not."""
 
     channel: str
     folder: Path
@@ -23,7 +23,7 @@ class _Domain:
     wraps: int = 0
 
     def energy_j(self) -> float | None:
-        """Microjoules since the counter's last zero before the run; None when it cannot be read."""
+        """Energy since the counter was last 0 before the run, J; None when it cannot be read."""
         now_uj = integer(self.folder / "energy_uj")
         if now_uj is None:
             return None
@@ -34,9 +34,9 @@ class _Domain:
 
 
 class RaplMeter:
-    """One channel per domain, a counter in joules that only grows: ``package-0``, ``dram-0``, ``core-0``, ``uncore-0``, ``psys``.
+    """One channel per domain, a counter in J without wraps: ``package-<n>``, ``dram-<n>``, ``core-<n>``, ``uncore-<n>``, ``psys``.
 
-    Read often enough that a counter cannot wrap twice in between (a minute at the least, at 1 kW). Source: Linux
+    The period is far shorter than the time in which a counter wraps (at least a minute, at 1 kW). Source: Linux
     power/powercap; Intel SDM volume 3, "Platform Specific Power Management Support".
     """
 
@@ -49,39 +49,39 @@ class RaplMeter:
         self._domains: list[_Domain] = []
 
     def availability(self) -> MeterAvailability:
-        """Whether a counter can be read: since 2020 only root may."""
+        """Whether a counter can be read; since 2020 the kernel allows only root."""
         domains = _domains(self._root)
         if not domains:
             return MeterAvailability(
                 False,
-                "the kernel shows no RAPL domain (it exists on Intel and AMD processors, rarely in virtual machines)",
+                "the kernel has no RAPL domain (Intel and AMD processors have one, virtual machines rarely)",
                 "on a PC, load the driver: `modprobe intel_rapl_msr`; elsewhere use a meter outside the machine",
             )
         if all(domain.energy_j() is None for domain in domains):
             return MeterAvailability(False, f"/{POWERCAP}/*/energy_uj can be read by root only", f"sudo chmod a+r /{POWERCAP}/intel-rapl*/energy_uj")
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Find the domains."""
         self._domains = _domains(self._root)
 
     def read(self) -> list[Reading]:
-        """One reading per domain that answers; raises OSError when none does."""
+        """One reading per domain that can be read; raises OSError when none can."""
         readings = []
         for domain in self._domains:
             t_ns, energy_j = time.monotonic_ns(), domain.energy_j()
             if energy_j is not None:
                 readings.append(Reading(t_ns, self.name, domain.channel, energy_j, "J"))
         if not readings:
-            raise OSError("no RAPL domain answers")
+            raise OSError("no RAPL domain can be read")
         return readings
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 def _domains(root: Path) -> list[_Domain]:
-    """Domains of every package; a part's channel carries its package's number."""
+    """The domains of every package; the channel of a part of a package has the package's number."""
     found = []
     for folder in in_order((root / POWERCAP).glob("intel-rapl:*")):
         zone, name = ZONE.match(folder.name), text(folder / "name")
@@ -90,3 +90,6 @@ def _domains(root: Path) -> list[_Domain]:
             channel = name if name == parent else f"{name}-{parent.rpartition('-')[2]}"
             found.append(_Domain(channel, folder, integer(folder / "max_energy_range_uj") or 0))
     return found
+
+
+METER = RaplMeter

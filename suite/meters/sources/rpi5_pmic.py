@@ -17,8 +17,8 @@ LINE = re.compile(r"^\s*(\w+)_([AV])(?:\s+(?:current|volt)\(\d+\))?=(\d+(?:\.\d+
 class Rpi5PmicMeter:
     """Channels ``<rail>.power`` (W) for rails with voltage and current, and ``EXT5V.voltage`` (V), the board's input.
 
-    The rails are what the chip regulates: USB devices, the fan and the chip's own losses are not among them, so their sum
-    is an estimate of the board's power. A firmware call takes milliseconds: it is made in a thread of its own.
+    The rails do not include USB devices, the fan and the chip's losses, so their sum is an estimate of the board's power.
+    A firmware call takes milliseconds and is made in a background thread.
     Source: Raspberry Pi documentation, vcgencmd.
     """
 
@@ -33,7 +33,7 @@ class Rpi5PmicMeter:
         self._background = Background(self.name, self._produce, self.period_s)
 
     def availability(self) -> MeterAvailability:
-        """Whether the firmware answers with rails: a Raspberry Pi 4 has the program, but not the sensor."""
+        """Whether the firmware reports rails: a Raspberry Pi 4 has the program, but not the sensor."""
         tool = find_tool(self._root, COMMAND)
         if tool is None:
             return MeterAvailability(
@@ -51,17 +51,17 @@ class Rpi5PmicMeter:
             )
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Begin to ask the firmware."""
+    def open(self, process: MeteredProcess) -> None:
+        """Start the background thread."""
         self._command = [str(find_tool(self._root, COMMAND)), ARGUMENT]
         self._background.start()
 
     def read(self) -> list[Reading]:
-        """What the firmware has answered since the last call."""
+        """The readings since the last call."""
         return self._background.take()
 
     def close(self) -> None:
-        """Stop asking."""
+        """Stop the background thread."""
         self._background.stop()
 
     def helper_cost_s(self) -> float:
@@ -80,10 +80,13 @@ class Rpi5PmicMeter:
 
 
 def parse_pmic(text: str) -> dict[str, tuple[float, str]]:
-    """Channels with value and unit from either of the firmware's formats: power of every rail with voltage and current, input voltage."""
+    """Value and unit by channel, from either of the firmware's formats: power of every rail with voltage and current, input voltage."""
     amperes = {name: float(value) for name, kind, value in LINE.findall(text) if kind == "A"}
     volts = {name: float(value) for name, kind, value in LINE.findall(text) if kind == "V"}
     found = {f"{name}.power": (amperes[name] * volts[name], "W") for name in amperes if name in volts}
     if found and "EXT5V" in volts:
         found["EXT5V.voltage"] = (volts["EXT5V"], "V")
     return found
+
+
+METER = Rpi5PmicMeter

@@ -8,7 +8,7 @@ from suite.meters.settings import MeterSettings
 
 
 class ShellyMeter(HttpMeter):
-    """Channels ``power`` (W), ``voltage`` (V), ``current`` (A), ``energy`` (J, the plug's own counter, which it renews once a minute).
+    """Channels ``power`` (W), ``voltage`` (V), ``current`` (A) and ``energy`` (J, the plug's counter, updated once a minute).
 
     Source: Shelly Gen2+ device API, Switch.GetStatus.
     """
@@ -32,3 +32,6 @@ class ShellyMeter(HttpMeter):
         if "aenergy" in answer:
             found["energy"] = (float(answer["aenergy"]["total"]) * 3600, "J")  # watt-hours
         return found
+
+
+METER = ShellyMeter

@@ -8,9 +8,9 @@ from suite.meters.settings import MeterSettings
 
 
 class TasmotaMeter(HttpMeter):
-    """Channels ``power`` (W), ``voltage`` (V), ``current`` (A); of a strip with several outlets the sum of power and current.
+    """Channels ``power`` (W), ``voltage`` (V) and ``current`` (A); power and current of a strip are the sums of its outlets.
 
-    Tasmota shows whole watts unless it is told otherwise (`WattRes 2`). Source: Tasmota documentation, Commands, Status 10.
+    Tasmota reports whole watts by default (`WattRes 2` sets two decimals). Source: Tasmota documentation, Commands, Status 10.
     """
 
     name = "tasmota"
@@ -34,5 +34,8 @@ class TasmotaMeter(HttpMeter):
 
 
 def _outlets(value: Any) -> list[float]:
-    """One number per outlet; a plug with a single one gives a bare number."""
+    """One number per outlet; a plug with one outlet reports a plain number."""
     return [float(each) for each in (value if isinstance(value, list) else [value])]
+
+
+METER = TasmotaMeter

@@ -1,4 +1,4 @@
-"""Jetson's GPU and memory controller, from what the kernel shows to everybody."""
+"""A Jetson's GPU and memory controller, from files that every user can read."""
 
 import time
 from pathlib import Path
@@ -19,7 +19,7 @@ MEMORY_CLOCKS = ("sys/kernel/debug/bpmp/debug/clk/emc/rate", "sys/kernel/debug/c
 class TegraMeter:
     """Channels ``gpu.utilisation`` (%), ``gpu.frequency`` and, as root, ``memory_controller.frequency`` (Hz).
 
-    The load is the kernel's own average over some tens of milliseconds. Source: jetson_stats, jtop/core/gpu.py; NVIDIA Jetson Linux
+    The load is the kernel's average over some tens of milliseconds. Source: jetson_stats, jtop/core/gpu.py; NVIDIA Jetson Linux
     Developer Guide.
     """
 
@@ -32,17 +32,17 @@ class TegraMeter:
         self._channels: list[tuple[str, Path, float, str]] = []
 
     def availability(self) -> MeterAvailability:
-        """Whether the kernel shows a Jetson's GPU."""
+        """Whether the kernel has a Jetson's GPU."""
         if self._find():
             return AVAILABLE
-        return MeterAvailability(False, "the kernel shows no GPU of a Jetson", "another GPU of NVIDIA is read by nvml")
+        return MeterAvailability(False, "the kernel has no GPU of a Jetson", "NVIDIA's other GPUs are read by nvml")
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Find the files."""
         self._channels = self._find()
 
     def read(self) -> list[Reading]:
-        """One reading per file that answers."""
+        """One reading per file that can be read."""
         readings = []
         for channel, path, scale, unit in self._channels:
             value = integer(path)
@@ -51,7 +51,7 @@ class TegraMeter:
         return readings
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
     def _find(self) -> list[tuple[str, Path, float, str]]:
         """The first file of each kind that can be read; the load is in thousandths."""
@@ -66,3 +66,6 @@ class TegraMeter:
             if paths:
                 found.append((channel, paths[0], scale, unit))
         return found
+
+
+METER = TegraMeter

@@ -1,4 +1,4 @@
-"""tegrastats: NVIDIA's own monitor of Jetson boards, for rails, GPU and memory controller."""
+"""tegrastats: NVIDIA's monitor of Jetson boards, for rails, GPU and memory controller."""
 
 import os
 import re
@@ -16,20 +16,21 @@ COMMAND = "tegrastats"
 RAIL = re.compile(r"(?<!\S)([A-Z][A-Z0-9_]*) (\d+)(?:mW)?/\d+(?:mW)?(?!\S)")
 # "GR3D_FREQ 26%@[306]", "GR3D_FREQ 0%@76", "GR3D_FREQ 78%", "EMC_FREQ @2133", "EMC_FREQ 4%@1600"
 ENGINE = re.compile(r"(?<!\S)(GR3D|EMC)_FREQ (?:(\d+)%)?(?:@\[?(\d+))?")
-LINE_PERIOD_S = 0.01  # a line sets the pace; this only keeps a program that has ended from being asked all the time
+LINE_PERIOD_S = 0.01  # the next line sets the pace; this only limits the polling of a program that has exited
 ENGINES = {"GR3D": "gpu", "EMC": "memory_controller"}
 
 
 class TegrastatsMeter:
-    """Channels: each rail (W, by its board's name), and of ``gpu`` and ``memory_controller`` utilisation (%) and frequency (Hz).
+    """Channels: each rail (W, by its board's name), ``gpu.utilisation`` and ``memory_controller.utilisation`` (%), ``gpu.frequency``
+    and ``memory_controller.frequency`` (Hz).
 
-    A line's time is when it arrives. Without root some releases print no rails. Source: NVIDIA Jetson Linux Developer Guide,
+    A reading's time is the arrival of its line. Without root some releases print no rails. Source: NVIDIA Jetson Linux Developer Guide,
     "tegrastats Utility".
     """
 
     name = "tegrastats"
     period_s = 1.0
-    description = "rails, GPU and memory controller of a Jetson, as NVIDIA's own program prints them"
+    description = "rails, GPU and memory controller of a Jetson, from NVIDIA's program"
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
@@ -45,7 +46,7 @@ class TegrastatsMeter:
             False, f"there is no {COMMAND} (it belongs to NVIDIA Jetson Linux)", "on a Jetson: sudo apt install nvidia-l4t-tools"
         )
 
-    def open(self, subject: MeteredProcess) -> None:
+    def open(self, process: MeteredProcess) -> None:
         """Start the program."""
         command = [str(find_tool(self._root, COMMAND)), "--interval", str(round(self.period_s * 1000))]
         self._process = subprocess.Popen(
@@ -54,11 +55,11 @@ class TegrastatsMeter:
         self._background.start()
 
     def read(self) -> list[Reading]:
-        """What has been printed since the last call."""
+        """The readings since the last call."""
         return self._background.take()
 
     def close(self) -> None:
-        """End the program; the thread's wait for its next line ends with it."""
+        """Kill the program, which ends the thread's wait for its next line."""
         self._end()
         self._background.stop()
 
@@ -72,20 +73,20 @@ class TegrastatsMeter:
         line = self._process.stdout.readline()
         t_ns = time.monotonic_ns()
         if not line:
-            raise OSError("tegrastats ended by itself")
+            raise OSError("tegrastats exited by itself")
         return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in parse_line(line).items()]
 
     def _end(self) -> None:
         process = self._process
         if process is not None and process.returncode is None:
-            os.kill(process.pid, signal.SIGKILL)  # Popen.terminate would take its status, and with it the CPU time
+            os.kill(process.pid, signal.SIGKILL)  # Popen.wait would reap it without its CPU time
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             self._process_cost_s = usage.ru_utime + usage.ru_stime
 
 
 def parse_line(line: str) -> dict[str, tuple[float, str]]:
-    """Channels with value and unit from a line of any JetPack; what a board does not print is not there."""
+    """Value and unit by channel, from a line of any JetPack; values that a board does not print are absent."""
     found = {name: (int(milliwatts) * 1e-3, "W") for name, milliwatts in RAIL.findall(line)}
     for engine, percent, megahertz in ENGINE.findall(line):
         if percent:
@@ -93,3 +94,6 @@ def parse_line(line: str) -> dict[str, tuple[float, str]]:
         if megahertz:
             found[f"{ENGINES[engine]}.frequency"] = (int(megahertz) * 1e6, "Hz")
     return found
+
+
+METER = TegrastatsMeter

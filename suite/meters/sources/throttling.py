@@ -1,4 +1,4 @@
-"""Throttling: whether heat, current or voltage held the machine back."""
+"""Throttling: whether heat, current or low voltage slowed the machine down."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from pathlib import Path
 from suite.machine.procfs import in_order, integer, text
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 
-ACTIVE, EVENTS = "active", "events"  # units: 1 while it holds, and a counter
+ACTIVE, EVENTS = "active", "events"  # units: 1 while active, and a counter
 RASPBERRY_PI = "sys/devices/platform/soc*/soc*:firmware/get_throttled"
 FIRMWARE_BITS = {0: "under_voltage", 1: "frequency_capped", 2: "throttled", 3: "soft_temperature_limit"}
 SINCE_BOOT = 16
@@ -16,7 +16,7 @@ SINCE_BOOT = 16
 
 @dataclass(frozen=True)
 class _Sensor:
-    """A channel and how to read it; None when it does not answer."""
+    """A channel and the function that reads it; None when it cannot be read."""
 
     channel: str
     unit: str
@@ -24,10 +24,11 @@ class _Sensor:
 
 
 class ThrottlingMeter:
-    """Channels in unit ``active`` (1 while it holds, and ``….since_boot`` once it ever did) and in unit ``events`` (a counter).
+    """Channels in unit ``active`` (1 while active): ``under_voltage``, ``frequency_capped``, ``throttled`` and ``soft_temperature_limit`` of
+    a Raspberry Pi, with ``….since_boot``, and ``cooling.<n>.<device>`` of devices that slow a processor down; in unit ``events`` (counters):
+    ``over_current.<n>`` of a Jetson, ``thermal.core.<n>`` and ``thermal.package.<n>`` of x86.
 
-    Raspberry Pi: the firmware's flags. Jetson: over-current events. x86: thermal events of cores and packages. Everywhere:
-    cooling devices that slow a processor down. Sources: Raspberry Pi documentation, get_throttled; NVIDIA Jetson Linux Developer
+    Sources: Raspberry Pi documentation, get_throttled; NVIDIA Jetson Linux Developer
     Guide, over-current events; Linux admin-guide/thermal and thermal/sysfs-api.
     """
 
@@ -40,17 +41,17 @@ class ThrottlingMeter:
         self._sensors: list[_Sensor] = []
 
     def availability(self) -> MeterAvailability:
-        """Whether anything would tell."""
+        """Whether the machine reports any kind of throttling."""
         if list(self._find()):
             return AVAILABLE
-        return MeterAvailability(False, "the machine has nothing that tells of throttling", "a virtual machine has none: run on the machine itself")
+        return MeterAvailability(False, "the machine does not report throttling", "a virtual machine has none: run on the machine itself")
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Find what tells."""
+    def open(self, process: MeteredProcess) -> None:
+        """Find the sensors."""
         self._sensors = list(self._find())
 
     def read(self) -> list[Reading]:
-        """One reading per channel that answers."""
+        """One reading per channel that can be read."""
         readings = []
         for sensor in self._sensors:
             value = sensor.read()
@@ -59,7 +60,7 @@ class ThrottlingMeter:
         return readings
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
     def _find(self) -> Iterator[_Sensor]:
         for path in self._root.glob(RASPBERRY_PI):
@@ -101,3 +102,6 @@ def _is_active(path: Path) -> Callable[[], float | None]:
         return None if state is None else float(state > 0)
 
     return read
+
+
+METER = ThrottlingMeter

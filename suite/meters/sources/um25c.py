@@ -12,14 +12,14 @@ from suite.meters.background import Background
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 from suite.meters.settings import load_settings, not_named
 
-QUESTION = b"\xf0"
-ANSWER_BYTES = 130
+REQUEST = b"\xf0"
+REPLY_BYTES = 130
 TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True)
 class Model:
-    """The steps in which a model counts."""
+    """A model's resolution."""
 
     name: str
     volt_step: float
@@ -30,7 +30,7 @@ MODELS = {0x0963: Model("UM24C", 1e-2, 1e-3), 0x09C9: Model("UM25C", 1e-3, 1e-4)
 
 
 class Um25cMeter:
-    """Channels ``power`` (W), ``voltage`` (V), ``current`` (A), asked over a serial line; what it measures leaves out the adapter.
+    """Channels ``power`` (W), ``voltage`` (V) and ``current`` (A) into the board, without the adapter's losses.
 
     Source: sigrok wiki, RDTech UM series, protocol.
     """
@@ -45,63 +45,63 @@ class Um25cMeter:
         self._background = Background(self.name, self._produce, self.period_s)
 
     def availability(self) -> MeterAvailability:
-        """Whether a port is named, and a meter answers there."""
+        """Whether a port is named, and a meter replies there."""
         settings = load_settings(self._root).um25c
         if settings is None:
             return not_named("USB meter", 'um25c = { port = "/dev/rfcomm0" }')
         try:
             port = _open(settings.port)
             try:
-                parse_um(_ask(port))
+                parse_um(_query(port))
             finally:
                 os.close(port)
         except (OSError, ValueError, termios.error) as error:
             return MeterAvailability(
                 False,
-                f"no meter answers on {settings.port}: {error}",
+                f"no meter replies on {settings.port}: {error}",
                 "switch it on, pair it with `bluetoothctl`, then `rfcomm bind 0 <its address>`",
             )
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Open the port and begin to ask."""
+    def open(self, process: MeteredProcess) -> None:
+        """Open the port and start the background thread."""
         settings = load_settings(self._root).um25c
         assert settings is not None
         self._port = _open(settings.port)
         self._background.start()
 
     def read(self) -> list[Reading]:
-        """What was answered since the last call."""
+        """The readings since the last call."""
         return self._background.take()
 
     def close(self) -> None:
-        """Stop asking and close the port."""
+        """Stop the background thread and close the port."""
         self._background.stop()
         if self._port is not None:
             os.close(self._port)
             self._port = None
 
     def helper_cost_s(self) -> float:
-        """CPU time of the thread that asks."""
+        """CPU time of the background thread."""
         return self._background.cost_s
 
     def _produce(self) -> list[Reading]:
         assert self._port is not None
         before_ns = time.monotonic_ns()
-        answer = _ask(self._port)
+        reply = _query(self._port)
         t_ns = (before_ns + time.monotonic_ns()) // 2
-        return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in parse_um(answer).items()]
+        return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in parse_um(reply).items()]
 
 
-def parse_um(answer: bytes) -> dict[str, tuple[float, str]]:
-    """Channels with value and unit; raises ValueError for what is no complete answer of a known model."""
-    model = MODELS.get(int.from_bytes(answer[0:2], "big"))
-    if len(answer) != ANSWER_BYTES or model is None:
-        raise ValueError(f"{len(answer)} bytes that begin with {answer[:2].hex()} are no answer of a UM24C, UM25C or UM34C")
+def parse_um(reply: bytes) -> dict[str, tuple[float, str]]:
+    """Value and unit by channel; raises ValueError for anything but a complete reply of a known model."""
+    model = MODELS.get(int.from_bytes(reply[0:2], "big"))
+    if len(reply) != REPLY_BYTES or model is None:
+        raise ValueError(f"{len(reply)} bytes that begin with {reply[:2].hex()} are no reply of a UM24C, UM25C or UM34C")
     return {
-        "power": (int.from_bytes(answer[6:10], "big") * 1e-3, "W"),
-        "voltage": (int.from_bytes(answer[2:4], "big") * model.volt_step, "V"),
-        "current": (int.from_bytes(answer[4:6], "big") * model.ampere_step, "A"),
+        "power": (int.from_bytes(reply[6:10], "big") * 1e-3, "W"),
+        "voltage": (int.from_bytes(reply[2:4], "big") * model.volt_step, "V"),
+        "current": (int.from_bytes(reply[4:6], "big") * model.ampere_step, "A"),
     }
 
 
@@ -114,11 +114,14 @@ def _open(port: str) -> int:
     return handle
 
 
-def _ask(port: int) -> bytes:
-    """One answer; whatever was left over from an earlier one is thrown away first."""
+def _query(port: int) -> bytes:
+    """One reply; the rest of an earlier one is discarded first."""
     termios.tcflush(port, termios.TCIFLUSH)
-    os.write(port, QUESTION)
-    answer, deadline_s = b"", time.monotonic() + TIMEOUT_S
-    while len(answer) < ANSWER_BYTES and select.select([port], [], [], max(0.0, deadline_s - time.monotonic()))[0]:
-        answer += os.read(port, ANSWER_BYTES - len(answer))
-    return answer
+    os.write(port, REQUEST)
+    reply, deadline_s = b"", time.monotonic() + TIMEOUT_S
+    while len(reply) < REPLY_BYTES and select.select([port], [], [], max(0.0, deadline_s - time.monotonic()))[0]:
+        reply += os.read(port, REPLY_BYTES - len(reply))
+    return reply
+
+
+METER = Um25cMeter

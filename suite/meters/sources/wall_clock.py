@@ -1,4 +1,4 @@
-"""Wall clock: whether it was set while the run went on. Edge boards have no battery for it, and are set when a network comes."""
+"""Wall clock: whether it was set during the run. Edge boards have no battery-backed clock and are set once they have a network."""
 
 import time
 from pathlib import Path
@@ -7,9 +7,9 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 
 
 class WallClockMeter:
-    """Channel ``drift`` (s): how far the wall clock has moved against the monotonic clock since the run began.
+    """Channel ``drift`` (s): wall clock less monotonic clock, since the run began.
 
-    The kernel slews both together, so this is 0 until somebody sets the clock. Source: clock_gettime(2).
+    The kernel slews both together, so the drift is 0 until the clock is set. Source: clock_gettime(2).
     """
 
     name = "wall-clock"
@@ -26,19 +26,22 @@ class WallClockMeter:
             return AVAILABLE
         return MeterAvailability(False, "this is no running Linux (there is no /proc/uptime)", "mount /proc: `mount -t proc proc /proc`")
 
-    def open(self, subject: MeteredProcess) -> None:
-        """Remember where the wall clock stands."""
+    def open(self, process: MeteredProcess) -> None:
+        """Store the present offset between the clocks."""
         self._offset_ns = _offset_ns()
 
     def read(self) -> list[Reading]:
-        """How far it has moved."""
+        """The drift now."""
         return [Reading(time.monotonic_ns(), self.name, "drift", (_offset_ns() - self._offset_ns) * 1e-9, "s")]
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 def _offset_ns() -> int:
     """Wall clock less monotonic clock, with the wall clock read between two readings of the other."""
     before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
     return wall_ns - (before_ns + after_ns) // 2
+
+
+METER = WallClockMeter

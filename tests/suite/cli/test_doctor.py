@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from suite.cli.doctor import diagnose_meters, doctor
-from suite.meters.registry import METERS, open_meters
+from suite.meters.registry import meter_classes, open_meters
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_every_meter_is_listed_with_the_rest_of_what_a_run_needs(run: Any) -> No
     result = run("--json")
     lines = {line["what"]: line for line in json.loads(result.output)}
     assert result.exit_code == 0
-    assert {f"meter: {meter.name}" for meter in METERS} <= set(lines)
+    assert {f"meter: {meter.name}" for meter in meter_classes()} <= set(lines)
     assert {"Python", "memory", "disk", "environment: pytorch", "data: mnist"} <= set(lines)
     assert lines["environment: pytorch"] == {
         "what": "environment: pytorch",

@@ -1,4 +1,4 @@
-"""Nothing a meter does can stop a run; and what it did is in its record."""
+"""Nothing that a meter does can stop a run, and its record shows what happened."""
 
 import threading
 from collections.abc import Callable
@@ -26,8 +26,8 @@ class ScriptedMeter:
     def availability(self) -> MeterAvailability:
         return AVAILABLE
 
-    def open(self, subject: MeteredProcess) -> None:
-        assert subject == SUBJECT
+    def open(self, process: MeteredProcess) -> None:
+        assert process == PROCESS
 
     def read(self) -> list[Reading]:
         self.moments_s.append(self._clock.now_s)
@@ -40,13 +40,13 @@ class ScriptedMeter:
         self.closed += 1
 
 
-SUBJECT = MeteredProcess(1, Path("/data"))
+PROCESS = MeteredProcess(1, Path("/data"))
 
 
 def record(directory: Path, clock: Any, *meters: Any) -> dict[str, MeterRecord]:
     """Run a recorder to the scripted end of time."""
     recorder = Recorder(meters, directory, clock)
-    recorder.start(SUBJECT)
+    recorder.start(PROCESS)
     recorder._thread.join(10)  # type: ignore[union-attr]  # scripted time runs by itself
     return {each.name: each for each in recorder.stop()}
 
@@ -79,7 +79,7 @@ def test_a_meter_that_blocks_delays_the_others_and_both_records_show_it(tmp_path
     assert other.moments_s == [0, 1, 9.5, *range(10, 21), 20.2]  # on the grid again at once, and nothing is caught up with
 
 
-def test_a_meter_that_keeps_failing_rests_for_ten_seconds_at_a_time(tmp_path: Path, clock: Any) -> None:
+def test_a_meter_that_keeps_failing_is_retried_every_ten_seconds(tmp_path: Path, clock: Any) -> None:
     time = clock(30.5)
     dying = ScriptedMeter("dying", time, lambda turn: OSError("the sensor is gone") if turn > 2 else 5.0)
     other = ScriptedMeter("other", time)
@@ -99,14 +99,14 @@ def test_a_sensor_that_comes_back_is_read_again_on_its_period(tmp_path: Path, cl
     assert (record_.failures, record_.longest_gap_s) == (3, 13.0)
 
 
-def test_failures_that_are_not_in_a_row_need_no_rest(tmp_path: Path, clock: Any) -> None:
+def test_failures_that_are_not_in_a_row_do_not_pause_a_meter(tmp_path: Path, clock: Any) -> None:
     time = clock(10.5)
     flaky = ScriptedMeter("flaky", time, lambda turn: 1.0 if turn % 3 == 0 else ValueError("noise"))
     record_ = record(tmp_path, time, flaky)["flaky"]
     assert (record_.readings, record_.failures) == (4, 8)
 
 
-def test_readings_that_say_nothing_are_not_written(tmp_path: Path, clock: Any) -> None:
+def test_readings_that_are_not_finite_are_not_written(tmp_path: Path, clock: Any) -> None:
     time = clock(3.5)
     values = [1.0, NAN, None, float("inf"), 2.0]
     records = record(tmp_path, time, ScriptedMeter("holes", time, lambda turn: values[turn - 1]))
@@ -114,12 +114,12 @@ def test_readings_that_say_nothing_are_not_written(tmp_path: Path, clock: Any) -
     assert records["holes"].readings == 2
 
 
-def test_a_meter_that_is_not_there_says_why(tmp_path: Path, clock: Any) -> None:
+def test_an_unavailable_meter_is_recorded_with_the_reason(tmp_path: Path, clock: Any) -> None:
     time = clock(1.5)
     absent, broken, shut = (ScriptedMeter(name, time) for name in ("absent", "broken", "shut"))
     absent.availability = lambda: MeterAvailability(False, "no sensor", "buy one")  # type: ignore[method-assign]
     broken.availability = lambda: 1 / 0  # type: ignore[method-assign,assignment,return-value]
-    shut.open = lambda subject: (_ for _ in ()).throw(PermissionError("not yours"))  # type: ignore[method-assign]
+    shut.open = lambda process: (_ for _ in ()).throw(PermissionError("not yours"))  # type: ignore[method-assign]
     records = record(tmp_path, time, absent, broken, shut)
     assert records["absent"] == MeterRecord("absent", 1.0, False, "no sensor")
     assert (records["broken"].available, records["broken"].last_error) == (False, "ZeroDivisionError: division by zero")
@@ -150,41 +150,41 @@ class StuckMeter(ScriptedMeter):
         return [Reading(1, self.name, "late", 1.0, "W")]
 
 
-def test_a_meter_that_never_comes_back_is_left_behind_and_cannot_write_into_the_closed_run(tmp_path: Path) -> None:
+def test_a_meter_whose_read_never_returns_is_abandoned_and_cannot_write_into_the_closed_run(tmp_path: Path) -> None:
     stuck = StuckMeter()
-    recorder = Recorder([stuck], tmp_path, patience_s=0.05)
-    recorder.start(SUBJECT)
+    recorder = Recorder([stuck], tmp_path, stop_timeout_s=0.05)
+    recorder.start(PROCESS)
     assert stuck.asked.wait(10)
     records = recorder.stop()
     stuck.released.set()
     recorder._thread.join(10)  # type: ignore[union-attr]
-    assert "did not come back within 0.05 s" in (records[0].last_error or "")
+    assert "did not return within 0.05 s" in (records[0].last_error or "")
     assert (tmp_path / "readings.csv").read_text() == "t_ns,source,channel,value,unit\n"
 
 
-def test_a_recorder_that_was_never_started_still_accounts_for_its_meters(tmp_path: Path, clock: Any) -> None:
+def test_a_recorder_that_was_never_started_still_has_a_record_of_each_meter(tmp_path: Path, clock: Any) -> None:
     records = Recorder([ScriptedMeter("idle", clock(1))], tmp_path).stop()
-    assert (records[0].available, records[0].reason) == (False, "the recorder never came to it")
+    assert (records[0].available, records[0].reason) == (False, "the recorder never opened it")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_meter_that_is_asked_reads_besides_its_turns_and_keeps_them(tmp_path: Path, clock: Any) -> None:
+def test_an_extra_reading_does_not_move_the_meters_schedule(tmp_path: Path, clock: Any) -> None:
     time = clock(10.5)
     recorders: list[Recorder] = []
-    fast = ScriptedMeter("fast", time, lambda turn: recorders[0].ask("slow") if turn == 3 else 1.0)  # type: ignore[func-returns-value]
+    fast = ScriptedMeter("fast", time, lambda turn: recorders[0].read_soon("slow") if turn == 3 else 1.0)  # type: ignore[func-returns-value]
     slow = ScriptedMeter("slow", time, period_s=8.0)
     recorders.append(Recorder([fast, slow], tmp_path, time))
-    recorders[0].start(SUBJECT)
+    recorders[0].start(PROCESS)
     recorders[0]._thread.join(10)  # type: ignore[union-attr]
     recorders[0].stop()
     assert slow.moments_s == [0, 2, 8, 10.5]
 
 
-def test_asking_for_a_meter_that_is_not_there_does_nothing(tmp_path: Path, clock: Any) -> None:
+def test_an_extra_reading_of_an_unknown_meter_does_nothing(tmp_path: Path, clock: Any) -> None:
     time = clock(1.5)
     meter = ScriptedMeter("meter", time)
     recorder = Recorder([meter], tmp_path, time)
-    recorder.ask("another")
-    recorder.start(SUBJECT)
+    recorder.read_soon("another")
+    recorder.start(PROCESS)
     recorder._thread.join(10)  # type: ignore[union-attr]
     assert [each.failures for each in recorder.stop()] == [0, 0]

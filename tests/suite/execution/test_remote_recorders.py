@@ -1,4 +1,4 @@
-"""Recorders on other nodes: started by an agent that plays SSH on this machine, heard, lost, and gone when nobody talks to them."""
+"""Remote recorders, started on this machine by an agent in SSH's place: readings, lost connections, and exit without a harness."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ AS_SSH = 'shift; exec sh -c "$1"'
 
 @pytest.fixture
 def request_of(tmp_path: Path) -> Callable[..., RunRequest]:
-    """A run on this machine and another, which is this one too; the agent's script can be another."""
+    """Makes a run on two hosts, which are both this machine; ``script`` is the launch agent's."""
     data = tmp_path / "data"
     data.mkdir()
     (data / "images").write_bytes(os.urandom(2**16))
@@ -49,25 +49,25 @@ def request_of(tmp_path: Path) -> Callable[..., RunRequest]:
 
 @pytest.fixture
 def nodes(request_of: Callable[..., RunRequest], tmp_path: Path) -> Iterator[RemoteRecorders]:
-    """The other node of such a run."""
-    with RemoteRecorders(request_of(), Path("/no/such/interpreter"), tmp_path) as others:
-        yield others
+    """The remote recorders of such a run."""
+    with RemoteRecorders(request_of(), Path("/no/such/interpreter"), tmp_path) as recorders:
+        yield recorders
 
 
-def talk(others: RemoteRecorders, pids: dict[int, int], until: Callable[[], object]) -> None:
-    """Tick until it is so; ten seconds are too long."""
+def tick_until(recorders: RemoteRecorders, pids: dict[int, int], until: Callable[[], object]) -> None:
+    """Tick until the condition holds, at most ten seconds."""
     deadline_s = time.monotonic() + 10
     while not until():
         assert time.monotonic() < deadline_s
-        others.tick(pids)
+        recorders.tick(pids)
         time.sleep(0.01)
 
 
-def test_what_is_read_on_another_node_comes_into_the_bundle_with_what_the_node_is(nodes: RemoteRecorders, tmp_path: Path) -> None:
+def test_a_remote_nodes_readings_and_description_are_in_the_bundle(nodes: RemoteRecorders, tmp_path: Path) -> None:
     assert nodes.prepare() == [False]  # warm, so that no test empties the page cache of the whole machine
     table = tmp_path / "readings.node1.csv"
     process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
-    talk(nodes, {0: 1, 1: process.pid}, lambda: table.exists() and "largest_process_peak_rss" in table.read_text())
+    tick_until(nodes, {0: 1, 1: process.pid}, lambda: table.exists() and "largest_process_peak_rss" in table.read_text())
     nodes.stop()
     process.communicate()
     first, second = nodes.records(CACHE)
@@ -82,18 +82,18 @@ def test_what_is_read_on_another_node_comes_into_the_bundle_with_what_the_node_i
     assert counted["recorder"] == len(readings)
 
 
-def test_all_that_runs_here_needs_no_recorder_elsewhere(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
-    with RemoteRecorders(request_of("exit 9", (HERE,)), Path(sys.executable), tmp_path) as others:
-        assert (others.prepare(), others.records(CACHE)) == ([], ())
+def test_a_run_on_this_machine_alone_has_no_remote_recorder(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+    with RemoteRecorders(request_of("exit 9", (HERE,)), Path(sys.executable), tmp_path) as recorders:
+        assert (recorders.prepare(), recorders.records(CACHE)) == ([], ())
     alone = replace(request_of(), placement=ALONE)
-    with RemoteRecorders(alone, Path(sys.executable), tmp_path) as others:
-        assert (others.prepare(), others.records(CACHE)) == ([], ())
+    with RemoteRecorders(alone, Path(sys.executable), tmp_path) as recorders:
+        assert (recorders.prepare(), recorders.records(CACHE)) == ([], ())
 
 
-def test_a_machine_that_is_named_twice_is_not_measured_twice(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
-    with RemoteRecorders(request_of(hosts=(HERE, "127.0.0.2")), Path(sys.executable), tmp_path) as others:
-        assert others.prepare() == [None]
-        assert "under another name" in str(others.records(CACHE)[1].problem)
+def test_a_machine_with_two_names_is_not_measured_twice(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+    with RemoteRecorders(request_of(hosts=(HERE, "127.0.0.2")), Path(sys.executable), tmp_path) as recorders:
+        assert recorders.prepare() == [None]
+        assert "under another name" in str(recorders.records(CACHE)[1].problem)
 
 
 @pytest.mark.parametrize(
@@ -106,61 +106,61 @@ def test_a_machine_that_is_named_twice_is_not_measured_twice(request_of: Callabl
         ('shift; exec sh -c "PYTHONPATH=/nowhere; cd /; exec /usr/bin/env python3 -m no_such_module"', "no_such_module"),
     ],
 )
-def test_a_node_that_cannot_be_measured_is_named_with_the_reason_and_ends_nothing(
+def test_a_node_that_cannot_be_measured_is_recorded_with_the_reason(
     script: str, words: str, request_of: Callable[..., RunRequest], tmp_path: Path
 ) -> None:
-    with RemoteRecorders(request_of(script), Path(sys.executable), tmp_path) as others:
-        assert others.prepare() == [None]
-        others.tick({1: 1})
-        others.stop()
-        assert words in str(others.records(CACHE)[1].problem)
+    with RemoteRecorders(request_of(script), Path(sys.executable), tmp_path) as recorders:
+        assert recorders.prepare() == [None]
+        recorders.tick({1: 1})
+        recorders.stop()
+        assert words in str(recorders.records(CACHE)[1].problem)
     assert not (tmp_path / "readings.node1.csv").exists()
 
 
-def test_what_is_said_before_the_page_cache_is_ready_is_the_baseload(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
-    said = r"""
+def test_readings_before_the_page_cache_is_ready_are_the_baseload(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+    output = r"""
 echo '{"node": "pi2", "link": null, "system": {}}'
 printf 't_ns,source,channel,value,unit\n12,shelly,power,2.0,W\n'
 echo '{"page_cache": {"is_cold": true}}'
 printf 't_ns,source,channel,value,unit\n13,shelly,power,5.0,W\n'
 """
-    with RemoteRecorders(request_of(said), Path(sys.executable), tmp_path) as others:
-        assert others.prepare() == [True]
-        talk(others, {}, lambda: others.records(CACHE)[1].problem)
+    with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
+        assert recorders.prepare() == [True]
+        tick_until(recorders, {}, lambda: recorders.records(CACHE)[1].problem)
     assert Bundle(tmp_path).baseload_of_node(1).values.tolist() == [2.0]
     assert Bundle(tmp_path).channels_of_node(1).values.tolist() == [5.0]
 
 
-def test_lines_that_are_no_readings_are_left_out(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
-    said = r"""
+def test_lines_that_are_no_readings_are_ignored(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+    output = r"""
 echo '{"node": "pi2", "link": null, "system": {}}'
 echo '{"page_cache": {"is_cold": true}}'
 echo Welcome to Raspberry Pi OS
 printf 't_ns,source,channel,value,unit\n12,cpu,utilisation.total,5.0,%%\n13,cpu,utilisation.total,\n14,cpu,utili'
 """
-    with RemoteRecorders(request_of(said), Path(sys.executable), tmp_path) as others:
-        assert others.prepare() == [True]
-        talk(others, {}, lambda: others.records(CACHE)[1].problem)
+    with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
+        assert recorders.prepare() == [True]
+        tick_until(recorders, {}, lambda: recorders.records(CACHE)[1].problem)
     assert Bundle(tmp_path).channels_of_node(1).t_ns.tolist() == [12]
 
 
-def test_a_recorder_that_is_lost_keeps_what_it_has_said_and_is_named(nodes: RemoteRecorders, tmp_path: Path) -> None:
+def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(nodes: RemoteRecorders, tmp_path: Path) -> None:
     nodes.prepare()
     table = tmp_path / "readings.node1.csv"
-    talk(nodes, {1: os.getpid()}, lambda: table.exists() and len(table.read_text().splitlines()) > 3)
-    for session in nodes._sessions.values():
-        session._process.kill()
-    talk(nodes, {}, lambda: nodes.records(CACHE)[1].problem)
+    tick_until(nodes, {1: os.getpid()}, lambda: table.exists() and len(table.read_text().splitlines()) > 3)
+    for recorder in nodes._recorders.values():
+        recorder._process.kill()
+    tick_until(nodes, {}, lambda: nodes.records(CACHE)[1].problem)
     assert "exit code -9" in str(nodes.records(CACHE)[1].problem)
     assert len(Bundle(tmp_path).channels_of_node(1)) > 2
 
 
-def test_a_recorder_whose_harness_is_gone_ends_and_leaves_nothing(tmp_path: Path) -> None:
-    question = f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "peer": null, "baseload_s": 0}}'
+def test_a_recorder_whose_harness_is_gone_exits_and_leaves_no_file(tmp_path: Path) -> None:
+    settings = f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "peer": null, "baseload_s": 0}}'
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-m", "suite.execution.node_recorder", question],
+        [sys.executable, "-m", "suite.execution.node_recorder", settings],
         cwd=repository_root(),
         env={**os.environ, "TMPDIR": str(temporary)},
         stdin=subprocess.PIPE,
@@ -176,7 +176,7 @@ def test_a_recorder_whose_harness_is_gone_ends_and_leaves_nothing(tmp_path: Path
     assert not list(temporary.iterdir())
 
 
-def test_the_page_cache_is_made_ready_as_asked(tmp_path: Path) -> None:
+def test_a_warm_page_cache_holds_the_whole_data_set(tmp_path: Path) -> None:
     (tmp_path / "images").write_bytes(os.urandom(2**16))
     state = prepare_page_cache(tmp_path, "warm")
     assert (state.asked, state.is_cold, state.how, state.size_bytes, state.resident_bytes) == ("warm", False, "read", 2**16, 2**16)

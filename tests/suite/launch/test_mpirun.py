@@ -10,7 +10,7 @@ from suite.launch.placement import Placement, is_this_machine, place, read_hosts
 
 MPICH, OPEN_MPI = Mpirun(Path("/env/bin/mpirun"), Flavour.MPICH), Mpirun(Path("/usr/bin/mpirun"), Flavour.OPEN_MPI)
 PI = Placement(("pi1", "pi2"), 2, "/usr/bin/agent")
-VARIABLES = {"OMP_NUM_THREADS": "1", "UCX_TLS": "tcp,self", "HOME": "/root", "SUITE_WATCH": "10.0.0.1:1"}
+VARIABLES = {"OMP_NUM_THREADS": "1", "UCX_TLS": "tcp,self", "HOME": "/root", "SUITE_HEARTBEAT_ADDRESS": "10.0.0.1:1"}
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ import pytest
 from suite.bundle.channels import channels_of_frame
 from suite.catalog.power import Tier, load_power_rules, totals
 from suite.meters.meter import Meter, MeteredProcess, Reading
-from suite.meters.registry import METERS
+from suite.meters.registry import meter_classes
 from suite.meters.sources.ina3221 import Ina3221Meter
 from suite.meters.sources.jtop import JtopMeter
 from suite.meters.sources.meter_csv import MeterCsvMeter
@@ -264,9 +264,9 @@ def table(tree: Any, tmp_path: Path) -> Instrument:
     instrument = Instrument(MeterCsvMeter(root), show, tier=Tier.ANALYSER)
     opening = instrument.meter.open
 
-    def open_before_the_first_row(subject: MeteredProcess) -> None:
+    def open_before_the_first_row(process: MeteredProcess) -> None:
         (root / "srv/m.csv").write_text("t,V,mA\n")
-        opening(subject)
+        opening(process)
         show(instrument.first_w)
 
     instrument.meter.open = open_before_the_first_row  # type: ignore[method-assign]
@@ -349,7 +349,7 @@ def test_every_meter_that_a_power_rule_names_is_driven_here(tree: Any, tmp_path:
 
     named = {source for rule in load_power_rules() for source in rule.sources}
     driven = {"ina3221", "tegrastats", "jtop", "rapl", "nvml", "rpi5-pmic", "shelly", "tasmota", "um25c", "meter-csv"}
-    assert named == driven <= {meter.name for meter in METERS}
+    assert named == driven <= {meter.name for meter in meter_classes()}
 
 
 def test_a_board_that_misses_a_rail_of_its_total_has_no_energy_rather_than_a_smaller_one(tree: Any, tmp_path: Path) -> None:

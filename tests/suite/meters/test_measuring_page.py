@@ -7,16 +7,19 @@ import pytest
 
 from suite.catalog.power import Coverage, Tier, load_power_rules
 from suite.files.paths import repository_root
-from suite.meters.registry import METERS
+from suite.meters.registry import meter_classes
 from suite.meters.settings import load_settings
 
 PAGE = (repository_root() / "docs/measuring.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("meter", METERS, ids=lambda meter: meter.name)
-def test_every_meter_is_listed_with_its_period(meter) -> None:
-    (row,) = re.findall(rf"^\|[^|]*`{meter.name}`[^|]*\|([^|]*)\|", PAGE, re.MULTILINE)
-    assert row.strip() == f"{meter.period_s:g} s"
+@pytest.mark.parametrize("meter", meter_classes(), ids=lambda meter: meter.name)
+def test_every_meter_is_listed_with_its_period_and_its_channels(meter) -> None:
+    (row,) = re.findall(rf"^\| `{meter.name}` \|(.*)\|$", PAGE.partition("<!-- generated: meters -->")[2].partition("<!-- end -->")[0], re.MULTILINE)
+    period, reads, channels = map(str.strip, row.split("|"))
+    assert (period, reads) == (f"{meter.period_s:g} s", meter.description)
+    assert re.match(r"(Channels?\b|One channel\b)", meter.__doc__), f"begin the docstring of {meter.__name__} with its channels"
+    assert "`" in channels or channels.startswith("One channel")
 
 
 @pytest.mark.parametrize("rule", [rule for rule in load_power_rules() if not rule.name.startswith("meter-csv")], ids=lambda rule: rule.name)

@@ -93,7 +93,7 @@ def test_what_has_ended_stays_counted(worker: "subprocess.Popen[str]") -> None:
 def test_a_process_that_is_gone_is_an_error() -> None:
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
-    with pytest.raises(OSError, match="had ended before"):
+    with pytest.raises(OSError, match="had exited before"):
         CountersMeter().open(MeteredProcess(gone.pid, Path("/data")))
 
 

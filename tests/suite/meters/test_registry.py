@@ -1,17 +1,23 @@
-"""The contract that every meter keeps, generated from the registry."""
+"""The contract of every meter, tested for all that are found in suite/meters/sources."""
 
 import ast
+import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from suite.execution.recorder import OWN_NAME
+from suite.errors import SuiteError
+from suite.execution.recorder import RECORDER
+from suite.files.paths import repository_root
 from suite.meters import sources
-from suite.meters.meter import Meter, MeteredProcess
-from suite.meters.registry import METERS, open_meters
+from suite.meters.meter import Meter, MeteredProcess, Reading
+from suite.meters.registry import meter_classes, meter_of, open_meters
+from tests.suite.meters.meter_samples import FOLDER, board, load_sample, path_of, write
 
 FILES = sorted(path for path in Path(sources.__file__).parent.glob("*.py") if path.name != "__init__.py")
-meters = pytest.mark.parametrize("make", METERS, ids=lambda make: make.name)
+TIMEOUT_S = 10.0
+meters = pytest.mark.parametrize("make", meter_classes(), ids=lambda make: make.name)
 
 
 def classes_with_a_period(path: Path) -> list[str]:
@@ -21,14 +27,27 @@ def classes_with_a_period(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_source_file_holds_one_meter_and_it_is_registered(path: Path) -> None:
-    assert classes_with_a_period(path) == [make.__name__ for make in METERS if make.__module__.endswith(f".{path.stem}")]
+def test_every_source_file_holds_one_meter_and_it_is_found(path: Path) -> None:
+    assert classes_with_a_period(path) == [make.__name__ for make in meter_classes() if make.__module__.endswith(f".{path.stem}")]
     assert len(classes_with_a_period(path)) == 1
+
+
+def test_a_module_without_a_meter_is_named_with_what_to_add() -> None:
+    module = ModuleType("wattmeter")
+    module.__file__ = "suite/meters/sources/wattmeter.py"
+    with pytest.raises(SuiteError, match=r"wattmeter\.py has no meter; end it with `METER = NAME`"):
+        meter_of(module)
 
 
 def test_names_are_distinct_and_none_is_the_recorders_own() -> None:
     names = [meter.name for meter in open_meters()]
-    assert len({*names, OWN_NAME}) == len(names) + 1
+    assert len({*names, RECORDER}) == len(names) + 1
+
+
+def test_the_counters_are_opened_first_and_the_others_by_name() -> None:
+    first, *others = [meter.name for meter in open_meters()]
+    assert first == "counters"
+    assert others == sorted(others)
 
 
 @meters
@@ -44,6 +63,53 @@ def test_on_a_machine_without_the_source_it_says_why_and_what_to_do(make: type[M
     assert not availability.available
     assert availability.reason
     assert availability.remedy
+
+
+@meters
+def test_a_meter_has_a_complete_sample(make: type[Meter]) -> None:
+    path = path_of(make.name).relative_to(repository_root())
+    assert path_of(make.name).exists(), f"{path} is missing: record what {make.name} reads on a board (tests/suite/meters/meter_samples.py)"
+    sample = load_sample(make.name)
+    assert sample.missing() == [], f"fill in {path}"
+    if sample.tested_by is not None:
+        file, _, test = sample.tested_by.partition("::")
+        assert f"def {test}(" in Path(repository_root(), file).read_text(), f"{path} names a test that does not exist"
+
+
+@meters
+def test_a_meter_reads_its_sample(make: type[Meter], tmp_path: Path) -> None:
+    if not path_of(make.name).exists() or load_sample(make.name).tested_by:
+        return  # the test above names what is missing; the sample names the test that serves this meter
+    sample = load_sample(make.name)
+    with board(sample, tmp_path) as root:
+        meter = make(root)  # type: ignore[call-arg]
+        assert meter.availability().available, meter.availability().reason
+        meter.open(MeteredProcess(sample.pid, root / "data"))
+        try:
+            if sample.changed:
+                meter.read()
+                write(sample.changed, root)
+            readings = read_once(meter)
+        finally:
+            meter.close()
+    assert {reading.source for reading in readings} == {make.name}
+    assert {reading.channel: reading.unit for reading in readings} == {channel: unit for channel, (_, unit) in sample.readings.items()}
+    assert {reading.channel: reading.value for reading in readings} == pytest.approx(
+        {channel: value for channel, (value, _) in sample.readings.items()}
+    )
+
+
+def read_once(meter: Meter) -> list[Reading]:
+    """The meter's next readings; one that waits in a background thread gets ten seconds."""
+    deadline_s = time.monotonic() + TIMEOUT_S
+    while not (readings := meter.read()):
+        assert time.monotonic() < deadline_s, f"{meter.name} read nothing"
+        time.sleep(0.01)
+    return readings
+
+
+def test_every_sample_belongs_to_a_meter() -> None:
+    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(make.name for make in meter_classes())
 
 
 @meters

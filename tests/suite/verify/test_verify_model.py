@@ -48,9 +48,9 @@ def test_resnet50_for_large_pictures_is_the_same_too() -> None:
     workload = load_workload("resnet50")
     settings = replace(workload.verification, image_shape=(3, 64, 64))
     large = replace(workload, model="resnet50_imagenet", parameters=23_528_522, verification=settings)
-    subjects = [ProbedImplementation(name, environment_of(name).interpreter, f"{load_framework(name).module}.probe") for name in FRAMEWORKS]
-    verdict = verify(large, subjects[0], subjects, lambda words: None)
-    assert [(subject.name, one) for subject in verdict.subjects for _, one in subject.differences if not one.passed] == []
+    probed = {name: ProbedImplementation(name, environment_of(name).interpreter, f"{load_framework(name).module}.probe") for name in FRAMEWORKS}
+    verdict = verify(large, probed["pytorch"], list(probed.values()), lambda words: None)
+    assert [(each.name, one) for each in verdict.subjects for _, one in each.differences if not one.passed] == []
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from reference_impls.contract import Parallel
 from suite.catalog.workloads import load_workload
 from suite.files.paths import home
 from suite.verify.probing import ProbedImplementation
-from suite.verify.ranks import BUCKET_BYTES, IN_TURN, ON_THE_WHOLE, STEPS, RanksVerdict, verify_ranks
+from suite.verify.ranks import BUCKET_BYTES, ONE_RANK, SHARES_IN_TURN, STEPS, RanksVerdict, verify_ranks
 from tests.conftest import Run, environment_of
 
-WORKLOADS = {"lenet": ON_THE_WHOLE, "vgg11": ON_THE_WHOLE, "resnet18": IN_TURN}
+WORKLOADS = {"lenet": ONE_RANK, "vgg11": ONE_RANK, "resnet18": SHARES_IN_TURN}
 """With what each is compared: batch normalisation makes shares another method than the whole."""
 
 MISTAKES = {

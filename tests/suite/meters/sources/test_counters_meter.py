@@ -122,7 +122,7 @@ def test_a_thread_that_ends_meanwhile_is_passed_over(tree) -> None:
 
 def test_an_event_that_fails_in_one_thread_leaves_no_handle_open(tree) -> None:
     kernel = FakeKernel(lambda code, task, include_kernel: errno.EMFILE if task == 101 else 0)
-    with pytest.raises(OSError, match="had ended"):
+    with pytest.raises(OSError, match="had exited"):
         values(tree(PROCESS | RPI4), kernel)
     for handle in kernel.opened:
         with pytest.raises(OSError, match="Bad file descriptor"):

@@ -63,7 +63,7 @@ def test_a_service_that_goes_away_is_an_error_and_the_connection_is_closed(board
     meter = JtopMeter(board, SimpleNamespace(jtop=FakeJtop))
     meter.open(MeteredProcess(1, Path("/data")))
     meter._jetson.serving = False
-    with pytest.raises(OSError, match="has gone"):
+    with pytest.raises(OSError, match="has stopped"):
         meter.read()
     meter.close()
     assert not meter._jetson.connected

@@ -71,7 +71,7 @@ for words in sys.stdin:
 
 
 @pytest.fixture
-def subject() -> "Iterator[subprocess.Popen[str]]":
+def child() -> "Iterator[subprocess.Popen[str]]":
     """A process without children; it holds as many bytes as it is told, and lets them go."""
     with subprocess.Popen([sys.executable, "-c", SUBJECT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         hold(process, 1)
@@ -86,16 +86,16 @@ def hold(process: "subprocess.Popen[str]", size_bytes: int) -> None:
     process.stdout.readline()
 
 
-def test_this_machine_agrees_with_psutil(subject: "subprocess.Popen[str]") -> None:
-    found = values(opened(Path("/"), subject.pid).read())
+def test_this_machine_agrees_with_psutil(child: "subprocess.Popen[str]") -> None:
+    found = values(opened(Path("/"), child.pid).read())
     assert found["available"] == pytest.approx(psutil.virtual_memory().available, rel=0.02)
-    assert found["process_tree_rss"] == pytest.approx(psutil.Process(subject.pid).memory_info().rss, rel=0.02)
+    assert found["process_tree_rss"] == pytest.approx(psutil.Process(child.pid).memory_info().rss, rel=0.02)
 
 
-def test_a_peak_between_two_readings_is_not_missed(subject: "subprocess.Popen[str]") -> None:
-    meter, size_bytes = opened(Path("/"), subject.pid), 64 * 2**20
+def test_a_peak_between_two_readings_is_not_missed(child: "subprocess.Popen[str]") -> None:
+    meter, size_bytes = opened(Path("/"), child.pid), 64 * 2**20
     before = values(meter.read())
-    hold(subject, size_bytes)
+    hold(child, size_bytes)
     after = values(meter.read())
     assert after["process_tree_rss"] - before["process_tree_rss"] < size_bytes / 2
     assert after["largest_process_peak_rss"] >= before["process_tree_rss"] + 0.9 * size_bytes

@@ -100,7 +100,7 @@ tier = "wall meter"
 def test_an_unknown_clock_is_aligned_where_the_power_rises_as_the_run_starts(tree) -> None:
     """The meter's program counts from its own start; the run starts at its second 60."""
     idle = "".join(f"{second},3000\n" for second in range(61))
-    root = machine(tree, f"Time,Power (mW)\n{idle}", SETTINGS + 'clock = "edge"\n')
+    root = machine(tree, f"Time,Power (mW)\n{idle}", SETTINGS + 'clock = "power-step"\n')
     meter = opened(root)
     opened_ns = time.monotonic_ns()
     append(root, "".join(f"{second},9000\n" for second in range(61, 64)))
@@ -114,7 +114,7 @@ def test_an_unknown_clock_is_aligned_where_the_power_rises_as_the_run_starts(tre
 
 
 def test_a_load_that_never_shows_gives_no_reading(tree) -> None:
-    root = machine(tree, "Time,Power (mW)\n", SETTINGS + 'clock = "edge"\n')
+    root = machine(tree, "Time,Power (mW)\n", SETTINGS + 'clock = "power-step"\n')
     meter = opened(root)
     append(root, "".join(f"{second},3000\n" for second in range(100)))
     assert meter.read() == []

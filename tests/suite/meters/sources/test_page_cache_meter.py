@@ -18,7 +18,7 @@ def test_the_share_of_the_data_that_is_in_memory(tmp_path: Path) -> None:
 
 
 def test_of_very_many_files_evenly_spread_ones_stand_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "MOST_FILES", 5)
+    monkeypatch.setattr(source, "MAX_FILES", 5)
     for index in range(20):
         (tmp_path / f"{index:02}").write_bytes(b"x")
     meter = PageCacheMeter()

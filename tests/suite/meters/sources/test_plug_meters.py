@@ -83,7 +83,7 @@ def test_a_tasmota_plug_gives_power_at_the_wall(tree, plug: Plug, eventually, an
 def test_a_plug_that_does_not_measure_or_is_something_else_is_not_available(tree, plug: Plug, answer: Any) -> None:
     availability = ShellyMeter(named(tree, f'shelly = {{ address = "{plug(answer)}" }}\n')).availability()
     assert not availability.available
-    assert "does not answer as a shelly" in availability.reason
+    assert "does not reply like a shelly" in availability.reason
 
 
 def test_a_plug_that_is_out_of_reach_is_not_available(tree) -> None:

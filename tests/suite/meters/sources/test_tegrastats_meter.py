@@ -86,7 +86,7 @@ def test_lines_arrive_while_the_program_runs_and_it_is_ended_with_the_meter(tmp_
 
 def test_a_program_that_ends_by_itself_is_an_error_once_it_has_been_silent_for_long(tmp_path: Path, eventually) -> None:
     meter = install(tmp_path, "exit 1")
-    meter._background._silent_s = 0.0
+    meter._background._source_timeout_s = 0.0
     meter.open(MeteredProcess(1, Path("/data")))
 
     def error() -> OSError | None:
@@ -96,5 +96,5 @@ def test_a_program_that_ends_by_itself_is_an_error_once_it_has_been_silent_for_l
             return caught
         return None
 
-    assert "ended by itself" in str(eventually(error))
+    assert "exited by itself" in str(eventually(error))
     meter.close()

@@ -68,10 +68,10 @@ def test_each_model_counts_in_its_own_steps(model: int, volts: int, amperes: int
 
 @pytest.mark.parametrize("content", [b"", UM25C[:129], b"\x12\x34" + UM25C[2:]], ids=["nothing", "cut off", "another device"])
 def test_what_is_no_answer_of_such_a_meter_is_refused(content: bytes) -> None:
-    with pytest.raises(ValueError, match="no answer of a UM24C"):
+    with pytest.raises(ValueError, match="no reply of a UM24C"):
         parse_um(content)
 
 
 def test_a_port_that_is_not_there_is_not_available(tree) -> None:
     meter = Um25cMeter(tree({"etc/edge-training-suite/meters.toml": 'um25c = { port = "/dev/rfcomm77" }\n'}))
-    assert "no meter answers on /dev/rfcomm77" in meter.availability().reason
+    assert "no meter replies on /dev/rfcomm77" in meter.availability().reason
