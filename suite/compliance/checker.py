@@ -10,12 +10,11 @@ from reference_impls.contract import ContractError, Request, request_from_dict
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.catalog.divisions import Division
-from suite.catalog.workloads import load_workload
+from suite.catalog.workloads import Workload, load_workload
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import READABLE, RULES, RUN_COMPLETE
 from suite.compliance.rule import MOST_COMPLAINTS, BundleCase, RequestCase, Rule, Violation
 from suite.errors import FileError, SuiteError
-from suite.execution.request import RunRequest
 
 REQUEST_FILE = "the request"
 MOST_RANKS, LONGEST_NAME = 4096, 200
@@ -35,9 +34,9 @@ class BundleVerdict:
         return all(finding.severity is not Severity.INVALID for finding in self.findings)
 
 
-def check_request(request: RunRequest) -> tuple[Finding, ...]:
-    """Judge a request before a second is spent, by the rules that judge it in the bundle later."""
-    return _judge_request(RequestCase(request.training, request.workload, REQUEST_FILE))
+def check_request(training: Request, workload: Workload) -> tuple[Finding, ...]:
+    """Judge a request for ``workload`` before the run starts, by the rules that judge the request in the bundle later."""
+    return _judge_request(RequestCase(training, workload, REQUEST_FILE))
 
 
 def check_bundle(path: Path) -> BundleVerdict:

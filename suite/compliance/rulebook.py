@@ -11,6 +11,7 @@ from pathlib import Path
 
 from suite.catalog.data_sets import DataSetDefinition, load_data_sets
 from suite.catalog.devices import load_devices
+from suite.catalog.power import RULES as POWER_RULES
 from suite.catalog.workloads import Workload, load_workloads
 from suite.compliance.registry import ALL
 from suite.files.paths import repository_root
@@ -105,8 +106,6 @@ def _devices() -> str:
 
 
 def _power() -> str:
-    from suite.catalog.power import RULES as POWER_RULES
-
     rows = [(each.name, ", ".join(each.sources), " + ".join(each.channels), each.coverage.value, each.tier.value) for each in POWER_RULES]
     return _table(("total", "read by", "channels", "covers", "tier"), rows)
 
