@@ -1,11 +1,11 @@
-"""The rulebook's tables, made from the objects that are applied, and its worked examples, made to hold.
+"""The generated tables of the rulebook and of docs/checking.md, and the rulebook's worked examples.
 
-``rules/RULES.md`` is text with places marked ``<!-- generated: NAME -->`` … ``<!-- end -->``; :func:`render` fills them.
+The pages are text with places marked ``<!-- generated: NAME -->`` … ``<!-- end -->``; :func:`render` fills them from the rules and definitions.
 """
 
 import re
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,31 +13,31 @@ from suite.catalog.data_sets import DataSetDefinition, load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.power import RULES as POWER_RULES
 from suite.catalog.workloads import Workload, load_workloads
-from suite.compliance.registry import ALL
+from suite.compliance.registry import ALL, MODULES
+from suite.files.generated import fill, table
 from suite.files.paths import repository_root
 
-_PLACE = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _EXAMPLE = re.compile(r"^    times (?P<times>[\d. ]+) s: score (?P<score>[\d.]+) s, spread (?P<spread>[\d.]+) s$", re.MULTILINE)
 
 
 def path(root: Path | None = None) -> Path:
-    """Where the rulebook lies."""
+    """The rulebook's file."""
     return (root or repository_root()) / "rules" / "RULES.md"
 
 
+def pages(root: Path | None = None) -> tuple[Path, ...]:
+    """Every page with generated places, the rulebook first."""
+    return path(root), (root or repository_root()) / "docs" / "checking.md"
+
+
 def render(text: str) -> str:
-    """The text with every generated place filled anew; raises KeyError for a place that nobody fills."""
-    return _PLACE.sub(lambda found: f"{found[1]}{TABLES[found['name']]()}\n{found[3]}", text)
-
-
-def places(text: str) -> tuple[str, ...]:
-    """The names of the generated places, in their order."""
-    return tuple(found["name"] for found in _PLACE.finditer(text))
+    """The text with every generated place filled; raises KeyError for a place whose name is not in ``TABLES``."""
+    return fill(text, TABLES)
 
 
 @dataclass(frozen=True)
 class ScoreExample:
-    """A worked example of scoring: times of runs, s, and what the text says comes of them."""
+    """A worked example of scoring: the times of runs, and score and spread as the text states them."""
 
     times_s: tuple[float, ...]
     score_s: float
@@ -45,7 +45,7 @@ class ScoreExample:
 
     @property
     def holds(self) -> bool:
-        """Mean and sample standard deviation are what is said, to the last place given."""
+        """Score and spread are the times' mean and sample standard deviation, to the last digit."""
         mean, spread = statistics.mean(self.times_s), statistics.stdev(self.times_s)
         return abs(mean - self.score_s) <= 0.005 and abs(spread - self.spread_s) <= 0.005
 
@@ -57,17 +57,12 @@ def examples(text: str) -> tuple[ScoreExample, ...]:
     )
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
-
-
 def _workloads() -> str:
     rows = [
         (f"`{each.name}`", each.title, f"{each.parameters:,}", _target(each), f"{each.epochs}", f"{each.batch_size}", _optimizer(each))
         for each in load_workloads()
     ]
-    return _table(("workload", "what", "parameters", "target", "epochs at most", "batch size", "optimizer"), rows)
+    return table(("workload", "what", "parameters", "target", "epochs at most", "batch size", "optimizer"), rows)
 
 
 def _target(workload: Workload) -> str:
@@ -84,12 +79,12 @@ def _tunable() -> str:
         (f"`{each.name}`", *(f"{low:g} to {high:g}" for low, high in (each.tunable.batch_size, each.tunable.base_learning_rate)))
         for each in load_workloads()
     ]
-    return _table(("workload", "batch size", "base learning rate"), rows)
+    return table(("workload", "batch size", "base learning rate"), rows)
 
 
 def _data_sets() -> str:
     rows = [(f"`{each.name}`", each.title, _proof(each)) for each in load_data_sets()]
-    return _table(("data set", "what", "what proves it"), rows)
+    return table(("data set", "what", "what proves it"), rows)
 
 
 def _proof(definition: DataSetDefinition) -> str:
@@ -102,12 +97,12 @@ def _proof(definition: DataSetDefinition) -> str:
 
 def _devices() -> str:
     rows = [(f"`{each.name}`", each.title, ", ".join(f"`{name}`" for name in each.closed_workloads)) for each in load_devices()]
-    return _table(("device", "what", "closed workloads"), rows)
+    return table(("device", "what", "closed workloads"), rows)
 
 
 def _power() -> str:
     rows = [(each.name, ", ".join(each.sources), " + ".join(each.channels), each.coverage.value, each.tier.value) for each in POWER_RULES]
-    return _table(("total", "read by", "channels", "covers", "tier"), rows)
+    return table(("total", "read by", "channels", "covers", "tier"), rows)
 
 
 def _rules() -> str:
@@ -115,7 +110,18 @@ def _rules() -> str:
         (f"`{rule.id}`", " and ".join(division.value for division in rule.divisions), rule.severity.value, rule.sentence, rule.rationale)
         for rule in ALL
     ]
-    return _table(("rule", "divisions", "severity", "sentence", "why"), rows)
+    return table(("rule", "divisions", "severity", "sentence", "why"), rows)
+
+
+def fault_table() -> str:
+    """The number of rules and faults by module, with examples, for docs/checking.md."""
+    rows = []
+    for module in MODULES:
+        faults = [fault for rule in module.rules for fault in rule.faults]
+        examples = dict.fromkeys(rule.faults[0].name.partition(" [")[0] for rule in module.rules if rule.faults)
+        rows.append((module.title.rstrip("."), f"{len(module.rules)}", f"{len(faults)}", "; ".join(list(examples)[:3])))
+    total = (f"{len(ALL)}", f"{sum(len(rule.faults) for rule in ALL)}")
+    return table(("rules", "number", "faults", "for instance"), [*rows, ("all", *total, "")])
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -125,12 +131,14 @@ TABLES: dict[str, Callable[[], str]] = {
     "devices": _devices,
     "power": _power,
     "rules": _rules,
+    "faults": fault_table,
 }
 
 
 def write() -> None:
-    """Fill the rulebook's places in the checkout: `python -m suite.compliance.rulebook`."""
-    path().write_text(render(path().read_text(encoding="utf-8")), encoding="utf-8")
+    """Fill the generated places of every page in the checkout: `python -m suite.compliance.rulebook`."""
+    for page in pages():
+        page.write_text(render(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
