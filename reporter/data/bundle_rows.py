@@ -13,7 +13,7 @@ from reporter.data.text import plain, plain_or_none
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.reader import CachedBundle
 from suite.catalog.workloads import load_workload
-from suite.compliance.checker import BundleVerdict, judge
+from suite.compliance.checker import BundleVerdict, check_cached_bundle
 from suite.errors import FileError, SuiteError
 from suite.metrics.summary import read_summary
 
@@ -57,7 +57,7 @@ def _read(path: Path) -> BundleRows:
     bundle = CachedBundle(path)
     record = bundle.run()
     run_id = _plain_name(record.run_id)
-    verdict = judge(bundle)
+    verdict = check_cached_bundle(bundle)
     if record.status != "finished" or not bundle.is_sealed:
         raise SuiteError(verdict.findings[0].observed)
     summary = read_summary(bundle)

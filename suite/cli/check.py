@@ -14,12 +14,12 @@ def check(
 ) -> None:
     """Judge bundles and submissions by the rulebook: 0 they comply, 1 one does not, 2 one could not be judged."""
     from suite.cli.verdicts import show, show_sarif
-    from suite.compliance.tree import check_tree
+    from suite.compliance.paths import check_paths
     from suite.errors import SuiteError
 
     if json and sarif:
         raise SuiteError("--json and --sarif are two formats; ask for one of them.")
-    verdict = check_tree(paths)
+    verdict = check_paths(paths)
     if sarif:
         show_sarif(verdict)
     else:

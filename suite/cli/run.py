@@ -133,7 +133,7 @@ def _judge(requests: "list[RunRequest]", allow_invalid: bool, json: bool) -> lis
 
     allowed = []
     for request in requests:
-        findings = check_request(request)
+        findings = check_request(request.training, request.workload)
         broken = tuple(finding.rule for finding in findings if finding.severity is Severity.INVALID)
         if broken and not allow_invalid:
             show_findings(findings, json)

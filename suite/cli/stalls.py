@@ -28,7 +28,7 @@ def analyse_stalls(request: "RunRequest", epochs: int | None, force: bool, json:
     directory = Path(request.training.output_directory)
     for source, variant in variants(request, directory, epochs or DEFAULT_EPOCHS).items():
         print(f"{source.value} run", file=sys.stderr)
-        broken = tuple(finding.rule for finding in check_request(variant) if finding.severity is Severity.INVALID)
+        broken = tuple(finding.rule for finding in check_request(variant.training, variant.workload) if finding.severity is Severity.INVALID)
         run_one(variant, broken, force)
     analysis = analyse(directory)
     path = write(analysis, directory)

@@ -23,7 +23,7 @@ def package(
     """Put runs in their places in a submission tree, and judge what came of it: 0 it complies, 1 it does not."""
     from suite.cli.verdicts import show
     from suite.compliance.checker import find_bundles
-    from suite.compliance.tree import check_tree
+    from suite.compliance.paths import check_paths
     from suite.submission.archive import pack
     from suite.submission.package import PackageRequest
     from suite.submission.package import package as put
@@ -35,7 +35,7 @@ def package(
             pack(folder, archive)
         except OSError as error:
             raise SuiteError(f"{archive} cannot be written: {error.strerror}; choose another --archive.") from error
-    show(check_tree((folder,)), json)
+    show(check_paths((folder,)), json)
 
 
 def submit(
@@ -45,13 +45,13 @@ def submit(
 ) -> None:
     """Judge a submission as a reviewer will see it: 0 it complies, 1 it does not, 2 it could not be judged."""
     from suite.cli.verdicts import show
-    from suite.compliance.tree import check_tree
+    from suite.compliance.paths import check_paths
 
     if not check_only:
         raise SuiteError(
             "Submissions are pull requests, which you open yourself; `suite submit --check-only PATH` says beforehand what the review will."
         )
-    verdict = check_tree((path,))
+    verdict = check_paths((path,))
     if not verdict.submissions:
         raise SuiteError(f"{path} holds no submission (no declaration.json); make one with `suite package`.")
     show(verdict, json)

@@ -126,7 +126,7 @@ def _run_all(requests: "list[RunRequest]", labels: list[str]) -> None:
             continue
         remaining = f", about {left * sum(took_s) / len(took_s):.0f} s to go" if took_s else ""
         print(f"[{number}/{len(requests)}] {label}{remaining}", file=sys.stderr)
-        broken = tuple(finding.rule for finding in check_request(request) if finding.severity is Severity.INVALID)
+        broken = tuple(finding.rule for finding in check_request(request.training, request.workload) if finding.severity is Severity.INVALID)
         began_s = time.monotonic()
         run_one(request, broken, force=True)
         took_s.append(time.monotonic() - began_s)

@@ -9,14 +9,14 @@ import typer
 from suite.cli.findings import as_json, show_findings
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import escaped
+from suite.compliance.paths import CheckResult
 from suite.compliance.submissions import SubmissionVerdict
-from suite.compliance.tree import TreeVerdict
 from suite.errors import SuiteError
 
 NOT_COMPLIANT = 1
 
 
-def show(verdict: TreeVerdict, json: bool) -> None:
+def show(verdict: CheckResult, json: bool) -> None:
     """Print every finding and a line for each bundle and submission; ends with 1 where one does not comply, 2 where one could not be judged."""
     if json:
         print(json_format.dumps(_plain(verdict), indent=1))
@@ -31,7 +31,7 @@ def show(verdict: TreeVerdict, json: bool) -> None:
     _end(verdict)
 
 
-def show_sarif(verdict: TreeVerdict) -> None:
+def show_sarif(verdict: CheckResult) -> None:
     """Print every finding as SARIF, files relative to the working directory; ends as :func:`show`."""
     from suite.compliance.sarif import to_sarif
 
@@ -39,7 +39,7 @@ def show_sarif(verdict: TreeVerdict) -> None:
     _end(verdict)
 
 
-def _end(verdict: TreeVerdict) -> None:
+def _end(verdict: CheckResult) -> None:
     if verdict.broken:
         raise SuiteError("Could not judge: " + " ".join(verdict.broken))
     if not verdict.complies:
@@ -55,7 +55,7 @@ def _word(complies: bool) -> str:
     return "complies" if complies else "does not comply"
 
 
-def _plain(verdict: TreeVerdict) -> dict[str, Any]:
+def _plain(verdict: CheckResult) -> dict[str, Any]:
     return {
         "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles],
         "submissions": [_plain_submission(submission) for submission in verdict.submissions],

@@ -1,28 +1,28 @@
-"""A finding: a rule's complaint, with what a person needs to mend it."""
+"""A finding: one violation of one rule, with what a person needs to fix it."""
 
 import enum
 from dataclasses import dataclass
 
 
 class Severity(str, enum.Enum):
-    """Invalid: the result cannot stand. Warning: a reader should know. Note: nothing to mend."""
+    """Invalid: the result does not comply. Warning: it complies, and readers should know. Note: information."""
 
     INVALID = "invalid"
     WARNING = "warning"
     NOTE = "note"
 
 
-LONGEST = 500
+MAX_TEXT_LENGTH = 500
 
 
 def escaped(text: str) -> str:
-    """The text with all escaped that a terminal might obey or cannot show: file names and values may be anything."""
+    """The text with control and unprintable characters escaped: file names and values come from strangers."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``file`` is relative to the bundle (or names the request), ``line`` the true line number where one line is to blame."""
+    """``file`` is relative to the bundle (or names the request), ``line`` the line number in it where the violation is of one line."""
 
     rule: str
     severity: Severity

@@ -1,32 +1,43 @@
-"""Every rule, in the order in which a bundle is judged, then a submission. A new rule is one object in a module of ``rules``."""
+"""Every rule, discovered in the modules of ``suite.compliance.rules``. A new rule is one object in one of them, or in a new one."""
 
 import difflib
+import importlib
+import pkgutil
+from dataclasses import dataclass
 
+from suite.compliance import rules
 from suite.compliance.rule import Rule
-from suite.compliance.rules import course, ending, integrity, nodes, plausibility, ranks, readings, requests, results, submissions
 from suite.compliance.submission_rule import SubmissionRule
 from suite.errors import SuiteError
 
-RULES: tuple[Rule, ...] = (
-    *integrity.RULES, *requests.RULES, *course.RULES, *ending.RULES, *ranks.RULES, *nodes.RULES, *results.RULES, *readings.RULES, *plausibility.RULES,
-)  # fmt: skip
-SUBMISSION_RULES: tuple[SubmissionRule, ...] = submissions.RULES
+LAST = 1000
+"""``ORDER`` of a module that sets none."""
 
-# What must hold before the others can judge; the checker itself finds when it does not.
-RUN_COMPLETE = Rule(
-    id="run-complete",
-    sentence="The run came to its end and its bundle is sealed by a manifest.",
-    rationale="An unfinished run can be read, epoch by epoch, but says nothing that could be compared.",
-    faults=(),
-)
-READABLE = Rule(
-    id="bundle-readable",
-    sentence="Every file of the bundle can be read as what it is.",
-    rationale="What cannot be read cannot be judged.",
-    faults=(),
-)
-PRECONDITIONS = (RUN_COMPLETE, READABLE)
-ALL: tuple[Rule | SubmissionRule, ...] = (*PRECONDITIONS, *RULES, *SUBMISSION_RULES)
+
+@dataclass(frozen=True)
+class RuleModule:
+    """One module of rules: its name, the first line of its docstring, and its rules."""
+
+    name: str
+    title: str
+    order: int
+    rules: tuple[Rule | SubmissionRule, ...]
+
+
+def discover() -> tuple[RuleModule, ...]:
+    """Every module of rules, in the order in which they are checked, modules of equal order by name."""
+    names = [found.name for found in pkgutil.iter_modules(rules.__path__)]
+    modules = [(name, importlib.import_module(f"{rules.__name__}.{name}")) for name in names]
+    titles = [(module.__doc__ or "").partition("\n")[0].rstrip(".") for _, module in modules]
+    found = [RuleModule(name, title, getattr(module, "ORDER", LAST), module.RULES) for (name, module), title in zip(modules, titles, strict=True)]
+    return tuple(sorted(found, key=lambda module: (module.order, module.name)))
+
+
+MODULES = discover()
+ALL: tuple[Rule | SubmissionRule, ...] = tuple(rule for module in MODULES for rule in module.rules)
+RULES = tuple(rule for rule in ALL if isinstance(rule, Rule) and not rule.is_precondition)
+PRECONDITIONS = tuple(rule for rule in ALL if isinstance(rule, Rule) and rule.is_precondition)
+SUBMISSION_RULES = tuple(rule for rule in ALL if isinstance(rule, SubmissionRule))
 
 
 def find_rule(rule_id: str) -> Rule | SubmissionRule:

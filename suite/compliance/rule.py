@@ -1,4 +1,4 @@
-"""A rule: one object that holds its text, its check and the fixtures that prove the check."""
+"""A rule of bundles: one object with its text, its check and the faults that prove the check."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from suite.catalog.devices import Device, load_device
 from suite.catalog.divisions import Division
 from suite.catalog.power import PowerRule
 from suite.catalog.workloads import Workload
-from suite.compliance.editing import EditableBundle
-from suite.compliance.finding import LONGEST, Finding, Severity, escaped
+from suite.compliance.faults.fault import Fault
+from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, Severity, escaped
 from suite.errors import FileError, SuiteError
 
 if TYPE_CHECKING:
     from suite.bundle.steps import StepRecords
-    from suite.compliance.metered import MeteredNode
+    from suite.compliance.node_context import NodeContext
     from suite.metrics.summary import Summary
 
 Computed = TypeVar("Computed")
 
-MOST_COMPLAINTS = 100
-"""More of one rule about one bundle or submission tell nothing new."""
+MAX_VIOLATIONS = 100
+"""Violations of one rule that are reported for one bundle or submission."""
 
 BOTH = (Division.CLOSED, Division.OPEN)
 CLOSED = (Division.CLOSED,)
@@ -33,7 +33,7 @@ CLOSED = (Division.CLOSED,)
 
 @dataclass(frozen=True)
 class Violation:
-    """What a check found wrong."""
+    """One result of a check: what was expected and what was observed, and how to fix it."""
 
     file: str
     expected: str
@@ -41,14 +41,15 @@ class Violation:
     fix: str
     line: int | None = None
 
-    def by(self, rule: str, severity: Severity) -> Finding:
-        """The finding that this is when the rule of this id complains."""
-        return Finding(rule, severity, escaped(self.file), self.line, escaped(self.expected[:LONGEST]), escaped(self.observed[:LONGEST]), self.fix)
+    def finding(self, rule: str, severity: Severity) -> Finding:
+        """The violation as a finding of the rule with this id, its texts shortened and escaped."""
+        expected, observed = (escaped(text[:MAX_TEXT_LENGTH]) for text in (self.expected, self.observed))
+        return Finding(rule, severity, escaped(self.file), self.line, expected, observed, self.fix)
 
 
 @dataclass(frozen=True)
-class RequestCase:
-    """A request to be judged, before a run or as a bundle's run.json recorded it; ``workload`` is the rulebook's."""
+class RequestContext:
+    """What request checks read: a request, before a run or from a bundle's run.json, and the workload's definition."""
 
     request: Request
     workload: Workload
@@ -56,13 +57,13 @@ class RequestCase:
 
     @property
     def division(self) -> Division:
-        """Which division it asks for."""
+        """The requested division."""
         return Division(self.request.division)
 
 
 @dataclass(frozen=True)
-class BundleCase:
-    """A bundle to be judged; what several rules read is read once."""
+class BundleContext:
+    """What bundle checks read; records that several checks need are read once."""
 
     bundle: Bundle
     run: RunRecord
@@ -80,50 +81,50 @@ class BundleCase:
         return self.bundle.steps()
 
     @cached_property
-    def nodes(self) -> "tuple[MeteredNode, ...]":
-        """What was read on each node, the harness's first."""
-        from suite.compliance.metered import metered_nodes
+    def nodes(self) -> "tuple[NodeContext, ...]":
+        """The records of each node, the harness's first."""
+        from suite.compliance.node_context import node_contexts  # start-up: loads numpy
 
-        return metered_nodes(self.bundle, self.run, self.log, self.power_rules)
+        return node_contexts(self.bundle, self.run, self.log, self.power_rules)
 
     @cached_property
     def power_rules(self) -> tuple[PowerRule, ...]:
         """The power rules that the bundle's energies are computed by."""
-        from suite.metrics.power import power_rules  # start-up: NumPy
+        from suite.metrics.power import power_rules  # start-up: loads numpy
 
         return power_rules(self.bundle)
 
     @cached_property
     def window(self) -> tuple[int, int] | None:
         """run_start and run_stop on the monotonic clock, ns; None where one of them was not logged."""
-        from suite.metrics.summary import run_window
+        from suite.metrics.summary import run_window  # start-up: loads numpy
 
         return run_window(self.log)
 
     @cached_property
     def derived(self) -> "Summary":
-        """Every figure, computed from the raw records; raises FileError when they hold values that nothing can be computed from."""
-        from suite.metrics.summary import derive
+        """Every figure, recomputed from the raw records; raises FileError when their values cannot be computed with."""
+        from suite.metrics.summary import derive  # start-up: loads numpy
 
         return self._computed(SUMMARY, lambda: derive(self.bundle))
 
     @cached_property
     def derived_counters(self) -> Mapping[str, Any]:
-        """Every count, computed from the readings; raises FileError as :attr:`derived`."""
-        from suite.metrics.counters import derive_counters
+        """Every count, recomputed from the readings; raises FileError as :attr:`derived`."""
+        from suite.metrics.counters import derive_counters  # start-up: loads numpy
 
         return self._computed(COUNTERS, lambda: derive_counters(self.bundle))
 
     def _computed(self, name: str, compute: Callable[[], Computed]) -> Computed:
-        """The records' types are right by now, their values may be anything: text for a number, times that overflow."""
+        """The records' types were checked before, their values may be anything: text for a number, times that overflow."""
         try:
             return compute()
         except (ArithmeticError, TypeError, ValueError) as error:
-            raise FileError(self.bundle.path / name, f"cannot be computed again from the records: {str(error)[:200]}") from error
+            raise FileError(self.bundle.path / name, f"cannot be recomputed from the records: {str(error)[:200]}") from error
 
     @cached_property
     def device(self) -> "Device | None":
-        """The profile of the device that the run names; None where there is no such profile."""
+        """The profile of the requested device; None where there is none of this name."""
         try:
             return load_device(self.request.platform)
         except SuiteError:
@@ -140,37 +141,28 @@ class BundleCase:
         return self.bundle.json(SUMMARY)
 
 
-RequestCheck = Callable[[RequestCase], Iterable[Violation]]
-BundleCheck = Callable[[BundleCase], Iterable[Violation]]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A change of a good bundle that a rule must find: the rejecting fixture. The good bundle itself is the accepting one.
-
-    ``change`` edits the bundle's files in place. With ``forged``, chain and manifest are made to fit again afterwards, as somebody
-    who knows the format would do; without, the change is left to be found by what it broke.
-    ``ranks`` is of how many the good bundle is.
-    """
-
-    name: str
-    change: Callable[[EditableBundle], None]
-    forged: bool = True
-    ranks: int = 1
+RequestCheck = Callable[[RequestContext], Iterable[Violation]]
+BundleCheck = Callable[[BundleContext], Iterable[Violation]]
 
 
 @dataclass(frozen=True)
 class Rule:
     """One rule: its text, its check, and the faults that prove the check.
 
-    ``judges_request`` rules judge a request before a run and the request that a bundle records, ``judges_bundle`` rules the rest.
+    ``request_check`` applies to a request before a run and to the request that a bundle records, ``bundle_check`` to everything else in a
+    bundle. A rule with neither is a precondition: the checker itself reports it, and the other rules need it.
     """
 
     id: str
     sentence: str
     rationale: str
     faults: tuple[Fault, ...]
-    judges_request: RequestCheck | None = None
-    judges_bundle: BundleCheck | None = None
+    request_check: RequestCheck | None = None
+    bundle_check: BundleCheck | None = None
     divisions: tuple[Division, ...] = BOTH
     severity: Severity = Severity.INVALID
+
+    @property
+    def is_precondition(self) -> bool:
+        """The checker reports it; it has no check of its own."""
+        return self.request_check is None and self.bundle_check is None

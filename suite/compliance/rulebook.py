@@ -1,6 +1,6 @@
-"""The rulebook's tables, made from the objects that are applied, and its worked examples, made to hold.
+"""The generated tables of the rulebook and of docs/checking.md, and the rulebook's worked examples.
 
-``rules/RULES.md`` is text with places marked ``<!-- generated: NAME -->`` … ``<!-- end -->``; :func:`render` fills them.
+The pages are text with places marked ``<!-- generated: NAME -->`` … ``<!-- end -->``; :func:`render` fills them from the rules and definitions.
 """
 
 import re
@@ -13,7 +13,7 @@ from suite.catalog.data_sets import DataSetDefinition, load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.power import load_power_rules
 from suite.catalog.workloads import Workload, load_workloads
-from suite.compliance.registry import ALL
+from suite.compliance.registry import ALL, MODULES
 from suite.files.generated import fill, table
 from suite.files.paths import repository_root
 
@@ -21,18 +21,23 @@ _EXAMPLE = re.compile(r"^    times (?P<times>[\d. ]+) s: score (?P<score>[\d.]+)
 
 
 def path(root: Path | None = None) -> Path:
-    """Where the rulebook lies."""
+    """The rulebook's file."""
     return (root or repository_root()) / "rules" / "RULES.md"
 
 
+def pages(root: Path | None = None) -> tuple[Path, ...]:
+    """Every page with generated places, the rulebook first."""
+    return path(root), (root or repository_root()) / "docs" / "checking.md"
+
+
 def render(text: str) -> str:
-    """The text with every generated place filled anew; raises KeyError for a place that nobody fills."""
+    """The text with every generated place filled; raises KeyError for a place whose name is not in ``TABLES``."""
     return fill(text, TABLES)
 
 
 @dataclass(frozen=True)
 class ScoreExample:
-    """A worked example of scoring: times of runs, s, and what the text says comes of them."""
+    """A worked example of scoring: the times of runs, and score and spread as the text states them."""
 
     times_s: tuple[float, ...]
     score_s: float
@@ -40,7 +45,7 @@ class ScoreExample:
 
     @property
     def holds(self) -> bool:
-        """Mean and sample standard deviation are what is said, to the last place given."""
+        """Score and spread are the times' mean and sample standard deviation, to the last digit."""
         mean, spread = statistics.mean(self.times_s), statistics.stdev(self.times_s)
         return abs(mean - self.score_s) <= 0.005 and abs(spread - self.spread_s) <= 0.005
 
@@ -108,6 +113,17 @@ def _rules() -> str:
     return table(("rule", "divisions", "severity", "sentence", "why"), rows)
 
 
+def fault_table() -> str:
+    """The number of rules and faults by module, with examples, for docs/checking.md."""
+    rows = []
+    for module in MODULES:
+        faults = [fault for rule in module.rules for fault in rule.faults]
+        examples = dict.fromkeys(rule.faults[0].name.partition(" [")[0] for rule in module.rules if rule.faults)
+        rows.append((module.title.rstrip("."), f"{len(module.rules)}", f"{len(faults)}", "; ".join(list(examples)[:3])))
+    total = (f"{len(ALL)}", f"{sum(len(rule.faults) for rule in ALL)}")
+    return table(("rules", "number", "faults", "for instance"), [*rows, ("all", *total, "")])
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "workloads": _workloads,
     "tunable": _tunable,
@@ -115,12 +131,14 @@ TABLES: dict[str, Callable[[], str]] = {
     "devices": _devices,
     "power": _power,
     "rules": _rules,
+    "faults": fault_table,
 }
 
 
 def write() -> None:
-    """Fill the rulebook's places in the checkout: `python -m suite.compliance.rulebook`."""
-    path().write_text(render(path().read_text(encoding="utf-8")), encoding="utf-8")
+    """Fill the generated places of every page in the checkout: `python -m suite.compliance.rulebook`."""
+    for page in pages():
+        page.write_text(render(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Findings in SARIF 2.1.0, the format in which code hosts show what a checker found beside the lines of a pull request.
+"""Findings in SARIF 2.1.0, which code hosts show at the lines of a pull request.
 
 Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0, 2020.
 """
@@ -9,20 +9,20 @@ from urllib.parse import quote
 
 from suite import __version__
 from suite.compliance.finding import Finding, Severity
+from suite.compliance.paths import CheckResult
 from suite.compliance.registry import ALL
 from suite.compliance.rule import Rule
 from suite.compliance.submission_rule import SubmissionRule
-from suite.compliance.tree import TreeVerdict
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {Severity.INVALID: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _INDEX = {rule.id: index for index, rule in enumerate(ALL)}
 
 
-def to_sarif(verdict: TreeVerdict, root: Path) -> dict[str, Any]:
-    """The verdict as a SARIF log of one run; files below ``root`` are named relative to it, others by their whole path.
+def to_sarif(verdict: CheckResult, root: Path) -> dict[str, Any]:
+    """The verdict as a SARIF log of one run; files below ``root`` are named relative to it, others by their absolute path.
 
-    What could not be judged is a notification of the tool, and the run is then no successful one.
+    Each bundle or submission that could not be checked is a notification of the tool, and the run is then marked as unsuccessful.
     """
     invocation: dict[str, Any] = {"executionSuccessful": not verdict.broken}
     if verdict.broken:
@@ -52,7 +52,7 @@ def _result(folder: Path, finding: Finding, root: Path) -> dict[str, Any]:
         "ruleId": finding.rule,
         "ruleIndex": _INDEX[finding.rule],
         "level": LEVELS[finding.severity],
-        "message": {"text": f"Expected {finding.expected}; observed {finding.observed}. To mend it: {finding.fix}."},
+        "message": {"text": f"Expected {finding.expected}; observed {finding.observed}. To fix it: {finding.fix}."},
         "locations": [{"physicalLocation": location}],
     }
 

@@ -1,4 +1,4 @@
-"""A rule over a whole submission: what only shows when its bundles are seen together."""
+"""A rule of submissions: what shows only when their runs are compared."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -6,45 +6,42 @@ from pathlib import Path
 from typing import Any
 
 from suite.catalog.divisions import Division
+from suite.compliance.faults.fault import Fault
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BOTH, Violation
 from suite.submission.declaration import Declaration
-from suite.submission.tree import Place
+from suite.submission.folders import RunFolder
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A bundle in its place, with what several rules read of it."""
+class SubmittedRun:
+    """A run of a submission, with what the checks read of it; ``name`` is its folder relative to the submission.
 
-    place: Place
-    name: str  # its folder, relative to the submission
+    ``losses``, ``times`` and ``readings`` are SHA-256 digests of its first losses, of the times between its first steps and of those between
+    its first readings; None where there are too few.
+    """
+
+    folder: RunFolder
+    name: str
     request: Mapping[str, Any]
     run_id: str
     system: Mapping[str, Any]
-    losses: str | None  # the SHA-256 of its first losses; None where there are next to none, as below
-    times: str | None  # and of the times between its first steps
-    readings: str | None  # and of those between its first readings
+    losses: str | None
+    times: str | None
+    readings: str | None
     epochs_to_target: float | None
 
 
 @dataclass(frozen=True)
-class SubmissionCase:
-    """A submission to be judged."""
+class SubmissionContext:
+    """What submission checks read; ``earlier_runs`` are those of the submissions that were checked before this one."""
 
     path: Path
     declaration: Declaration
     system: Mapping[str, Any]
-    bundles: tuple[Placed, ...]
-    stray: tuple[Path, ...]
-    others: tuple[Placed, ...]  # of submissions that were read before this one
-
-
-@dataclass(frozen=True)
-class SubmissionFault:
-    """A change of a good submission's folder, in place, that a rule must find: the rejecting fixture."""
-
-    name: str
-    change: Callable[[Path], None]
+    runs: tuple[SubmittedRun, ...]
+    unexpected: tuple[Path, ...]
+    earlier_runs: tuple[SubmittedRun, ...]
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class SubmissionRule:
     id: str
     sentence: str
     rationale: str
-    check: Callable[[SubmissionCase], Iterable[Violation]]
-    faults: tuple[SubmissionFault, ...]
+    check: Callable[[SubmissionContext], Iterable[Violation]]
+    faults: tuple[Fault, ...]
     divisions: tuple[Division, ...] = BOTH
     severity: Severity = Severity.INVALID

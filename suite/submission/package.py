@@ -14,7 +14,7 @@ from suite.errors import SuiteError
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import repository_root
 from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability, plain_name
-from suite.submission.tree import probe_path
+from suite.submission.folders import probe_path
 
 MACHINE = (
     "device", "board", "architecture", "cpu_model", "cpu_cores", "memory_size_bytes", "power_mode", "cpu_governor", "storage_medium", "kernel",

@@ -18,7 +18,7 @@ import typer
 
 from suite.cli.verdicts import show, show_sarif
 from suite.compliance.finding import escaped
-from suite.compliance.tree import check_tree
+from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
 
 HANG_S = 20
@@ -52,7 +52,7 @@ class Watch:
     def judge(self, path: Path) -> int:
         """Judge a path as `suite check` does, in one of its three formats; returns the exit code. Raises AssertionError for what must not be."""
         formats: tuple[Callable[[Any], None], ...] = (show_sarif, lambda verdict: show(verdict, json=True), lambda verdict: show(verdict, json=False))
-        return self.call(lambda: formats[self.inputs % 3](check_tree([path])), path)
+        return self.call(lambda: formats[self.inputs % 3](check_paths([path])), path)
 
     def call(self, act: Callable[[], object], *untouched: Path) -> int:
         """Watch any reader: 2 where it raises SuiteError, 1 where it ends as not compliant, else 0."""

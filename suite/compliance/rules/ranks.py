@@ -1,65 +1,82 @@
-"""Runs of several ranks: every rank's records are there, and they bear witness to one another."""
+"""Runs of several ranks: every rank's records, and their agreement."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from reference_impls.contract import log_name
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log, LogEvent
-from suite.compliance.editing import EditableBundle
-from suite.compliance.rule import BundleCase, Fault, Rule, Violation
+from suite.compliance.faults.fault import Fault, both, of_first_run, recomputed, sealed, unsealed
+from suite.compliance.faults.file_edits import change_lines, copy_from_second_run, halve, rechained, replace_in_line, resealed
+from suite.compliance.faults.log_edits import EPOCHS, add_correct, reverse_chain_heads, set_metadata, set_request, shift_clock_offset
+from suite.compliance.faults.table_edits import drop_rank, rename_rank, set_cell, shrink_share
+from suite.compliance.rule import BundleContext, Rule, Violation
 
-RUN_AGAIN = "these are not the records that the training loop writes: run again"
+ORDER = 50  # after rank 0's own records
+
+RUN_AGAIN = "the training loop does not write such records: run again"
 AT_THE_END = None
-"""In an epoch's place: the exchange of the last line."""
+"""Stands for an epoch: the exchange of chain values before the last line."""
 
 COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
 
 
-def _complete(case: BundleCase) -> Iterator[Violation]:
-    """Each mini-batch is shared out among the ranks as the request says, each step is in every rank's records."""
-    ranks = case.request.parallel.ranks
-    found = list(case.steps.ranks)
-    if found != list(range(ranks)):
-        yield Violation(STEPS, f"steps of the ranks 0 to {ranks - 1}", f"of {found}"[:200], RUN_AGAIN)
+def _complete(context: BundleContext) -> Iterator[Violation]:
+    """Check that every step is in every rank's records, and that each rank takes its share of the mini-batch."""
+    ranks = context.request.parallel.ranks
+    recorded = list(context.steps.ranks)
+    if recorded != list(range(ranks)):
+        yield Violation(STEPS, f"steps of the ranks 0 to {ranks - 1}", f"of {recorded}"[:200], RUN_AGAIN)
         return
-    logged = case.log.value("ranks")
+    logged = context.log.value("ranks")
     if logged != ranks:
         yield Violation("log.txt", f"ranks = {ranks}, as requested", f"{logged!r}"[:200], RUN_AGAIN)
-    for rank, steps in case.steps.by_rank():
-        if steps.samples.tolist() != _counts(case, len(steps), rank):
-            yield Violation(STEPS, f"rank {rank} takes every {ranks}th sample of each mini-batch, from the {rank + 1}th", "others", RUN_AGAIN)
+    for rank, steps in context.steps.by_rank():
+        samples, shares = steps.samples.tolist(), _shares(context, len(steps), rank)
+        wrong = next((index for index, share in enumerate(shares) if samples[index] != share), None)
+        if wrong is not None:
+            expected = f"rank {rank} to take every {ranks}th sample of each mini-batch, from the {rank + 1}th: {shares[wrong]} samples"
+            yield Violation(STEPS, expected, f"{samples[wrong]} samples in step {steps.step[wrong]}", RUN_AGAIN)
 
 
-def _counts(case: BundleCase, steps: int, rank: int) -> list[int]:
-    """A rank's samples, step by step."""
-    samples, batch, ranks = case.request.data.train_samples, case.request.global_batch_size, case.request.parallel.ranks
-    of_epoch = [len(range(rank, min(batch, samples - first), ranks)) for first in range(0, samples, batch)]
+def _shares(context: BundleContext, steps: int, rank: int) -> list[int]:
+    """The samples of a rank, step by step."""
+    samples, batch, ranks = context.request.data.train_samples, context.request.global_batch_size, context.request.parallel.ranks
+    of_epoch = [len(range(rank, min(batch, samples - index * batch), ranks)) for index in range(min(steps, -(-samples // batch)))]
     return [of_epoch[index % len(of_epoch)] for index in range(steps)]
 
 
-def _agree(case: BundleCase) -> Iterator[Violation]:
-    """Each rank's log holds every rank's chain value after each epoch and at the end; none can be rewritten without the others."""
-    ranks = case.request.parallel.ranks
-    logs = [case.log, *(case.bundle.log(rank) for rank in range(1, ranks))]
+def _agree(context: BundleContext) -> Iterator[Violation]:
+    """Check that each rank's log holds every rank's chain value after each epoch and at the end: none can be rewritten alone."""
+    ranks = context.request.parallel.ranks
+    logs = [context.log, *(context.bundle.log(rank) for rank in range(1, ranks))]
     for rank, log in enumerate(logs):
-        stranger = next((event for event in log.events if event.metadata.get("rank", rank) != rank), None)
-        if stranger is not None:
-            yield Violation(log_name(rank), f"events of rank {rank}", f"rank {stranger.metadata['rank']!r}"[:200], COPY_AGAIN, stranger.line)
+        foreign = next((event for event in log.events if event.metadata.get("rank", rank) != rank), None)
+        if foreign is not None:
+            observed = f"{foreign.key} of rank {foreign.metadata['rank']!r}"[:200]
+            yield Violation(log_name(rank), f"events of rank {rank}", observed, COPY_AGAIN, foreign.line)
     if ranks == 1:
         return
-    heads: dict[int | None, list[object]] = {epoch: [_head(log.all("epoch_stop"), epoch) for log in logs] for epoch in case.log.finished_epochs()}
-    if case.log.first("run_stop") is not None:
+    heads: dict[int | None, list[object]] = {epoch: [_head(log.all("epoch_stop"), epoch) for log in logs] for epoch in context.log.finished_epochs()}
+    if context.log.first("run_stop") is not None:
         heads[AT_THE_END] = [_last_but_one(log) for log in logs]
     for rank, log in enumerate(logs):
         for problem in log.problems if rank else ():
             yield Violation(log_name(rank), "readable lines in an unbroken chain", problem.what, COPY_AGAIN, problem.line)
-        told = {event.epoch: event for event in log.all("chain_heads")}
+        exchanges = {event.epoch: event for event in log.all("chain_heads")}
         for epoch, expected in heads.items():
-            event = told.get(epoch)
+            event = exchanges.get(epoch)
             if event is None or event.value != expected:
-                observed, line = ("none", None) if event is None else ("others", event.line)
+                observed, line = ("no chain_heads", None) if event is None else (_difference(event.value, expected), event.line)
                 when = "before its last line" if epoch is AT_THE_END else f"after epoch {epoch}"
                 yield Violation(log_name(rank), f"the chain values of all ranks' logs {when}", observed, COPY_AGAIN, line)
+
+
+def _difference(logged: object, expected: list[object]) -> str:
+    """Which ranks' chain values differ."""
+    if not isinstance(logged, list) or len(logged) != len(expected):
+        return f"no list of {len(expected)} values"
+    ranks = [str(rank) for rank, (value, wanted) in enumerate(zip(logged, expected, strict=True)) if value != wanted]
+    return f"another value for rank{'s' if len(ranks) > 1 else ''} {', '.join(ranks)}"[:200]
 
 
 def _head(stops: Sequence[LogEvent], epoch: int) -> object:
@@ -67,60 +84,49 @@ def _head(stops: Sequence[LogEvent], epoch: int) -> object:
 
 
 def _last_but_one(log: Log) -> object:
-    """The chain value that a rank told the others before its last line, in which it wrote down theirs."""
+    """The chain value that a rank sent before its last line, in which it logs those of all ranks."""
     return log.events[-2].metadata.get("chain") if len(log.events) > 1 else None
 
 
-def _lost_rank(bundle: EditableBundle) -> None:
-    bundle.steps = bundle.steps[bundle.steps["rank"] != 1]
+OTHER_LOG = log_name(1)
 
 
-def _other_share(bundle: EditableBundle) -> None:
-    second = bundle.steps["rank"] == 1
-    bundle.steps.loc[second, "samples"] -= 1
-    bundle.steps.loc[~second, "samples"] += 1
-
-
-def _more_ranks(bundle: EditableBundle) -> None:
-    bundle.request["parallel"]["ranks"] = 3
-
-
-def _better_accuracy(number: int) -> Callable[[EditableBundle], None]:
-    def edit(bundle: EditableBundle) -> None:
-        event = bundle.event("eval_accuracy", number)
-        event["metadata"]["correct"] += 10
-        event["value"] = event["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
-
-    return edit
-
-
-def _another_rank(bundle: EditableBundle) -> None:
-    bundle.event("run_stop")["metadata"]["rank"] = 1
-
-
-def _other_peer(bundle: EditableBundle) -> None:
-    log = bundle.path / log_name(1)
-    log.write_text(log.read_text(encoding="utf-8").replace('"key": "seed", "value": ', '"key": "seed", "value": 4'), encoding="utf-8")
+def _rewritten_faults() -> Iterator[Fault]:
+    """One rank's log rewritten; the manifest is made to fit."""
+    yield unsealed("rank 1's log cut in half", resealed(halve(OTHER_LOG)), ranks=2)
+    yield of_first_run(unsealed("rank 1's log of another run", resealed(copy_from_second_run(OTHER_LOG)), ranks=2))
+    for key in ("seed", "run_start", "epoch_stop"):
+        change = replace_in_line(key, '"time_ms": 1', '"time_ms": 2')
+        yield unsealed(f"rank 1's {key} edited", resealed(change_lines(OTHER_LOG, change)), ranks=2)
+        yield unsealed(f"rank 1's {key} edited, its chain made to fit", resealed(change_lines(OTHER_LOG, rechained(change))), ranks=2)
+    for number in EPOCHS:
+        yield recomputed(f"rank 0's chain heads {number + 1} in another order", reverse_chain_heads(number), ranks=2)
+        yield from both(f"rank 0's accuracy {number + 1} a sample better, with its count", add_correct(number, 1), ranks=2)
+    yield recomputed("the second node's clock offset a millisecond larger after the run", shift_clock_offset(1, 10**6), ranks=2)
+    yield recomputed("an event of rank 0 under rank 1's name", set_metadata("run_stop", rank=1), ranks=2)
+    yield sealed("an event of rank 1 in a run of one rank", set_metadata("run_stop", rank=1))
 
 
 RULES = (
     Rule(
         id="ranks-complete",
-        sentence="Every rank's steps are there, and each takes its share of every mini-batch.",
-        rationale="A rank that trained on less made the others look faster.",
-        judges_bundle=_complete,
-        faults=(Fault("a rank lost", _lost_rank, ranks=2), Fault("another share", _other_share, ranks=2), Fault("more ranks", _more_ranks, ranks=2)),
+        sentence="Every rank's steps are recorded, and each rank takes its share of every mini-batch.",
+        rationale="A rank that trains on less makes the run faster.",
+        bundle_check=_complete,
+        faults=(
+            *both("a step of rank 1 in a run of one rank", set_cell("rank", 20, 1)),
+            *both("rank 1 left out of the steps", drop_rank(1), ranks=2),
+            recomputed("rank 1's steps as rank 2's", rename_rank(1, 2), ranks=2),
+            *both("rank 1 took less than its share", shrink_share(1), ranks=2),
+            recomputed("1 rank requested", set_request("parallel.ranks", 1), ranks=2),
+            *both("3 ranks requested", set_request("parallel.ranks", 3), ranks=2),
+        ),
     ),
     Rule(
         id="ranks-agree",
         sentence="Every rank's log is whole, of that rank alone, and holds the chain values of all ranks' logs after every epoch and at its end.",
-        rationale="The log of one node contradicts its peers when it is edited.",
-        judges_bundle=_agree,
-        faults=(
-            Fault("rank 0's log rewritten with a fitting chain", _better_accuracy(1), ranks=2),
-            Fault("rank 0's last accuracy rewritten with a fitting chain", _better_accuracy(2), ranks=2),
-            Fault("another rank's log edited", _other_peer, ranks=2),
-            Fault("an event of another rank", _another_rank),
-        ),
+        rationale="An edited log of one node contradicts the logs of the others.",
+        bundle_check=_agree,
+        faults=tuple(_rewritten_faults()),
     ),
 )

@@ -1,99 +1,91 @@
-"""What a run reached."""
+"""Results: accuracy, status, target, model size."""
 
 from collections.abc import Iterator
 
-from suite.compliance.editing import EditableBundle
-from suite.compliance.rule import CLOSED, BundleCase, Fault, Rule, Violation
+from suite.compliance.faults.fault import both, sealed
+from suite.compliance.faults.log_edits import EPOCHS, miss_target, remove_event, set_accuracy, set_event, set_metadata
+from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+
+ORDER = 70  # after the records that results follow from
 
 
-def _accuracy(case: BundleCase) -> Iterator[Violation]:
-    samples = case.request.data.eval_samples
-    for event in case.log.all("eval_accuracy"):
+def _accuracy(context: BundleContext) -> Iterator[Violation]:
+    samples = context.request.data.eval_samples
+    for event in context.log.all("eval_accuracy"):
         correct = event.metadata.get("correct")
         if not isinstance(correct, int) or not 0 <= correct <= samples or event.value != correct / samples:
-            observed = f"{event.value!r} with {correct!r} correct"
-            yield Violation(
-                "log.txt", f"an accuracy of correct / {samples}", observed[:200], "run again with an implementation that logs both", event.line
-            )
+            observed, fix = f"{event.value!r} with {correct!r} correct", "run again with an implementation that logs accuracy and count"
+            yield Violation("log.txt", f"an accuracy of correct / {samples}", observed[:200], fix, event.line)
 
 
-def _status(case: BundleCase) -> Iterator[Violation]:
-    stop = case.log.first("run_stop")
+def _status(context: BundleContext) -> Iterator[Violation]:
+    stop = context.log.first("run_stop")
     if stop is None:
         return
-    target = case.request.target_accuracy
-    reached = any(isinstance(event.value, int | float) and target is not None and event.value >= target for event in case.log.all("eval_accuracy"))
+    target = context.request.target_accuracy
+    reached = any(isinstance(event.value, int | float) and target is not None and event.value >= target for event in context.log.all("eval_accuracy"))
     expected = "success" if target is None or reached else "aborted"
     if stop.metadata.get("status") != expected:
         observed = repr(stop.metadata.get("status"))[:200]
-        yield Violation("log.txt", f"status {expected!r}, as the evaluations say", observed, "run again: a status is not edited", stop.line)
+        yield Violation("log.txt", f"status {expected!r}, which follows from the evaluations", observed, "run again; never edit a status", stop.line)
 
 
-def _target(case: BundleCase) -> Iterator[Violation]:
-    values = [event.value for event in case.log.all("eval_accuracy") if isinstance(event.value, int | float)]
-    target = case.workload.target_accuracy
+def _target(context: BundleContext) -> Iterator[Violation]:
+    values = [event.value for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)]
+    target = context.workload.target_accuracy
     if target is not None and (not values or max(values) < target):
         best = f"{max(values):.4f}" if values else "no evaluation"
-        yield Violation("log.txt", f"an accuracy of {target} or more", best, "try another seed or tune within the workload's ranges")
+        fix = "tune within the workload's ranges, or submit it as a run that missed the target"
+        yield Violation("log.txt", f"an accuracy of {target} or more", best, fix)
 
 
-def _parameters(case: BundleCase) -> Iterator[Violation]:
-    event = case.log.first("parameters")
-    if event is None or event.value != case.workload.parameters:
+def _parameters(context: BundleContext) -> Iterator[Violation]:
+    event = context.log.first("parameters")
+    if event is None or event.value != context.workload.parameters:
         observed = "no such event" if event is None else repr(event.value)[:200]
-        fix = "train the workload's model, or enter the open division"
-        yield Violation("log.txt", f"parameters = {case.workload.parameters}", observed, fix, None if event is None else event.line)
-
-
-def _rounded_up(bundle: EditableBundle) -> None:
-    bundle.event("eval_accuracy")["value"] = 0.9999
-
-
-def _aborted(bundle: EditableBundle) -> None:
-    bundle.event("run_stop")["metadata"]["status"] = "aborted"
-
-
-def _never_reached(bundle: EditableBundle) -> None:
-    for event in bundle.events:
-        if event["key"] == "eval_accuracy":
-            event["metadata"]["correct"] = bundle.request["data"]["eval_samples"] // 2
-            event["value"] = 0.5
-    bundle.event("run_stop")["metadata"]["status"] = "aborted"
-
-
-def _smaller(bundle: EditableBundle) -> None:
-    bundle.event("parameters")["value"] = 500
+        fix = "train the workload's model, or run it in the open division"
+        yield Violation("log.txt", f"parameters = {context.workload.parameters}", observed, fix, None if event is None else event.line)
 
 
 RULES = (
     Rule(
         id="accuracy-counts",
         sentence="Every logged accuracy is the logged number of correct samples divided by the size of the evaluation set.",
-        rationale="A rounded or invented accuracy shows.",
-        judges_bundle=_accuracy,
-        faults=(Fault("an accuracy rounded up", _rounded_up),),
+        rationale="It shows rounded and invented accuracies.",
+        bundle_check=_accuracy,
+        faults=(
+            *(fault for number in EPOCHS for fault in both(f"accuracy {number + 1} raised", set_event("eval_accuracy", number, value=0.9999))),
+            *(fault for number in EPOCHS for fault in both(f"correct {number + 1} raised", set_metadata("eval_accuracy", number, correct=9999))),
+            sealed("more correct than there are", set_accuracy(2, 1.2)),
+            sealed("an accuracy that is text", set_event("eval_accuracy", 2, value="0.9905")),
+        ),
     ),
     Rule(
         id="status-follows",
-        sentence="The run's status is success when an evaluation reached the target, aborted when none did.",
+        sentence="The run's status is success if an evaluation reached the target, else aborted.",
         rationale="The status must follow from the evaluations.",
-        judges_bundle=_status,
-        faults=(Fault("aborted in spite of success", _aborted),),
+        bundle_check=_status,
+        faults=tuple(
+            fault for status in ("aborted", "failed", None, 1) for fault in both(f"status {status!r}", set_metadata("run_stop", status=status))
+        ),
     ),
     Rule(
         id="target-reached",
         sentence="A closed run reaches the workload's target accuracy.",
-        rationale="Time to target is what the closed division compares; a fast run that learns nothing has no place in it.",
+        rationale="The closed division compares time to target; a fast run that learns nothing has none.",
         divisions=CLOSED,
-        judges_bundle=_target,
-        faults=(Fault("a target never reached", _never_reached),),
+        bundle_check=_target,
+        faults=both("a target that was not reached", miss_target()),
     ),
     Rule(
         id="parameter-count",
         sentence="A closed run's model has the workload's number of parameters.",
         rationale="A smaller model would be faster.",
         divisions=CLOSED,
-        judges_bundle=_parameters,
-        faults=(Fault("a smaller model", _smaller),),
+        bundle_check=_parameters,
+        faults=(
+            *(sealed(f"parameters {value!r}", set_event("parameters", value=value)) for value in (61_705, 500, None, "61706")),
+            sealed("parameters not logged", remove_event("parameters")),
+        ),
     ),
 )

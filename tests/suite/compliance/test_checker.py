@@ -72,7 +72,7 @@ def test_an_unfinished_run_is_one_finding_that_counts_its_epochs(tmp_path: Path)
         stream.write(':::MLLOG {"namespace": "edge", "time_')
     (finding,) = check_bundle(tmp_path).findings
     assert finding.rule == "run-complete"
-    assert "'running'" in finding.observed and "2 epochs" in finding.observed
+    assert "'running'" in finding.observed and "2 finished epochs" in finding.observed
 
 
 def test_every_rule_that_a_finding_may_name_can_be_explained(good_bundle: Path) -> None:

@@ -13,9 +13,9 @@ import pytest
 from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES
 from suite.bundle.manifest import seal
 from suite.compliance.checker import check_bundle
-from suite.compliance.editing import EditableBundle
-from suite.compliance.finding import LONGEST, Finding, escaped
-from suite.compliance.rule import MOST_COMPLAINTS
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, escaped
+from suite.compliance.rule import MAX_VIOLATIONS
 from suite.errors import SuiteError
 from suite.submission.archive import pack, unpack
 
@@ -46,13 +46,13 @@ def test_a_value_cannot_paint_the_screen_of_who_reads_the_finding(good_bundle: P
 
 def test_a_finding_is_short_whatever_was_written(good_bundle: Path) -> None:
     (finding,) = findings_of(edited(good_bundle, lambda bundle: bundle.request["optimizer"].update(name="x" * 10**6)), "closed-hyperparameters")
-    assert all(len(str(value)) <= LONGEST for value in dataclasses.astuple(finding))
+    assert all(len(str(value)) <= MAX_TEXT_LENGTH for value in dataclasses.astuple(finding))
 
 
 def test_one_rule_does_not_fill_the_page(good_bundle: Path) -> None:
-    for number in range(2 * MOST_COMPLAINTS):
+    for number in range(2 * MAX_VIOLATIONS):
         (good_bundle / f"more{number}").touch()
-    assert len(findings_of(good_bundle, "manifest")) == MOST_COMPLAINTS
+    assert len(findings_of(good_bundle, "manifest")) == MAX_VIOLATIONS
 
 
 def test_a_manifest_of_millions_of_lines_is_not_read(good_bundle: Path) -> None:

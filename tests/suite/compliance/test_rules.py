@@ -1,16 +1,28 @@
-"""Every rule accepts the good bundle and finds each of its own faults; both come from the registry."""
+"""Every rule accepts the good bundle and submission, and finds each of its own faults."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from suite.compliance.checker import check_bundle
-from suite.compliance.editing import EditableBundle
-from suite.compliance.registry import RULES
-from suite.compliance.rule import Fault, Rule
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.fault import Fault, Subject
+from suite.compliance.finding import Finding, Severity
+from suite.compliance.registry import ALL, LAST, MODULES, RULES
+from suite.compliance.rule import Rule
+from suite.compliance.submission_rule import SubmissionRule
+from suite.compliance.submissions import SubmissionVerdict, check_submission
+from tests.mutation.score import good_submission
 
-CASES = [(rule, fault) for rule in RULES for fault in rule.faults]
+AnyRule = Rule | SubmissionRule
+FAULTS = [(rule, fault) for rule in ALL for fault in rule.faults]
+OF_BUNDLES, OF_SUBMISSIONS = ([(rule, fault) for rule, fault in FAULTS if fault.subject is subject] for subject in Subject)
+
+
+def names(faults: list[tuple[AnyRule, Fault]]) -> list[str]:
+    return [f"{rule.id}: {fault.name}" for rule, fault in faults]
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -18,34 +30,95 @@ def test_a_good_bundle_has_no_finding(ranks: int, good_bundle_of: Callable[[int]
     assert check_bundle(good_bundle_of(ranks)).findings == ()
 
 
-@pytest.mark.parametrize(("rule", "fault"), CASES, ids=[f"{rule.id}: {fault.name}" for rule, fault in CASES])
-def test_a_rule_finds_its_fault(rule: Rule, fault: Fault, good_bundle_of: Callable[[int], Path]) -> None:
+@pytest.mark.parametrize(("rule", "fault"), OF_BUNDLES, ids=names(OF_BUNDLES))
+def test_a_rule_finds_its_fault(rule: AnyRule, fault: Fault, good_bundle_of: Callable[[int], Path]) -> None:
     good_bundle = good_bundle_of(fault.ranks)
-    editable = EditableBundle(good_bundle)
-    fault.change(editable)
-    if fault.forged:
-        editable.save()
-    findings = check_bundle(good_bundle).findings
-    assert rule.id in {finding.rule for finding in findings}
+    fault.change(good_bundle)
+    verdict = check_bundle(good_bundle)
+    assert_found(rule, verdict.findings, verdict.complies)
+
+
+@pytest.mark.parametrize(("rule", "fault"), OF_SUBMISSIONS, ids=names(OF_SUBMISSIONS))
+def test_a_rule_finds_its_fault_in_a_submission(rule: AnyRule, fault: Fault, good_submission_of: Callable[[int], Path]) -> None:
+    submission = good_submission_of(fault.ranks)
+    fault.change(submission)
+    verdict = check_submission(submission)
+    assert_found(rule, all_findings(verdict), verdict.complies)
+
+
+def assert_found(rule: AnyRule, findings: tuple[Finding, ...], complies: bool) -> None:
+    found = {finding.rule for finding in findings}
+    assert rule.id in found
+    assert complies is all(finding.severity is not Severity.INVALID for finding in findings)
+    if found == {rule.id}:
+        assert complies is (rule.severity is not Severity.INVALID)
     for finding in findings:
         assert finding.expected and finding.observed and finding.fix
 
 
+def all_findings(verdict: SubmissionVerdict) -> tuple[Finding, ...]:
+    return tuple(finding for part in (verdict, *verdict.bundles) for finding in part.findings)
+
+
+@pytest.fixture(scope="session")
+def _good_submissions(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    return {ranks: good_submission(tmp_path_factory.mktemp("submissions"), ranks) for ranks in (1, 2)}
+
+
+@pytest.fixture
+def good_submission_of(_good_submissions: dict[int, Path], tmp_path: Path) -> Callable[[int], Path]:
+    """A fresh copy of a submission whose runs have this number of ranks; it complies."""
+
+    def copy(ranks: int) -> Path:
+        good = _good_submissions[ranks]
+        return Path(shutil.copytree(good, tmp_path / good.parent.name / good.name))
+
+    return copy
+
+
+@pytest.mark.parametrize("rule", [rule for rule in ALL if rule.severity is Severity.WARNING], ids=lambda rule: rule.id)
+def test_a_warning_alone_does_not_make_a_result_invalid(
+    rule: AnyRule, good_bundle_of: Callable[[int], Path], good_submission_of: Callable[[int], Path]
+) -> None:
+    """At least one fault of the rule breaks no other."""
+    assert any(complies_with(fault, good_bundle_of, good_submission_of) for fault in rule.faults if fault.ranks == 1)
+
+
+def complies_with(fault: Fault, good_bundle_of: Callable[[int], Path], good_submission_of: Callable[[int], Path]) -> bool:
+    is_bundle = fault.subject is Subject.BUNDLE
+    path = (good_bundle_of if is_bundle else good_submission_of)(fault.ranks)
+    fault.change(path)
+    complies = check_bundle(path).complies if is_bundle else check_submission(path).complies
+    shutil.rmtree(path)
+    return complies
+
+
 def test_a_forged_chain_and_manifest_leave_only_the_fault_itself(good_bundle: Path) -> None:
-    """An editor who knows the format is caught by what the numbers say, not by the seals."""
+    """An editor who knows the format is caught by the contents, not by chain and manifest."""
     EditableBundle(good_bundle).save()
     assert check_bundle(good_bundle).findings == ()
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_a_rule_is_whole(rule: Rule) -> None:
-    assert rule.faults, "a rule without a rejecting fixture is not proved"
-    assert (rule.judges_request is None) != (rule.judges_bundle is None)
+@pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
+def test_a_rule_is_whole(rule: AnyRule) -> None:
+    assert rule.faults, "give the rule a fault: a change of a good bundle that it must find"
     assert rule.sentence.endswith(".") and rule.rationale.endswith(".")
+    if isinstance(rule, Rule):
+        assert (rule.request_check is None) or (rule.bundle_check is None)
+        assert (rule in RULES) is not rule.is_precondition
 
 
 def test_ids_are_unique() -> None:
-    assert len({rule.id for rule in RULES}) == len(RULES)
+    assert len({rule.id for rule in ALL}) == len(ALL)
+
+
+def test_the_order_of_checking_is_explicit() -> None:
+    """Preconditions first, submissions last; no two modules share a place unless they leave it open."""
+    orders = [module.order for module in MODULES if module.order != LAST]
+    assert len(set(orders)) == len(orders)
+    assert MODULES[0].name == "preconditions"
+    kinds = [isinstance(rule, SubmissionRule) for module in MODULES if module.order != LAST for rule in module.rules]
+    assert kinds == sorted(kinds)
 
 
 def test_a_finding_names_the_true_line(good_bundle: Path) -> None:

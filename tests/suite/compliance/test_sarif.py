@@ -9,10 +9,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from suite.compliance.editing import EditableBundle
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.paths import CheckResult, check_paths
 from suite.compliance.registry import ALL
 from suite.compliance.sarif import SCHEMA, to_sarif
-from suite.compliance.tree import TreeVerdict, check_tree
 
 Run = Callable[..., Any]
 
@@ -37,7 +37,7 @@ def spoiled(bundle: Path) -> Path:
 
 
 def test_every_finding_is_a_result_of_a_rule_at_a_place(good_bundle: Path) -> None:
-    verdict = check_tree([spoiled(good_bundle)])
+    verdict = check_paths([spoiled(good_bundle)])
     log = to_sarif(verdict, good_bundle.parent)
     assert_valid(log)
     (run,) = log["runs"]
@@ -53,13 +53,13 @@ def test_every_finding_is_a_result_of_a_rule_at_a_place(good_bundle: Path) -> No
 
 def test_names_are_escaped_and_places_elsewhere_are_whole(good_bundle: Path, tmp_path: Path) -> None:
     odd = good_bundle.rename(tmp_path / "a run #1")
-    log = to_sarif(check_tree([spoiled(odd)]), tmp_path / "elsewhere")
+    log = to_sarif(check_paths([spoiled(odd)]), tmp_path / "elsewhere")
     uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri.startswith("file:///") and "/a%20run%20%231/" in uri
 
 
 def test_what_could_not_be_judged_is_told_as_a_failure_of_the_tool(tmp_path: Path) -> None:
-    log = to_sarif(TreeVerdict((), (), ("x/run.json is no JSON.",)), tmp_path)
+    log = to_sarif(CheckResult((), (), ("x/run.json is no JSON.",)), tmp_path)
     assert_valid(log)
     (invocation,) = log["runs"][0]["invocations"]
     assert invocation["executionSuccessful"] is False

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from suite.compliance.tree import check_tree
+from suite.compliance.paths import check_paths
 from suite.files.paths import repository_root
 from suite.submission.archive import pack
-from suite.submission.tree import find_submissions
+from suite.submission.folders import find_submissions
 
 TREE = repository_root() / "submissions"
 
 
 def test_every_submission_of_the_tree_complies() -> None:
-    verdict = check_tree([TREE])
+    verdict = check_paths([TREE])
     assert not verdict.broken
     assert [(str(path), finding.rule, finding.observed) for path, finding in verdict.all_findings()] == []
 
@@ -21,4 +21,4 @@ def test_every_submission_of_the_tree_complies() -> None:
 @pytest.mark.parametrize("submission", find_submissions(TREE), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_its_archive_judges_the_same(submission: Path, tmp_path: Path) -> None:
     pack(submission, tmp_path / "submission.tar")
-    assert check_tree([tmp_path / "submission.tar"]).complies
+    assert check_paths([tmp_path / "submission.tar"]).complies

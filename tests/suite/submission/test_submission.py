@@ -10,11 +10,8 @@ import pytest
 
 from suite.bundle.layout import MANIFEST
 from suite.bundle.manifest import seal
-from suite.compliance.finding import Severity
-from suite.compliance.registry import SUBMISSION_RULES
-from suite.compliance.submission_rule import SubmissionFault, SubmissionRule
+from suite.compliance.paths import check_paths
 from suite.compliance.submissions import check_submission, check_submissions
-from suite.compliance.tree import check_tree
 from suite.errors import SuiteError
 from suite.submission.archive import pack, unpack
 from suite.submission.package import PackageRequest, package
@@ -25,23 +22,8 @@ def test_a_packed_submission_complies_without_a_finding(submission: Path) -> Non
     verdict = check_submission(submission)
     assert verdict.complies
     assert verdict.findings == ()
-    assert [one.findings for one in verdict.bundles] == [()] * 3
+    assert [bundle.findings for bundle in verdict.bundles] == [()] * 3
     assert sorted(path.name for path in (submission / "lenet/pytorch").iterdir()) == ["run_1", "run_2", "run_3"]
-
-
-FAULTS = [(rule, fault) for rule in SUBMISSION_RULES for fault in rule.faults]
-
-
-@pytest.mark.parametrize(("rule", "fault"), FAULTS, ids=[f"{rule.id}: {fault.name}" for rule, fault in FAULTS])
-def test_a_fault_is_found_by_its_rule(rule: SubmissionRule, fault: SubmissionFault, submission: Path) -> None:
-    fault.change(submission)
-    verdict = check_submission(submission)
-    assert rule.id in {finding.rule for finding in verdict.findings}
-    assert verdict.complies == (rule.severity is not Severity.INVALID)
-
-
-def test_every_rule_has_a_fault() -> None:
-    assert all(rule.faults for rule in SUBMISSION_RULES)
 
 
 def test_a_broken_bundle_among_good_ones_is_named_and_the_others_are_judged(submission: Path) -> None:
@@ -175,12 +157,12 @@ def edit_declaration(path: Path, **values: object) -> None:
 def test_a_tree_is_judged_whole_archives_included(submission: Path, tmp_path: Path) -> None:
     archive = pack(submission, tmp_path / "sent.tar")
     alone = make_runs(tmp_path / "alone", 1)
-    tree = check_tree((tmp_path / "submissions", tmp_path / "alone", archive))
-    assert [one.path for one in tree.bundles] == alone
-    assert len(tree.submissions) == 2
-    assert {finding.rule for _, finding in tree.all_findings()} == {"submission-duplicates", "submission-losses"}, "the archive holds the same runs"
+    result = check_paths((tmp_path / "submissions", tmp_path / "alone", archive))
+    assert [bundle.path for bundle in result.bundles] == alone
+    assert len(result.submissions) == 2
+    assert {finding.rule for _, finding in result.all_findings()} == {"submission-duplicates", "submission-losses"}, "the archive holds the same runs"
 
 
 def test_a_tree_that_holds_nothing_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match="holds none"):
-        check_tree((tmp_path,))
+    with pytest.raises(SuiteError, match="holds no run directory"):
+        check_paths((tmp_path,))

@@ -1,4 +1,4 @@
-"""Edits a copy of a bundle, honestly or like a forger: how the rules' rejecting fixtures are made."""
+"""Edits a copy of a bundle, as a forger would: the faults of the rules are made with it."""
 
 import json
 from pathlib import Path
@@ -16,9 +16,9 @@ JSON_FILES = (RUN, SYSTEM, SUMMARY)
 
 
 class EditableBundle:
-    """A bundle's content as plain objects, to be changed in place and saved.
+    """A bundle's content as plain objects, to be edited in place and saved.
 
-    ``run``, ``system`` and ``summary`` are the JSON files; ``events`` the log's records; ``steps`` and ``readings`` the tables.
+    ``run``, ``system`` and ``summary`` are the JSON files, ``events`` the records of rank 0's log, ``steps`` and ``readings`` the frames.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,20 +36,20 @@ class EditableBundle:
         return self.run["request"]
 
     def event(self, key: str, number: int = 0) -> dict[str, Any]:
-        """The log's n-th event with this key."""
+        """The log's n-th event with this key, counted from 0."""
         return [event for event in self.events if event["key"] == key][number]
 
     def remove(self, key: str, number: int = 0) -> None:
-        """Take an event out of the log."""
+        """Remove the n-th event with this key from the log."""
         self.events.remove(self.event(key, number))
 
     def at(self, source: str, channel: str | None = None) -> "pandas.Series":
-        """Which readings are of this meter, or of this one of its channels."""
+        """Mask of the readings of a meter, or of one of its channels."""
         return (self.readings["source"] == source) & ((self.readings["channel"] == channel) | (channel is None))
 
     def save(self, recomputed: bool = False) -> None:
-        """Write everything back with a fitting chain and a fitting manifest; with ``recomputed``, summary and counters are made to fit, too."""
-        from suite.bundle import frames
+        """Write everything back with a chain and a manifest that fit; with ``recomputed``, summary and counters are recomputed first."""
+        from suite.bundle import frames  # start-up: loads pyarrow
 
         chain, lines = FIRST_LINK, []
         for event in self.events:
@@ -62,14 +62,18 @@ class EditableBundle:
         for name, value in zip(JSON_FILES, (self.run, self.system, self.summary), strict=True):
             (self.path / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
         if recomputed:
-            self._derive_again()
+            self._recompute()
         (self.path / MANIFEST).unlink()
         seal(self.path)
 
-    def _derive_again(self) -> None:
-        from suite.metrics.counters import derive_counters
-        from suite.metrics.summary import derive
+    def _recompute(self) -> None:
+        import numpy as np  # start-up
+
+        from suite.metrics.counters import derive_counters  # start-up: loads numpy
+        from suite.metrics.summary import derive  # start-up: loads numpy
 
         bundle = Bundle(self.path)
-        for name, value in ((SUMMARY, derive(bundle).to_dict()), (COUNTERS, derive_counters(bundle))):
+        with np.errstate(all="ignore"):  # the edited values may be impossible
+            derived = {SUMMARY: derive(bundle).to_dict(), COUNTERS: derive_counters(bundle)}
+        for name, value in derived.items():
             (self.path / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")

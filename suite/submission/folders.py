@@ -1,4 +1,4 @@
-"""A submission on disk: ``<round>/<organization>/`` with declaration, system, probes, and ``<workload>/<framework>/run_<n>/`` bundles."""
+"""The folders of a submission: ``<round>/<organization>/`` holds declaration, system, probes, and ``<workload>/<framework>/run_<n>/`` bundles."""
 
 import re
 from dataclasses import dataclass
@@ -15,28 +15,28 @@ _RUN_FOLDER = re.compile(r"run_[1-9][0-9]{0,3}")
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a bundle lies in a submission, and what its folders say that it is."""
+class RunFolder:
+    """A bundle's folder in a submission, and the workload and framework that its path names."""
 
     path: Path
     workload: str
     framework: str
 
 
-def places(submission: Path) -> tuple[tuple[Place, ...], tuple[Path, ...]]:
-    """The bundles in their places, and every file that has no place in a submission (links among them, never followed)."""
-    bundles: list[Place] = []
-    stray: list[Path] = []
+def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, ...]]:
+    """The folders of the runs, and every file that does not belong in a submission (links included, never followed)."""
+    runs: list[RunFolder] = []
+    unexpected: list[Path] = []
     for path in sorted(submission.rglob("*")):
         parts = path.relative_to(submission).parts
-        if path.is_symlink() or (path.is_file() and not _has_place(parts)):
-            stray.append(path)
+        if path.is_symlink() or (path.is_file() and not _is_expected(parts)):
+            unexpected.append(path)
         elif path.is_file() and len(parts) == 4 and parts[3] == RUN:
-            bundles.append(Place(path.parent, parts[0], parts[1]))
-    return tuple(bundles), tuple(stray)
+            runs.append(RunFolder(path.parent, parts[0], parts[1]))
+    return tuple(runs), tuple(unexpected)
 
 
-def _has_place(parts: tuple[str, ...]) -> bool:
+def _is_expected(parts: tuple[str, ...]) -> bool:
     if len(parts) == 1:
         return parts[0] in (NAME, SYSTEM, WITHDRAWN)
     if len(parts) == 2 and parts[0] == PROBES:
@@ -45,12 +45,12 @@ def _has_place(parts: tuple[str, ...]) -> bool:
 
 
 def probe_path(submission: Path, workload: str, framework: str) -> Path:
-    """Where the verdict of `suite verify-model` on an implementation lies."""
+    """The file of an implementation's verdict from `suite verify-model`."""
     return submission / PROBES / f"{workload}-{framework}.json"
 
 
 def find_submissions(path: Path) -> tuple[Path, ...]:
-    """The submission at ``path``, or every one below it, links not followed; raises SuiteError when ``path`` does not exist."""
+    """The submission at ``path``, or every submission below it, links not followed; raises SuiteError when ``path`` does not exist."""
     if not path.exists():
         raise SuiteError(f"{path} does not exist; give the path of a submission.")
     if (path / NAME).is_file():

@@ -1,0 +1,216 @@
+"""Edits of rank 0's log, and of the request that the log repeats."""
+
+import math
+from typing import Any
+
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.fault import edit
+from suite.compliance.faults.file_edits import set_in
+
+HOUR_NS = 3600 * 10**9
+EPOCHS = (0, 1, 2)
+"""The epochs of the good run, by index."""
+
+LOGGED: dict[str, str] = {
+    "workload": "submission_benchmark", "division": "submission_division", "organization": "submission_org", "platform": "submission_platform",
+    "framework": "framework", "model": "model", "data.name": "data_set", "seed": "seed", "global_batch_size": "global_batch_size",
+    "optimizer.name": "opt_name", "optimizer.base_learning_rate": "opt_base_learning_rate", "optimizer.momentum": "opt_momentum",
+    "optimizer.weight_decay": "opt_weight_decay", "optimizer.schedule": "opt_learning_rate_schedule", "initial_weights": "initial_weights",
+    "parallel.collective": "collective", "epochs": "max_epochs", "target_accuracy": "target_accuracy", "data.train_samples": "train_samples",
+    "data.eval_samples": "eval_samples", "cache_cleared": "cache_clear",
+}  # fmt: skip
+"""The event that repeats a value of the request, by the value's name in the request."""
+
+
+@edit
+def remove_event(bundle: EditableBundle, key: str, number: int = 0) -> None:
+    """Remove the n-th event with this key."""
+    bundle.remove(key, number)
+
+
+@edit
+def repeat_event(bundle: EditableBundle, key: str) -> None:
+    """Log an event twice in a row."""
+    event = bundle.event(key)
+    bundle.events.insert(bundle.events.index(event) + 1, dict(event, metadata=dict(event["metadata"])))
+
+
+@edit
+def repeat_event_first(bundle: EditableBundle, key: str) -> None:
+    """Log an event a second time, before all others."""
+    bundle.events.insert(0, dict(bundle.event(key), metadata=dict(bundle.events[0]["metadata"])))
+
+
+@edit
+def repeat_event_before(bundle: EditableBundle, key: str, later: str) -> None:
+    """Log the last event with this key a second time, right before the event ``later`` and at its time."""
+    event, place = bundle.event(key, -1), bundle.event(later)
+    copy = dict(event, time_ms=place["time_ms"], metadata=dict(event["metadata"], mono_ns=place["metadata"]["mono_ns"]))
+    bundle.events.insert(bundle.events.index(place), copy)
+
+
+@edit
+def swap_events(bundle: EditableBundle, first: str, second: str) -> None:
+    """Exchange two events; the times stay in order."""
+    one, other = bundle.event(first), bundle.event(second)
+    one["key"], other["key"] = second, first
+
+
+@edit
+def set_event(bundle: EditableBundle, /, key: str, number: int = 0, **values: Any) -> None:
+    """Set fields of an event."""
+    bundle.event(key, number).update(values)
+
+
+@edit
+def set_metadata(bundle: EditableBundle, /, key: str, number: int = 0, **values: Any) -> None:
+    """Set metadata of an event."""
+    bundle.event(key, number)["metadata"].update(values)
+
+
+@edit
+def add_steps_logged(bundle: EditableBundle, number: int, more: int) -> None:
+    """Let epoch_stop count ``more`` steps than were taken."""
+    bundle.event("epoch_stop", number)["metadata"]["steps"] += more
+
+
+@edit
+def set_accuracy(bundle: EditableBundle, number: int, value: float) -> None:
+    """Set an accuracy and the count of correct samples that fits it."""
+    event, samples = bundle.event("eval_accuracy", number), bundle.request["data"]["eval_samples"]
+    event["metadata"]["correct"] = round(value * samples)
+    event["value"] = event["metadata"]["correct"] / samples
+
+
+@edit
+def add_correct(bundle: EditableBundle, number: int, more: int) -> None:
+    """Count ``more`` correct samples, and set the accuracy that fits."""
+    event, samples = bundle.event("eval_accuracy", number), bundle.request["data"]["eval_samples"]
+    event["metadata"]["correct"] += more
+    event["value"] = event["metadata"]["correct"] / samples
+
+
+@edit
+def miss_target(bundle: EditableBundle) -> None:
+    """No evaluation reaches the target; the status is made to fit."""
+    for number in EPOCHS:
+        set_accuracy(number, 0.9)(bundle)
+    set_metadata("run_stop", status="aborted")(bundle)
+
+
+@edit
+def remove_epoch(bundle: EditableBundle, epoch: int) -> None:
+    """Remove every event and every step of an epoch."""
+    bundle.events[:] = [event for event in bundle.events if event["metadata"].get("epoch_num") != epoch]
+    bundle.steps = bundle.steps[bundle.steps["epoch"] != epoch].reset_index(drop=True)
+
+
+@edit
+def remove_last_epoch(bundle: EditableBundle) -> None:
+    """Let the run end an epoch earlier; the status is made to fit."""
+    remove_epoch(len(EPOCHS))(bundle)
+    set_metadata("run_stop", status="aborted")(bundle)
+
+
+@edit
+def remove_epoch_events(bundle: EditableBundle, number: int) -> None:
+    """Remove an epoch's events; its steps stay."""
+    for key in ("epoch_start", "epoch_stop", "eval_start", "eval_accuracy", "eval_stop"):
+        bundle.remove(key, number)
+
+
+@edit
+def stop_early(bundle: EditableBundle) -> None:
+    """run_stop one second after run_start, by both clocks."""
+    start, stop = bundle.event("run_start"), bundle.event("run_stop")
+    stop["metadata"]["mono_ns"], stop["time_ms"] = start["metadata"]["mono_ns"] + 10**9, start["time_ms"] + 1000
+
+
+@edit
+def stop_early_in_order(bundle: EditableBundle) -> None:
+    """As :func:`stop_early`, with the events sorted by time."""
+    stop_early()(bundle)
+    bundle.events.sort(key=lambda event: event["metadata"]["mono_ns"])
+
+
+@edit
+def shift_event(bundle: EditableBundle, key: str, number: int, by_ns: int) -> None:
+    """Shift an event's monotonic time."""
+    bundle.event(key, number)["metadata"]["mono_ns"] += by_ns
+
+
+@edit
+def remove_clock(bundle: EditableBundle, key: str, number: int) -> None:
+    """Remove an event's monotonic time."""
+    del bundle.event(key, number)["metadata"]["mono_ns"]
+
+
+@edit
+def set_boot(bundle: EditableBundle, key: str, number: int = 0) -> None:
+    """Set another boot id from this event on."""
+    for event in _from(bundle, key, number):
+        event["metadata"]["boot"] = "another"
+
+
+@edit
+def step_wall_clock(bundle: EditableBundle, by_ms: int) -> None:
+    """Shift the wall clock from run_start on."""
+    for event in _from(bundle, "run_start"):
+        event["time_ms"] += by_ms
+
+
+@edit
+def delay_stop(bundle: EditableBundle, by_s: int) -> None:
+    """Shift run_stop and the events after it, by both clocks; the meters are silent in between."""
+    for event in _from(bundle, "run_stop"):
+        event["metadata"]["mono_ns"] += by_s * 10**9
+        event["time_ms"] += by_s * 1000
+
+
+@edit
+def scale_run_time(bundle: EditableBundle, wall: float = 1.0, monotonic: float = 1.0) -> None:
+    """Scale the clocks' time since run_start."""
+    events = _from(bundle, "run_start")
+    start_ms, start_ns = events[0]["time_ms"], events[0]["metadata"]["mono_ns"]
+    for event in events:
+        event["time_ms"] = start_ms + math.floor((event["time_ms"] - start_ms) * wall)
+        event["metadata"]["mono_ns"] = start_ns + math.floor((event["metadata"]["mono_ns"] - start_ns) * monotonic)
+
+
+@edit
+def set_request(bundle: EditableBundle, name: str, value: object) -> None:
+    """Set a value of the request in run.json; the log keeps the old value."""
+    set_in(bundle.request, name, lambda _: value)
+
+
+@edit
+def set_everywhere(bundle: EditableBundle, name: str, value: object) -> None:
+    """Set a value of the request in run.json, in the log and in the system description."""
+    set_in(bundle.request, name, lambda _: value)
+    if name in LOGGED:
+        bundle.event(LOGGED[name])["value"] = value
+    if name == "framework":
+        bundle.system["framework"] = value
+
+
+@edit
+def set_device(bundle: EditableBundle, device: str) -> None:
+    """Set another device in request, log and system description."""
+    set_everywhere("platform", device)(bundle)
+    bundle.system["device"] = device
+
+
+@edit
+def reverse_chain_heads(bundle: EditableBundle, number: int) -> None:
+    """Reverse the order of the ranks' chain values."""
+    bundle.event("chain_heads", number)["value"].reverse()
+
+
+@edit
+def shift_clock_offset(bundle: EditableBundle, rank: int, by_ns: int) -> None:
+    """Shift a rank's clock offset at the end of the run, which places that node's readings on rank 0's clock."""
+    bundle.event("clock_offsets_ns", 1)["value"][rank][0] += by_ns
+
+
+def _from(bundle: EditableBundle, key: str, number: int = 0) -> list[dict[str, Any]]:
+    return bundle.events[bundle.events.index(bundle.event(key, number)) :]

@@ -1,0 +1,145 @@
+"""Edits of a submission's folder."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from suite.bundle.layout import MANIFEST
+from suite.bundle.manifest import seal
+from suite.catalog.reference_points import load_points
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.fault import edit, first_run
+from suite.compliance.faults.file_edits import edit_json
+
+
+def run(submission: Path, number: int) -> Path:
+    """The run of this number, beside the first."""
+    return first_run(submission).with_name(f"run_{number}")
+
+
+@edit
+def copy_first_run(submission: Path, change: Callable[[Path], object] | None = None) -> None:
+    """Submit the first run a second time, as the fourth; ``change`` edits the copy."""
+    shutil.copytree(first_run(submission), run(submission, 4))
+    if change is not None:
+        change(run(submission, 4))
+
+
+def rename_run(folder: Path) -> None:
+    """Set another run id and seed."""
+    bundle = EditableBundle(folder)
+    bundle.run["run_id"] += "9"
+    bundle.request["seed"] = bundle.event("seed")["value"] = 99
+    bundle.save()
+
+
+def rename_run_and_output(folder: Path) -> None:
+    """As :func:`rename_run`, with another file time and another file name."""
+    rename_run(folder)
+    os.utime(folder / "steps.parquet", (0, 0))
+    (folder / "output.txt").rename(folder / "output.log")
+    (folder / MANIFEST).unlink()
+    seal(folder)
+
+
+@edit
+def copy_from_second(submission: Path, change: Callable[[EditableBundle, EditableBundle], object]) -> None:
+    """Copy something of the second run into the first, and recompute everything."""
+    first, second = EditableBundle(first_run(submission)), EditableBundle(run(submission, 2))
+    change(first, second)
+    first.save(recomputed=True)
+
+
+def copy_losses(target: EditableBundle, source: EditableBundle) -> None:
+    """Copy the losses of as many steps as both runs have."""
+    steps = min(len(target.steps), len(source.steps))
+    target.steps.loc[: steps - 1, "loss"] = source.steps["loss"].iloc[:steps]
+
+
+def copy_step_times(target: EditableBundle, source: EditableBundle) -> None:
+    """Copy the times between steps."""
+    differences_ns = source.steps["start_ns"].iloc[: len(target.steps)].diff().fillna(0).astype("int64")
+    target.steps["start_ns"] = target.steps["start_ns"].iloc[0] + differences_ns.cumsum().to_numpy()
+
+
+def copy_readings(target: EditableBundle, source: EditableBundle) -> None:
+    """Copy the readings."""
+    target.readings = source.readings
+
+
+@edit
+def set_value(submission: Path, files: str, name: str, value: object) -> None:
+    """Set a value of the submission's JSON files that match the pattern ``files``."""
+    for path in submission.glob(files):
+        edit_json(path, name, lambda _: value)
+
+
+@edit
+def delete_folder(submission: Path, name: str) -> None:
+    """Delete a folder of the submission."""
+    shutil.rmtree(submission / name)
+
+
+@edit
+def delete_run(submission: Path, number: int) -> None:
+    """Delete a run."""
+    shutil.rmtree(run(submission, number))
+
+
+@edit
+def rename_framework(submission: Path, name: str) -> None:
+    """Rename the framework's folder."""
+    folder = first_run(submission).parent
+    folder.rename(folder.with_name(name))
+
+
+@edit
+def rename_workload(submission: Path, name: str) -> None:
+    """Rename the workload's folder."""
+    folder = first_run(submission).parent.parent
+    folder.rename(folder.with_name(name))
+
+
+@edit
+def add_file(submission: Path, name: str) -> None:
+    """Add a file, with the folders that lead to it; ``name`` is relative to the submission."""
+    path = submission / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x", encoding="utf-8")
+
+
+@edit
+def add_file_to_first_run(submission: Path, name: str) -> None:
+    """Add a file to the first run, with the folders that lead to it."""
+    add_file(name)(first_run(submission))
+
+
+@edit
+def add_link(submission: Path, name: str, target: str) -> None:
+    """Add a link."""
+    (submission / name).symlink_to(target)
+
+
+@edit
+def reach_target_at_once(submission: Path, rate: float | None = None) -> None:
+    """Let every run end at the target after its first epoch, at learning rate ``rate`` (None: the reference's)."""
+    for path in sorted(submission.glob("lenet/*/run_*")):
+        bundle = EditableBundle(path)
+        (reference,) = (point for point in load_points("lenet") if point.batch_size == bundle.request["global_batch_size"])
+        bundle.request["optimizer"]["base_learning_rate"] = rate or reference.base_learning_rate
+        bundle.event("opt_base_learning_rate")["value"] = rate or reference.base_learning_rate
+        evaluated = bundle.event("eval_accuracy")
+        evaluated["metadata"]["correct"] = bundle.request["data"]["eval_samples"] - 1
+        evaluated["value"] = evaluated["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
+        _keep_first_epoch(bundle)
+        bundle.save(recomputed=True)
+
+
+def _keep_first_epoch(bundle: EditableBundle) -> None:
+    stop = bundle.event("run_stop")
+    removed_ns = stop["metadata"]["mono_ns"] - bundle.event("eval_stop")["metadata"]["mono_ns"]
+    bundle.events = [event for event in bundle.events if event["metadata"].get("epoch_num", 1) == 1]
+    bundle.steps = bundle.steps[bundle.steps["epoch"] == 1]
+    stop["metadata"]["mono_ns"] -= removed_ns - 1
+    stop["time_ms"] -= removed_ns // 10**6

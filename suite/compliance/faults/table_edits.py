@@ -1,0 +1,184 @@
+"""Edits of a bundle's tables: step records and meter readings."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from suite.bundle.layout import node_tables
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.fault import edit
+from suite.compliance.faults.log_edits import HOUR_NS, scale_run_time, set_device
+
+if TYPE_CHECKING:
+    import pandas
+
+PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
+SECOND_NODE = node_tables(1)[0]
+
+
+@edit
+def drop_step(bundle: EditableBundle, row: int) -> None:
+    """Drop one step."""
+    bundle.steps = bundle.steps.drop(index=bundle.steps.index[row]).reset_index(drop=True)
+
+
+@edit
+def repeat_step(bundle: EditableBundle, row: int) -> None:
+    """Append one step a second time."""
+    import pandas  # start-up: slow to load
+
+    bundle.steps = pandas.concat([bundle.steps, bundle.steps.iloc[[row]]]).reset_index(drop=True)
+
+
+@edit
+def swap_first_steps(bundle: EditableBundle) -> None:
+    """Exchange the first two rows."""
+    bundle.steps = bundle.steps.iloc[[1, 0, *range(2, len(bundle.steps))]].reset_index(drop=True)
+
+
+@edit
+def set_cell(bundle: EditableBundle, column: str, row: int, value: float) -> None:
+    """Set one value of one step; a negative row counts from the end."""
+    bundle.steps.loc[bundle.steps.index[row], column] = value
+
+
+@edit
+def scale_column(bundle: EditableBundle, column: str, factor: float, plus: float = 0) -> None:
+    """Scale a column of the steps, then add ``plus``."""
+    bundle.steps[column] = bundle.steps[column] * factor + plus
+
+
+@edit
+def drop_rank(bundle: EditableBundle, rank: int) -> None:
+    """Drop every step of a rank."""
+    bundle.steps = bundle.steps[bundle.steps["rank"] != rank].reset_index(drop=True)
+
+
+@edit
+def rename_rank(bundle: EditableBundle, rank: int, name: int) -> None:
+    """Record a rank's steps under another rank's number."""
+    bundle.steps.loc[bundle.steps["rank"] == rank, "rank"] = name
+
+
+@edit
+def shrink_share(bundle: EditableBundle, rank: int) -> None:
+    """Move a sample of every mini-batch from a rank to the others."""
+    of_rank = bundle.steps["rank"] == rank
+    bundle.steps.loc[of_rank, "samples"] -= 1
+    bundle.steps.loc[~of_rank, "samples"] += 1
+
+
+@edit
+def set_cell_of_rank(bundle: EditableBundle, rank: int, column: str, value: float) -> None:
+    """Set one value of one of a rank's steps."""
+    bundle.steps.loc[bundle.steps[bundle.steps["rank"] == rank].index[20], column] = value
+
+
+@edit
+def speed_up(bundle: EditableBundle, device: str, factor: float) -> None:
+    """Claim another device, and divide the compute times by ``factor``."""
+    set_device(device)(bundle)
+    scale_column("compute_s", 1 / factor)(bundle)
+
+
+@edit
+def halve_all_times(bundle: EditableBundle) -> None:
+    """Halve every time of the run, in log, steps and readings."""
+    start_ns = bundle.event("run_start")["metadata"]["mono_ns"]
+    scale_run_time(wall=0.5, monotonic=0.5)(bundle)
+    bundle.steps[list(PARTS)] *= 0.5
+    for table, column in ((bundle.steps, "start_ns"), (bundle.readings, "t_ns")):
+        table[column] = start_ns + (table[column] - start_ns) // 2
+
+
+@edit
+def count_fetch_as_copy(bundle: EditableBundle, row: int) -> None:
+    """Record a step's fetch time as copy time."""
+    bundle.steps.loc[row, "copy_s"] += bundle.steps.loc[row, "fetch_stall_s"]
+    bundle.steps.loc[row, "fetch_stall_s"] = 0.0
+
+
+@edit
+def shift_readings(bundle: EditableBundle, source: str, by_ns: int) -> None:
+    """Shift a meter's readings in time."""
+    bundle.readings.loc[bundle.at(source), "t_ns"] += by_ns
+
+
+@edit
+def drop_reading(bundle: EditableBundle, source: str) -> None:
+    """Drop one reading of a meter."""
+    bundle.readings = bundle.readings.drop(index=_rows(bundle, source)[3]).reset_index(drop=True)
+
+
+@edit
+def insert_reading(bundle: EditableBundle, source: str) -> None:
+    """Insert a copy of a reading, one nanosecond after it."""
+    import pandas  # start-up: slow to load
+
+    row = _rows(bundle, source)[3]
+    more = bundle.readings.loc[[row]].assign(t_ns=bundle.readings["t_ns"][row] + 1)
+    bundle.readings = pandas.concat([bundle.readings[:row], more, bundle.readings[row:]]).reset_index(drop=True)
+
+
+@edit
+def read_at_one_time(bundle: EditableBundle, source: str) -> None:
+    """Give two readings of a channel the same time."""
+    rows = _rows(bundle, source, bundle.readings["channel"][_rows(bundle, source)[0]])
+    bundle.readings.loc[rows[3], "t_ns"] = bundle.readings["t_ns"][rows[2]]
+
+
+@edit
+def silence(bundle: EditableBundle, source: str) -> None:
+    """Drop a meter's readings of ten seconds in the middle, and make the recorder's count fit."""
+    middle_ns = bundle.event("epoch_stop", 1)["metadata"]["mono_ns"]
+    gone = bundle.at(source) & ((bundle.readings["t_ns"] - middle_ns).abs() < 5 * 10**9)
+    bundle.readings = bundle.readings[~gone].reset_index(drop=True)
+    for meter in bundle.run["meters"]:
+        if meter["name"] == source:
+            meter["readings"] -= int(gone.sum())
+
+
+@edit
+def set_reading(bundle: EditableBundle, source: str, channel: str, number: int, value: float) -> None:
+    """Set one reading of a channel."""
+    bundle.readings.loc[_rows(bundle, source, channel)[number], "value"] = value
+
+
+@edit
+def set_unit(bundle: EditableBundle, source: str, unit: str) -> None:
+    """Set another unit for one reading of a meter."""
+    bundle.readings.loc[_rows(bundle, source)[3], "unit"] = unit
+
+
+@edit
+def scale_power(bundle: EditableBundle, factor: float) -> None:
+    """Scale every power reading."""
+    bundle.readings.loc[bundle.readings["unit"] == "W", "value"] *= factor
+
+
+@edit
+def overload(bundle: EditableBundle, device: str, factor: float) -> None:
+    """Claim another device, and scale every power reading."""
+    set_device(device)(bundle)
+    scale_power(factor)(bundle)
+
+
+@edit
+def change_second_node(bundle: EditableBundle, change: Callable[["pandas.DataFrame"], "pandas.DataFrame"], name: str = SECOND_NODE) -> None:
+    """Change a table of the second node's readings."""
+    from suite.bundle.frames import read_readings, write_table  # start-up: loads pyarrow
+
+    write_table(change(read_readings(bundle.path / name)), bundle.path / name)
+
+
+def a_day_earlier(rows: "pandas.DataFrame") -> "pandas.DataFrame":
+    """Shift readings by 24 hours."""
+    return rows.assign(t_ns=rows["t_ns"] - 24 * HOUR_NS)
+
+
+def scale_unit(unit: str, factor: float) -> Callable[["pandas.DataFrame"], "pandas.DataFrame"]:
+    """Scale the readings in this unit."""
+    return lambda rows: rows.assign(value=rows["value"].where(rows["unit"] != unit, rows["value"] * factor))
+
+
+def _rows(bundle: EditableBundle, source: str, channel: str | None = None) -> Any:
+    return bundle.readings[bundle.at(source, channel)].index

@@ -1,0 +1,48 @@
+"""The records of each node of a run, for the rules: every node is checked alike."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from suite.bundle.layout import BASELOAD, READINGS, RUN, SYSTEM, node_baseloads, node_tables
+from suite.bundle.log import Log
+from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.reader import Bundle, RunRecord
+from suite.catalog.power import PowerRule
+from suite.metrics.node_readings import node_readings
+
+if TYPE_CHECKING:
+    from suite.bundle.channels import Channels
+
+
+@dataclass(frozen=True)
+class NodeContext:
+    """A node's readings, its meters' records and its system description, each with the name of its file.
+
+    ``channels`` were read during the run, ``idle`` before it; both are on rank 0's clock if ``is_on_clock``, else on the node's.
+    ``is_whole`` is False where the node's recorder was lost during the run.
+    """
+
+    file: str
+    channels: "Channels"
+    idle_file: str
+    idle: "Channels"
+    is_on_clock: bool
+    is_whole: bool
+    meters: Sequence[Any]
+    meters_file: str
+    system: Mapping[str, Any]
+    system_file: str
+
+
+def node_contexts(bundle: Bundle, run: RunRecord, log: Log, rules: Sequence[PowerRule]) -> tuple[NodeContext, ...]:
+    """The nodes of a run, the harness's first; raises FileError for a table or a list of nodes that cannot be read."""
+    first = NodeContext(READINGS, bundle.channels(), BASELOAD, bundle.baseload(), True, True, run.meters, RUN, bundle.json(SYSTEM), SYSTEM)
+    contexts = [first]
+    for place, (record, node) in enumerate(zip(read_nodes(bundle), node_readings(bundle, log, rules), strict=True)):
+        if place:
+            is_on_clock = node.reason is None
+            channels = node.channels if is_on_clock else bundle.channels_of_node(place)
+            is_whole, system, (file, _), (idle_file, _) = record.problem is None, record.system or {}, node_tables(place), node_baseloads(place)
+            contexts.append(NodeContext(file, channels, idle_file, node.idle, is_on_clock, is_whole, record.meters, NODES, system, NODES))
+    return tuple(contexts)

@@ -1,0 +1,50 @@
+"""What the mutation score tries: every fault of every rule, and the documented survivors, which no rule can find."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from suite.compliance.faults.fault import Fault, recomputed
+from suite.compliance.faults.log_edits import add_correct, set_accuracy, set_everywhere
+from suite.compliance.faults.table_edits import count_fetch_as_copy, halve_all_times, scale_power, set_cell
+from suite.compliance.registry import ALL
+
+CONSISTENT = "every record in the bundle agrees; only repeating the run contradicts it"
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A fault and the id of the rule that must find it; None, with the reason, if no rule can."""
+
+    fault: Fault
+    rule: str | None
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """The rule and the fault."""
+        return f"{self.rule or 'survivor'}: {self.fault.name}"
+
+
+def survivors() -> tuple[Mutation, ...]:
+    """Faults that leave a bundle that could be true: nothing in it contradicts anything else."""
+    faults = {
+        recomputed("another seed everywhere", set_everywhere("seed", 77)): CONSISTENT,
+        recomputed("an accuracy a sample better, with its count", add_correct(1, 1)): CONSISTENT,
+        recomputed("an accuracy lowered below the target, with its count", set_accuracy(1, 0.97)): CONSISTENT,
+        recomputed("a tenth less power", scale_power(0.9)): "there was no second meter; sensors differ by a tenth",
+        recomputed("one step's loss", set_cell("loss", 50, 1.7)): "losses scatter more than that from step to step",
+        recomputed("every time of the run halved, in log and steps", halve_all_times()): "a faster machine would have written these records",
+        recomputed("one step's fetch counted as copying", count_fetch_as_copy(50)): "only the training loop measures the parts of a step",
+    }
+    return tuple(Mutation(fault, None, reason) for fault, reason in faults.items())
+
+
+def rule_mutations() -> Iterator[Mutation]:
+    """Every fault of every rule."""
+    for rule in ALL:
+        yield from (Mutation(fault, rule.id) for fault in rule.faults)
+
+
+def all_mutations() -> tuple[Mutation, ...]:
+    """Every mutation, the survivors last."""
+    return (*rule_mutations(), *survivors())
