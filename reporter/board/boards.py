@@ -8,7 +8,7 @@ from reporter.board.columns import FACETS, FIGURE_COLUMNS, Cell, Column, Facet, 
 from reporter.board.ranking import Rank, rank_entries
 from reporter.data.entries import make_labels
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
-from reporter.figures.chart import values_of_runs
+from reporter.data.values import values_of_runs
 
 RANKED_BY = "time_to_target_s"
 ALWAYS = ("device", "framework")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reporter.data.frames import known
-from reporter.figures.chart import digits
+from reporter.data.text import digits
 
 NOT_DEFINED = "these runs were made before the figure was defined"
 

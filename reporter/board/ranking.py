@@ -66,14 +66,3 @@ def holm(p_values: np.ndarray, level: float) -> np.ndarray:
     answer = np.zeros(len(p_values), dtype=bool)
     answer[order[:until]] = True
     return answer
-
-
-def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
-    """The points that no other is better than in one respect and not worse than in the other, by their first coordinate; smaller is better."""
-    front: list[str] = []
-    lowest = float("inf")
-    for name, (_, y) in sorted(points.items(), key=lambda item: (item[1], item[0])):
-        if y < lowest:
-            front.append(name)
-            lowest = y
-    return front

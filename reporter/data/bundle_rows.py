@@ -8,7 +8,7 @@ from typing import Any
 
 from reporter.data import frames as columns
 from reporter.data.derived import counted_figures, derived_figures
-from reporter.data.entries import Row
+from reporter.data.frames import Row
 from reporter.data.text import plain, plain_or_none
 from suite.bundle.layout import COUNTERS, SUMMARY, SYSTEM
 from suite.bundle.reader import CachedBundle

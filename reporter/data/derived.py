@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reporter.data.entries import Row
-from reporter.data.frames import FIGURES, known
+from reporter.data.frames import FIGURES, Row, known
 from reporter.data.text import plain
 from suite.bundle.layout import COUNTERS
 

@@ -7,9 +7,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from reporter.data.frames import ENTRIES, IDENTITY, known
-
-Row = dict[str, Any]
+from reporter.data.frames import ENTRIES, IDENTITY, Row, known
 
 
 def entry_id(run: Mapping[str, Any]) -> str:

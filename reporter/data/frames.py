@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas
 
-if TYPE_CHECKING:
-    from suite.compliance.checker import BundleVerdict
+from suite.compliance.checker import BundleVerdict
 
+Row = dict[str, Any]
 Made = TypeVar("Made")
 
 ACCEPTED, REFUSED, WITHDRAWN, GENERATED, STUDIED = "accepted", "refused", "withdrawn", "generated", "studied"
@@ -147,7 +147,7 @@ class Frames:
     entries: pandas.DataFrame
     entry_figures: pandas.DataFrame
     broken: pandas.DataFrame
-    verdicts: Mapping[str, "BundleVerdict"]
+    verdicts: Mapping[str, BundleVerdict]
     digests: Mapping[str, str | None]
     linpacks: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(LINPACKS)))
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -219,6 +219,12 @@ def rows_of(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
     """The rows as dictionaries of Python's own numbers and strings; unknown may be None or NaN, as :func:`known` tells."""
     names = [str(name) for name in frame.columns]
     return (dict(zip(names, values, strict=True)) for values in zip(*(frame[name].tolist() for name in names), strict=True))
+
+
+def records(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
+    """Rows as dictionaries, in which unknown is None."""
+    for row in rows_of(frame):
+        yield {key: value if known(value) else None for key, value in row.items()}
 
 
 def known(value: object) -> bool:

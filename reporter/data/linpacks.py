@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from reporter.data.entries import Row
+from reporter.data.frames import Row
 from reporter.data.seals import refuse_broken_seal
 from reporter.data.text import plain, plain_or_none
 from suite.errors import FileError, SuiteError

@@ -8,8 +8,8 @@ from pathlib import Path
 from reporter.data import frames as columns
 from reporter.data.bundle_rows import Broken, BundleRows, read_rows
 from reporter.data.cache import digest_of_bundle, exists, get, put
-from reporter.data.entries import Row, entry_id, make_entries, make_entry_figures
-from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, make_frame
+from reporter.data.entries import entry_id, make_entries, make_entry_figures
+from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, Row, make_frame
 from reporter.data.linpacks import read_linpacks
 from reporter.data.submissions import judge_submissions
 from reporter.data.text import plain, plain_or_none

@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas
 
+from reporter.data.entries import make_entries, make_entry_figures
+from reporter.data.frames import ENTRIES, ENTRY_FIGURES, FIGURES, RUNS, Frames, make_frame, records
 from reporter.data.seals import refuse_broken_seal
 from reporter.data.text import plain, plain_or_none
 from suite.errors import FileError, SuiteError
@@ -65,6 +67,20 @@ def find_studies(paths: Iterable[Path]) -> tuple[tuple[StudyRecord, ...], tuple[
                 said = f"{error.path.name} {error.what}" if isinstance(error, FileError) else str(error)
                 broken.append({"place": plain(place), "reason": plain(said.replace(str(record.parent), "it"), 400)})
     return tuple(studies[name] for name in sorted(studies)), tuple(broken)
+
+
+def frames_of_study(frames: Frames, study: StudyRecord) -> Frames:
+    """The frames of the runs that the study names, and of entries made of those alone: others may have run the same thing since."""
+    names = {run for _, run in study.runs}
+    runs, figures = (list(records(frames.chosen(name, "run_id", names))) for name in ("runs", "figures"))
+    return replace(
+        frames,
+        runs=make_frame(runs, RUNS),
+        figures=make_frame(figures, FIGURES),
+        epochs=frames.chosen("epochs", "run_id", names),
+        entries=make_frame(make_entries(runs), ENTRIES),
+        entry_figures=make_frame(make_entry_figures(runs, figures), ENTRY_FIGURES),
+    )
 
 
 def _records(given: Path) -> Iterator[Path]:

@@ -28,3 +28,11 @@ def _shows(letter: str) -> bool:
 
 def _written_out(letter: str) -> str:
     return " " if letter in "\t\n\r" else f"\\u{ord(letter):04x}"
+
+
+def digits(value: float, how_many: int = 3) -> str:
+    """A number with so many significant digits, never in powers of ten below a million."""
+    if value == 0 or not (1e-4 <= abs(value) < 1e6):
+        return f"{value:.{how_many}g}"
+    places = max(0, how_many - 1 - int(f"{value:e}".split("e")[1]))
+    return f"{value:.{places}f}"

@@ -1,7 +1,9 @@
 """Accuracy against time: what was reached, and when."""
 
 from reporter.data.frames import Frames, known, rows_of
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
+from reporter.data.text import digits
+from reporter.data.values import entries_of
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.plane import ACROSS, UP, plane
 from reporter.figures.svg import close, linear
 

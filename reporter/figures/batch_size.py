@@ -1,7 +1,9 @@
 """Throughput and memory by batch size (the form of Figures 1a and 1b of the Raspberry Pi study, and of Prashanthi et al., Figure 4)."""
 
 from reporter.data.frames import IDENTITY, Frames
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.plane import ACROSS, UP, plane
 from reporter.figures.svg import doubling, linear
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reporter.data.entries import Row
-from reporter.data.frames import Frames
+from reporter.data.frames import Frames, Row
+from reporter.data.text import digits
+from reporter.data.values import entries_of
 from reporter.figures.batch_size import SETTING
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.panels import LINE_HEIGHT, WIDTH, line_box, line_frame
 from reporter.figures.svg import Canvas, doubling, linear
 

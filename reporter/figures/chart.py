@@ -1,12 +1,10 @@
 """What every figure shares: its registration, its answer, and charts made of one row per entry."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reporter.data.entries import Row, make_labels
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames
 from reporter.figures.svg import Canvas, Scale, tick_text
 
 MOST_ROWS = 40
@@ -61,39 +59,6 @@ class Chart(Caption):
 
     pages: frozenset[str]
     draw: Callable[[Frames, Context], Drawing | NotDrawn]
-
-
-def entries_of(frames: Frames) -> dict[str, Row]:
-    """The entries by id, each with its ``label``."""
-    return frames.cached("labelled entries", lambda: _labelled(list(rows_of(frames.entries))))
-
-
-def _labelled(rows: list[Row]) -> dict[str, Row]:
-    labels = make_labels(rows)
-    return {row["entry_id"]: {**row, "label": labels[row["entry_id"]]} for row in rows}
-
-
-def figures_of(frames: Frames, name: str) -> dict[str, Row]:
-    """A figure of every entry that has a value for it, by entry id."""
-    found = frames.cached(f"entries' {name}", lambda: list(rows_of(frames.chosen("entry_figures", "figure", [name]))))
-    return {row["entry_id"]: row for row in found if known(row["value"])}
-
-
-def values_of_runs(frames: Frames, name: str) -> dict[str, list[float]]:
-    """A figure's values in the runs of every entry, by entry id, in the order of their run ids."""
-    entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
-    chosen = frames.chosen("figures", "figure", [name])
-    values: dict[str, list[float]] = {}
-    for run, value in sorted(zip(chosen["run_id"], chosen["value"], strict=True), key=lambda pair: str(pair[0])):
-        if known(value) and run in entry_of:
-            values.setdefault(entry_of[run], []).append(float(value))
-    return values
-
-
-def why_missing(frames: Frames, name: str) -> str:
-    """The reason most often given for a figure's absence."""
-    reasons = Counter(str(reason) for reason in frames.chosen("entry_figures", "figure", [name])["reason"] if known(reason))
-    return max(sorted(reasons), key=reasons.__getitem__) if reasons else "no run has this figure"
 
 
 def shortest(order: Mapping[str, float]) -> tuple[list[str], str]:
@@ -154,11 +119,3 @@ def legend(canvas: Canvas, names: Sequence[tuple[str, str]], x: float = LEFT, y:
 def frameworks_legend(canvas: Canvas, entries: Sequence[Mapping[str, Any]], context: Context) -> None:
     """The colours of the frameworks that occur."""
     legend(canvas, [(f"c{context.colour(name)}", name) for name in sorted({str(entry["framework"]) for entry in entries})])
-
-
-def digits(value: float, how_many: int = 3) -> str:
-    """A number with so many significant digits, never in powers of ten below a million."""
-    if value == 0 or not (1e-4 <= abs(value) < 1e6):
-        return f"{value:.{how_many}g}"
-    places = max(0, how_many - 1 - int(f"{value:e}".split("e")[1]))
-    return f"{value:.{places}f}"

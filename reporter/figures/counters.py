@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reporter.data.frames import Frames, known, rows_of
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
+from reporter.data.text import digits
+from reporter.data.values import entries_of
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.panels import Bars, bar_panels
 
 MOST = 12

@@ -3,7 +3,9 @@
 import statistics
 
 from reporter.data.frames import Frames, known, rows_of
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend, rows_chart, shortest
+from reporter.data.text import digits
+from reporter.data.values import entries_of
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, frameworks_legend, rows_chart, shortest
 from reporter.figures.svg import close
 
 

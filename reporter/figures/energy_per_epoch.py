@@ -1,22 +1,9 @@
 """Energy of an epoch, by how it was measured (Prashanthi et al., Figure 2c)."""
 
 from reporter.data.frames import Frames, known
-from reporter.figures.chart import (
-    LEFT,
-    RIGHT,
-    WIDTH,
-    Chart,
-    Context,
-    Drawing,
-    NotDrawn,
-    digits,
-    entries_of,
-    figures_of,
-    legend,
-    rows_chart,
-    shortest,
-    why_missing,
-)
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of, why_missing
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart, shortest
 from reporter.figures.svg import linear
 
 

@@ -1,7 +1,9 @@
 """Epoch 1, with cold caches, against the epochs after it (Prashanthi et al., Figure 2b)."""
 
 from reporter.data.frames import Frames
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, legend, rows_chart, shortest
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart, shortest
 from reporter.figures.svg import linear
 
 

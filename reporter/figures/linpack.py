@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reporter.data.frames import Frames, known, rows_of
-from reporter.figures.chart import LEFT, MOST_ROWS, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, rows_chart
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import LEFT, MOST_ROWS, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, rows_chart
 from reporter.figures.svg import linear
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError

@@ -5,8 +5,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from reporter.data.text import digits
 from reporter.data.timeline import Span, Timeline, TimeSeries
-from reporter.figures.chart import Caption, Drawing, NotDrawn, digits, legend
+from reporter.figures.chart import Caption, Drawing, NotDrawn, legend
 from reporter.figures.plane import ACROSS, HEIGHT, TOP, UP, Plane, plane
 from reporter.figures.plane import BOTTOM as BELOW
 from reporter.figures.svg import Scale, close, linear

@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass
 
 from reporter.data.frames import Frames
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, legend
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, legend
 from reporter.figures.svg import Canvas
 
 MOST_SERIES, FEWEST_AXES = 4, 3

@@ -1,7 +1,9 @@
 """Scaling over nodes: how much of n machines' work arrives (the form of Figure 1c of the Raspberry Pi study)."""
 
 from reporter.data.frames import IDENTITY, Frames
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.plane import ACROSS, UP, plane
 from reporter.figures.svg import linear
 

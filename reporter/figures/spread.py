@@ -1,22 +1,9 @@
 """A time of every entry with its spread: the mean as a dot, the runs as ticks, the standard deviation as a bar."""
 
 from reporter.data.frames import Frames, known
-from reporter.figures.chart import (
-    LEFT,
-    RIGHT,
-    WIDTH,
-    Context,
-    Drawing,
-    NotDrawn,
-    digits,
-    entries_of,
-    figures_of,
-    frameworks_legend,
-    rows_chart,
-    shortest,
-    values_of_runs,
-    why_missing,
-)
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of, values_of_runs, why_missing
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Context, Drawing, NotDrawn, frameworks_legend, rows_chart, shortest
 from reporter.figures.svg import linear
 
 

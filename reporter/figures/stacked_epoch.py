@@ -1,7 +1,9 @@
 """Where an epoch's time goes: one stacked bar per entry (the form of Prashanthi et al., POMACS 2022, Figure 2a)."""
 
 from reporter.data.frames import Frames
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, legend, rows_chart, shortest
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart, shortest
 from reporter.figures.svg import linear
 
 PARTS = (

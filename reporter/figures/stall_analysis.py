@@ -6,7 +6,8 @@ from typing import Any
 import pandas
 
 from reporter.data.frames import known
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, legend, rows_chart
+from reporter.data.text import digits
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart
 from reporter.figures.svg import linear
 
 PARTS = (("fetch_stall_s", "fetch stall"), ("copy_s", "copy"), ("compute_s", "compute"), ("overhead_s", "overhead"))

@@ -5,8 +5,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reporter.data.text import plain
-from reporter.figures.chart import Context, Drawing, NotDrawn, digits, legend
+from reporter.data.text import digits, plain
+from reporter.figures.chart import Context, Drawing, NotDrawn, legend
 from reporter.figures.plane import ACROSS, UP, Plane, plane
 from reporter.figures.svg import Scale, linear, logarithmic
 from suite.metrics.figure import Figure

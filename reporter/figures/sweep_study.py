@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import partial
 
 from reporter.data.frames import Frames
+from reporter.data.text import digits
 from reporter.figures import sweep_scaling
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, rows_chart
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, rows_chart
 from reporter.figures.svg import linear
 from suite.metrics.study import Study
 

@@ -1,8 +1,11 @@
 """Time against energy, with the front of entries that no other beats in both (Prashanthi et al., Figure 8)."""
 
-from reporter.board.ranking import pareto_front
+from collections.abc import Mapping
+
 from reporter.data.frames import Frames, known
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend, why_missing
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of, why_missing
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.plane import ACROSS, LEFT, TOP, UP, WIDTH, Plane, plane, staircase
 from reporter.figures.svg import logarithmic
 
@@ -42,6 +45,17 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     notes = [f"{others} entries whose energy was measured in another way are left out: they do not compare."] if others else []
     notes += [f"The {MOST_DOTS} fastest of {len(ids)} entries and the whole front are drawn."] if len(drawn) < len(ids) else []
     return Drawing(chart.canvas.svg(), ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the front"), rows, " ".join(notes))
+
+
+def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """The points that no other is better than in one respect and not worse than in the other, by their first coordinate; smaller is better."""
+    front: list[str] = []
+    lowest = float("inf")
+    for name, (_, y) in sorted(points.items(), key=lambda item: (item[1], item[0])):
+        if y < lowest:
+            front.append(name)
+            lowest = y
+    return front
 
 
 def _write(chart: Plane, place: tuple[float, float], label: str) -> None:

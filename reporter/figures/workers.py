@@ -1,21 +1,9 @@
 """Where an epoch's time goes by workers and storage (the form of Prashanthi et al., POMACS 2022, Figures 2a and 3)."""
 
 from reporter.data.frames import IDENTITY, Frames, known
-from reporter.figures.chart import (
-    LEFT,
-    MOST_ROWS,
-    RIGHT,
-    WIDTH,
-    Chart,
-    Context,
-    Drawing,
-    NotDrawn,
-    digits,
-    entries_of,
-    figures_of,
-    legend,
-    rows_chart,
-)
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import LEFT, MOST_ROWS, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart
 from reporter.figures.stacked_epoch import PARTS
 from reporter.figures.svg import linear
 

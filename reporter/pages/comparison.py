@@ -6,9 +6,9 @@ from typing import Any
 import jinja2
 
 from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell
-from reporter.data.frames import IDENTITY, Frames, rows_of
-from reporter.figures.chart import entries_of
-from reporter.pages.shared import Page, SiteContents, place_charts, records
+from reporter.data.frames import IDENTITY, Frames, records, rows_of
+from reporter.data.values import entries_of
+from reporter.pages.shared import Page, SiteContents, place_charts
 from suite.catalog.devices import load_devices
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError

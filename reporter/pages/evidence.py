@@ -11,13 +11,13 @@ import jinja2
 from reference_impls.contract import TOKEN
 from reporter.board.boards import Board
 from reporter.board.columns import name_of_figure
-from reporter.data.entries import Row
-from reporter.data.frames import IDENTITY, Frames
-from reporter.data.text import plain
+from reporter.data.frames import IDENTITY, Frames, Row, records
+from reporter.data.text import digits, plain
 from reporter.data.timeline import Timeline, read_timeline
+from reporter.data.values import entries_of
 from reporter.figures import over_time
-from reporter.figures.chart import Caption, Context, digits, entries_of
-from reporter.pages.shared import Draw, Page, place_drawings, records
+from reporter.figures.chart import Caption, Context
+from reporter.pages.shared import Draw, Page, place_drawings
 from suite.bundle.layout import MANIFEST, SUMMARY
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.reader import Bundle

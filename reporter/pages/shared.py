@@ -1,16 +1,15 @@
 """What pages are made of: the site's contents, rendering, and charts placed on a page."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import markupsafe
 
 from reporter.board.boards import Board
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames
 from reporter.data.studies import StudyRecord
 from reporter.data.text import plain
 from reporter.figures import charts_for
@@ -110,9 +109,3 @@ def _with_style(svg: str) -> str:
 @cache
 def _style() -> str:
     return CHART_STYLE.read_text(encoding="utf-8")
-
-
-def records(frame: Any) -> Iterator[dict[str, Any]]:
-    """Rows as dictionaries, in which unknown is None."""
-    for row in rows_of(frame):
-        yield {key: value if known(value) else None for key, value in row.items()}

@@ -1,19 +1,19 @@
 """A page per study, with its own figures and links to the evidence of each of its runs, and a page that lists them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import jinja2
 
 from reporter.board.columns import FIGURE_COLUMNS, make_cell, name_of_figure
-from reporter.data.entries import make_entries, make_entry_figures
-from reporter.data.frames import ENTRIES, ENTRY_FIGURES, FIGURES, RUNS, Frames, make_frame, rows_of
-from reporter.data.studies import WHOLE, StudyRecord
+from reporter.data.frames import Frames, records, rows_of
+from reporter.data.studies import WHOLE, StudyRecord, frames_of_study
+from reporter.data.text import digits
 from reporter.figures import charts_for, stall_analysis, sweep_study
-from reporter.figures.chart import Chart, digits
-from reporter.pages.shared import Page, SiteContents, place_drawings, records
+from reporter.figures.chart import Chart
+from reporter.pages.shared import Page, SiteContents, place_drawings
 from suite.metrics.study import read_study
 
 NAMES = {
@@ -49,7 +49,7 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
     yield Page("studies/index.html", listing)
     template = environment.get_template("study.html")
     for study in contents.studies:
-        frames = of_study(contents.frames, study)
+        frames = frames_of_study(contents.frames, study)
         drawers = [(chart, partial(chart.draw, frames)) for chart in CHARTS[study.kind](study)]
         charts = place_drawings(drawers, contents.context("../"), f"figures/{study.name}-")
         page = template.render(
@@ -61,20 +61,6 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
         yield Page(f"studies/{study.name}.html", page)
         yield Page(f"studies/{study.name}.json", study.record.read_bytes())
         yield from charts.files
-
-
-def of_study(frames: Frames, study: StudyRecord) -> Frames:
-    """The frames of the runs that the study names, and of entries made of those alone: others may have run the same thing since."""
-    names = {run for _, run in study.runs}
-    runs, figures = (list(records(frames.chosen(name, "run_id", names))) for name in ("runs", "figures"))
-    return replace(
-        frames,
-        runs=make_frame(runs, RUNS),
-        figures=make_frame(figures, FIGURES),
-        epochs=frames.chosen("epochs", "run_id", names),
-        entries=make_frame(make_entries(runs), ENTRIES),
-        entry_figures=make_frame(make_entry_figures(runs, figures), ENTRY_FIGURES),
-    )
 
 
 CHARTS: Mapping[str, Callable[[StudyRecord], tuple[Chart, ...]]] = {

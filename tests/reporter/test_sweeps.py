@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reporter
-from reporter.data.studies import find_studies
+from reporter.data.studies import find_studies, frames_of_study
 from reporter.figures import sweep_scaling, sweep_study
 from reporter.figures.chart import Context, Drawing, NotDrawn
 from reporter.figures.plane import ACROSS, UP
-from reporter.pages.studies import of_study
 from reporter.site import build
 from suite.bundle import layout
 from suite.metrics.figure import Figure, unknown
@@ -111,7 +110,7 @@ def test_a_study_shows_the_runs_that_it_names_and_no_other_of_the_same_entry(swe
     shutil.rmtree(template)
     (study,), _ = find_studies([tmp_path])
     frames = reporter.load([tmp_path])
-    (entry,), shown = set(frames.runs["entry_id"]), of_study(frames, study)
+    (entry,), shown = set(frames.runs["entry_id"]), frames_of_study(frames, study)
     assert len(frames.runs) == 5 and set(frames.entry_figures["runs"]) == {0, 5}
     assert set(shown.runs["run_id"]) == {run for _, run in study.runs} and len(shown.epochs) == len(frames.epochs) * 4 / 5
     assert list(shown.entries["entry_id"]) == [entry] and list(shown.entries["runs"]) == [4] and set(shown.entry_figures["runs"]) == {0, 4}
