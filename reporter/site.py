@@ -19,13 +19,9 @@ from reporter.data.frames import Frames
 from reporter.data.load import load
 from reporter.data.studies import StudyRecord, find_studies
 from reporter.data.workers import map_tasks
-from reporter.pages.comparison import device_pages, frameworks_page
+from reporter.pages import page_kinds, templates
 from reporter.pages.evidence import EntryEvidence, RunEvidence, entry_page, evidence_of_entries, evidence_of_runs, run_pages
-from reporter.pages.leaderboard import board_pages, front_page
-from reporter.pages.linpack import linpack_records
-from reporter.pages.rulebook import about_page, rules_page
-from reporter.pages.shared import Page, SiteContents, make_contents, templates
-from reporter.pages.studies import study_pages
+from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
 
 MARK = ".edge-training-site"
@@ -85,8 +81,8 @@ def _fill(contents: SiteContents, folder: Path, old: Path) -> None:
 
 
 def _pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    for make in (front_page, board_pages, frameworks_page, device_pages, study_pages, linpack_records, rules_page, about_page):
-        yield from make(contents, environment)
+    for kind in page_kinds():
+        yield from kind.make(contents, environment)
 
 
 def _write_pages(pages: Iterable[Page], folder: Path, old: Path) -> None:

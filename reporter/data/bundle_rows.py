@@ -9,12 +9,12 @@ from typing import Any
 from reporter.data import frames as columns
 from reporter.data.derived import counted_figures, derived_figures
 from reporter.data.frames import Row
-from reporter.data.text import plain, plain_or_none
+from reporter.data.text import plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SUMMARY, SYSTEM
 from suite.bundle.reader import CachedBundle
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import BundleVerdict, judge
-from suite.errors import FileError, SuiteError
+from suite.errors import SuiteError
 
 _METHOD = re.compile(r"\((?P<covers>[a-z -]+), (?P<tier>[a-z -]+)\)$")
 
@@ -46,8 +46,7 @@ def read_rows(path: Path) -> BundleRows | Broken:
     try:
         return _read(path)
     except SuiteError as error:
-        said = f"{error.path.name} {error.what}" if isinstance(error, FileError) else str(error)
-        return Broken(plain(said.replace(f"{path}/", "").replace(str(path), "it"), 400))
+        return Broken(reason_of(error, path))
     except OSError as error:
         return Broken(f"{plain(Path(error.filename or 'a file').name)} cannot be read: {error.strerror}")
 

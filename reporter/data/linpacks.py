@@ -7,8 +7,8 @@ from pathlib import Path
 
 from reporter.data.frames import Row
 from reporter.data.seals import refuse_broken_seal
-from reporter.data.text import plain, plain_or_none
-from suite.errors import FileError, SuiteError
+from reporter.data.text import plain, plain_or_none, reason_of
+from suite.errors import SuiteError
 from suite.metrics.linpack import RECORD, Linpack, find_linpacks, read_linpack, refuse_wrong
 
 
@@ -23,8 +23,7 @@ def read_linpacks(paths: Iterable[Path]) -> tuple[list[Row], list[Row]]:
                 row = {**_row(read_linpack(folder), folder), "place": place}
                 rows.setdefault(row["linpack_id"], row)
             except SuiteError as error:
-                said = f"{error.path.name} {error.what}" if isinstance(error, FileError) else str(error)
-                broken.append({"place": place, "reason": plain(said.replace(f"{folder}/", "").replace(str(folder), "it"), 400)})
+                broken.append({"place": place, "reason": reason_of(error, folder)})
     return sorted(rows.values(), key=lambda row: (-row["gflops"], row["linpack_id"])), broken
 
 

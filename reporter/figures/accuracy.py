@@ -48,4 +48,5 @@ CHART = Chart(
     "One line per run; each point is the evaluation after an epoch.",
     frozenset({"board", "comparison", "study"}),
     draw,
+    position=30,
 )

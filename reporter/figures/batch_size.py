@@ -50,6 +50,7 @@ THROUGHPUT = Chart(
     "Each line is one setting in which nothing but the batch size, and the learning rate with it, differs.",
     frozenset({"board", "study"}),
     draw_throughput,
+    position=90,
 )
 MEMORY = Chart(
     "batch-memory",
@@ -57,4 +58,6 @@ MEMORY = Chart(
     "Peak resident memory of the training processes, as read once a second.",
     frozenset({"board", "study"}),
     draw_memory,
+    position=100,
 )
+CHARTS = (THROUGHPUT, MEMORY)

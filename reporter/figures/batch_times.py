@@ -102,4 +102,5 @@ CHART = Chart(
     "Above, of an epoch, mean of epochs 2 to last; below, of a mini-batch. The stall is the wait for a mini-batch and its copy to the device.",
     frozenset({"board", "study"}),
     draw,
+    position=110,
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reporter.data.frames import Frames
+from reporter.data.studies import StudyRecord
 from reporter.figures.svg import Canvas, Scale, tick_text
 
 MOST_ROWS = 40
@@ -55,10 +56,24 @@ class Caption:
 
 @dataclass(frozen=True)
 class Chart(Caption):
-    """A registered figure: ``draw`` turns frames into it, ``pages`` are the kinds of pages that show it: board, comparison, device, front, study."""
+    """A figure that pages show: ``draw`` makes it from frames.
+
+    ``pages`` are the kinds of pages that show it: board, comparison, device, front, study. ``position`` is its place on each of them: charts are
+    shown in ascending order. Charts of entries have multiples of 10, which leaves room between them; charts of one study come first, from 1.
+    """
 
     pages: frozenset[str]
     draw: Callable[[Frames, Context], Drawing | NotDrawn]
+    position: int
+
+
+@dataclass(frozen=True)
+class StudyCharts:
+    """The charts of one kind of study: ``make`` returns those of a study; ``with_entries``: followed by the charts of its entries."""
+
+    kind: str
+    make: Callable[[StudyRecord], tuple[Chart, ...]]
+    with_entries: bool
 
 
 def shortest(order: Mapping[str, float]) -> tuple[list[str], str]:

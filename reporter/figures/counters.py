@@ -104,4 +104,5 @@ CHART = Chart(
     "Counted in all threads and processes over the training region, evaluations included; per finished epoch, each panel with a scale of its own.",
     frozenset({"comparison", "study"}),
     draw,
+    position=150,
 )

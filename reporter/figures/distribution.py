@@ -46,4 +46,5 @@ CHART = Chart(
     "Each mark is one epoch (the first ones left out); the box holds the middle half, the thick line is the median.",
     frozenset({"board", "device"}),
     draw,
+    position=60,
 )

@@ -47,4 +47,5 @@ CHART = Chart(
     "Bars of one colour were measured by the same kind of instrument over the same part of the machine; others do not compare.",
     frozenset({"board", "device", "study"}),
     draw,
+    position=80,
 )

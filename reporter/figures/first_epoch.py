@@ -35,4 +35,5 @@ CHART = Chart(
     "Epoch 1 reads data from cold caches and warms up the framework. The number is how many times as long it takes.",
     frozenset({"board", "device", "study"}),
     draw,
+    position=50,
 )

@@ -46,4 +46,5 @@ CHART = Chart(
     "The wait for mini-batches and their copy to the device: in epoch 1, which finds cold caches where they were emptied before, and later.",
     frozenset({"board", "comparison", "study"}),
     draw,
+    position=120,
 )

@@ -144,4 +144,5 @@ CHART = Chart(
     "Training's operations are counted as 3 × 2 × forward multiply-adds per sample; the percentage is the share of the machine's LINPACK rate.",
     frozenset({"board", "device", "study"}),
     draw,
+    position=170,
 )

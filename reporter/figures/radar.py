@@ -123,4 +123,5 @@ CHART = Chart(
     "Along each axis the rim is the best of those drawn, and half the way to it is half as good; the areas mean nothing. The table has the values.",
     frozenset({"comparison", "study"}),
     draw,
+    position=140,
 )

@@ -43,4 +43,5 @@ CHART = Chart(
     "The thin line is perfect scaling. Of several batch sizes at one number of nodes, the fastest is drawn.",
     frozenset({"board", "study"}),
     draw,
+    position=160,
 )

@@ -45,4 +45,5 @@ CHART = Chart(
     "One bar per entry: time blocked on the next mini-batch, copying it to the device, computing, exchanging gradients, and what is left over.",
     frozenset({"board", "comparison", "device", "front", "study"}),
     draw,
+    position=10,
 )

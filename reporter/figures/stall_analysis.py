@@ -7,7 +7,7 @@ import pandas
 
 from reporter.data.frames import known
 from reporter.data.text import digits
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, StudyCharts, legend, rows_chart
 from reporter.figures.svg import linear
 
 PARTS = (("fetch_stall_s", "fetch stall"), ("copy_s", "copy"), ("compute_s", "compute"), ("overhead_s", "overhead"))
@@ -22,8 +22,8 @@ def charts(figures: pandas.DataFrame, runs: Mapping[str, str]) -> tuple[Chart, .
     """The figures of one analysis: ``figures`` has the columns of reporter.studies.ROWS, ``runs`` leads from a part to its run's id."""
     pages = frozenset({"stalls"})
     return (
-        Chart("stall-runs", "Where an epoch's time goes", THREE, pages, lambda _, context: draw_runs(figures, runs, context)),
-        Chart("stall-parts", "Reading and preprocessing", TWO, pages, lambda _, context: draw_differences(figures)),
+        Chart("stall-runs", "Where an epoch's time goes", THREE, pages, lambda _, context: draw_runs(figures, runs, context), 1),
+        Chart("stall-parts", "Reading and preprocessing", TWO, pages, lambda _, context: draw_differences(figures), 2),
     )
 
 
@@ -88,3 +88,6 @@ def _sure(figures: pandas.DataFrame, figure: str) -> str:
     """Whether a difference is more than chance: the analysis says so in its method."""
     method = str(_cell(figures, "study", figure, "method"))
     return "no" if "not told apart" in method else "too few epochs" if "too few" in method else "yes"
+
+
+STUDY_CHART = StudyCharts("stalls", lambda study: charts(study.figures, dict(study.runs)), with_entries=False)

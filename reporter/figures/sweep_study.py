@@ -6,9 +6,9 @@ from functools import partial
 from reporter.data.frames import Frames
 from reporter.data.text import digits
 from reporter.figures import sweep_scaling
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, rows_chart
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, StudyCharts, rows_chart
 from reporter.figures.svg import linear
-from suite.metrics.study import Study
+from suite.metrics.study import Study, read_study
 
 ABOUT = "One bar a value, with one standard deviation over its runs; steps that warm up are left out."
 
@@ -16,18 +16,19 @@ ABOUT = "One bar a value, with one standard deviation over its runs; steps that 
 def charts(study: Study) -> tuple[Chart, ...]:
     """The figures of one sweep."""
     if study.plan.scaling is None:
-        return (_chart("sweep-throughput", f"Throughput over {_varied(study)}", ABOUT, partial(draw, study)),)
+        return (_chart(1, "sweep-throughput", f"Throughput over {_varied(study)}", ABOUT, partial(draw, study)),)
+    scaling = study.plan.scaling.value
     return tuple(
-        _chart(quantity.name, f"{quantity.title} ({study.plan.scaling.value} scaling)", quantity.about, partial(sweep_scaling.draw, study, quantity))
-        for quantity in sweep_scaling.QUANTITIES
+        _chart(position, quantity.name, f"{quantity.title} ({scaling} scaling)", quantity.about, partial(sweep_scaling.draw, study, quantity))
+        for position, quantity in enumerate(sweep_scaling.QUANTITIES, start=1)
     )
 
 
-def _chart(name: str, title: str, about: str, draw_it: Callable[[Context], Drawing | NotDrawn]) -> Chart:
+def _chart(position: int, name: str, title: str, about: str, draw_it: Callable[[Context], Drawing | NotDrawn]) -> Chart:
     def on_page(_: Frames, context: Context) -> Drawing | NotDrawn:
         return draw_it(context)
 
-    return Chart(name, title, about, frozenset({"sweep"}), on_page)
+    return Chart(name, title, about, frozenset({"sweep"}), on_page, position)
 
 
 def draw(study: Study, context: Context) -> Drawing | NotDrawn:
@@ -51,3 +52,6 @@ def draw(study: Study, context: Context) -> Drawing | NotDrawn:
 
 def _varied(study: Study) -> str:
     return study.plan.variable.value.replace("_", " ")
+
+
+STUDY_CHART = StudyCharts("sweep", lambda study: charts(read_study(study.record.parent)), with_entries=True)

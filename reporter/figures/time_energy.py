@@ -72,4 +72,5 @@ CHART = Chart(
     "Further left is faster, further down is thriftier. The stepped line joins the entries that no other beats in both.",
     frozenset({"board", "device", "study"}),
     draw,
+    position=70,
 )

@@ -16,4 +16,5 @@ CHART = Chart(
     "The dot is the mean over an entry's runs, each thin mark one run, the band one standard deviation, over runs or over a single run's epochs.",
     frozenset({"board", "comparison", "device"}),
     draw,
+    position=40,
 )

@@ -16,4 +16,5 @@ CHART = Chart(
     "The dot is the mean over an entry's runs, each thin mark one run, the band one standard deviation to either side.",
     frozenset({"board", "comparison"}),
     draw,
+    position=20,
 )

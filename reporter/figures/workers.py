@@ -54,4 +54,5 @@ CHART = Chart(
     "Entries that differ only in how many processes make mini-batches (0: the training one does) and in what the data lie on.",
     frozenset({"board", "study"}),
     draw,
+    position=130,
 )

@@ -8,7 +8,7 @@ import jinja2
 from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell
 from reporter.data.frames import IDENTITY, Frames, records, rows_of
 from reporter.data.values import entries_of
-from reporter.pages.shared import Page, SiteContents, place_charts
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts
 from suite.catalog.devices import load_devices
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
@@ -90,3 +90,9 @@ def _table(frames: Frames) -> list[dict[str, Any]]:
 def _boards(contents: SiteContents, frames: Frames) -> list[Any]:
     here = set(frames.entries["entry_id"])
     return [board for board in contents.boards if any(row.entry["entry_id"] in here for row in board.accepted)]
+
+
+PAGE_KINDS = (
+    PageKind(frameworks_page, 20, MenuItem("frameworks", "frameworks.html", "Frameworks")),
+    PageKind(device_pages, 30, MenuItem("devices", "devices/index.html", "Devices")),
+)

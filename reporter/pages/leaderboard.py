@@ -8,7 +8,7 @@ from reporter.board.boards import Board
 from reporter.board.ranking import FEWEST_RUNS
 from reporter.data.frames import GENERATED
 from reporter.pages.exports import board_files
-from reporter.pages.shared import Page, SiteContents, place_charts
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 
@@ -59,3 +59,9 @@ def _target(board: Board) -> str | None:
     targets = {workload.data: workload.target_accuracy, **{other.data: other.target_accuracy for other in workload.other_data}}
     target = targets.get(board.data)
     return None if target is None else f"{100 * target:g} %"
+
+
+PAGE_KINDS = (
+    PageKind(front_page, 10, MenuItem("front", "index.html", "Leaderboards")),
+    PageKind(board_pages, 11),
+)

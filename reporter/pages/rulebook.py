@@ -9,7 +9,7 @@ import markupsafe
 
 from reporter.board.columns import FIGURE_COLUMNS
 from reporter.board.ranking import FEWEST_RUNS, LEVEL
-from reporter.pages.shared import Page, SiteContents
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents
 from suite.compliance import rulebook
 from suite.compliance.registry import PRECONDITIONS, RULES
 
@@ -44,3 +44,9 @@ def about_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     """about.html: what the figures mean, how ranks are made, where the data files are."""
     page = environment.get_template("about.html")
     yield Page("about.html", page.render(root="", here="about", columns=FIGURE_COLUMNS, boards=contents.boards, fewest=FEWEST_RUNS, level=LEVEL))
+
+
+PAGE_KINDS = (
+    PageKind(rules_page, 60, MenuItem("rules", "rules.html", "Rules")),
+    PageKind(about_page, 70, MenuItem("about", "about.html", "About")),
+)

@@ -1,6 +1,6 @@
 """What pages are made of: the site's contents, rendering, and charts placed on a page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -11,11 +11,9 @@ import markupsafe
 from reporter.board.boards import Board
 from reporter.data.frames import Frames
 from reporter.data.studies import StudyRecord
-from reporter.data.text import plain
 from reporter.figures import charts_for
 from reporter.figures.chart import Caption, Context, Drawing, NotDrawn
 
-TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
 
 
@@ -45,6 +43,24 @@ class Page:
 
 
 @dataclass(frozen=True)
+class MenuItem:
+    """An entry of the site's menu: ``name`` is what its pages' templates call ``here``, ``place`` the page, ``text`` what is shown."""
+
+    name: str
+    place: str
+    text: str
+
+
+@dataclass(frozen=True)
+class PageKind:
+    """Pages that ``make`` renders from the site's contents. ``position`` is the place of ``menu``, if there is one, in the site's menu."""
+
+    make: Callable[[SiteContents, jinja2.Environment], Iterator[Page]]
+    position: int
+    menu: MenuItem | None = None
+
+
+@dataclass(frozen=True)
 class PlacedChart:
     """A chart on a page, with the address of its file."""
 
@@ -67,16 +83,6 @@ def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[Stud
     """Every framework has one colour on every page."""
     frameworks = sorted(set(frames.runs["framework"]))
     return SiteContents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies)
-
-
-@cache
-def templates() -> jinja2.Environment:
-    """The templates, with every value escaped and a missing one an error."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["plain"] = plain
-    return environment
 
 
 def place_charts(kind: str, frames: Frames, contents: SiteContents, root: str, slug: str) -> Charts:

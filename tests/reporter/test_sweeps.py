@@ -96,7 +96,7 @@ def test_a_sweep_has_a_page_with_its_points_its_figures_and_its_record(swept: Pa
         for run in point.runs:
             assert f'href="../runs/{run.run_id}/index.html"' in page and (site / "runs" / run.run_id / "index.html").is_file()
     assert said.model is not None and all(note.replace("'", "&#39;") in page for note in said.model.notes)
-    assert "latency of a ring&#39;s message" in page
+    assert "latency of one message (ring)" in page
     assert (site / "studies" / "sweep-strong-1-r1.json").read_bytes() == (swept / "strong" / STUDY).read_bytes()
     for target in re.findall(r'href="(\.\./[^"#]+)', page):
         assert (site / "studies" / target).resolve().is_file(), target
@@ -212,8 +212,8 @@ def _rename_seal(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("break_it", "said"),
     [
-        (_edit(lambda values: values["points"][1]["figures"]["efficiency"].update(value=0.99)), "does not say what its runs say (points[1]"),  # type: ignore[index]
-        (_edit(lambda values: values["model"]["fits"][0]["projections"][-1]["step_s"].update(value=1e-3)), "does not say what its runs say (model"),  # type: ignore[index]
+        (_edit(lambda values: values["points"][1]["figures"]["efficiency"].update(value=0.99)), "disagrees with its runs in points[1]"),  # type: ignore[index]
+        (_edit(lambda values: values["model"]["fits"][0]["projections"][-1]["step_s"].update(value=1e-3)), "disagrees with its runs in model"),  # type: ignore[index]
         (_edit(lambda values: values["plan"].update(values=["../strong/1", "2", "4", "8"])), "which none can be"),  # type: ignore[attr-defined]
         (_edit(lambda values: values["plan"].update(repetitions=1)), "does not name the runs"),  # type: ignore[attr-defined]
         (_edit(lambda values: values.update(points=[])), "does not name the runs"),

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import reporter
+from reporter.data.discovery import declarations
 from reporter.data.frames import STUDIED
-from reporter.data.studies import StudyRecord, find_studies
+from reporter.data.studies import StudyKind, StudyRecord, find_studies, study_kinds
 from reporter.figures import stall_analysis as drawn
+from reporter.figures import study_charts
 from reporter.figures.chart import Context, Drawing
 from reporter.site import build
 from suite.metrics import stall_analysis
@@ -107,7 +109,7 @@ def _edit_seal(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("break_it", "said"),
     [
-        (_edit_record, "does not say what its runs say"),
+        (_edit_record, "disagrees with its runs"),
         (_edit_seal, "is not what was sealed"),
         (lambda folder: (folder / "MANIFEST.sha256").unlink(), "has no seal"),
         (lambda folder: (folder / stall_analysis.RECORD).write_text("[1"), "stalls.json"),
@@ -124,4 +126,14 @@ def test_a_study_that_is_not_what_its_runs_say_is_listed_as_broken(own_copy: Pat
 def test_a_site_with_a_broken_study_is_still_built(own_copy: Path, tmp_path: Path) -> None:
     _edit_record(own_copy)
     site = build([own_copy.parent], tmp_path / "site").parent
-    assert "does not say what its runs say" in (site / "index.html").read_text()
+    assert "disagrees with its runs" in (site / "index.html").read_text()
+
+
+def test_every_kind_of_study_has_charts_and_the_other_way_round() -> None:
+    assert study_kinds().keys() == study_charts().keys() >= {"stalls", "sweep"}
+
+
+def test_a_declaration_of_another_type_is_refused_with_its_module() -> None:
+    with pytest.raises(TypeError, match=r"reporter\.data\.study_kinds\.stalls declares a STUDY_KIND that is a StudyKind, not a StudyRecord"):
+        declarations("reporter.data.study_kinds", "STUDY_KIND", StudyRecord)
+    assert len(declarations("reporter.data.study_kinds", "STUDY_KIND", StudyKind)) == len(study_kinds())

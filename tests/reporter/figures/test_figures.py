@@ -1,5 +1,7 @@
 """Every registered figure: drawn from frames, the same twice, readable without seeing it, and honest about what it leaves out."""
 
+import importlib
+import pkgutil
 import re
 import shutil
 import xml.etree.ElementTree as ElementTree
@@ -16,9 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reporter
+import reporter.figures
 from reporter.data.frames import ENTRY_FIGURES, Frames, make_frame
 from reporter.data.timeline import INTERVALS, Series, Span, Timeline, TimeSeries, _course, _watts, read_timeline
-from reporter.figures import CHARTS, over_time
+from reporter.figures import all_charts, charts_for, over_time
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
 from reporter.figures.radar import AXES, FEWEST_AXES, Axis, share
 from suite.bundle.reader import Bundle
@@ -28,7 +31,7 @@ from tests.builders import Scenario, make_bundle
 GOLDEN = Path(__file__).parent / "golden"
 CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
 TABLES = ("runs", "figures", "epochs", "entries", "entry_figures", "linpacks")
-every_chart = pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+every_chart = pytest.mark.parametrize("chart", all_charts(), ids=lambda chart: chart.name)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +70,7 @@ def drawn(chart: Chart, frames: Frames) -> Drawing:
 
 
 def by_name(name: str) -> Chart:
-    return next(chart for chart in CHARTS if chart.name == name)
+    return next(chart for chart in all_charts() if chart.name == name)
 
 
 def with_nodes(frames: Frames) -> Frames:
@@ -98,9 +101,19 @@ def test_nothing_to_draw_is_said_with_its_reason(chart: Chart, frames: Frames) -
     assert isinstance(answer, NotDrawn) and answer.reason
 
 
-def test_names_are_unique() -> None:
-    names = [chart.name for chart in (*CHARTS, over_time.POWER, over_time.LOAD)]
+def test_names_and_positions_are_unique() -> None:
+    names = [chart.name for chart in (*all_charts(), over_time.POWER, over_time.LOAD)]
     assert len(set(names)) == len(names)
+    assert len({chart.position for chart in all_charts()}) == len(all_charts())
+
+
+def test_every_chart_of_a_module_is_found_and_shown_in_the_order_of_positions() -> None:
+    modules = [importlib.import_module(f"reporter.figures.{one.name}") for one in pkgutil.iter_modules(reporter.figures.__path__)]
+    written = {value.name for module in modules for value in vars(module).values() if isinstance(value, Chart)}
+    assert written == {chart.name for chart in all_charts()} and len(written) > 10
+    for page in ("board", "comparison", "device", "front", "study"):
+        positions = [chart.position for chart in charts_for(page)]
+        assert positions and positions == sorted(positions)
 
 
 def test_energies_measured_in_different_ways_are_not_compared(runs: Path, tmp_path: Path) -> None:
