@@ -12,7 +12,7 @@ from reporter.data.values import values_of_runs
 
 RANKED_BY = "time_to_target_s"
 ALWAYS = ("device", "framework")
-THROTTLED = "throttl"
+THROTTLED = "throttled_events"
 UNRANKED = Rank(None, 0, "not ranked")
 
 
@@ -67,9 +67,9 @@ def make_boards(frames: Frames) -> list[Board]:
 
 
 def _board(frames: Frames, workload: str, division: str, data: str) -> Board:
-    entries, looked_at = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS}
+    entries, looked_at = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS} | {THROTTLED}
     figures: dict[str, dict[str, Any]] = {}
-    names = [name for name in frames.entry_figures["figure"].unique() if name in looked_at or name.startswith(THROTTLED)]
+    names = [name for name in frames.entry_figures["figure"].unique() if name in looked_at]
     for row in rows_of(frames.chosen("entry_figures", "figure", names)):
         figures.setdefault(row["entry_id"], {})[row["figure"]] = row
     facets = {entry["entry_id"]: _facets(entry, figures.get(entry["entry_id"], {})) for entry in entries}
@@ -145,8 +145,8 @@ def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, s
 
 
 def _badges(figures: Mapping[str, Any]) -> tuple[str, ...]:
-    throttled = any(known(row["high"]) and row["high"] > 0 for name, row in figures.items() if name.startswith(THROTTLED))
-    return ("throttled",) if throttled else ()
+    events = figures.get(THROTTLED, {}).get("high")
+    return ("throttled",) if known(events) and events > 0 else ()
 
 
 def _slug(word: str) -> str:

@@ -12,9 +12,10 @@ NOT_DEFINED = "these runs were made before the figure was defined"
 
 @dataclass(frozen=True)
 class Column:
-    """A figure as a column. Shown is the value times ``factor``, in ``unit``, with so many ``places`` or else three significant digits.
+    """A figure as a column of a leaderboard. A cell shows value * ``factor`` in ``unit``, with ``places`` decimals or, if None, 3 significant digits.
 
-    ``better`` is -1 where less is better, 1 where more is, 0 where neither. ``shown`` is whether it is there before a reader chooses.
+    ``better``: -1 if less is better, 1 if more is, 0 if neither. ``shown``: visible until a reader chooses columns. ``is_energy``: values of
+    different instruments do not compare and are not put in one order. ``file_name``: its name in data files if the page shows another unit.
     """
 
     figure: str
@@ -25,18 +26,13 @@ class Column:
     places: int | None = None
     better: int = -1
     shown: bool = True
-
-    @property
-    def is_energy(self) -> bool:
-        """Its worth depends on the instrument: values taken in different ways are not put in one order."""
-        return self.figure.startswith("energy_") or self.figure == "mean_power_w"
+    is_energy: bool = False
+    file_name: str = ""
 
     @property
     def exported(self) -> str:
-        """The name in data files: the figure's, with the unit where the page shows another one."""
-        words = {"%": "percent", "% of epoch": "percent_of_epoch", "MiB": "mib"}
-        stem = self.figure.removesuffix("_bytes")
-        return f"{stem}_{words[self.unit]}" if self.unit in words else stem
+        """The column's name in data files."""
+        return self.file_name or self.figure
 
     def write(self, value: float) -> str:
         """The value as it is shown."""
@@ -45,17 +41,33 @@ class Column:
 
 
 FIGURE_COLUMNS = (
-    Column("time_to_target_s", "time to target", "s", "from run_start to the evaluation that reached the target"),
+    Column("time_to_target_s", "time to target", "s", "run_start to the evaluation that reaches the target accuracy"),
     Column("time_to_epoch_s", "time per epoch", "s", "first fetch to last step, mean of epochs 2 to last"),
-    Column("first_epoch_s", "epoch 1", "s", "with cold caches, kept apart", shown=False),
-    Column("best_accuracy", "accuracy", "%", "the best evaluation", 100.0, 2, 1),
-    Column("epochs_to_target", "epochs to target", "", "until the evaluation that reached the target", 1.0, 1, shown=False),
-    Column("samples_per_s", "throughput", "samples/s", "samples trained on per second, epochs 2 to last", 1.0, None, 1, False),
-    Column("fetch_stall_share", "fetch stall", "% of epoch", "share of an epoch in which training waits for its next mini-batch", 100.0, 1),
-    Column("energy_per_epoch_j", "energy per epoch", "J", "mean of epochs 2 to last, by the sensor that is named"),
-    Column("energy_j", "energy of the run", "J", "from run_start to run_stop", shown=False),
-    Column("mean_power_w", "power", "W", "energy per epoch over time per epoch", shown=False),
-    Column("peak_rss_bytes", "peak memory", "MiB", "resident memory of the training processes, read once a second", 2.0**-20, 0),
+    Column("first_epoch_s", "epoch 1", "s", "first fetch to last step of epoch 1, with cold caches", shown=False),
+    Column("best_accuracy", "accuracy", "%", "highest accuracy of all evaluations", 100.0, 2, 1, file_name="best_accuracy_percent"),
+    Column("epochs_to_target", "epochs to target", "", "epochs until the evaluation that reaches the target accuracy", 1.0, 1, shown=False),
+    Column("samples_per_s", "throughput", "samples/s", "training samples per second, epochs 2 to last", 1.0, None, 1, False),
+    Column(
+        "fetch_stall_share",
+        "fetch stall",
+        "% of epoch",
+        "share of an epoch that training waits for the next mini-batch, epochs 2 to last",
+        100.0,
+        1,
+        file_name="fetch_stall_share_percent_of_epoch",
+    ),
+    Column("energy_per_epoch_j", "energy per epoch", "J", "mean of epochs 2 to last; see the column energy for the sensor", is_energy=True),
+    Column("energy_j", "energy of the run", "J", "run_start to run_stop", shown=False, is_energy=True),
+    Column("mean_power_w", "power", "W", "energy per epoch over time per epoch", shown=False, is_energy=True),
+    Column(
+        "peak_rss_bytes",
+        "peak memory",
+        "MiB",
+        "peak resident set of the training processes, read once a second",
+        2.0**-20,
+        0,
+        file_name="peak_rss_mib",
+    ),
 )
 
 

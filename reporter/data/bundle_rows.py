@@ -8,6 +8,7 @@ from typing import Any
 
 from reporter.data import frames as columns
 from reporter.data.derived import counted_figures, derived_figures
+from reporter.data.figure_fields import sensor_columns, significance
 from reporter.data.frames import Row
 from reporter.data.text import plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SUMMARY, SYSTEM
@@ -15,8 +16,6 @@ from suite.bundle.reader import CachedBundle
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import BundleVerdict, judge
 from suite.errors import SuiteError
-
-_METHOD = re.compile(r"\((?P<covers>[a-z -]+), (?P<tier>[a-z -]+)\)$")
 
 
 @dataclass(frozen=True)
@@ -109,9 +108,8 @@ def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:
     if not isinstance(values["source"], str) or isinstance(values["count"], bool) or not isinstance(values["count"], int | float):
         raise TypeError(f"figure {name} has no source or no count")
     numbers = {key: None if values.get(key) is None else float(values[key]) for key in ("value", "count", "period_s", "coverage", "spread")}
-    words = {key: plain_or_none(values.get(key)) for key in ("unit", "source", "reason", "method")}
-    method = _METHOD.search(words["method"] or "")
-    return {"run_id": run_id, "figure": plain(name, 60), **numbers, **words, "covers": method and method["covers"], "tier": method and method["tier"]}
+    texts = {key: plain_or_none(values.get(key)) for key in ("unit", "source", "reason", "method")}
+    return {"run_id": run_id, "figure": plain(name, 60), **numbers, **texts, **sensor_columns(values), "significant": significance(values)}
 
 
 def _epoch(run_id: str, epoch: Mapping[str, Any]) -> Row:

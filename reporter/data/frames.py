@@ -69,6 +69,7 @@ FIGURES: Mapping[str, str] = {
     "method": "what made the value, where there is more than one way",
     "covers": "of energy: chip, module, board or wall",
     "tier": "of energy: analyser, wall meter, on-board sensor or estimate",
+    "significant": "of a difference: whether it is statistically significant; None where it was not tested",
 }
 
 EPOCHS: Mapping[str, str] = {

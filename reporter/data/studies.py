@@ -11,6 +11,7 @@ import pandas
 
 from reporter.data.discovery import declarations
 from reporter.data.entries import make_entries, make_entry_figures
+from reporter.data.figure_fields import significance
 from reporter.data.frames import ENTRIES, ENTRY_FIGURES, FIGURES, RUNS, Frames, Row, make_frame, records
 from reporter.data.seals import refuse_broken_seal
 from reporter.data.text import plain, plain_or_none, reason_of
@@ -26,6 +27,7 @@ ROWS: Mapping[str, str] = {
     "count": "number of values that it is computed from",
     "spread": "sample standard deviation over the values",
     "method": "how it is computed",
+    "significant": "whether a difference is statistically significant; None where it was not tested",
     "reason": "why it is unknown",
 }
 WHOLE = "study"
@@ -111,7 +113,7 @@ def figure_row(part: str, name: str, figure: Mapping[str, Any]) -> Row:
     """A figure of a record as a row with the columns of ROWS."""
     numbers = {key: None if figure[key] is None else float(figure[key]) for key in ("value", "count", "spread")}
     texts = {key: plain_or_none(figure[key]) for key in ("unit", "method", "reason")}
-    return {"part": part, "figure": name, **numbers, **texts}
+    return {"part": part, "figure": name, **numbers, **texts, "significant": significance(figure)}
 
 
 def recompute(record: Path, compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:

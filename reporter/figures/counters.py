@@ -17,24 +17,30 @@ class Counter:
     """A figure as a panel: shown times ``factor``; a count is divided by the epochs that were finished, a ratio is not."""
 
     figure: str
-    title: str
+    name: str
+    unit: str
     factor: float = 1.0
     is_count: bool = True
 
+    @property
+    def title(self) -> str:
+        """Name and unit."""
+        return f"{self.name}, {self.unit}" if self.unit else self.name
+
 
 COUNTERS = (
-    Counter("instructions", "instructions, 10⁹ per epoch", 1e-9),
-    Counter("instructions_per_cpu_s", "10⁹ instructions a processor second", 1e-9, False),
-    Counter("ipc", "instructions per cycle", 1.0, False),
-    Counter("l1d_access", "L1 data accesses, 10⁹ per epoch", 1e-9),
-    Counter("l1d_refill", "L1 data misses, 10⁹ per epoch", 1e-9),
-    Counter("l1d_miss_ratio", "L1 data miss ratio, %", 100.0, False),
-    Counter("branches", "branches, 10⁹ per epoch", 1e-9),
-    Counter("branch_mispredicts", "mispredictions, 10⁶ per epoch", 1e-6),
-    Counter("branch_mispredict_ratio", "branch mispredict ratio, %", 100.0, False),
-    Counter("cpu_time_s", "processor time, s per epoch"),
-    Counter("page_faults", "page faults, 10³ per epoch", 1e-3),
-    Counter("context_switches", "context switches, 10³ per epoch", 1e-3),
+    Counter("instructions", "instructions", "10⁹ per epoch", 1e-9),
+    Counter("instructions_per_cpu_s", "instruction rate", "10⁹ per CPU second", 1e-9, False),
+    Counter("ipc", "instructions per cycle", "", 1.0, False),
+    Counter("l1d_access", "L1 data accesses", "10⁹ per epoch", 1e-9),
+    Counter("l1d_refill", "L1 data misses", "10⁹ per epoch", 1e-9),
+    Counter("l1d_miss_ratio", "L1 data miss ratio", "%", 100.0, False),
+    Counter("branches", "branches", "10⁹ per epoch", 1e-9),
+    Counter("branch_mispredicts", "mispredictions", "10⁶ per epoch", 1e-6),
+    Counter("branch_mispredict_ratio", "branch mispredict ratio", "%", 100.0, False),
+    Counter("cpu_time_s", "processor time", "s per epoch"),
+    Counter("page_faults", "page faults", "10³ per epoch", 1e-3),
+    Counter("context_switches", "context switches", "10³ per epoch", 1e-3),
 )
 
 
@@ -84,7 +90,7 @@ def _values(frames: Frames, counter: Counter) -> dict[str, float]:
 
 def _note(frames: Frames, drawn: list[Counter], entries: int) -> str:
     missing = [counter for counter in COUNTERS if counter not in drawn]
-    names = ", ".join(dict.fromkeys(counter.title.split(",")[0] for counter in missing))
+    names = ", ".join(dict.fromkeys(counter.name for counter in missing))
     said = [f"Not drawn, because not known: {names} ({_why(frames, missing)})."] if missing else []
     if entries > MOST:
         said.append(f"The first {MOST} of {entries}; the table has all.")

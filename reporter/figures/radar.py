@@ -1,9 +1,10 @@
 """Frameworks along several axes at once (the form of Figure 1d of the Raspberry Pi study); the table beside it has the numbers."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reporter.data.frames import Frames
+from reporter.data.frames import Frames, Row
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, legend
@@ -22,6 +23,7 @@ class Axis:
     title: str
     better: int
     factor: float = 1.0
+    is_energy: bool = False
 
 
 AXES = (
@@ -29,7 +31,7 @@ AXES = (
     Axis("time_to_target_s", "time to target, s", -1),
     Axis("best_accuracy", "accuracy, %", 1, 100.0),
     Axis("peak_rss_bytes", "peak memory, MiB", -1, 2.0**-20),
-    Axis("energy_per_epoch_j", "energy per epoch, J", -1),
+    Axis("energy_per_epoch_j", "energy per epoch, J", -1, is_energy=True),
     Axis("accelerator_utilisation", "share of an epoch computing, %", 1, 100.0),
     Axis("first_epoch_s", "epoch 1, s", -1),
     Axis("ipc", "instructions per cycle", 1),
@@ -44,9 +46,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     if len(chosen) < 2:
         return NotDrawn("fewer than two frameworks have finished two epochs")
     found = {axis: figures_of(frames, axis.figure) for axis in AXES}
-    energies = found[AXES[4]]
-    kinds = {(energies[name]["covers"], energies[name]["tier"]) for name in chosen if name in energies}
-    axes = [axis for axis in AXES if all(name in found[axis] for name in chosen) and (axis is not AXES[4] or len(kinds) == 1)]
+    axes = [axis for axis in AXES if all(name in found[axis] for name in chosen) and (not axis.is_energy or _share_a_sensor(found[axis], chosen))]
     if len(axes) < FEWEST_AXES:
         return NotDrawn(f"fewer than {FEWEST_AXES} figures are known for all of the frameworks")
     entries = entries_of(frames)
@@ -67,6 +67,10 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         legend(canvas, [(f"c{context.colour(entries[name]['framework'])}", entries[name]["label"])], 20, 10 + 18 * line)
     rows = tuple((entries[name]["label"], *(digits(value * axis.factor) for axis, value in zip(axes, values[name], strict=True))) for name in chosen)
     return Drawing(canvas.svg(), ("entry", *(axis.title for axis in axes)), rows, _note(axes, entries.keys() - set(chosen)))
+
+
+def _share_a_sensor(energies: Mapping[str, Row], entries: list[str]) -> bool:
+    return len({(energies[name]["covers"], energies[name]["tier"]) for name in entries}) == 1
 
 
 def share(axis: Axis, values: list[float], value: float) -> float:

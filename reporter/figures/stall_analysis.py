@@ -68,10 +68,10 @@ def draw_differences(figures: pandas.DataFrame) -> Drawing | NotDrawn:
         chart.canvas.rect(low, y - 9, max(high - low, 1.0), 18, f"p{3 * index}", f"{label}: {said}")
         chart.canvas.line(scale.at(value - spread), y, scale.at(value + spread), y, "error")
         chart.canvas.text(max(high, scale.at(value + spread)) + 8, y + 4.5, said, "tick")
-        rows.append((label, digits(value), digits(spread, 2) if spread else "not known", _sure(figures, name)))
-    unsure = [row[0] for row in rows if row[3] == "no"]
-    note = f"Not told apart from 0: {', '.join(unsure)}." if unsure else ""
-    return Drawing(chart.canvas.svg(), ("part of the stall", "s per epoch", "standard deviation, s", "told apart from 0"), tuple(rows), note)
+        rows.append((label, digits(value), digits(spread, 2) if spread else "not known", _significance(figures, name)))
+    not_significant = [row[0] for row in rows if row[3] == "no"]
+    note = f"Not significantly different from 0: {', '.join(not_significant)}." if not_significant else ""
+    return Drawing(chart.canvas.svg(), ("part of the stall", "s per epoch", "standard deviation, s", "significant"), tuple(rows), note)
 
 
 def _cell(figures: pandas.DataFrame, part: str, figure: str, column: str) -> Any:
@@ -84,10 +84,9 @@ def _value(figures: pandas.DataFrame, part: str, figure: str, column: str = "val
     return None if value is None else float(value)
 
 
-def _sure(figures: pandas.DataFrame, figure: str) -> str:
-    """Whether a difference is more than chance: the analysis says so in its method."""
-    method = str(_cell(figures, "study", figure, "method"))
-    return "no" if "not told apart" in method else "too few epochs" if "too few" in method else "yes"
+def _significance(figures: pandas.DataFrame, figure: str) -> str:
+    is_significant = _cell(figures, "study", figure, "significant")
+    return "not tested" if is_significant is None else "yes" if is_significant else "no"
 
 
 STUDY_CHART = StudyCharts("stalls", lambda study: charts(study.figures, dict(study.runs)), with_entries=False)

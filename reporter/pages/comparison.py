@@ -8,10 +8,8 @@ import jinja2
 from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell
 from reporter.data.frames import IDENTITY, Frames, records, rows_of
 from reporter.data.values import entries_of
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, title_of
 from suite.catalog.devices import load_devices
-from suite.catalog.workloads import load_workload
-from suite.errors import SuiteError
 
 ALIKE = [name for name in IDENTITY if name not in ("framework", "framework_version", "organization")]
 
@@ -62,11 +60,7 @@ def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
 
 
 def _title(setting: Mapping[str, Any]) -> str:
-    try:
-        title = load_workload(str(setting["workload"])).title if setting["own_data"] else f"{setting['workload']} on {setting['data']}"
-    except SuiteError:
-        title = str(setting["workload"])
-    return f"{title} · {setting['device']}"
+    return f"{title_of(str(setting['workload']), str(setting['data']), bool(setting['own_data']))} · {setting['device']}"
 
 
 def _words(setting: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from reference_impls.contract import TOKEN
+from reference_impls.contract import TOKEN, log_name
 from reporter.board.boards import Board
 from reporter.board.columns import name_of_figure
 from reporter.data.frames import IDENTITY, Frames, Row, records
@@ -18,16 +18,13 @@ from reporter.data.values import entries_of
 from reporter.figures import over_time
 from reporter.figures.chart import Caption, Context
 from reporter.pages.shared import Draw, Page, place_drawings
-from suite.bundle.layout import MANIFEST, SUMMARY
+from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
 from suite.bundle.log import Log, LogEvent
+from suite.bundle.nodes import NODES
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import BundleVerdict
 
-JSON_FILES, TABLES = (
-    ("run.json", "system.json", "summary.json", "counters.json", "nodes.json"),
-    ("steps.parquet", "readings.parquet", "baseload.parquet"),
-)
-COPIED = (*JSON_FILES, *TABLES, "log.txt", "output.txt", MANIFEST)
+COPIED = (RUN, SYSTEM, SUMMARY, COUNTERS, NODES, STEPS, READINGS, BASELOAD, log_name(0), OUTPUT, MANIFEST)
 COLUMNS_OF_RANKS = (
     ("samples", "samples"),
     ("busy_ratio", "busy, over the mean of the ranks"),
@@ -201,7 +198,7 @@ def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
         return _numbered([log.first("run_start"), *reached[:1]])
     if figure["figure"] == "best_accuracy":
         return _numbered([event for event in evaluations if _number(event.value) and event.value == figure["value"]][:1])
-    if figure["source"].startswith("readings"):
+    if figure["source"] == READINGS:
         return _numbered([log.first("run_start"), log.first("run_stop")])
     return []
 

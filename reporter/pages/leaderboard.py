@@ -8,7 +8,7 @@ from reporter.board.boards import Board
 from reporter.board.ranking import FEWEST_RUNS
 from reporter.data.frames import GENERATED
 from reporter.pages.exports import board_files
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, title_of
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 
@@ -20,7 +20,8 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     sections = []
     for board in contents.boards:
         charts = place_charts("front", board.frames, contents, "", f"front-{board.slug}")
-        sections.append({"board": board, "title": title_of(board), "charts": charts, "most": MOST_ON_FRONT})
+        title = title_of(board.workload, board.data, board.own_data)
+        sections.append({"board": board, "title": title, "charts": charts, "most": MOST_ON_FRONT})
         yield from charts.files
     broken = contents.frames.broken.to_dict("records")
     runs = contents.frames.runs
@@ -35,19 +36,18 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
     template = environment.get_template("board.html")
     for board in contents.boards:
         charts = place_charts("board", board.frames, contents, "../", board.slug)
-        page = template.render(root="../", here="front", board=board, title=title_of(board), target=_target(board), charts=charts, fewest=FEWEST_RUNS)
+        page = template.render(
+            root="../",
+            here="front",
+            board=board,
+            title=title_of(board.workload, board.data, board.own_data),
+            target=_target(board),
+            charts=charts,
+            fewest=FEWEST_RUNS,
+        )
         yield Page(f"boards/{board.slug}.html", page)
         yield from charts.files
         yield from board_files(board)
-
-
-def title_of(board: Board) -> str:
-    """The workload's title, or its name where this version does not know it."""
-    try:
-        workload = load_workload(board.workload)
-    except SuiteError:
-        return board.workload
-    return workload.title if board.own_data else f"{workload.title.split(' on ')[0]} on {board.data}"
 
 
 def _target(board: Board) -> str | None:

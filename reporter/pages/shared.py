@@ -13,6 +13,8 @@ from reporter.data.frames import Frames
 from reporter.data.studies import StudyRecord
 from reporter.figures import charts_for
 from reporter.figures.chart import Caption, Context, Drawing, NotDrawn
+from suite.catalog.workloads import load_workload
+from suite.errors import SuiteError
 
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
 
@@ -83,6 +85,16 @@ def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[Stud
     """Every framework has one colour on every page."""
     frameworks = sorted(set(frames.runs["framework"]))
     return SiteContents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies)
+
+
+def title_of(workload: str, data: str, own_data: bool) -> str:
+    """The workload's title; its name if this version does not know it, with the data set's name if that is not the workload's own."""
+    if not own_data:
+        return f"{workload} on {data}"
+    try:
+        return load_workload(workload).title
+    except SuiteError:
+        return workload
 
 
 def place_charts(kind: str, frames: Frames, contents: SiteContents, root: str, slug: str) -> Charts:

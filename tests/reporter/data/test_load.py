@@ -32,6 +32,26 @@ def test_values_are_those_of_the_bundles(runs: Path) -> None:
     assert power["value"] == pytest.approx(2.5, rel=0.01) and power["unit"] == "W"
 
 
+@pytest.mark.parametrize(
+    ("sensor", "columns"),
+    [
+        ({"instruments": ["x"], "rules": ["y"], "covers": "module", "tier": "estimate"}, ("module", "estimate")),
+        (None, (None, None)),
+        ({}, (None, None)),
+    ],
+)
+def test_coverage_and_tier_are_fields_of_the_sensor(
+    sensor: object, columns: tuple[str | None, str | None], runs: Path, tmp_path: Path, edit: Callable[..., None]
+) -> None:
+    bundle = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run")
+    energy = {"sensor": sensor, "is_significant": True, "method": "shelly: shelly (wall, wall meter)"}
+    edit(bundle, "summary.json", lambda summary: summary["figures"]["energy_j"].update(energy))
+    figures = reporter.load([tmp_path]).figures.set_index("figure")
+    row = figures.loc["energy_j"]
+    assert (row["covers"], row["tier"]) == columns and row["significant"] is True
+    assert figures.loc["copy_s"]["significant"] is None
+
+
 def test_unknown_is_none_with_its_reason(runs: Path) -> None:
     energy = reporter.load([runs]).figures.set_index(["run_id", "figure"]).loc[("lenet-fake-digits", "energy_j")]
     assert energy["value"] != energy["value"] and energy["reason"] == "no power sensor was read"
@@ -71,6 +91,7 @@ def test_what_one_run_lacks_the_entry_lacks(tmp_path: Path) -> None:
         (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"].update(copy_s={})), "does not hold what the suite writes"),
         (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(source=None)), "copy_s has no source or no"),
         (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(count=None)), "copy_s has no source or no"),
+        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["energy_j"].update(sensor="x")), "does not hold what"),
         (lambda bad, edit: None, "is there already, from good"),
     ],
 )  # fmt: skip

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas
 import pytest
 
 import reporter
@@ -89,9 +90,20 @@ def test_the_figures_of_an_analysis_say_their_numbers_in_a_table(analysed: Path)
 
 def test_a_difference_that_may_be_chance_is_said_to_be(analysed: Path) -> None:
     figures = the_study(analysed).figures.copy()
-    figures.loc[figures["figure"] == "read_stall_s", "method"] = "stall, cold less warm; not told apart from 0 (within twice its standard error)"
+    figures["significant"] = figures["significant"].astype(object)
+    figures.loc[figures["figure"] == "read_stall_s", "significant"] = False
     drawing = drawn.draw_differences(figures)
-    assert isinstance(drawing, Drawing) and drawing.note == "Not told apart from 0: reading."
+    assert isinstance(drawing, Drawing) and drawing.note == "Not significantly different from 0: reading."
+    assert drawing.rows[0][3] == "no"
+
+
+@pytest.mark.parametrize(("recorded", "shown"), [(True, "yes"), (False, "no"), (None, "not tested")])
+def test_significance_is_read_from_its_field_and_from_no_sentence(analysed: Path, recorded: bool | None, shown: str) -> None:
+    figures = the_study(analysed).figures.copy()
+    figures["method"] = "too few epochs; not told apart from 0"
+    figures["significant"] = pandas.Series([recorded] * len(figures), dtype=object)
+    drawing = drawn.draw_differences(figures)
+    assert isinstance(drawing, Drawing) and [row[3] for row in drawing.rows] == [shown, shown]
 
 
 def _edit_record(folder: Path) -> None:
