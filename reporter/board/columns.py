@@ -1,4 +1,4 @@
-"""The leaderboard's columns: what each shows, how its numbers are written, and what a cell says when it is empty."""
+"""The leaderboard's columns: their figures, number formats, and the text of empty cells."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from reporter.data.frames import known
 from reporter.data.text import digits
 
-NOT_DEFINED = "these runs were made before the figure was defined"
+NOT_DEFINED = "not computed by the version of the suite that made these runs"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ FIGURE_COLUMNS = (
 
 @dataclass(frozen=True)
 class Facet:
-    """A property that rows differ in: a column, and a filter."""
+    """A property in which rows can differ: a column and a filter."""
 
     name: str
     heading: str
@@ -84,16 +84,16 @@ FACETS = (
     Facet("device", "device"),
     Facet("framework", "framework"),
     Facet("framework_version", "version"),
-    Facet("cpu_model", "processor"),
+    Facet("cpu_model", "CPU"),
     Facet("power_mode", "power mode"),
     Facet("storage_medium", "storage"),
     Facet("nodes", "nodes", True),
     Facet("ranks", "ranks", True),
-    Facet("collective", "gradients"),
+    Facet("collective", "all-reduce"),
     Facet("accelerator", "accelerator"),
     Facet("threads", "threads", True),
     Facet("workers", "workers", True),
-    Facet("batch_size", "batch", True),
+    Facet("batch_size", "batch size", True),
     Facet("learning_rate", "learning rate", True),
     Facet("organization", "submitter"),
     Facet("availability", "availability"),
@@ -102,12 +102,12 @@ FACETS = (
 
 OTHER_FIGURES = {
     "fetch_stall_s": "fetch stall of an epoch",
-    "copy_s": "copy to the device",
+    "copy_s": "host-to-device copy",
     "compute_s": "compute",
     "communication_s": "communication",
     "overhead_s": "overhead",
     "accelerator_utilisation": "accelerator utilisation",
-    "cpu_utilisation": "processor utilisation",
+    "cpu_utilisation": "CPU utilisation",
 }
 
 
@@ -115,13 +115,13 @@ NAMES_OF_FIGURES = {**OTHER_FIGURES, **{column.figure: column.heading for column
 
 
 def name_of_figure(figure: str) -> str:
-    """A figure's name in words, or as it is where no one has given it any."""
+    """The heading of a figure; its name if it has none."""
     return NAMES_OF_FIGURES.get(figure, figure)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """``text`` and ``spread`` are shown; ``raw`` and ``raw_spread``, in the column's unit, are sorted by and exported; ``why`` explains a dash."""
+    """``text`` and ``spread`` are shown; ``raw`` and ``raw_spread``, in the column's unit, are for sorting and export; ``why`` explains a dash."""
 
     column: Column
     text: str
@@ -132,7 +132,7 @@ class Cell:
 
 
 def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
-    """A figure of an entry or a run as a cell; unknown is a dash with its reason."""
+    """A figure of an entry or a run as a cell; an unknown value is a dash with its reason."""
     if figure is None:
         return Cell(column, "—", why=NOT_DEFINED)
     if not known(figure["value"]):
@@ -145,7 +145,7 @@ def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
 
 
 def show_facet(value: object) -> str:
-    """A property's value as it is shown and filtered by."""
+    """A property's value as text, for display and filters."""
     if not known(value):
         return "unknown"
     return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -1,4 +1,4 @@
-"""One bundle as rows, by nothing but the bytes in its folder: the part of reading that a cache may remember."""
+"""One bundle as rows. They depend only on the bytes in its folder, so they can be cached."""
 
 import re
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ from suite.errors import SuiteError
 
 @dataclass(frozen=True)
 class BundleRows:
-    """A bundle's row of ``runs`` as far as the bundle alone tells it, its rows of ``figures`` and ``epochs``, and the checker's verdict.
+    """A bundle's row of ``runs`` without the columns that depend on its place, its rows of ``figures`` and ``epochs``, and the checker's verdict.
 
-    ``is_generated``: its data were made up; ``is_studied``: it was made for an analysis, with cold caches or one mini-batch again and again.
+    ``is_generated``: trained on generated data. ``is_studied``: made for a stall analysis, with emptied caches or one repeated mini-batch.
     """
 
     run: Row
@@ -35,13 +35,13 @@ class BundleRows:
 
 @dataclass(frozen=True)
 class Broken:
-    """Why a bundle cannot be shown, in words that are the same wherever it lies."""
+    """Why a bundle cannot be shown; the reason does not depend on the bundle's place."""
 
     reason: str
 
 
 def read_rows(path: Path) -> BundleRows | Broken:
-    """Read and check the bundle at ``path``; whatever is wrong with it becomes a reason, never an exception."""
+    """Read and check the bundle at ``path``. Errors become a reason; nothing is raised."""
     try:
         return _read(path)
     except SuiteError as error:
@@ -118,7 +118,7 @@ def _epoch(run_id: str, epoch: Mapping[str, Any]) -> Row:
 
 
 def _plain_name(run_id: object) -> str:
-    """Run ids become names of files: letters, digits, dot, dash and underscore, and no leading dot."""
+    """The run id, which becomes a file name. Raises SuiteError if it has other characters than letters, digits, ._- or a leading dot."""
     name = str(run_id)
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}", name):
         raise SuiteError(f"the run id {plain(name, 60)!r} is not a plain name")

@@ -1,4 +1,4 @@
-"""LINPACK records among the paths, as rows of the frame that a figure sets training beside."""
+"""LINPACK records at or below the paths, as rows of the frame ``linpacks``."""
 
 import hashlib
 import math
@@ -13,7 +13,7 @@ from suite.metrics.linpack import RECORD, Linpack, find_linpacks, read_linpack, 
 
 
 def read_linpacks(paths: Iterable[Path]) -> tuple[list[Row], list[Row]]:
-    """Every sealed record at or below the paths, each once, the fastest first, and those that cannot be shown, as rows of the frame ``broken``."""
+    """Sealed records at or below the paths, each once, the fastest first, and rows of the frame ``broken`` for those that cannot be shown."""
     rows: dict[str, Row] = {}
     broken = []
     for given in paths:
@@ -31,7 +31,7 @@ def _row(record: Linpack, folder: Path) -> Row:
     refuse_broken_seal(folder, RECORD)
     solution, power = refuse_wrong(record.solution), record.power
     if not (math.isfinite(solution.gflops) and solution.gflops > 0):
-        raise SuiteError(f"{folder / RECORD}: {solution.gflops} GFLOPS is no rate; run `suite linpack` again.")
+        raise SuiteError(f"{folder / RECORD}: {solution.gflops} GFLOPS is not a rate; run `suite linpack` again.")
     return {
         "linpack_id": hashlib.sha256((folder / RECORD).read_bytes()).hexdigest()[:10],
         "path": str((folder / RECORD).resolve()),

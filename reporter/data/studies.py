@@ -1,4 +1,4 @@
-"""Studies of several runs: finds and reads the sealed records above their bundles."""
+"""Finds and reads studies: sealed records above the bundles of several runs."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -98,12 +98,12 @@ def _records(given: Path) -> Iterator[tuple[StudyKind, Path]]:
 def frames_of_study(frames: Frames, study: StudyRecord) -> Frames:
     """The frames of the study's runs only; entries are made of these runs, without later repetitions outside the study."""
     names = {run for _, run in study.runs}
-    runs, figures = (list(records(frames.chosen(name, "run_id", names))) for name in ("runs", "figures"))
+    runs, figures = (list(records(frames.select(name, "run_id", names))) for name in ("runs", "figures"))
     return replace(
         frames,
         runs=make_frame(runs, RUNS),
         figures=make_frame(figures, FIGURES),
-        epochs=frames.chosen("epochs", "run_id", names),
+        epochs=frames.select("epochs", "run_id", names),
         entries=make_frame(make_entries(runs), ENTRIES),
         entry_figures=make_frame(make_entry_figures(runs, figures), ENTRY_FIGURES),
     )

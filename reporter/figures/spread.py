@@ -1,4 +1,4 @@
-"""A time of every entry with its spread: the mean as a dot, the runs as ticks, the standard deviation as a bar."""
+"""A time per entry with its spread: dot for the mean, ticks for runs, band for the standard deviation."""
 
 from reporter.data.frames import Frames, known
 from reporter.data.text import digits
@@ -8,7 +8,7 @@ from reporter.figures.svg import linear
 
 
 def draw_spread(frames: Frames, context: Context, figure: str, title: str, about: str, axis: str) -> Drawing | NotDrawn:
-    """One row per entry that has the figure, in seconds, the smallest first."""
+    """One row per entry with a value, in seconds, ascending."""
     found, runs, all_entries = figures_of(frames, figure), values_of_runs(frames, figure), entries_of(frames)
     entries = {name: all_entries[name] for name in all_entries if name in found}
     if not entries:

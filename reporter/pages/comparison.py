@@ -1,4 +1,4 @@
-"""Frameworks side by side where nothing but the framework differs, and a page per device."""
+"""Framework comparisons with all other settings equal, and a page per device."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,21 +15,21 @@ ALIKE = [name for name in IDENTITY if name not in ("framework", "framework_versi
 
 
 def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """frameworks.html: one comparison per setting that was run in two frameworks or more."""
+    """frameworks.html: one comparison per setting that was run in at least two frameworks."""
     accepted = contents.frames.accepted()
     comparisons = []
     for index, (setting, frames) in enumerate(_comparable(accepted)):
         charts = place_charts("comparison", frames, contents, "", f"comparison-{index + 1}")
         yield from charts.files
         comparisons.append(
-            {"name": f"comparison-{index + 1}", "setting": _words(setting), "title": _title(setting), "table": _table(frames), "charts": charts}
+            {"name": f"comparison-{index + 1}", "setting": _facts(setting), "title": _title(setting), "table": _table(frames), "charts": charts}
         )
     page = environment.get_template("frameworks.html")
     yield Page("frameworks.html", page.render(root="", here="frameworks", comparisons=comparisons, columns=FIGURE_COLUMNS))
 
 
 def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """devices/index.html, and devices/<name>.html for every profile of the rulebook."""
+    """devices/index.html, and devices/<name>.html for every device profile."""
     accepted = contents.frames.accepted()
     counts = accepted.entries["device"].value_counts()
     devices = [(device, int(counts.get(device.name, 0))) for device in load_devices()]
@@ -63,15 +63,15 @@ def _title(setting: Mapping[str, Any]) -> str:
     return f"{title_of(str(setting['workload']), str(setting['data']), bool(setting['own_data']))} · {setting['device']}"
 
 
-def _words(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _facts(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
     left_out = ("workload", "own_data", "device")
     return [(name.replace("_", " "), "unknown" if value is None else f"{value}") for name, value in setting.items() if name not in left_out]
 
 
 def _table(frames: Frames) -> list[dict[str, Any]]:
-    """One row per entry, the fastest epoch first, with a cell per column."""
+    """One row per entry, sorted by time per epoch, with a cell per column."""
     figures: dict[str, dict[str, Any]] = {}
-    for row in rows_of(frames.chosen("entry_figures", "figure", [column.figure for column in FIGURE_COLUMNS])):
+    for row in rows_of(frames.select("entry_figures", "figure", [column.figure for column in FIGURE_COLUMNS])):
         figures.setdefault(row["entry_id"], {})[row["figure"]] = row
     rows = []
     for name, entry in entries_of(frames).items():

@@ -1,4 +1,4 @@
-"""What pages are made of: the site's contents, rendering, and charts placed on a page."""
+"""Parts of pages: the site's contents, kinds of pages, and charts placed on a page."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ Draw = Callable[[Context], Drawing | NotDrawn]
 
 @dataclass(frozen=True)
 class SiteContents:
-    """All that the site shows."""
+    """Contents of the site. ``colours`` are the numbers of the frameworks' colours in the style sheet."""
 
     frames: Frames
     boards: tuple[Board, ...]
@@ -32,13 +32,13 @@ class SiteContents:
     studies: tuple[StudyRecord, ...] = ()
 
     def context(self, root: str) -> Context:
-        """For figures on a page from which ``root`` leads to the site's top."""
+        """The context of figures on a page; ``root`` is the relative path from it to the site's root."""
         return Context(root, self.colours)
 
 
 @dataclass(frozen=True)
 class Page:
-    """A file of the site: its place, from the top, and its content."""
+    """A file of the site: its path from the site's root and its content."""
 
     place: str
     content: str | bytes
@@ -64,7 +64,7 @@ class PageKind:
 
 @dataclass(frozen=True)
 class PlacedChart:
-    """A chart on a page, with the address of its file."""
+    """A chart on a page, with the path of its file."""
 
     chart: Caption
     drawing: Drawing
@@ -74,7 +74,7 @@ class PlacedChart:
 
 @dataclass(frozen=True)
 class Charts:
-    """The charts of a page, those that could not be drawn with their reasons, and the pages' files of the first."""
+    """The charts of a page, (title, reason) of those that could not be drawn, and the files of the former."""
 
     placed: tuple[PlacedChart, ...]
     not_drawn: tuple[tuple[str, str], ...]
@@ -82,7 +82,7 @@ class Charts:
 
 
 def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[StudyRecord, ...] = ()) -> SiteContents:
-    """Every framework has one colour on every page."""
+    """The site's contents; a framework has the same colour on all pages."""
     frameworks = sorted(set(frames.runs["framework"]))
     return SiteContents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies)
 
@@ -98,12 +98,12 @@ def title_of(workload: str, data: str, own_data: bool) -> str:
 
 
 def place_charts(kind: str, frames: Frames, contents: SiteContents, root: str, slug: str) -> Charts:
-    """Draw the charts of a kind of page; ``slug`` names their files in the site's folder of figures."""
+    """Draw the charts of a kind of page; ``slug`` begins the names of their files in figures/."""
     return place_drawings([(chart, partial(chart.draw, frames)) for chart in charts_for(kind)], contents.context(root), f"figures/{slug}-")
 
 
 def place_drawings(drawers: Sequence[tuple[Caption, Draw]], context: Context, stem: str) -> Charts:
-    """Draw each figure as its function says, for a page of that context; ``stem`` begins the places of their files, from the site's top."""
+    """Draw figures for a page of that context; ``stem`` begins the paths of their files from the site's root."""
     placed, not_drawn, files = [], [], []
     for chart, draw in drawers:
         drawing = draw(context)

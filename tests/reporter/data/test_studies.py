@@ -1,4 +1,4 @@
-"""Studies: found among the paths, believed only when their runs say the same, and each on a page of its own."""
+"""Studies: found below the paths, verified against their runs, with a page each."""
 
 import json
 import re
@@ -27,7 +27,7 @@ NAME = "stalls-analysed"
 
 @pytest.fixture(scope="module")
 def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as `suite run --stall-analysis` leaves it; not to be changed."""
+    """A folder as written by `suite run --stall-analysis`; tests must not change it."""
     folder = tmp_path_factory.mktemp("studies") / "stalls"
     for source, step_s in (("cold", 0.003), ("warm", 0.002), ("synthetic", 0.001)):
         batches = "synthetic" if source == "synthetic" else "read"
@@ -50,7 +50,7 @@ def the_study(folder: Path) -> StudyRecord:
     return study
 
 
-def test_a_study_is_found_wherever_it_lies_and_named_after_its_runs(analysed: Path) -> None:
+def test_a_study_is_found_at_any_depth_and_named_after_its_runs(analysed: Path) -> None:
     study = the_study(analysed.parent)
     assert study.name == NAME and study.place == "stalls"
     assert study.runs == (("cold", "analysed-cold"), ("warm", "analysed-warm"), ("synthetic", "analysed-synthetic"))
@@ -58,14 +58,14 @@ def test_a_study_is_found_wherever_it_lies_and_named_after_its_runs(analysed: Pa
     assert row["value"] == pytest.approx(0.1e-3 * 469, rel=0.05) and row["unit"] == "s"  # a tenth of a step that is a millisecond shorter
 
 
-def test_runs_of_an_analysis_are_on_no_leaderboard(analysed: Path, tmp_path: Path) -> None:
+def test_runs_of_a_stall_analysis_are_on_no_leaderboard(analysed: Path, tmp_path: Path) -> None:
     frames = reporter.load([analysed.parent])
     assert set(frames.runs["state"]) == {STUDIED} and frames.accepted().entries.empty
     build([analysed.parent], tmp_path / "site")
     assert not list((tmp_path / "site").glob("boards/*"))
 
 
-def test_a_study_has_a_page_whose_numbers_lead_to_its_runs(analysed: Path, tmp_path: Path) -> None:
+def test_a_study_has_a_page_that_links_to_its_runs(analysed: Path, tmp_path: Path) -> None:
     site = build([analysed.parent], tmp_path / "site").parent
     page = (site / "studies" / f"{NAME}.html").read_text()
     assert f'href="{NAME}.html"' in (site / "studies" / "index.html").read_text()
@@ -77,7 +77,7 @@ def test_a_study_has_a_page_whose_numbers_lead_to_its_runs(analysed: Path, tmp_p
         assert (site / "studies" / target).resolve().is_file(), target
 
 
-def test_the_figures_of_an_analysis_say_their_numbers_in_a_table(analysed: Path) -> None:
+def test_the_charts_of_a_stall_analysis_have_tables(analysed: Path) -> None:
     study = the_study(analysed)
     three, two = (chart.draw(reporter.load([analysed]), CONTEXT) for chart in drawn.charts(study.figures, dict(study.runs)))
     assert isinstance(three, Drawing) and isinstance(two, Drawing)
@@ -88,7 +88,7 @@ def test_the_figures_of_an_analysis_say_their_numbers_in_a_table(analysed: Path)
         assert ElementTree.fromstring(drawing.svg).get("role") == "graphics-document"
 
 
-def test_a_difference_that_may_be_chance_is_said_to_be(analysed: Path) -> None:
+def test_a_difference_without_significance_is_noted(analysed: Path) -> None:
     figures = the_study(analysed).figures.copy()
     figures["significant"] = figures["significant"].astype(object)
     figures.loc[figures["figure"] == "read_stall_s", "significant"] = False
@@ -98,7 +98,7 @@ def test_a_difference_that_may_be_chance_is_said_to_be(analysed: Path) -> None:
 
 
 @pytest.mark.parametrize(("recorded", "shown"), [(True, "yes"), (False, "no"), (None, "not tested")])
-def test_significance_is_read_from_its_field_and_from_no_sentence(analysed: Path, recorded: bool | None, shown: str) -> None:
+def test_significance_is_read_from_its_field(analysed: Path, recorded: bool | None, shown: str) -> None:
     figures = the_study(analysed).figures.copy()
     figures["method"] = "too few epochs; not told apart from 0"
     figures["significant"] = pandas.Series([recorded] * len(figures), dtype=object)
@@ -122,14 +122,14 @@ def _edit_seal(folder: Path) -> None:
     ("break_it", "said"),
     [
         (_edit_record, "disagrees with its runs"),
-        (_edit_seal, "is not what was sealed"),
+        (_edit_seal, "was changed after it was sealed"),
         (lambda folder: (folder / "MANIFEST.sha256").unlink(), "has no seal"),
         (lambda folder: (folder / stall_analysis.RECORD).write_text("[1"), "stalls.json"),
         (lambda folder: shutil.rmtree(folder / "warm"), "run.json"),
     ],
     ids=["figure changed", "seal changed", "no seal", "no JSON", "a run missing"],
 )
-def test_a_study_that_is_not_what_its_runs_say_is_listed_as_broken(own_copy: Path, break_it: Callable[[Path], object], said: str) -> None:
+def test_a_study_that_disagrees_with_its_runs_is_listed_as_broken(own_copy: Path, break_it: Callable[[Path], object], said: str) -> None:
     break_it(own_copy)
     studies, broken = find_studies([own_copy.parent])
     assert not studies and len(broken) == 1 and said in broken[0]["reason"] and str(own_copy) not in broken[0]["reason"]
