@@ -1,12 +1,12 @@
-"""How `suite report` grows: bundles copied from a real one, changed and sealed again, rendered from nothing, again, and after one change.
+"""Cost of `suite report` for many bundles: copies of a real one, rendered from scratch, again unchanged, and with one more bundle.
 
     python benchmarks/report_scale.py BUNDLE --bundles 1000 --entries 1000 --folder /tmp/scale [--browser]
 
-Every copy is **generated**: its place, its run id, its submitter and its output say so. Its times are stretched, and a wall meter is made up, so
-that every column of the leaderboard is filled. Copies after the first 250 are copies of those, and differ in name and seed only. Each
-rendering runs in a process of its own; its CPU time includes its workers', its memory is that of the largest of its processes. Prints one JSON
-object. With ``--browser``, headless Chromium opens the greatest leaderboard and says how long it took until it could be used, and how long a
-filter and a sort take, layout included.
+Every copy is **generated**, which its folder, run id, submitter and output state. Its times are stretched and it has a synthetic wall meter, so
+that every column of the leaderboard has values. Copies after the first 250 are copies of those and differ in name and seed only. Each
+rendering runs in its own process; CPU time includes the workers', memory is that of the largest process. Prints one JSON
+object. With ``--browser``, headless Chromium opens the largest leaderboard and measures the time until it is usable, and of a filter and a sort
+including layout.
 """
 
 import argparse
@@ -29,25 +29,25 @@ from suite.files.paths import repository_root
 from suite.metrics.counters import derive_counters
 from suite.metrics.summary import derive
 
-sys.path.insert(0, str(repository_root()))  # the browser is the tests'
+sys.path.insert(0, str(repository_root()))  # tests.browser
 
 STRETCHED = 250
 BUILD = "import sys; from pathlib import Path; from reporter.site import build; build([Path(sys.argv[1])], Path(sys.argv[2]), force=True)"
 
 
 def generate(source: Path, folder: Path, bundles: int, entries: int) -> None:
-    """Copies of a real bundle: another submitter per entry, another seed per run, times stretched by up to 30 % from entry to entry, sealed again."""
+    """Sealed copies of a real bundle: a submitter per entry, a seed per run, times stretched by up to 30 % between entries."""
     places = [folder / f"generated-{number:05d}" for number in range(bundles)]
     sources = [source if number < STRETCHED else places[number % STRETCHED] for number in range(bundles)]
     copies = [Copy(sources[number], place, number % entries, number // entries, number < STRETCHED) for number, place in enumerate(places)]
     with ProcessPoolExecutor() as workers:
-        for some in (copies[:STRETCHED], copies[STRETCHED:]):
-            list(workers.map(make, [copy for copy in some if not (copy.target / layout.MANIFEST).exists()], chunksize=8))
+        for batch in (copies[:STRETCHED], copies[STRETCHED:]):
+            list(workers.map(make, [copy for copy in batch if not (copy.target / layout.MANIFEST).exists()], chunksize=8))
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A bundle to be made of another; ``is_stretched``: its times are changed, too."""
+    """A bundle to be copied from another one; ``is_stretched``: its times are changed."""
 
     source: Path
     target: Path
@@ -57,7 +57,7 @@ class Copy:
 
 
 def make(copy: Copy) -> None:
-    """Copy, change, seal."""
+    """Copy, change and seal."""
     shutil.rmtree(copy.target, ignore_errors=True)
     shutil.copytree(copy.source, copy.target)
     path, entry, repetition = copy.target, copy.entry, copy.repetition
@@ -79,7 +79,7 @@ def make(copy: Copy) -> None:
 
 
 def _stretch_log(path: Path, stretch: float, values: dict[str, object]) -> int:
-    """Every event as far from the first as ``stretch`` says, the chain made anew; returns the first event's time stamp."""
+    """Scale the times since the first event by ``stretch`` and rebuild the hash chain; returns the first event's time stamp, ns."""
     lines = [json.loads(line[len(contract.TOKEN) :]) for line in (path / "log.txt").read_text().splitlines() if line.startswith(contract.TOKEN)]
     first_ns, first_ms, chain, written = lines[0]["metadata"]["mono_ns"], lines[0]["time_ms"], contract.FIRST_LINK, []
     for event in lines:
@@ -94,7 +94,7 @@ def _stretch_log(path: Path, stretch: float, values: dict[str, object]) -> int:
 
 
 def _stretch_tables(path: Path, stretch: float, start_ns: int, power_w: float) -> int:
-    """Times of steps and readings as far from the start as ``stretch`` says, and a wall meter's readings, once a second; returns their number."""
+    """Scale the times of steps and readings by ``stretch`` and add a wall meter's readings, one per second; returns their number."""
     steps, readings = Bundle(path).steps_frame(), Bundle(path).readings_frame()
     steps["start_ns"] = start_ns + ((steps["start_ns"] - start_ns) * stretch).round().astype("int64")
     for name in ("fetch_stall_s", "copy_s", "compute_s", "communication_s"):
@@ -109,7 +109,7 @@ def _stretch_tables(path: Path, stretch: float, start_ns: int, power_w: float) -
 
 
 def build(given: Path, output: Path, home: Path) -> dict[str, float]:
-    """Render in a process of its own; wall time, CPU time, and the memory of the largest process; s, s, MiB."""
+    """Render in a separate process; returns wall time (s), CPU time (s), and the memory of the largest process (MiB)."""
     start_s = time.monotonic()
     command = [sys.executable, "-c", BUILD, str(given), str(output)]
     child = subprocess.Popen(command, env={**os.environ, "SUITE_HOME": str(home)})
@@ -125,47 +125,47 @@ def _inodes(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, object]:
-    """All stages, in their order."""
+    """Run all stages in order."""
     given, site, home = arguments.folder / "given", arguments.folder / "site", arguments.folder / "home"
     given.mkdir(parents=True, exist_ok=True)
     start_s = time.monotonic()
     generate(arguments.bundle, given, arguments.bundles, arguments.entries)
-    said: dict[str, object] = {"bundles": arguments.bundles, "entries": arguments.entries, "cores": len(os.sched_getaffinity(0))}
-    said["generating_s"] = round(time.monotonic() - start_s, 1)
-    said["load_average_before"] = [round(load, 2) for load in os.getloadavg()]
+    result: dict[str, object] = {"bundles": arguments.bundles, "entries": arguments.entries, "cores": len(os.sched_getaffinity(0))}
+    result["generating_s"] = round(time.monotonic() - start_s, 1)
+    result["load_average_before"] = [round(load, 2) for load in os.getloadavg()]
     for folder in (site, home):
         shutil.rmtree(folder, ignore_errors=True)
-    said["from_nothing"] = build(given, site, home)
+    result["from_nothing"] = build(given, site, home)
     first = _inodes(site)
-    said["again"] = build(given, site, home)
-    said["touched_by_again"] = len(first.items() ^ _inodes(site).items()) // 2
+    result["again"] = build(given, site, home)
+    result["touched_by_again"] = len(first.items() ^ _inodes(site).items()) // 2
     extra = given / "generated-99999"
     make(Copy(arguments.bundle, extra, 0, 99, True))
-    said["one_bundle_more"] = build(given, site, home)
+    result["one_bundle_more"] = build(given, site, home)
     shutil.rmtree(extra)
     after = _inodes(site)
-    said["files"] = len(after)
-    said["touched_by_one_more"] = sorted(name for name, what in after.items() if first.get(name) != what and "-99999/" not in name)[:40]
-    said["page_bytes"] = max(page.stat().st_size for page in (site / "boards").glob("*.html"))
-    said["cache_bytes"] = (home / "report-cache.sqlite").stat().st_size
+    result["files"] = len(after)
+    result["touched_by_one_more"] = sorted(name for name, what in after.items() if first.get(name) != what and "-99999/" not in name)[:40]
+    result["page_bytes"] = max(page.stat().st_size for page in (site / "boards").glob("*.html"))
+    result["cache_bytes"] = (home / "report-cache.sqlite").stat().st_size
     if arguments.browser:
-        said["browser"] = look(max((site / "boards").glob("*.html"), key=lambda page: page.stat().st_size))
-    return said
+        result["browser"] = open_in_browser(max((site / "boards").glob("*.html"), key=lambda page: page.stat().st_size))
+    return result
 
 
-def look(page: Path) -> dict[str, float]:
-    """Milliseconds until the page's tools answer, and of a sort and a filter, the layout after them included."""
-    from tests.browser import browser
+def open_in_browser(page: Path) -> dict[str, float]:
+    """Milliseconds until the page is usable, and of a sort, a filter and a limit including layout."""
+    from tests.browser import browser  # optional package: needs Playwright
 
     with browser() as tab:
         tab.open(page.as_uri())
-        said = {"rows": tab.run("document.querySelectorAll('#board tbody tr').length")}
+        result = {"rows": tab.run("document.querySelectorAll('#board tbody tr').length")}
         for name, moment in (("usable_ms", "domContentLoadedEventEnd"), ("loaded_ms", "loadEventEnd")):
-            said[name] = round(tab.run(f"performance.getEntriesByType('navigation')[0].{moment}"))
-        for name, doing in ACTIONS.items():
+            result[name] = round(tab.run(f"performance.getEntriesByType('navigation')[0].{moment}"))
+        for name, action in ACTIONS.items():
             timed = "() => { const start = performance.now(); %s; document.body.offsetHeight; return performance.now() - start; }"
-            said[name] = round(tab.run(timed % doing))
-        return said
+            result[name] = round(tab.run(timed % action))
+        return result
 
 
 ACTIONS = {

@@ -1,4 +1,4 @@
-"""Bundles to tidy tables, figures and a static site."""
+"""Turns bundles into tidy frames, figures and a static site."""
 
 from reporter.data.frames import Frames
 from reporter.data.load import load

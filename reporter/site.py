@@ -1,4 +1,4 @@
-"""Writes the static site. The same bundles give the same bytes, on any path and any day; what did not change is not touched."""
+"""Writes the static site. Output is deterministic: it depends on the bundles only. Unchanged files are not written again."""
 
 import hashlib
 import json
@@ -19,13 +19,9 @@ from reporter.data.frames import Frames
 from reporter.data.load import load
 from reporter.data.studies import StudyRecord, find_studies
 from reporter.data.workers import map_tasks
-from reporter.pages.comparison import device_pages, frameworks_page
+from reporter.pages import page_kinds, templates
 from reporter.pages.evidence import EntryEvidence, RunEvidence, entry_page, evidence_of_entries, evidence_of_runs, run_pages
-from reporter.pages.leaderboard import board_pages, front_page
-from reporter.pages.linpack import linpack_records
-from reporter.pages.rulebook import about_page, rules_page
-from reporter.pages.shared import Page, SiteContents, make_contents, templates
-from reporter.pages.studies import study_pages
+from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
 
 MARK = ".edge-training-site"
@@ -35,16 +31,16 @@ STATIC = Path(__file__).resolve().parent / "static"
 def build(paths: Iterable[Path], output: Path, force: bool = False) -> Path:
     """Render the bundles at or below ``paths`` into ``output``; returns the front page's path.
 
-    An existing folder that this function did not make is an error, with or without ``force``; one that it made is replaced with ``force``,
-    and files in it that stay the same are kept as they are. Raises SuiteError for paths without bundles.
+    A site that this function made is replaced if ``force`` is true; unchanged files keep their inode and time. Raises SuiteError for any other
+    existing folder, and for paths without bundles.
     """
-    places = list(paths)
-    frames, (studies, broken) = load(places), find_studies(places)
+    given = list(paths)
+    frames, (studies, broken) = load(given), find_studies(given)
     return write(frames.with_broken(broken), output, force, studies)
 
 
 def write(frames: Frames, output: Path, force: bool = False, studies: tuple[StudyRecord, ...] = ()) -> Path:
-    """As :func:`build`, from frames whose bundles are still there."""
+    """As :func:`build`, from frames whose bundles still exist."""
     _refuse_foreign(output, force)
     contents = make_contents(frames, tuple(make_boards(frames)), studies)
     folder = None
@@ -67,16 +63,16 @@ def _refuse_foreign(output: Path, force: bool) -> None:
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not (output / MARK).is_file():
-        raise SuiteError(f"{output} exists and is no site that `suite report` made; choose another --output.")
+        raise SuiteError(f"{output} exists and is not a site that `suite report` made; choose another --output.")
     if not force:
-        raise SuiteError(f"{output} exists; type --force to replace it, or choose another --output.")
+        raise SuiteError(f"{output} exists; replace it with --force, or choose another --output.")
 
 
 def _fill(contents: SiteContents, folder: Path, old: Path) -> None:
     for file in sorted(STATIC.iterdir()):
         _place(folder, old, Page(file.name, file.read_bytes()))
     keys: dict[str, str | None] = {}
-    with ThreadPoolExecutor(1) as aside:  # the pages of many are drawn while workers draw those of one
+    with ThreadPoolExecutor(1) as aside:  # renders pages with many entries while workers render those of one entry or run
         of_many = aside.submit(_write_pages, _pages(contents, templates()), folder, old)
         for _ in map_tasks(_do, _tasks(contents, folder, old, keys)):
             pass
@@ -85,8 +81,8 @@ def _fill(contents: SiteContents, folder: Path, old: Path) -> None:
 
 
 def _pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    for make in (front_page, board_pages, frameworks_page, device_pages, study_pages, linpack_records, rules_page, about_page):
-        yield from make(contents, environment)
+    for kind in page_kinds():
+        yield from kind.make(contents, environment)
 
 
 def _write_pages(pages: Iterable[Page], folder: Path, old: Path) -> None:
@@ -102,7 +98,7 @@ def _do(task: Task) -> None:
 
 
 def _tasks(contents: SiteContents, folder: Path, old: Path, keys: dict[str, str | None]) -> Iterator[Task]:
-    """What workers do: the page of each entry, and of each run that is not what it was; ``keys`` fills with what the runs' are made of."""
+    """Tasks of the workers: a page per entry and per changed run. Unchanged runs are linked from ``old``; ``keys`` receives the runs' keys."""
     for entry in evidence_of_entries(contents.frames, contents.boards):
         yield partial(_write_entry, entry, folder, old)
     before = _old_keys(old)
@@ -124,7 +120,7 @@ def _write_run(evidence: RunEvidence, colours: Mapping[str, int], folder: Path, 
 
 
 def _place(folder: Path, old: Path, page: Page) -> None:
-    """Write a file; where the old site has the same, it is that very file (same inode, same time)."""
+    """Write a file, or link the old site's if it has the same content (same inode, same time)."""
     target, before = folder / page.place, old / page.place
     content = page.content if isinstance(page.content, bytes) else page.content.encode("utf-8", errors="replace")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +131,7 @@ def _place(folder: Path, old: Path, page: Page) -> None:
 
 
 def _swap(folder: Path, output: Path) -> None:
-    """Put the finished folder in the old one's place; a reader sees the one or the other."""
+    """Replace the old folder with the finished one by renaming."""
     folder.chmod(0o755)
     if not output.exists():
         folder.rename(output)
@@ -147,14 +143,14 @@ def _swap(folder: Path, output: Path) -> None:
 
 
 def _key(evidence: RunEvidence, contents: SiteContents) -> str | None:
-    """What a run's page is made of: the files, the code, the verdict, its framework's colour, and what its place says of it. None: not known."""
+    """Digest of what a run's page is made from: bundle, code, verdict, colour, row of the run; None if the bundle's digest is unknown."""
     run = evidence.run
     if (digest := contents.frames.digests[run["run_id"]]) is None:
         return None
     verdict = [str(finding) for finding in evidence.verdict.findings]
-    of_place = {name: str(value) for name, value in run.items() if name not in ("place", "path")}
-    made_of = [digest, digest_of_code(), verdict, contents.colours[run["framework"]], of_place]
-    return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+    row = {name: str(value) for name, value in run.items() if name not in ("place", "path")}
+    inputs = [digest, digest_of_code(), verdict, contents.colours[run["framework"]], row]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
 def _old_keys(old: Path) -> Mapping[str, Any]:

@@ -1,1 +1,1 @@
-"""Leaderboards: columns, rows, ranks."""
+"""Leaderboards: columns, rows and ranks, from frames."""

@@ -1,4 +1,4 @@
-"""A leaderboard: the entries of one workload, division and data set, in their order, with ranks."""
+"""Leaderboards: the entries of one workload, division and data set, sorted and ranked."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from reporter.board.columns import FACETS, FIGURE_COLUMNS, Cell, Column, Facet, 
 from reporter.board.ranking import Rank, rank_entries
 from reporter.data.entries import make_labels
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
-from reporter.figures.chart import values_of_runs
+from reporter.data.values import values_of_runs
 
 RANKED_BY = "time_to_target_s"
 ALWAYS = ("device", "framework")
-THROTTLED = "throttl"
+THROTTLED = "throttled_events"
 UNRANKED = Rank(None, 0, "not ranked")
 
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A row of a leaderboard. ``evidence`` is the page, from the site's top, that its figures are explained on."""
+    """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root."""
 
     entry: Mapping[str, Any]
     label: str
@@ -26,13 +26,13 @@ class BoardRow:
     rank: Rank
     facets: tuple[str, ...]
     cells: tuple[Cell, ...]
-    complaints: int
+    findings: int
     badges: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Board:
-    """``facets`` are those in which rows differ, ``same`` what all rows share, as (heading, value)."""
+    """``facets`` are the properties in which rows differ, ``same`` those that all rows share, as (heading, value)."""
 
     slug: str
     workload: str
@@ -49,17 +49,17 @@ class Board:
 
     @property
     def runs(self) -> int:
-        """Of the accepted entries."""
+        """Number of runs of the accepted entries."""
         return sum(int(row.entry["runs"]) for row in self.accepted)
 
     @property
     def is_compared(self) -> bool:
-        """At least one entry has enough runs for a rank."""
+        """Whether at least one entry has enough runs for a rank."""
         return any(row.rank.rank is not None for row in self.accepted)
 
 
 def make_boards(frames: Frames) -> list[Board]:
-    """One board per workload, division and data set; the workloads' own data sets first. Generated data and runs of an analysis are on none."""
+    """One board per workload, division and data set; workloads' own data sets first. Generated data and stall analyses are excluded."""
     published = frames.entries[~frames.entries["state"].isin((GENERATED, STUDIED))]
     groups = published.groupby(["workload", "division", "data"], sort=True)
     boards = [_board(frames.of_entries(entries), *key) for key, entries in groups]
@@ -67,10 +67,10 @@ def make_boards(frames: Frames) -> list[Board]:
 
 
 def _board(frames: Frames, workload: str, division: str, data: str) -> Board:
-    entries, looked_at = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS}
+    entries, needed = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS} | {THROTTLED}
     figures: dict[str, dict[str, Any]] = {}
-    names = [name for name in frames.entry_figures["figure"].unique() if name in looked_at or name.startswith(THROTTLED)]
-    for row in rows_of(frames.chosen("entry_figures", "figure", names)):
+    names = [name for name in frames.entry_figures["figure"].unique() if name in needed]
+    for row in rows_of(frames.select("entry_figures", "figure", names)):
         figures.setdefault(row["entry_id"], {})[row["figure"]] = row
     facets = {entry["entry_id"]: _facets(entry, figures.get(entry["entry_id"], {})) for entry in entries}
     differ = tuple(facet for facet in FACETS if facet.name in ALWAYS or _differs(facet, facets.values()))
@@ -85,7 +85,7 @@ def _board(frames: Frames, workload: str, division: str, data: str) -> Board:
 
 
 def _differs(facet: Facet, rows: Iterable[Mapping[str, str]]) -> bool:
-    """Rows differ in it; a version counts only where two rows of one framework do."""
+    """Whether rows differ in it; for versions, whether rows of the same framework do."""
     if facet.name == "framework_version":
         pairs = {(row["framework"], row[facet.name]) for row in rows}
         return len(pairs) > len({framework for framework, _ in pairs})
@@ -106,7 +106,7 @@ def _rows(
     differ: tuple[Facet, ...],
     columns: tuple[Column, ...],
 ) -> Iterator[BoardRow]:
-    """The rows in the order of merit: time to target, then time per epoch, then entry."""
+    """The rows sorted by time to target, then time per epoch, then entry id."""
     labels, values = make_labels(entries), values_of_runs(frames.accepted(), RANKED_BY)
     reached = {
         entry["entry_id"]: values[entry["entry_id"]]
@@ -117,7 +117,7 @@ def _rows(
     runs: dict[str, list[str]] = {}
     for run, entry_id in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
         runs.setdefault(entry_id, []).append(run)
-    for entry in sorted(entries, key=lambda entry: (*_merit(figures.get(entry["entry_id"], {})), entry["entry_id"])):
+    for entry in sorted(entries, key=lambda entry: (*_order(figures.get(entry["entry_id"], {})), entry["entry_id"])):
         name, found = entry["entry_id"], figures.get(entry["entry_id"], {})
         yield BoardRow(
             entry,
@@ -131,7 +131,7 @@ def _rows(
         )
 
 
-def _merit(figures: Mapping[str, Any]) -> tuple[float, float]:
+def _order(figures: Mapping[str, Any]) -> tuple[float, float]:
     values = [figures.get(name, {}).get("value") for name in (RANKED_BY, "time_to_epoch_s")]
     first, second = (float(value) if known(value) else float("inf") for value in values)
     return first, second
@@ -145,8 +145,8 @@ def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, s
 
 
 def _badges(figures: Mapping[str, Any]) -> tuple[str, ...]:
-    throttled = any(known(row["high"]) and row["high"] > 0 for name, row in figures.items() if name.startswith(THROTTLED))
-    return ("throttled",) if throttled else ()
+    events = figures.get(THROTTLED, {}).get("high")
+    return ("throttled",) if known(events) and events > 0 else ()
 
 
 def _slug(word: str) -> str:

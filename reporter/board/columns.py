@@ -1,20 +1,21 @@
-"""The leaderboard's columns: what each shows, how its numbers are written, and what a cell says when it is empty."""
+"""The leaderboard's columns: their figures, number formats, and the text of empty cells."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from reporter.data.frames import known
-from reporter.figures.chart import digits
+from reporter.data.text import digits
 
-NOT_DEFINED = "these runs were made before the figure was defined"
+NOT_DEFINED = "not computed by the version of the suite that made these runs"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A figure as a column. Shown is the value times ``factor``, in ``unit``, with so many ``places`` or else three significant digits.
+    """A figure as a column of a leaderboard. A cell shows value * ``factor`` in ``unit``, with ``places`` decimals or, if None, 3 significant digits.
 
-    ``better`` is -1 where less is better, 1 where more is, 0 where neither. ``shown`` is whether it is there before a reader chooses.
+    ``better``: -1 if less is better, 1 if more is, 0 if neither. ``shown``: visible until a reader chooses columns. ``is_energy``: values of
+    different instruments do not compare and are not put in one order. ``file_name``: its name in data files if the page shows another unit.
     """
 
     figure: str
@@ -25,18 +26,13 @@ class Column:
     places: int | None = None
     better: int = -1
     shown: bool = True
-
-    @property
-    def is_energy(self) -> bool:
-        """Its worth depends on the instrument: values taken in different ways are not put in one order."""
-        return self.figure.startswith("energy_") or self.figure == "mean_power_w"
+    is_energy: bool = False
+    file_name: str = ""
 
     @property
     def exported(self) -> str:
-        """The name in data files: the figure's, with the unit where the page shows another one."""
-        words = {"%": "percent", "% of epoch": "percent_of_epoch", "MiB": "mib"}
-        stem = self.figure.removesuffix("_bytes")
-        return f"{stem}_{words[self.unit]}" if self.unit in words else stem
+        """The column's name in data files."""
+        return self.file_name or self.figure
 
     def write(self, value: float) -> str:
         """The value as it is shown."""
@@ -45,23 +41,39 @@ class Column:
 
 
 FIGURE_COLUMNS = (
-    Column("time_to_target_s", "time to target", "s", "from run_start to the evaluation that reached the target"),
+    Column("time_to_target_s", "time to target", "s", "run_start to the evaluation that reaches the target accuracy"),
     Column("time_to_epoch_s", "time per epoch", "s", "first fetch to last step, mean of epochs 2 to last"),
-    Column("first_epoch_s", "epoch 1", "s", "with cold caches, kept apart", shown=False),
-    Column("best_accuracy", "accuracy", "%", "the best evaluation", 100.0, 2, 1),
-    Column("epochs_to_target", "epochs to target", "", "until the evaluation that reached the target", 1.0, 1, shown=False),
-    Column("samples_per_s", "throughput", "samples/s", "samples trained on per second, epochs 2 to last", 1.0, None, 1, False),
-    Column("fetch_stall_share", "fetch stall", "% of epoch", "share of an epoch in which training waits for its next mini-batch", 100.0, 1),
-    Column("energy_per_epoch_j", "energy per epoch", "J", "mean of epochs 2 to last, by the sensor that is named"),
-    Column("energy_j", "energy of the run", "J", "from run_start to run_stop", shown=False),
-    Column("mean_power_w", "power", "W", "energy per epoch over time per epoch", shown=False),
-    Column("peak_rss_bytes", "peak memory", "MiB", "resident memory of the training processes, read once a second", 2.0**-20, 0),
+    Column("first_epoch_s", "epoch 1", "s", "first fetch to last step of epoch 1, with cold caches", shown=False),
+    Column("best_accuracy", "accuracy", "%", "highest accuracy of all evaluations", 100.0, 2, 1, file_name="best_accuracy_percent"),
+    Column("epochs_to_target", "epochs to target", "", "epochs until the evaluation that reaches the target accuracy", 1.0, 1, shown=False),
+    Column("samples_per_s", "throughput", "samples/s", "training samples per second, epochs 2 to last", 1.0, None, 1, False),
+    Column(
+        "fetch_stall_share",
+        "fetch stall",
+        "% of epoch",
+        "share of an epoch that training waits for the next mini-batch, epochs 2 to last",
+        100.0,
+        1,
+        file_name="fetch_stall_share_percent_of_epoch",
+    ),
+    Column("energy_per_epoch_j", "energy per epoch", "J", "mean of epochs 2 to last; see the column energy for the sensor", is_energy=True),
+    Column("energy_j", "energy of the run", "J", "run_start to run_stop", shown=False, is_energy=True),
+    Column("mean_power_w", "power", "W", "energy per epoch over time per epoch", shown=False, is_energy=True),
+    Column(
+        "peak_rss_bytes",
+        "peak memory",
+        "MiB",
+        "peak resident set of the training processes, read once a second",
+        2.0**-20,
+        0,
+        file_name="peak_rss_mib",
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Facet:
-    """A property that rows differ in: a column, and a filter."""
+    """A property in which rows can differ: a column and a filter."""
 
     name: str
     heading: str
@@ -72,16 +84,16 @@ FACETS = (
     Facet("device", "device"),
     Facet("framework", "framework"),
     Facet("framework_version", "version"),
-    Facet("cpu_model", "processor"),
+    Facet("cpu_model", "CPU"),
     Facet("power_mode", "power mode"),
     Facet("storage_medium", "storage"),
     Facet("nodes", "nodes", True),
     Facet("ranks", "ranks", True),
-    Facet("collective", "gradients"),
+    Facet("collective", "all-reduce"),
     Facet("accelerator", "accelerator"),
     Facet("threads", "threads", True),
     Facet("workers", "workers", True),
-    Facet("batch_size", "batch", True),
+    Facet("batch_size", "batch size", True),
     Facet("learning_rate", "learning rate", True),
     Facet("organization", "submitter"),
     Facet("availability", "availability"),
@@ -90,12 +102,12 @@ FACETS = (
 
 OTHER_FIGURES = {
     "fetch_stall_s": "fetch stall of an epoch",
-    "copy_s": "copy to the device",
+    "copy_s": "host-to-device copy",
     "compute_s": "compute",
     "communication_s": "communication",
     "overhead_s": "overhead",
     "accelerator_utilisation": "accelerator utilisation",
-    "cpu_utilisation": "processor utilisation",
+    "cpu_utilisation": "CPU utilisation",
 }
 
 
@@ -103,13 +115,13 @@ NAMES_OF_FIGURES = {**OTHER_FIGURES, **{column.figure: column.heading for column
 
 
 def name_of_figure(figure: str) -> str:
-    """A figure's name in words, or as it is where no one has given it any."""
+    """The heading of a figure; its name if it has none."""
     return NAMES_OF_FIGURES.get(figure, figure)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """``text`` and ``spread`` are shown; ``raw`` and ``raw_spread``, in the column's unit, are sorted by and exported; ``why`` explains a dash."""
+    """``text`` and ``spread`` are shown; ``raw`` and ``raw_spread``, in the column's unit, are for sorting and export; ``why`` explains a dash."""
 
     column: Column
     text: str
@@ -120,7 +132,7 @@ class Cell:
 
 
 def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
-    """A figure of an entry or a run as a cell; unknown is a dash with its reason."""
+    """A figure of an entry or a run as a cell; an unknown value is a dash with its reason."""
     if figure is None:
         return Cell(column, "—", why=NOT_DEFINED)
     if not known(figure["value"]):
@@ -133,7 +145,7 @@ def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
 
 
 def show_facet(value: object) -> str:
-    """A property's value as it is shown and filtered by."""
+    """A property's value as text, for display and filters."""
     if not known(value):
         return "unknown"
     return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -1,35 +1,35 @@
-"""Which entries differ beyond noise, and which no other beats in every respect."""
+"""Ranks of entries that reflect only statistically significant differences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-FEWEST_RUNS = 3
-LEVEL = 0.05
+MIN_RUNS = 3
+SIGNIFICANCE_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class Rank:
-    """``rank`` is 1 + the number of entries that are shown to be better, so entries that cannot be told apart share it.
+    """``rank`` is 1 + the number of significantly better entries, so entries can share a rank.
 
-    It is None, with the ``reason``, for an entry with too few runs to be compared. ``ties`` counts the other entries that it cannot be
-    told from.
+    It is None, with a ``reason``, for an entry with fewer than MIN_RUNS runs. ``not_different`` is the number of other entries from which it does
+    not differ significantly.
     """
 
     rank: int | None
-    ties: int
+    not_different: int
     reason: str | None
 
 
-def rank_entries(values: Mapping[str, Sequence[float]], level: float = LEVEL) -> dict[str, Rank]:
-    """Ranks of entries by the values of their runs; smaller is better.
+def rank_entries(values: Mapping[str, Sequence[float]], level: float = SIGNIFICANCE_LEVEL) -> dict[str, Rank]:
+    """Ranks of entries by the values of their runs, which must be positive; smaller is better.
 
-    Every pair of entries with three runs or more is compared by Welch's t-test on the logarithms (times and energies scatter by a
-    factor), and the p-values are corrected for their number by Holm's method. Values must be positive.
+    Every pair of entries with at least MIN_RUNS runs is compared by Welch's t-test on the logarithms (times and energies vary by a factor).
+    Holm's method corrects the p-values for the number of pairs.
     """
-    enough = sorted(name for name, runs in values.items() if len(runs) >= FEWEST_RUNS)
-    ranks = {name: Rank(None, 0, f"{len(runs)} of the {FEWEST_RUNS} runs needed") for name, runs in values.items()}
+    enough = sorted(name for name, runs in values.items() if len(runs) >= MIN_RUNS)
+    ranks = {name: Rank(None, 0, f"{len(runs)} of the {MIN_RUNS} runs needed") for name, runs in values.items()}
     if not enough:
         return ranks
     logs = [np.log(np.asarray(values[name], dtype=float)) for name in enough]
@@ -45,8 +45,8 @@ def rank_entries(values: Mapping[str, Sequence[float]], level: float = LEVEL) ->
 
 
 def _welch(logs: Sequence[np.ndarray], means: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Two-sided p-values. Two entries without any scatter differ unless their means are the same."""
-    from scipy.special import stdtr  # type: ignore[import-untyped]
+    """Two-sided p-values. Two entries without any spread differ unless their means are equal."""
+    from scipy.special import stdtr  # type: ignore[import-untyped]  # start-up: worker processes import this module and do not rank
 
     counts = np.array([len(log) for log in logs], dtype=float)
     squared = np.array([log.var(ddof=1) for log in logs]) / counts
@@ -59,21 +59,10 @@ def _welch(logs: Sequence[np.ndarray], means: np.ndarray, first: np.ndarray, sec
 
 
 def holm(p_values: np.ndarray, level: float) -> np.ndarray:
-    """Which hypotheses Holm's step-down method rejects, so that the chance of any false one is at most ``level``."""
+    """Mask of the hypotheses that Holm's step-down method rejects; the family-wise error rate is at most ``level``."""
     order = np.argsort(p_values, kind="stable")
     rejected = p_values[order] <= level / (len(p_values) - np.arange(len(p_values)))
     until = len(rejected) if rejected.all() else int(np.argmin(rejected))
     answer = np.zeros(len(p_values), dtype=bool)
     answer[order[:until]] = True
     return answer
-
-
-def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
-    """The points that no other is better than in one respect and not worse than in the other, by their first coordinate; smaller is better."""
-    front: list[str] = []
-    lowest = float("inf")
-    for name, (_, y) in sorted(points.items(), key=lambda item: (item[1], item[0])):
-        if y < lowest:
-            front.append(name)
-            lowest = y
-    return front

@@ -1,1 +1,1 @@
-"""Bundles to tidy frames."""
+"""Bundles, submissions, studies and LINPACK records to tidy frames."""

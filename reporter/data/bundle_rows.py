@@ -1,4 +1,4 @@
-"""One bundle as rows, by nothing but the bytes in its folder: the part of reading that a cache may remember."""
+"""One bundle as rows. They depend only on the bytes in its folder, so they can be cached."""
 
 import re
 from collections.abc import Mapping
@@ -8,23 +8,22 @@ from typing import Any
 
 from reporter.data import frames as columns
 from reporter.data.derived import counted_figures, derived_figures
-from reporter.data.entries import Row
-from reporter.data.text import plain, plain_or_none
+from reporter.data.figure_fields import sensor_columns, significance
+from reporter.data.frames import Row
+from reporter.data.text import plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.reader import CachedBundle
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
-from suite.errors import FileError, SuiteError
+from suite.errors import SuiteError
 from suite.metrics.summary import read_summary
-
-_METHOD = re.compile(r"\((?P<covers>[a-z -]+), (?P<tier>[a-z -]+)\)$")
 
 
 @dataclass(frozen=True)
 class BundleRows:
-    """A bundle's row of ``runs`` as far as the bundle alone tells it, its rows of ``figures`` and ``epochs``, and the checker's verdict.
+    """A bundle's row of ``runs`` without the columns that depend on its place, its rows of ``figures`` and ``epochs``, and the checker's verdict.
 
-    ``is_generated``: its data were made up; ``is_studied``: it was made for an analysis, with cold caches or one mini-batch again and again.
+    ``is_generated``: trained on generated data. ``is_studied``: made for a stall analysis, with emptied caches or one repeated mini-batch.
     """
 
     run: Row
@@ -37,18 +36,17 @@ class BundleRows:
 
 @dataclass(frozen=True)
 class Broken:
-    """Why a bundle cannot be shown, in words that are the same wherever it lies."""
+    """Why a bundle cannot be shown; the reason does not depend on the bundle's place."""
 
     reason: str
 
 
 def read_rows(path: Path) -> BundleRows | Broken:
-    """Read and check the bundle at ``path``; whatever is wrong with it becomes a reason, never an exception."""
+    """Read and check the bundle at ``path``. Errors become a reason; nothing is raised."""
     try:
         return _read(path)
     except SuiteError as error:
-        said = f"{error.path.name} {error.what}" if isinstance(error, FileError) else str(error)
-        return Broken(plain(said.replace(f"{path}/", "").replace(str(path), "it"), 400))
+        return Broken(reason_of(error, path))
     except OSError as error:
         return Broken(f"{plain(Path(error.filename or 'a file').name)} cannot be read: {error.strerror}")
 
@@ -111,9 +109,8 @@ def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:
     if not isinstance(values["source"], str) or isinstance(values["count"], bool) or not isinstance(values["count"], int | float):
         raise TypeError(f"figure {name} has no source or no count")
     numbers = {key: None if values.get(key) is None else float(values[key]) for key in ("value", "count", "period_s", "coverage", "spread")}
-    words = {key: plain_or_none(values.get(key)) for key in ("unit", "source", "reason", "method")}
-    method = _METHOD.search(words["method"] or "")
-    return {"run_id": run_id, "figure": plain(name, 60), **numbers, **words, "covers": method and method["covers"], "tier": method and method["tier"]}
+    texts = {key: plain_or_none(values.get(key)) for key in ("unit", "source", "reason", "method")}
+    return {"run_id": run_id, "figure": plain(name, 60), **numbers, **texts, **sensor_columns(values), "significant": significance(values)}
 
 
 def _epoch(run_id: str, epoch: Mapping[str, Any]) -> Row:
@@ -122,7 +119,7 @@ def _epoch(run_id: str, epoch: Mapping[str, Any]) -> Row:
 
 
 def _plain_name(run_id: object) -> str:
-    """Run ids become names of files: letters, digits, dot, dash and underscore, and no leading dot."""
+    """The run id, which becomes a file name. Raises SuiteError if it has other characters than letters, digits, ._- or a leading dot."""
     name = str(run_id)
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}", name):
         raise SuiteError(f"the run id {plain(name, 60)!r} is not a plain name")

@@ -1,4 +1,4 @@
-"""What was read of bundles before, by the digest of every byte that reading them looks at."""
+"""Cache of parsed bundles, keyed by the SHA-256 digest of their files and of the code."""
 
 import hashlib
 import json
@@ -18,12 +18,12 @@ from suite.compliance.finding import Finding, Severity
 from suite.files.digest import sha256
 from suite.files.paths import home, repository_root
 
-CALCULATE_WITH = ("numpy", "pandas", "pyarrow")
+LIBRARIES = ("numpy", "pandas", "pyarrow")
 _TABLE = "CREATE TABLE IF NOT EXISTS bundles (digest TEXT PRIMARY KEY, code TEXT NOT NULL, rows BLOB NOT NULL) WITHOUT ROWID"
 
 
 def digest_of_bundle(path: Path) -> str | None:
-    """SHA-256 over the name and the content of every file in the folder; a link counts as one, and is not followed. None: one cannot be read."""
+    """SHA-256 over the names and contents of all files in the folder; None if one cannot be read. A link is hashed by name and not followed."""
     digest = hashlib.sha256()
     try:
         for file in sorted(path.rglob("*")):
@@ -38,28 +38,28 @@ def digest_of_bundle(path: Path) -> str | None:
 
 @lru_cache(maxsize=1)
 def digest_of_code() -> str:
-    """SHA-256 over the reporter's and the checker's own files, the rulebook, and the versions of what they calculate with."""
-    digest = hashlib.sha256(json.dumps([sys.version, *(version(name) for name in CALCULATE_WITH)]).encode())
+    """SHA-256 over the suite's files, the rulebook, and the versions of Python and of the numerical libraries."""
+    digest = hashlib.sha256(json.dumps([sys.version, *(version(name) for name in LIBRARIES)]).encode())
     root = repository_root()
-    for room in ("reporter", "suite", "rules", "reference_impls"):
-        for file in sorted((root / room).rglob("*")):
+    for package in ("reporter", "suite", "rules", "reference_impls"):
+        for file in sorted((root / package).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
                 digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
     return digest.hexdigest()
 
 
 def path() -> Path:
-    """The file, in the path of the user's environments and data."""
+    """The cache file, in the suite's home folder."""
     return home() / "report-cache.sqlite"
 
 
 def exists() -> bool:
-    """Something may be known: without the file there is no need for a digest to ask by."""
+    """Whether there is a cache file; without one no digest needs to be computed."""
     return path().is_file()
 
 
 def get(digests: Iterable[str | None]) -> dict[str | None, BundleRows]:
-    """What is known of bundles with these digests; nothing where the file is missing or is no such file."""
+    """The cached rows of bundles with these digests; empty if the cache file is missing or damaged."""
     if not exists():
         return {}
     found: dict[str | None, BundleRows] = {}
@@ -75,7 +75,7 @@ def get(digests: Iterable[str | None]) -> dict[str | None, BundleRows]:
 
 
 def put(rows: Mapping[str, BundleRows]) -> None:
-    """Keep rows by their bundles' digests; what other code made is dropped. A file that cannot be written costs time later and nothing else."""
+    """Store rows by their bundles' digests and drop those of other code. A cache that cannot be written is removed; nothing is raised."""
     try:
         path().parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path(), timeout=10)) as store, store:
@@ -84,7 +84,7 @@ def put(rows: Mapping[str, BundleRows]) -> None:
             packed = [(digest, digest_of_code(), _packed(one)) for digest, one in rows.items()]
             store.executemany("INSERT OR REPLACE INTO bundles VALUES (?, ?, ?)", packed)
     except (sqlite3.DatabaseError, OSError):
-        with suppress(OSError):  # a home that may not be written to
+        with suppress(OSError):  # a read-only home
             path().unlink(missing_ok=True)
 
 

@@ -1,10 +1,9 @@
-"""Figures that follow from others of the same run, or from its counts; a page shows them, no summary holds them."""
+"""Figures computed from other figures of the same run or from its counters; summaries do not hold them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reporter.data.entries import Row
-from reporter.data.frames import FIGURES, known
+from reporter.data.frames import FIGURES, Row, known
 from reporter.data.text import plain
 from suite.bundle.layout import COUNTERS
 
@@ -14,11 +13,11 @@ QUOTIENTS = (
     ("instructions_per_cpu_s", "instructions", "cpu_time_s", "1/s"),
 )
 COUNTED = ("l1d_access", "l1d_refill", "branches", "branch_mispredicts")
-"""Events of counters.json, of the training region, that a summary has only in ratios."""
+"""Events of counters.json whose counts a summary holds only as ratios."""
 
 
 def counted_figures(run_id: str, counters: Mapping[str, Any]) -> list[Row]:
-    """The counts of COUNTED over the training region; unknown for the reason that the bundle gives. Raises as a malformed bundle does."""
+    """The counts of COUNTED over the training region; unknown with the bundle's reason. Raises KeyError, TypeError or ValueError if malformed."""
     events = counters["phases"].get("run", {}).get("events", {})
     rows = []
     for name in COUNTED:
@@ -36,7 +35,7 @@ def counted_figures(run_id: str, counters: Mapping[str, Any]) -> list[Row]:
 
 
 def derived_figures(figures: Sequence[Row]) -> list[Row]:
-    """The quotients of a run's figures, unknown for the reason that either of the two is."""
+    """The quotients of a run's figures; unknown, with the reason, if either figure is."""
     by_name = {row["figure"]: row for row in figures}
     found = []
     for name, above, below, unit in QUOTIENTS:

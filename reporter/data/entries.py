@@ -1,4 +1,4 @@
-"""Runs to entries: what differs only in seed and time is repeated measurement of one thing."""
+"""Runs to entries: runs that differ only in seed and time are repetitions of one entry."""
 
 import hashlib
 import json
@@ -7,19 +7,17 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from reporter.data.frames import ENTRIES, IDENTITY, known
-
-Row = dict[str, Any]
+from reporter.data.frames import ENTRIES, IDENTITY, Row, known
 
 
 def entry_id(run: Mapping[str, Any]) -> str:
-    """A name that stays the same wherever and whenever the site is built: ten hexadecimal digits of the identity's SHA-256."""
+    """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256."""
     identity = [run[name] for name in IDENTITY] + [run["state"]]
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
 
 
 def make_entries(runs: Sequence[Row]) -> list[Row]:
-    """One row per entry, in the order of their identities."""
+    """One row per entry, sorted by identity."""
     groups: dict[str, list[Row]] = {}
     for run in runs:
         groups.setdefault(run["entry_id"], []).append(run)
@@ -28,7 +26,7 @@ def make_entries(runs: Sequence[Row]) -> list[Row]:
 
 
 def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]:
-    """Every figure of every entry: the mean over its runs, unknown unless each run has it (what failed must not vanish from a mean)."""
+    """Every figure of every entry: the mean over its runs. It is unknown unless every run has it, so that failed runs are not left out of a mean."""
     entry_of = {run["run_id"]: run["entry_id"] for run in runs}
     groups: dict[tuple[str, str], list[Row]] = {}
     for figure in figures:
@@ -45,12 +43,12 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
     }  # fmt: skip
     if missing:
         of = f"{len(missing)} of {len(members)} runs: " if len(members) > 1 else ""
-        return {**row, "reason": f"{of}{missing[0]['reason'] or 'no reason is given'}"}
+        return {**row, "reason": f"{of}{missing[0]['reason'] or 'no reason given'}"}
     mean = math.fsum(values) / len(values)
     row |= {"value": mean, "low": min(values), "high": max(values)}
     if len(values) > 1:
         return {**row, "spread": statistics.stdev(values), "spread_over": "runs"}
-    return {**row, "spread": first["spread"], "spread_over": "the run's own values" if known(first["spread"]) else None}
+    return {**row, "spread": first["spread"], "spread_over": "the run's values" if known(first["spread"]) else None}
 
 
 def _shared(members: Sequence[Row], column: str) -> str | None:
@@ -59,29 +57,29 @@ def _shared(members: Sequence[Row], column: str) -> str | None:
 
 
 def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """A short name per entry: framework and device, and whatever tells it from the others that share both."""
+    """A short label per entry: framework, device, and the properties in which it differs from entries that share both."""
     groups: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
     for entry in entries:
         groups.setdefault((entry["framework"], entry["device"]), []).append(entry)
     labels = {}
     for (framework, device), alike in groups.items():
-        telling = [name for name in _TELLING if len({str(entry[name]) for entry in alike}) > 1]
+        differing = [name for name in _LABEL_PROPERTIES if len({str(entry[name]) for entry in alike}) > 1]
         for entry in alike:
-            labels[str(entry["entry_id"])] = " · ".join([f"{framework} · {device}", *(_said(name, entry[name]) for name in telling)])
+            labels[str(entry["entry_id"])] = " · ".join([f"{framework} · {device}", *(_describe(name, entry[name]) for name in differing)])
     return labels
 
 
-_TELLING = (
+_LABEL_PROPERTIES = (
     "workload", "data", "nodes", "ranks", "collective", "batch_size", "threads", "workers", "power_mode", "accelerator", "learning_rate",
     "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division", "state",
 )  # fmt: skip
 
 
-def _said(name: str, value: object) -> str:
+def _describe(name: str, value: object) -> str:
     if not known(value):
         return f"{name.replace('_', ' ')} unknown"
-    words = {
+    formats = {
         "nodes": "{} node", "ranks": "{} rank", "workers": "{} worker", "threads": "{} thread", "batch_size": "batch {}", "learning_rate": "rate {}",
     }  # fmt: skip
-    said = words.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
-    return said + "s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else said
+    text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
+    return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text

@@ -1,19 +1,19 @@
-"""LINPACK records among the paths, as rows of the frame that a figure sets training beside."""
+"""LINPACK records at or below the paths, as rows of the frame ``linpacks``."""
 
 import hashlib
 import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from reporter.data.entries import Row
+from reporter.data.frames import Row
 from reporter.data.seals import refuse_broken_seal
-from reporter.data.text import plain, plain_or_none
-from suite.errors import FileError, SuiteError
+from reporter.data.text import plain, plain_or_none, reason_of
+from suite.errors import SuiteError
 from suite.metrics.linpack import RECORD, Linpack, find_linpacks, read_linpack, refuse_wrong
 
 
 def read_linpacks(paths: Iterable[Path]) -> tuple[list[Row], list[Row]]:
-    """Every sealed record at or below the paths, each once, the fastest first, and those that cannot be shown, as rows of the frame ``broken``."""
+    """Sealed records at or below the paths, each once, the fastest first, and rows of the frame ``broken`` for those that cannot be shown."""
     rows: dict[str, Row] = {}
     broken = []
     for given in paths:
@@ -23,8 +23,7 @@ def read_linpacks(paths: Iterable[Path]) -> tuple[list[Row], list[Row]]:
                 row = {**_row(read_linpack(folder), folder), "place": place}
                 rows.setdefault(row["linpack_id"], row)
             except SuiteError as error:
-                said = f"{error.path.name} {error.what}" if isinstance(error, FileError) else str(error)
-                broken.append({"place": place, "reason": plain(said.replace(f"{folder}/", "").replace(str(folder), "it"), 400)})
+                broken.append({"place": place, "reason": reason_of(error, folder)})
     return sorted(rows.values(), key=lambda row: (-row["gflops"], row["linpack_id"])), broken
 
 
@@ -32,7 +31,7 @@ def _row(record: Linpack, folder: Path) -> Row:
     refuse_broken_seal(folder, RECORD)
     solution, power = refuse_wrong(record.solution), record.power
     if not (math.isfinite(solution.gflops) and solution.gflops > 0):
-        raise SuiteError(f"{folder / RECORD}: {solution.gflops} GFLOPS is no rate; run `suite linpack` again.")
+        raise SuiteError(f"{folder / RECORD}: {solution.gflops} GFLOPS is not a rate; run `suite linpack` again.")
     return {
         "linpack_id": hashlib.sha256((folder / RECORD).read_bytes()).hexdigest()[:10],
         "path": str((folder / RECORD).resolve()),

@@ -1,4 +1,4 @@
-"""Reads bundles into tidy pandas frames."""
+"""Reads bundles and LINPACK records into tidy pandas frames."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,8 +8,8 @@ from pathlib import Path
 from reporter.data import frames as columns
 from reporter.data.bundle_rows import Broken, BundleRows, read_rows
 from reporter.data.cache import digest_of_bundle, exists, get, put
-from reporter.data.entries import Row, entry_id, make_entries, make_entry_figures
-from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, make_frame
+from reporter.data.entries import entry_id, make_entries, make_entry_figures
+from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, Row, make_frame
 from reporter.data.linpacks import read_linpacks
 from reporter.data.submissions import judge_submissions
 from reporter.data.text import plain, plain_or_none
@@ -22,19 +22,19 @@ from suite.metrics.linpack import RECORD
 from suite.submission.declaration import NAME, Declaration, read_declaration
 
 WITHDRAWAL = "WITHDRAWN"
-"""A text file in a folder above bundles withdraws them; it says why. The bundles themselves are sealed."""
+"""Name of a text file with the reason; it withdraws the bundles below its folder, which are sealed and cannot be changed."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A bundle, the path that was given and that it was found below, and its name relative to that."""
+    """A bundle, the given path at or below which it was found, and its place relative to that path."""
 
     path: Path
     given: Path
     place: str
 
     def folders(self) -> Iterator[Path]:
-        """The folders above the bundle, the nearest first, no further up than the path that was given."""
+        """The folders above the bundle, nearest first, up to the given path."""
         folder = self.path
         while folder not in (self.given, folder.parent):
             folder = folder.parent
@@ -43,7 +43,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A bundle's rows with what its place adds to them."""
+    """A bundle's rows, with the columns of its run that depend on its place."""
 
     run: Row
     rows: BundleRows
@@ -51,24 +51,23 @@ class _Placed:
 
 
 def load(paths: Iterable[Path]) -> Frames:
-    """Read every bundle at or below the paths into frames, in the order of their run ids, and every LINPACK record.
+    """Read every bundle and LINPACK record at or below the paths into frames, ordered by run id.
 
-    A bundle that cannot be read, never finished, or repeats a run id becomes a row of ``broken``; the others are not touched by it.
-    What was read and checked before, by this code and with the same bytes, is not read again. Raises SuiteError for a path that holds
-    no bundle at all.
+    A bundle that cannot be read, did not finish, or repeats a run id becomes a row of ``broken``; the others are still loaded.
+    Bundles that the same code has read before come from the cache. Raises SuiteError for a path without any bundle.
     """
     given = list(paths)
-    found = list(find([path for path in given if not (path / RECORD).is_file()] or given))  # LINPACK's own folder holds no bundle
+    found = list(find([path for path in given if not (path / RECORD).is_file()] or given))  # a folder of LINPACK holds no bundle
     read_of = dict(zip(found, _read_all([one.path for one in found]), strict=True))
-    said = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
+    submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
     read: dict[str, _Placed] = {}
-    broken: list[Row] = [{"place": plain(place), "reason": reason} for place, reason in said.broken]
+    broken: list[Row] = [{"place": plain(place), "reason": reason} for place, reason in submissions.broken]
     for one, (digest, rows) in read_of.items():
-        reason = rows.reason if isinstance(rows, Broken) else _repeats(rows, read)
+        reason = rows.reason if isinstance(rows, Broken) else _duplicate(rows, read)
         if isinstance(rows, Broken) or reason:
             broken.append({"place": plain(one.place), "reason": reason})
         else:
-            placed = _place(one, rows, digest, said.findings_of(one.path))
+            placed = _place(one, rows, digest, submissions.findings_of(one.path))
             read[placed.run["run_id"]] = placed
     linpacks, wrong = read_linpacks(given)
     broken = sorted([*broken, *wrong], key=lambda row: (row["place"], row["reason"]))
@@ -76,7 +75,7 @@ def load(paths: Iterable[Path]) -> Frames:
 
 
 def find(paths: Iterable[Path]) -> Iterator[Found]:
-    """Every bundle at or below the paths, each once, no link followed."""
+    """Every bundle at or below the paths, each once; links are not followed."""
     seen: set[Path] = set()
     for given in paths:
         for path in find_bundles(given):
@@ -88,7 +87,7 @@ def find(paths: Iterable[Path]) -> Iterator[Found]:
 
 
 def make_frames(read: Sequence[_Placed], broken: list[Row]) -> Frames:
-    """Frames from rows; the entries are made here."""
+    """Frames from the rows of bundles; runs are grouped into entries."""
     runs = [one.run for one in read]
     figures = [figure for one in read for figure in one.rows.figures]
     tables = {
@@ -107,19 +106,19 @@ def make_frames(read: Sequence[_Placed], broken: list[Row]) -> Frames:
 
 
 Read = tuple[str | None, BundleRows | Broken]
-"""The digest of what was read, None when the folder changed meanwhile, and what it holds."""
+"""The digest of a bundle (None if the folder changed while it was read) and its rows."""
 
 
 def _read_all(paths: Sequence[Path]) -> list[Read]:
-    """The rows of each bundle: from the cache where it knows them, else by every core; what is new is remembered."""
+    """The rows of each bundle, from the cache or read by worker processes and then cached."""
     digests = _digests(paths) if exists() else [None] * len(paths)
-    known = get(digests)
-    unknown = [path for path, digest in zip(paths, digests, strict=True) if digest not in known]
-    read = dict(zip(unknown, map_tasks(_read_with_digest, unknown), strict=True))
+    cached = get(digests)
+    uncached = [path for path, digest in zip(paths, digests, strict=True) if digest not in cached]
+    read = dict(zip(uncached, map_tasks(_read_with_digest, uncached), strict=True))
     fresh = {digest: rows for digest, rows in read.values() if isinstance(rows, BundleRows) and digest is not None}
     if fresh:
         put(fresh)
-    return [(digest, known[digest]) if digest in known else read[path] for path, digest in zip(paths, digests, strict=True)]
+    return [(digest, cached[digest]) if digest in cached else read[path] for path, digest in zip(paths, digests, strict=True)]
 
 
 def _digests(paths: Sequence[Path]) -> list[str | None]:
@@ -133,9 +132,9 @@ def _read_with_digest(path: Path) -> Read:
     return before if digest_of_bundle(path) == before else None, rows
 
 
-def _repeats(rows: BundleRows, read: Mapping[str, _Placed]) -> str | None:
+def _duplicate(rows: BundleRows, read: Mapping[str, _Placed]) -> str | None:
     first = read.get(rows.run["run_id"])
-    return None if first is None else f"the run id {rows.run['run_id']} is there already, from {first.run['place']}"
+    return None if first is None else f"the run id {rows.run['run_id']} is already used by {first.run['place']}"
 
 
 def _place(found: Found, rows: BundleRows, digest: str | None, of_submission: tuple[Finding, ...]) -> _Placed:
@@ -160,17 +159,17 @@ def _state(found: Found, rows: BundleRows, withdrawn: str | None, verdict: Bundl
 
 
 def _is_part_of_analysis(found: Found) -> bool:
-    """The warm run of an analysis of stalls is like any other run but for its target; its folder tells."""
+    """Whether the bundle belongs to a stall analysis; the warm run is recognized by its folder only."""
     return found.path != found.given and (found.path.parent / stall_analysis.RECORD).is_file()
 
 
 def _withdrawal(found: Found) -> str | None:
-    """The reason in the nearest folder above the bundle that has one."""
+    """The reason in the nearest folder above the bundle that withdraws it, or None."""
     for folder in found.folders():
         file = folder / WITHDRAWAL
         if file.is_file() and not file.is_symlink():
             with file.open("rb") as stream:
-                return plain(stream.read(4096).decode("utf-8", errors="replace").strip()) or "no reason is given"
+                return plain(stream.read(4096).decode("utf-8", errors="replace").strip()) or "no reason given"
     return None
 
 
@@ -187,7 +186,7 @@ def _declared(declaration: Declaration) -> Row:
 
 
 def _declaration(found: Found) -> Declaration | None:
-    """The declaration of the submission that holds the bundle; None outside one, and where it cannot be read."""
+    """The declaration of the submission that holds the bundle; None outside a submission and if it cannot be read."""
     folder = next((folder for folder in found.folders() if (folder / NAME).is_file()), None)
     try:
         return None if folder is None else read_declaration(folder)

@@ -1,4 +1,4 @@
-"""The seals of what is more than one bundle, or none: a manifest over files of its own folder."""
+"""Seals of studies and LINPACK records: a manifest over files of their folder."""
 
 from pathlib import Path
 
@@ -8,17 +8,17 @@ from suite.files.digest import sha256
 
 
 def refuse_broken_seal(folder: Path, sealed: str) -> None:
-    """Raises SuiteError unless the folder's manifest names the file ``sealed``, and every file that it names is as it was then."""
+    """Raises SuiteError unless the folder's manifest lists the file ``sealed`` and every listed file matches its checksum."""
     try:
         lines = (folder / MANIFEST).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise SuiteError(f"{folder} has no seal ({MANIFEST}); make it again.") from error
-    named = set()
+    listed = set()
     for line in lines:
         digest, _, name = line.partition("  ")
         file = folder / name
         if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file() or sha256(file) != digest:
-            raise SuiteError(f"{name} is not what was sealed; make it again.")
-        named.add(name)
-    if sealed not in named:
-        raise SuiteError(f"the seal ({MANIFEST}) does not name {sealed}; make it again.")
+            raise SuiteError(f"{name} was changed after it was sealed; make it again.")
+        listed.add(name)
+    if sealed not in listed:
+        raise SuiteError(f"the seal ({MANIFEST}) does not list {sealed}; make it again.")

@@ -1,4 +1,4 @@
-"""What the checker says of submissions as a whole: it stands beside the verdict of each bundle in them."""
+"""The checker's findings on whole submissions, in addition to the verdict on each of their bundles."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class SubmissionVerdicts:
     broken: tuple[tuple[str, str], ...]
 
     def findings_of(self, bundle: Path) -> tuple[Finding, ...]:
-        """What is said of the submission that holds the bundle."""
+        """The findings on the submission that holds the bundle."""
         return next((self._by_path[folder] for folder in (bundle, *bundle.parents) if folder in self._by_path), ())
 
     @cached_property
@@ -32,16 +32,16 @@ class SubmissionVerdicts:
 
 
 def judge_submissions(given: Iterable[Path], rows_of: Mapping[Path, BundleRows | Broken]) -> SubmissionVerdicts:
-    """Judge every submission at or below the paths; the bundles' own verdicts are there already, in ``rows_of``."""
+    """Judge every submission at or below the paths, with the verdicts on its bundles from ``rows_of``."""
 
-    def known(bundle: CachedBundle) -> BundleVerdict:
+    def verdict_of(bundle: CachedBundle) -> BundleVerdict:
         rows = rows_of.get(bundle.path)
         if isinstance(rows, BundleRows):
             return rows.verdict
         raise SuiteError(rows.reason if rows else f"{bundle.path} was not read")
 
     places = {path: path.relative_to(root).as_posix() if path != root else path.resolve().name for root in given for path in find_submissions(root)}
-    verdicts = check_submissions(list(places), known) if places else ()
+    verdicts = check_submissions(list(places), verdict_of) if places else ()
     broken = [
         (places[verdict.path], plain(reason.replace(f"{verdict.path}/", ""), 400))
         for verdict in verdicts

@@ -1,30 +1,48 @@
-"""Free text of a bundle, made safe to show: whoever wrote it may have meant harm."""
+"""Text for pages: untrusted strings made safe to show, error messages without paths, numbers with significant digits."""
 
 import unicodedata
+from pathlib import Path
 
-LONGEST = 160
+from suite.errors import FileError, SuiteError
+
+MAX_LENGTH = 160
+MAX_REASON_LENGTH = 400
 
 
-def plain(value: object, longest: int = LONGEST) -> str:
-    """The value as one line of at most ``longest`` letters, with control and direction marks written out (``\\u202e``).
+def plain(value: object, max_length: int = MAX_LENGTH) -> str:
+    """The value as one line of at most ``max_length`` characters, with control and direction characters escaped (``\\u202e``).
 
-    Escaping for HTML and SVG is left to where the text is placed; the whole text stays in the bundle's own files.
+    The strings of a bundle are untrusted. Escaping for HTML and SVG is done where the text is placed; the bundle's files keep the whole text.
     """
     text = str(value)
-    cut = text[:longest] + "…" if len(text) > longest else text
+    cut = text[:max_length] + "…" if len(text) > max_length else text
     if cut.isascii() and cut.isprintable():
         return cut
-    return "".join(letter if _shows(letter) else _written_out(letter) for letter in cut)
+    return "".join(letter if _is_printable(letter) else _escape(letter) for letter in cut)
 
 
-def plain_or_none(value: object, longest: int = LONGEST) -> str | None:
-    """As :func:`plain` for a string that says something, None for anything else."""
-    return plain(value, longest) if isinstance(value, str) and value.strip() else None
+def plain_or_none(value: object, max_length: int = MAX_LENGTH) -> str | None:
+    """As :func:`plain` for a string that is not blank, None for anything else."""
+    return plain(value, max_length) if isinstance(value, str) and value.strip() else None
 
 
-def _shows(letter: str) -> bool:
+def reason_of(error: SuiteError, folder: Path) -> str:
+    """The error as a line that is the same wherever ``folder`` lies: paths in it are relative to the folder."""
+    message = f"{error.path.name} {error.what}" if isinstance(error, FileError) else str(error)
+    return plain(message.replace(f"{folder}/", "").replace(str(folder), "it"), MAX_REASON_LENGTH)
+
+
+def digits(value: float, count: int = 3) -> str:
+    """A number with ``count`` significant digits; powers of ten only below 1e-4 and from a million."""
+    if value == 0 or not (1e-4 <= abs(value) < 1e6):
+        return f"{value:.{count}g}"
+    exponent = int(f"{value:e}".split("e")[1])  # after rounding, unlike the logarithm's
+    return f"{value:.{max(0, count - 1 - exponent)}f}"
+
+
+def _is_printable(letter: str) -> bool:
     return unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
-def _written_out(letter: str) -> str:
+def _escape(letter: str) -> str:
     return " " if letter in "\t\n\r" else f"\\u{ord(letter):04x}"

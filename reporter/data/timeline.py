@@ -1,4 +1,4 @@
-"""What a run's meters read over time, and what the run was doing then: for the page of one run."""
+"""Power and load of one run over time, with its epochs and evaluations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from suite.catalog.power import PowerRule, PowerTotal
 from suite.metrics.power import describe_total, power_rules, power_total
 
 INTERVALS = 400
-LOADS = (("cpu", "utilisation.total", "processor"), ("nvml", "gpu0.utilisation", "GPU"), ("tegra", "gpu.utilisation", "GPU"))
+LOADS = (("cpu", "utilisation.total", "CPU"), ("nvml", "gpu0.utilisation", "GPU"), ("tegra", "gpu.utilisation", "GPU"))
 
 
 @dataclass(frozen=True)
 class TimeSeries:
-    """Readings over time, in no more intervals than a screen can show: the middle of each, s since run_start, in ascending order, and the smallest,
-    mean and greatest reading in it, in ``unit``.
+    """Readings over time in at most INTERVALS intervals: the mean time of each, s since run_start, ascending, and its lowest, mean and highest
+    reading, in ``unit``.
     """
 
     name: str
@@ -32,7 +32,7 @@ class TimeSeries:
 
 @dataclass(frozen=True)
 class Span:
-    """What the run was doing from ``start_s`` to ``stop_s``, s since run_start: an epoch, or an evaluation."""
+    """An epoch or an evaluation, from ``start_s`` to ``stop_s``, s since run_start."""
 
     name: str
     is_epoch: bool
@@ -42,7 +42,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Timeline:
-    """A run's power and loads, and its epochs and evaluations; all empty for a run without run_start."""
+    """A run's power, its loads, its epochs and evaluations; all empty for a run without run_start."""
 
     power: tuple[TimeSeries, ...] = ()
     load: tuple[TimeSeries, ...] = ()
@@ -51,33 +51,33 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Series:
-    """Readings in ascending order of their times on the monotonic clock, ns."""
+    """Readings in ascending order of time on the monotonic clock, ns."""
 
     t_ns: np.ndarray
     values: np.ndarray
 
-    def only(self, chosen: np.ndarray) -> "Series":
-        """Those that a mask chooses."""
-        return Series(self.t_ns[chosen], self.values[chosen])
+    def select(self, mask: np.ndarray) -> "Series":
+        """The readings that a mask selects."""
+        return Series(self.t_ns[mask], self.values[mask])
 
 
 def read_timeline(bundle: Bundle, log: Log) -> Timeline:
-    """The timeline of the bundle, whose log is ``log``."""
+    """The timeline of a bundle with its parsed log."""
     start = log.first("run_start")
     if start is None or start.mono_ns is None:
         return Timeline()
     channels, start_ns = bundle.channels(), start.mono_ns
     power, load = list(_power(channels, power_total(channels, power_rules(bundle)), start_ns)), list(_loads(channels, start_ns))
-    return Timeline(tuple(power), tuple(sorted(load, key=lambda one: one.name)), tuple(sorted(_spans(log, start_ns), key=_when)))
+    return Timeline(tuple(power), tuple(sorted(load, key=lambda one: one.name)), tuple(sorted(_spans(log, start_ns), key=_order)))
 
 
 def _power(channels: Channels, total: PowerTotal | None, start_ns: int) -> Iterator[TimeSeries]:
-    """The total that the energy was taken from, or nothing where there is no power sensor."""
+    """The power total that the energy is computed from; nothing without a power sensor."""
     if total is None:
         return
     parts = [_watts(_samples(channels.get(total.source, channel)), total.rule) for channel in total.channels]
     if all(len(part.t_ns) for part in parts):
-        yield from _course(describe_total(total), "W", _sum(parts), start_ns)
+        yield from _time_series(describe_total(total), "W", _sum(parts), start_ns)
 
 
 def _samples(channel: Channel) -> Series:
@@ -85,16 +85,16 @@ def _samples(channel: Channel) -> Series:
 
 
 def _watts(readings: Series, rule: PowerRule) -> Series:
-    """A channel's readings as power, implausible ones left out; a counter of energy gives the mean power since its reading before."""
+    """A channel's readings as power, W, without implausible ones; an energy counter gives the mean power since its previous reading."""
     if rule.unit == "J":
         with np.errstate(divide="ignore", invalid="ignore"):
             readings = Series(readings.t_ns[1:], np.diff(readings.values) / (np.diff(readings.t_ns) * SECONDS_PER_NS))
     low, high = rule.plausible_w
-    return readings.only((readings.values >= low) & (readings.values <= high))
+    return readings.select((readings.values >= low) & (readings.values <= high))
 
 
 def _sum(parts: list[Series]) -> Series:
-    """Channels added up at the first one's times; between a channel's readings its course is a straight line."""
+    """Sum of channels at the times of the first one; the others are interpolated linearly."""
     first = parts[0]
     values = first.values
     for part in parts[1:]:
@@ -104,23 +104,23 @@ def _sum(parts: list[Series]) -> Series:
 
 def _loads(channels: Channels, start_ns: int) -> Iterator[TimeSeries]:
     for source, channel, name in LOADS:
-        yield from _course(f"{name} ({source}: {channel})", "%", _samples(channels.get(source, channel)), start_ns)
+        yield from _time_series(f"{name} ({source}: {channel})", "%", _samples(channels.get(source, channel)), start_ns)
 
 
-def _course(name: str, unit: str, readings: Series, start_ns: int) -> Iterator[TimeSeries]:
-    """Readings in at most INTERVALS intervals of equal length; where they are fewer, each reading is its own interval. Nothing of no readings."""
-    known = readings.only(np.isfinite(readings.values))
+def _time_series(name: str, unit: str, readings: Series, start_ns: int) -> Iterator[TimeSeries]:
+    """Readings in at most INTERVALS intervals of equal length, or one interval per reading if there are fewer; nothing without readings."""
+    known = readings.select(np.isfinite(readings.values))
     t_s, values = (known.t_ns - start_ns) * SECONDS_PER_NS, known.values
     if len(values) > INTERVALS:
         starts = np.unique([0, *np.searchsorted(t_s, np.linspace(t_s[0], t_s[-1], INTERVALS + 1)[1:-1])])
         starts = starts[starts < len(values)]
         counts = np.diff([*starts, len(values)])
-        middles, means = (np.add.reduceat(series, starts) / counts for series in (t_s, values))
+        times, means = (np.add.reduceat(one, starts) / counts for one in (t_s, values))
         lows, highs = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
-        yield TimeSeries(name, unit, *(tuple(series.tolist()) for series in (middles, lows, means, highs)))
+        yield TimeSeries(name, unit, *(tuple(one.tolist()) for one in (times, lows, means, highs)))
     elif len(values):
-        each = tuple(values.tolist())
-        yield TimeSeries(name, unit, tuple(t_s.tolist()), each, each, each)
+        unchanged = tuple(values.tolist())
+        yield TimeSeries(name, unit, tuple(t_s.tolist()), unchanged, unchanged, unchanged)
 
 
 def _spans(log: Log, start_ns: int) -> Iterator[Span]:
@@ -134,5 +134,5 @@ def _spans(log: Log, start_ns: int) -> Iterator[Span]:
                 )
 
 
-def _when(span: Span) -> tuple[float, str]:
+def _order(span: Span) -> tuple[float, str]:
     return span.start_s, span.name

@@ -1,4 +1,4 @@
-"""Work on many things by every core: plain child processes, which need no ``__main__`` guard in a reader's script and inherit no threads."""
+"""Parallel map over child processes that need no ``__main__`` guard in a caller's script and inherit no threads."""
 
 import io
 import itertools
@@ -13,50 +13,50 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, TypeVar
 
 Task = TypeVar("Task")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-WORTH_A_PROCESS = 24  # tasks; a worker imports pandas first, which takes as long
+MIN_TASKS_PER_WORKER = 24  # fewer take less time than a worker's import of pandas
 CHUNK = 8
-AHEAD = 2  # chunks a worker that wait for it: none stands idle, and no more is held in memory
+CHUNKS_AHEAD = 2  # per worker: keeps all of them busy, bounds the memory
 COMMAND = "from reporter.data.workers import serve; serve()"
 
 
-def map_tasks(function: Callable[[Task], Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-    """``function`` of each task, in their order, by as many processes as there are cores; few tasks are done in this one.
+def map_tasks(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    """``function`` of each task, in order, by one process per core; few tasks are done in this process.
 
-    Function, tasks and answers must be picklable. What a task raises is raised here. Tasks are taken as they are needed, a few chunks ahead.
+    Function, tasks and results must be picklable. An exception of a task is raised here. Tasks are consumed lazily, a few chunks ahead.
     """
-    coming = iter(tasks)
+    remaining = iter(tasks)
     cores = len(os.sched_getaffinity(0))
-    first = list(itertools.islice(coming, cores * WORTH_A_PROCESS))
-    workers = min(cores, len(first) // WORTH_A_PROCESS)
-    every = itertools.chain(first, coming)
+    first = list(itertools.islice(remaining, cores * MIN_TASKS_PER_WORKER))
+    workers = min(cores, len(first) // MIN_TASKS_PER_WORKER)
+    all_tasks = itertools.chain(first, remaining)
     if workers < 2:
-        yield from map(function, every)
+        yield from map(function, all_tasks)
         return
     children: list[subprocess.Popen[bytes]] = []
-    lock, own = threading.Lock(), threading.local()
+    lock, of_thread = threading.Lock(), threading.local()
 
-    def ask(chunk: list[Task]) -> list[Answer]:
-        if not hasattr(own, "child"):
-            own.child = _start()
+    def run(chunk: list[Task]) -> list[Result]:
+        if not hasattr(of_thread, "child"):
+            of_thread.child = _start()
             with lock:
-                children.append(own.child)
-        return _ask(own.child, function, chunk)
+                children.append(of_thread.child)
+        return _run(of_thread.child, function, chunk)
 
     with ThreadPoolExecutor(workers) as threads:
-        asked: deque[Future[list[Answer]]] = deque()
+        pending: deque[Future[list[Result]]] = deque()
         try:
-            while chunk := list(itertools.islice(every, CHUNK)):
-                asked.append(threads.submit(ask, chunk))
-                if len(asked) > AHEAD * workers:
-                    yield from asked.popleft().result()
-            while asked:
-                yield from asked.popleft().result()
+            while chunk := list(itertools.islice(all_tasks, CHUNK)):
+                pending.append(threads.submit(run, chunk))
+                if len(pending) > CHUNKS_AHEAD * workers:
+                    yield from pending.popleft().result()
+            while pending:
+                yield from pending.popleft().result()
         finally:
             threads.shutdown(cancel_futures=True)
             for child in children:
-                _end(child)
+                _stop(child)
 
 
 def _start() -> "subprocess.Popen[bytes]":
@@ -64,20 +64,20 @@ def _start() -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-c", COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=child_environment)
 
 
-def _ask(child: "subprocess.Popen[bytes]", function: Callable[[Task], Answer], chunk: list[Task]) -> list[Answer]:
+def _run(child: "subprocess.Popen[bytes]", function: Callable[[Task], Result], chunk: list[Task]) -> list[Result]:
     assert child.stdin is not None and child.stdout is not None
     try:
         pickle.dump((function, chunk), child.stdin)
         child.stdin.flush()
-        answers, error = pickle.load(child.stdout)  # noqa: S301  a child of this process wrote it
+        results, error = pickle.load(child.stdout)  # noqa: S301  a child of this process wrote it
     except (EOFError, BrokenPipeError):
-        raise RuntimeError("a worker process ended before its answer; out of memory?") from None
+        raise RuntimeError("a worker process ended before it returned its results; out of memory?") from None
     if error is not None:
         raise error
-    return list(answers)
+    return list(results)
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
+def _stop(child: "subprocess.Popen[bytes]") -> None:
     for pipe in (child.stdin, child.stdout):
         if pipe is not None:
             pipe.close()
@@ -85,19 +85,19 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
 
 
 def serve() -> None:
-    """A worker's life: chunks of tasks from standard input, answers to standard output, until the input ends."""
-    answers_to = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not stand among the answers
-    tasks_from: IO[bytes] = io.BufferedReader(io.FileIO(0, closefd=False))
+    """Main loop of a worker process: chunks of tasks from standard input, results to standard output, until the input ends."""
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # output of libraries must not mix with the results
+    source: IO[bytes] = io.BufferedReader(io.FileIO(0, closefd=False))
     while True:
         try:
-            function, chunk = pickle.load(tasks_from)  # noqa: S301  the parent wrote it
+            function, chunk = pickle.load(source)  # noqa: S301  the parent wrote it
         except EOFError:
             return
-        answer: tuple[list[object], BaseException | None]
+        result: tuple[list[object], BaseException | None]
         try:
-            answer = [function(task) for task in chunk], None
+            result = [function(task) for task in chunk], None
         except Exception as error:  # noqa: BLE001  the parent raises it
-            answer = [], error
-        pickle.dump(answer, answers_to)
-        answers_to.flush()
+            result = [], error
+        pickle.dump(result, output)
+        output.flush()

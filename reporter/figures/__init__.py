@@ -1,46 +1,23 @@
-"""Figures, one file each: tidy frames in, one deterministic SVG with its table out. A new figure is one file and one line here."""
+"""Figures, one module each: tidy frames in, one deterministic SVG with its table out. A module that declares CHART or CHARTS is found here."""
 
-from reporter.figures import (
-    accuracy,
-    batch_size,
-    batch_times,
-    counters,
-    distribution,
-    energy_per_epoch,
-    first_epoch,
-    first_stall,
-    linpack,
-    radar,
-    scaling,
-    stacked_epoch,
-    time_energy,
-    time_to_epoch,
-    time_to_target,
-    workers,
-)
-from reporter.figures.chart import Chart
+from functools import cache
 
-CHARTS: tuple[Chart, ...] = (
-    stacked_epoch.CHART,
-    time_to_target.CHART,
-    accuracy.CHART,
-    time_to_epoch.CHART,
-    first_epoch.CHART,
-    distribution.CHART,
-    time_energy.CHART,
-    energy_per_epoch.CHART,
-    batch_size.THROUGHPUT,
-    batch_size.MEMORY,
-    batch_times.CHART,
-    first_stall.CHART,
-    workers.CHART,
-    radar.CHART,
-    counters.CHART,
-    scaling.CHART,
-    linpack.CHART,
-)
+from reporter.data.discovery import declarations
+from reporter.figures.chart import Chart, StudyCharts
+
+
+@cache
+def all_charts() -> tuple[Chart, ...]:
+    """Every chart that a module of this package declares, by position."""
+    return tuple(sorted(declarations(__name__, "CHART", Chart), key=lambda chart: (chart.position, chart.name)))
 
 
 def charts_for(page: str) -> tuple[Chart, ...]:
-    """The charts that a kind of page shows."""
-    return tuple(chart for chart in CHARTS if page in chart.pages)
+    """The charts that a kind of page shows, by position."""
+    return tuple(chart for chart in all_charts() if page in chart.pages)
+
+
+@cache
+def study_charts() -> dict[str, StudyCharts]:
+    """The charts of each kind of study, by the kind's name."""
+    return {charts.kind: charts for charts in declarations(__name__, "STUDY_CHART", StudyCharts)}

@@ -1,30 +1,32 @@
-"""Accuracy against time: what was reached, and when."""
+"""Accuracy against training time."""
 
 from reporter.data.frames import Frames, known, rows_of
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
+from reporter.data.text import digits
+from reporter.data.values import entries_of
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.plane import ACROSS, UP, plane
 from reporter.figures.svg import close, linear
 
-MOST_RUNS = 60
+MAX_RUNS = 60
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """One line per run: accuracy (%) after every epoch against the time that the epochs took until then (s), evaluations left out."""
+    """One line per run: accuracy (%) after each epoch against the cumulated epoch time (s), evaluations excluded."""
     entries = entries_of(frames)
     curves = {}
     for run in rows_of(frames.runs.sort_values("run_id")):
-        epochs = frames.chosen("epochs", "run_id", [run["run_id"]]).sort_values("epoch")
+        epochs = frames.select("epochs", "run_id", [run["run_id"]]).sort_values("epoch")
         times = epochs["end_to_end_s"].astype(float).cumsum(skipna=False)
         points = [(float(t), 100 * float(value)) for t, value in zip(times, epochs["eval_accuracy"], strict=True) if known(value) and known(t)]
         if points:
             curves[run["run_id"]] = (run, points)
-        if len(curves) == MOST_RUNS:
+        if len(curves) == MAX_RUNS:
             break
     if not curves:
         return NotDrawn("no evaluation was finished")
     every = [point for _, points in curves.values() for point in points]
     x, y = linear([t for t, _ in every], *ACROSS, 8), close([value for _, value in every], *UP)
-    chart = plane(CHART.title, CHART.about, x, y, ("seconds of training (evaluations left out)", "accuracy, %"))
+    chart = plane(CHART.title, CHART.about, x, y, ("training time, s (without evaluations)", "accuracy, %"))
     frameworks_legend(chart.canvas, [entries[run["entry_id"]] for run, _ in curves.values()], context)
     rows = []
     for run_id, (run, points) in curves.items():
@@ -33,17 +35,18 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         chart.canvas.path(placed, f"l{style} curve", tip=f"{label} ({run_id})")
         chart.canvas.dot(*placed[-1], f"c{style}", f"{label}: {points[-1][1]:.2f} % after {digits(points[-1][0])} s of training", 3.5)
         rows.append((label, str(len(points)), digits(points[-1][0]), f"{points[-1][1]:.2f}", f"{max(value for _, value in points):.2f}"))
-    left_out = len(frames.runs) - len(curves)
-    note = f"{left_out} runs are left out of the figure." if left_out > 0 else ""
+    omitted = len(frames.runs) - len(curves)
+    note = f"{omitted} runs are not drawn." if omitted > 0 else ""
     return Drawing(
-        chart.canvas.svg(), ("run", "evaluations", "training until the last, s", "last accuracy, %", "best accuracy, %"), tuple(rows), note
+        chart.canvas.svg(), ("run", "evaluations", "training time until the last, s", "last accuracy, %", "best accuracy, %"), tuple(rows), note
     )
 
 
 CHART = Chart(
     "accuracy",
     "Accuracy against training time",
-    "One line per run; each point is the evaluation after an epoch.",
+    "One line per run, one point per evaluation; horizontal: sum of epoch times in seconds, without evaluations.",
     frozenset({"board", "comparison", "study"}),
     draw,
+    position=30,
 )

@@ -1,7 +1,9 @@
-"""Throughput and memory by batch size (the form of Figures 1a and 1b of the Raspberry Pi study, and of Prashanthi et al., Figure 4)."""
+"""Throughput and memory by batch size, as in Figures 1a and 1b of the Raspberry Pi study and Figure 4 of Prashanthi et al."""
 
 from reporter.data.frames import IDENTITY, Frames
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.plane import ACROSS, UP, plane
 from reporter.figures.svg import doubling, linear
 
@@ -9,12 +11,12 @@ SETTING = [name for name in IDENTITY if name not in ("batch_size", "learning_rat
 
 
 def draw_throughput(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """Samples per second against the global batch size, one line per setting that was run at two sizes or more."""
+    """Samples per second against the global batch size; one line per setting that was run at two or more sizes."""
     return _draw(frames, context, THROUGHPUT, "samples_per_s", 1.0, "samples per second")
 
 
 def draw_memory(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """Peak resident memory of the implementation's processes, MiB, against the global batch size."""
+    """Peak resident set of the training processes, MiB, against the global batch size."""
     return _draw(frames, context, MEMORY, "peak_rss_bytes", 2.0**-20, "peak resident memory, MiB")
 
 
@@ -27,7 +29,7 @@ def _draw(frames: Frames, context: Context, chart: Chart, figure: str, factor: f
     lines = {key: sorted(names, key=lambda name: entries[name]["batch_size"]) for key, names in sorted(settings.items())}
     lines = {key: names for key, names in lines.items() if len({entries[name]["batch_size"] for name in names}) > 1}
     if not lines:
-        return NotDrawn("nothing was run at two batch sizes, all else equal")
+        return NotDrawn("no setting was run at two batch sizes with all else equal")
     points = {name: (float(entries[name]["batch_size"]), float(found[name]["value"]) * factor) for names in lines.values() for name in names}
     x, y = doubling([size for size, _ in points.values()], *ACROSS), linear([value for _, value in points.values()], *UP)
     drawn = plane(chart.title, chart.about, x, y, ("global batch size, samples", axis))
@@ -45,14 +47,17 @@ def _draw(frames: Frames, context: Context, chart: Chart, figure: str, factor: f
 THROUGHPUT = Chart(
     "batch-throughput",
     "Throughput by batch size",
-    "Each line is one setting in which nothing but the batch size, and the learning rate with it, differs.",
+    "Training samples per second, mean over runs. Entries of a line differ only in batch size and learning rate.",
     frozenset({"board", "study"}),
     draw_throughput,
+    position=90,
 )
 MEMORY = Chart(
     "batch-memory",
     "Memory by batch size",
-    "Peak resident memory of the training processes, as read once a second.",
+    "Peak resident set of the training processes, MiB, mean over runs. Entries of a line differ only in batch size and learning rate.",
     frozenset({"board", "study"}),
     draw_memory,
+    position=100,
 )
+CHARTS = (THROUGHPUT, MEMORY)

@@ -1,18 +1,19 @@
-"""Stall, compute and whole time by batch size, per epoch and per mini-batch (the form of Prashanthi et al., POMACS 2022, Figure 4)."""
+"""Stall, compute and total time by batch size, per epoch and per mini-batch, as in Figure 4 of Prashanthi et al., POMACS 2022."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from reporter.data.entries import Row
-from reporter.data.frames import Frames
+from reporter.data.frames import Frames, Row
+from reporter.data.text import digits
+from reporter.data.values import entries_of
 from reporter.figures.batch_size import SETTING
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.panels import LINE_HEIGHT, WIDTH, line_box, line_frame
 from reporter.figures.svg import Canvas, doubling, linear
 
-PARTS = (("fetch stall", ("fetch_stall_s", "copy_s")), ("compute", ("compute_s",)), ("whole", ("end_to_end_s",)))
+PARTS = (("fetch stall", ("fetch_stall_s", "copy_s")), ("compute", ("compute_s",)), ("total", ("end_to_end_s",)))
 TOP = 24
 
 
@@ -27,11 +28,11 @@ class BatchPoint:
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """Six panels, a line per setting that was run at two batch sizes or more: above seconds of an epoch, below milliseconds of a mini-batch."""
+    """Six panels with a line per setting that was run at two or more batch sizes: seconds per epoch above, milliseconds per mini-batch below."""
     entries = entries_of(frames)
     lines = _lines(frames)
     if not lines:
-        return NotDrawn("nothing was run at two batch sizes for two epochs, all else equal")
+        return NotDrawn("no setting was run at two batch sizes for two epochs with all else equal")
     points = [point for line in lines for point in line]
     canvas = Canvas(WIDTH, TOP + 2 * LINE_HEIGHT, CHART.title, CHART.about)
     frameworks_legend(canvas, [entries[point.entry_id] for point in points], context)
@@ -56,11 +57,11 @@ def _lines(frames: Frames) -> list[list[BatchPoint]]:
 
 
 def _points(frames: Frames, entries: Sequence[Row]) -> dict[str, BatchPoint]:
-    """Means over epochs 2 to last of all runs of an entry; stall is the wait for a mini-batch and its copy to the device, as in the paper."""
+    """Means over epochs 2 to last of all runs of an entry; as in the paper, the stall includes the host-to-device copy."""
     points = {}
     for entry in entries:
-        runs = frames.chosen("runs", "entry_id", [entry["entry_id"]])["run_id"]
-        epochs = frames.chosen("epochs", "run_id", runs)
+        runs = frames.select("runs", "entry_id", [entry["entry_id"]])["run_id"]
+        epochs = frames.select("epochs", "run_id", runs)
         later = epochs[epochs["epoch"] > 1].sort_values(["run_id", "epoch"])
         seconds = [sum(later[column].to_numpy(dtype=float) for column in columns) for _, columns in PARTS]
         steps = later["steps"].to_numpy(dtype=float)
@@ -97,8 +98,9 @@ def _panel(canvas: Canvas, index: int, lines: list[list[BatchPoint]], entries: d
 
 CHART = Chart(
     "batch-times",
-    "Stall, compute and whole time by batch size",
-    "Above, of an epoch, mean of epochs 2 to last; below, of a mini-batch. The stall is the wait for a mini-batch and its copy to the device.",
+    "Stall, compute and total time by batch size",
+    "Means of epochs 2 to last: seconds per epoch above, milliseconds per mini-batch below. The stall includes the host-to-device copy.",
     frozenset({"board", "study"}),
     draw,
+    position=110,
 )

@@ -1,37 +1,36 @@
-"""What every figure shares: its registration, its answer, and charts made of one row per entry."""
+"""Types that all figures share, and charts with one row per entry."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reporter.data.entries import Row, make_labels
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames
+from reporter.data.studies import StudyRecord
 from reporter.figures.svg import Canvas, Scale, tick_text
 
-MOST_ROWS = 40
+MAX_ROWS = 40
 WIDTH, LEFT, RIGHT, TOP, BOTTOM, STEP = 900, 270, 70, 34, 44, 34
 
 
 @dataclass(frozen=True)
 class Context:
-    """Where the figure will stand: ``root`` leads from the page to the site's top, ``colours`` gives every framework its own."""
+    """The page of a figure: ``root`` is the relative path to the site's root, ``colours`` are the numbers of the frameworks' colours."""
 
     root: str
     colours: Mapping[str, int] = field(default_factory=dict)
 
     def colour(self, framework: str) -> int:
-        """The number in the classes c0, c1, … of the style sheet."""
+        """The framework's number in the style sheet's classes c0, c1, …"""
         return self.colours.get(framework, 7)
 
     def entry(self, entry_id: str) -> str:
-        """The address of an entry's page."""
+        """The relative address of an entry's page."""
         return f"{self.root}entries/{entry_id}.html"
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure and the same in words and numbers: the table is its text alternative."""
+    """A drawn figure, with its data as a table (its text alternative) and an optional note."""
 
     svg: str
     headings: tuple[str, ...]
@@ -41,14 +40,14 @@ class Drawing:
 
 @dataclass(frozen=True)
 class NotDrawn:
-    """Why there is nothing to draw."""
+    """The reason why a figure cannot be drawn."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Caption:
-    """What a figure is called: ``name`` is its file's and anchor's, ``about`` says how to read it."""
+    """A figure's caption. ``name`` is used in its file name and anchor; ``about`` states what is drawn, units and error bars."""
 
     name: str
     title: str
@@ -57,65 +56,46 @@ class Caption:
 
 @dataclass(frozen=True)
 class Chart(Caption):
-    """A registered figure: ``draw`` turns frames into it, ``pages`` are the kinds of pages that show it: board, comparison, device, front, study."""
+    """A figure that pages show: ``draw`` makes it from frames.
+
+    ``pages`` are the kinds of pages that show it: board, comparison, device, front, study. ``position`` is its place on each of them: charts are
+    shown in ascending order. Charts of entries have multiples of 10, which leaves room between them; charts of one study come first, from 1.
+    """
 
     pages: frozenset[str]
     draw: Callable[[Frames, Context], Drawing | NotDrawn]
+    position: int
 
 
-def entries_of(frames: Frames) -> dict[str, Row]:
-    """The entries by id, each with its ``label``."""
-    return frames.cached("labelled entries", lambda: _labelled(list(rows_of(frames.entries))))
+@dataclass(frozen=True)
+class StudyCharts:
+    """The charts of one kind of study: ``make`` returns those of a study; ``with_entries``: followed by the charts of its entries."""
 
-
-def _labelled(rows: list[Row]) -> dict[str, Row]:
-    labels = make_labels(rows)
-    return {row["entry_id"]: {**row, "label": labels[row["entry_id"]]} for row in rows}
-
-
-def figures_of(frames: Frames, name: str) -> dict[str, Row]:
-    """A figure of every entry that has a value for it, by entry id."""
-    found = frames.cached(f"entries' {name}", lambda: list(rows_of(frames.chosen("entry_figures", "figure", [name]))))
-    return {row["entry_id"]: row for row in found if known(row["value"])}
-
-
-def values_of_runs(frames: Frames, name: str) -> dict[str, list[float]]:
-    """A figure's values in the runs of every entry, by entry id, in the order of their run ids."""
-    entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
-    chosen = frames.chosen("figures", "figure", [name])
-    values: dict[str, list[float]] = {}
-    for run, value in sorted(zip(chosen["run_id"], chosen["value"], strict=True), key=lambda pair: str(pair[0])):
-        if known(value) and run in entry_of:
-            values.setdefault(entry_of[run], []).append(float(value))
-    return values
-
-
-def why_missing(frames: Frames, name: str) -> str:
-    """The reason most often given for a figure's absence."""
-    reasons = Counter(str(reason) for reason in frames.chosen("entry_figures", "figure", [name])["reason"] if known(reason))
-    return max(sorted(reasons), key=reasons.__getitem__) if reasons else "no run has this figure"
+    kind: str
+    make: Callable[[StudyRecord], tuple[Chart, ...]]
+    with_entries: bool
 
 
 def shortest(order: Mapping[str, float]) -> tuple[list[str], str]:
-    """The ids in ascending order of their numbers, no more than fit a figure, and a sentence on what was left out."""
+    """The ids in ascending order of their values, at most MAX_ROWS, and a note if some are omitted."""
     ids = sorted(order, key=lambda name: (order[name], name))
-    left_out = len(ids) - MOST_ROWS
-    return ids[:MOST_ROWS], f"The first {MOST_ROWS} of {len(ids)}; the table has all." if left_out > 0 else ""
+    omitted = len(ids) - MAX_ROWS
+    return ids[:MAX_ROWS], f"The first {MAX_ROWS} of {len(ids)}; the table has all." if omitted > 0 else ""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A chart with one row per entry, its names on the left and a value axis below."""
+    """A chart with one row per entry, labels on the left and a value axis below."""
 
     canvas: Canvas
     scale: Scale
 
     def y(self, index: int) -> float:
-        """The middle of a row."""
+        """The vertical centre of a row."""
         return TOP + index * STEP + STEP / 2
 
     def name(self, index: int, text: str, target: str) -> None:
-        """A row's name, linked to its evidence, on two lines where one is too short."""
+        """Writes a row's label, linked to its evidence, on up to two lines."""
         with self.canvas.link(target):
             name_on_lines(self.canvas, LEFT - 10, self.y(index), text, 38)
 
@@ -132,19 +112,19 @@ def rows_chart(title: str, description: str, count: int, scale: Scale, axis: str
     return Rows(canvas, scale)
 
 
-def name_on_lines(canvas: Canvas, x: float, y: float, text: str, longest: int) -> None:
-    """A name that ends at ``x``, around the middle of its row; one of parts is broken before the part that would not fit."""
+def name_on_lines(canvas: Canvas, x: float, y: float, text: str, max_length: int) -> None:
+    """Writes a right-aligned label, vertically centred at ``y``; labels longer than ``max_length`` are broken between two parts."""
     first, rest = text, ""
-    while len(first) > longest and " · " in first:
+    while len(first) > max_length and " · " in first:
         first, _, last = first.rpartition(" · ")
         rest = f"{last} · {rest}" if rest else last
-    canvas.text(x, y + (-2.5 if rest else 4.5), first, "name", "end", longest)
+    canvas.text(x, y + (-2.5 if rest else 4.5), first, "name", "end", max_length)
     if rest:
-        canvas.text(x, y + 11.5, rest, "more", "end", longest + 4)
+        canvas.text(x, y + 11.5, rest, "more", "end", max_length + 4)
 
 
 def legend(canvas: Canvas, names: Sequence[tuple[str, str]], x: float = LEFT, y: float = 10) -> None:
-    """Coloured squares with names, as (style, name)."""
+    """Draws a legend: a coloured square per (style, name)."""
     for style, name in names:
         canvas.rect(x, y, 12, 12, style)
         canvas.text(x + 17, y + 10.5, name, "tick")
@@ -152,13 +132,5 @@ def legend(canvas: Canvas, names: Sequence[tuple[str, str]], x: float = LEFT, y:
 
 
 def frameworks_legend(canvas: Canvas, entries: Sequence[Mapping[str, Any]], context: Context) -> None:
-    """The colours of the frameworks that occur."""
+    """Draws a legend of the entries' frameworks."""
     legend(canvas, [(f"c{context.colour(name)}", name) for name in sorted({str(entry["framework"]) for entry in entries})])
-
-
-def digits(value: float, how_many: int = 3) -> str:
-    """A number with so many significant digits, never in powers of ten below a million."""
-    if value == 0 or not (1e-4 <= abs(value) < 1e6):
-        return f"{value:.{how_many}g}"
-    places = max(0, how_many - 1 - int(f"{value:e}".split("e")[1]))
-    return f"{value:.{places}f}"

@@ -1,74 +1,82 @@
-"""Hardware and software counters (the form of Figure 2 of the Raspberry Pi study)."""
+"""Hardware and software counters, as in Figure 2 of the Raspberry Pi study."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reporter.data.frames import Frames, known, rows_of
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend
+from reporter.data.text import digits
+from reporter.data.values import entries_of
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.panels import Bars, bar_panels
 
-MOST = 12
+MAX_ENTRIES = 12
 
 
 @dataclass(frozen=True)
 class Counter:
-    """A figure as a panel: shown times ``factor``; a count is divided by the epochs that were finished, a ratio is not."""
+    """A figure as a panel: value * ``factor`` in ``unit``; counts are divided by the finished epochs, ratios are not."""
 
     figure: str
-    title: str
+    name: str
+    unit: str
     factor: float = 1.0
     is_count: bool = True
 
+    @property
+    def title(self) -> str:
+        """Name and unit."""
+        return f"{self.name}, {self.unit}" if self.unit else self.name
+
 
 COUNTERS = (
-    Counter("instructions", "instructions, 10⁹ per epoch", 1e-9),
-    Counter("instructions_per_cpu_s", "10⁹ instructions a processor second", 1e-9, False),
-    Counter("ipc", "instructions per cycle", 1.0, False),
-    Counter("l1d_access", "L1 data accesses, 10⁹ per epoch", 1e-9),
-    Counter("l1d_refill", "L1 data misses, 10⁹ per epoch", 1e-9),
-    Counter("l1d_miss_ratio", "L1 data miss ratio, %", 100.0, False),
-    Counter("branches", "branches, 10⁹ per epoch", 1e-9),
-    Counter("branch_mispredicts", "mispredictions, 10⁶ per epoch", 1e-6),
-    Counter("branch_mispredict_ratio", "branch mispredict ratio, %", 100.0, False),
-    Counter("cpu_time_s", "processor time, s per epoch"),
-    Counter("page_faults", "page faults, 10³ per epoch", 1e-3),
-    Counter("context_switches", "context switches, 10³ per epoch", 1e-3),
+    Counter("instructions", "instructions", "10⁹ per epoch", 1e-9),
+    Counter("instructions_per_cpu_s", "instruction rate", "10⁹ per CPU second", 1e-9, False),
+    Counter("ipc", "instructions per cycle", "", 1.0, False),
+    Counter("l1d_access", "L1 data accesses", "10⁹ per epoch", 1e-9),
+    Counter("l1d_refill", "L1 data misses", "10⁹ per epoch", 1e-9),
+    Counter("l1d_miss_ratio", "L1 data miss ratio", "%", 100.0, False),
+    Counter("branches", "branches", "10⁹ per epoch", 1e-9),
+    Counter("branch_mispredicts", "mispredictions", "10⁶ per epoch", 1e-6),
+    Counter("branch_mispredict_ratio", "branch mispredict ratio", "%", 100.0, False),
+    Counter("cpu_time_s", "CPU time", "s per epoch"),
+    Counter("page_faults", "page faults", "10³ per epoch", 1e-3),
+    Counter("context_switches", "context switches", "10³ per epoch", 1e-3),
 )
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """A panel per counter, a bar per entry: run_start to run_stop over all threads and processes, evaluations included, per finished epoch."""
+    """A panel per counter with a bar per entry: run_start to run_stop, all threads and processes, evaluations included, per finished epoch."""
     entries = entries_of(frames)
     values = {counter: _values(frames, counter) for counter in COUNTERS}
     drawn = [counter for counter in COUNTERS if values[counter]]
     if not drawn:
         return NotDrawn(_why(frames, COUNTERS))
     ids = sorted(entries, key=lambda name: (not any(name in values[counter] for counter in drawn), entries[name]["label"], name))
-    names = [(entries[name]["label"], context.entry(name) + "#runs") for name in ids[:MOST]]
+    names = [(entries[name]["label"], context.entry(name) + "#runs") for name in ids[:MAX_ENTRIES]]
     panels = [
         Bars(
             counter.title,
             {
                 row: (values[counter][name], f"c{context.colour(entries[name]['framework'])}", digits(values[counter][name]))
-                for row, name in enumerate(ids[:MOST])
+                for row, name in enumerate(ids[:MAX_ENTRIES])
                 if name in values[counter]
             },
         )
         for counter in drawn
     ]
     canvas = bar_panels(CHART.title, CHART.about, names, panels)
-    frameworks_legend(canvas, [entries[name] for name in ids[:MOST]], context)
+    frameworks_legend(canvas, [entries[name] for name in ids[:MAX_ENTRIES]], context)
     rows = tuple(
-        (entries[name]["label"], *(digits(values[counter][name], 4) if name in values[counter] else "not known" for counter in drawn)) for name in ids
+        (entries[name]["label"], *(digits(values[counter][name], 4) if name in values[counter] else "unknown" for counter in drawn)) for name in ids
     )
     return Drawing(canvas.svg(), ("entry", *(counter.title for counter in drawn)), rows, _note(frames, drawn, len(ids)))
 
 
 def _values(frames: Frames, counter: Counter) -> dict[str, float]:
-    """Mean over the runs of every entry, in shown units; an entry in which one run has no value has none."""
+    """Mean over the runs of each entry, in the shown unit; entries with a run without a value are left out."""
     runs = {row["run_id"]: row for row in rows_of(frames.runs)}
     found: dict[str, list[float | None]] = {}
-    for row in rows_of(frames.chosen("figures", "figure", [counter.figure]).sort_values("run_id")):
+    for row in rows_of(frames.select("figures", "figure", [counter.figure]).sort_values("run_id")):
         run = runs[row["run_id"]]
         by = float(run["epochs"]) if counter.is_count else 1.0
         found.setdefault(run["entry_id"], []).append(float(row["value"]) * counter.factor / by if known(row["value"]) and by > 0 else None)
@@ -82,15 +90,15 @@ def _values(frames: Frames, counter: Counter) -> dict[str, float]:
 
 def _note(frames: Frames, drawn: list[Counter], entries: int) -> str:
     missing = [counter for counter in COUNTERS if counter not in drawn]
-    names = ", ".join(dict.fromkeys(counter.title.split(",")[0] for counter in missing))
-    said = [f"Not drawn, because not known: {names} ({_why(frames, missing)})."] if missing else []
-    if entries > MOST:
-        said.append(f"The first {MOST} of {entries}; the table has all.")
-    return " ".join(said)
+    names = ", ".join(dict.fromkeys(counter.name for counter in missing))
+    notes = [f"Not drawn (unknown): {names} ({_why(frames, missing)})."] if missing else []
+    if entries > MAX_ENTRIES:
+        notes.append(f"The first {MAX_ENTRIES} of {entries}; the table has all.")
+    return " ".join(notes)
 
 
 def _why(frames: Frames, counters: Sequence[Counter]) -> str:
-    chosen = frames.chosen("figures", "figure", (counter.figure for counter in counters))
+    chosen = frames.select("figures", "figure", (counter.figure for counter in counters))
     reasons = [str(reason) for reason in chosen["reason"] if known(reason)]
     shortest = sorted(set(reasons), key=lambda reason: (len(reason), reason))
     return shortest[0] if shortest else "no run has counters"
@@ -98,8 +106,9 @@ def _why(frames: Frames, counters: Sequence[Counter]) -> str:
 
 CHART = Chart(
     "counters",
-    "What the processor did",
-    "Counted in all threads and processes over the training region, evaluations included; per finished epoch, each panel with a scale of its own.",
+    "CPU counters",
+    "All threads and processes from run_start to run_stop with evaluations; counts are per finished epoch. Means over runs, one scale per panel.",
     frozenset({"comparison", "study"}),
     draw,
+    position=150,
 )

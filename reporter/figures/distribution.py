@@ -1,14 +1,16 @@
-"""How epoch times scatter: every epoch of every run (the form of Prashanthi et al., Figure 5a)."""
+"""Distribution of epoch times over all epochs of all runs, as in Figure 5a of Prashanthi et al."""
 
 import statistics
 
 from reporter.data.frames import Frames, known, rows_of
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, frameworks_legend, rows_chart, shortest
+from reporter.data.text import digits
+from reporter.data.values import entries_of
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, frameworks_legend, rows_chart, shortest
 from reporter.figures.svg import close
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """One row per entry: each epoch after the first as a mark, the box from the lower to the upper quartile, the line at the median, in seconds."""
+    """One row per entry, in seconds: a mark per epoch after the first, a box between the quartiles, a line at the median."""
     entries, entry_of = entries_of(frames), dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
     epochs: dict[str, list[float]] = {}
     for row in rows_of(frames.epochs[frames.epochs["epoch"] > 1].sort_values(["run_id", "epoch"])):
@@ -19,7 +21,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         return NotDrawn("no entry has two epochs after the first")
     ids, note = shortest({name: statistics.median(values) for name, values in epochs.items()})
     scale = close([value for name in ids for value in epochs[name]], LEFT, WIDTH - RIGHT)
-    chart = rows_chart(CHART.title, CHART.about, len(ids), scale, "seconds per epoch (the axis need not begin at 0)")
+    chart = rows_chart(CHART.title, CHART.about, len(ids), scale, "seconds per epoch (axis may not start at 0)")
     frameworks_legend(chart.canvas, [entries[name] for name in ids], context)
     rows = []
     for index, name in enumerate(ids):
@@ -34,14 +36,15 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         for value in values:
             chart.canvas.line(scale.at(value), y - 5, scale.at(value), y + 5, f"l{style}")
         rows.append((label, str(len(values)), *map(digits, (min(values), low, middle, high, max(values))), f"{100 * variation:.1f}"))
-    headings = ("entry", "epochs", "lowest, s", "lower quartile, s", "median, s", "upper quartile, s", "highest, s", "variation, %")
+    headings = ("entry", "epochs", "lowest, s", "lower quartile, s", "median, s", "upper quartile, s", "highest, s", "coefficient of variation, %")
     return Drawing(chart.canvas.svg(), headings, tuple(rows), note)
 
 
 CHART = Chart(
     "distribution",
-    "How epoch times scatter",
-    "Each mark is one epoch (the first ones left out); the box holds the middle half, the thick line is the median.",
+    "Distribution of epoch times",
+    "Seconds per epoch. One mark per epoch, without first epochs; box: lower to upper quartile, thick line: median.",
     frozenset({"board", "device"}),
     draw,
+    position=60,
 )

@@ -1,27 +1,14 @@
-"""Energy of an epoch, by how it was measured (Prashanthi et al., Figure 2c)."""
+"""Energy per epoch by kind of sensor, as in Figure 2c of Prashanthi et al."""
 
 from reporter.data.frames import Frames, known
-from reporter.figures.chart import (
-    LEFT,
-    RIGHT,
-    WIDTH,
-    Chart,
-    Context,
-    Drawing,
-    NotDrawn,
-    digits,
-    entries_of,
-    figures_of,
-    legend,
-    rows_chart,
-    shortest,
-    why_missing,
-)
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of, why_missing
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart, shortest
 from reporter.figures.svg import linear
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """One bar per entry, joules, mean of epochs 2 to last; entries measured alike stand together, the baseload's share, where known, below."""
+    """One bar per entry, joules, mean of epochs 2 to last, grouped by kind of sensor; the baseload, where known, is shaded."""
     found, idle, all_entries = figures_of(frames, "energy_per_epoch_j"), figures_of(frames, "baseload_per_epoch_j"), entries_of(frames)
     entries = {name: all_entries[name] for name in all_entries if name in found}
     if not entries:
@@ -44,20 +31,21 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
             chart.canvas.rect(scale.at(0), y - 11, scale.at(float(idle[name]["value"])) - scale.at(0), 22, "idle", "baseload")
         chart.canvas.text(scale.at(value) + 6, y + 4.5, f"{digits(value)} J", "tick")
         idle_j = float(idle[name]["value"]) if name in idle else None
-        share = ("not known", "not known") if idle_j is None else (digits(idle_j), f"{100 * idle_j / value:.0f}" if value > 0 else "not known")
+        share = ("unknown", "unknown") if idle_j is None else (digits(idle_j), f"{100 * idle_j / value:.0f}" if value > 0 else "unknown")
         rows.append((label, digits(value), *share, kinds[name]))
-    headings = ("entry", "energy per epoch, J", "of it baseload, J", "baseload, %", "measured")
+    headings = ("entry", "energy per epoch, J", "baseload, J", "baseload, %", "sensor")
     return Drawing(chart.canvas.svg(), headings, tuple(rows), note)
 
 
 def _kind(covers: object, tier: object) -> str:
-    return f"{covers}, {tier}" if known(covers) and known(tier) else "mixed or unnamed measurement"
+    return f"{covers}, {tier}" if known(covers) and known(tier) else "different or unknown sensors"
 
 
 CHART = Chart(
     "energy-per-epoch",
     "Energy per epoch",
-    "Bars of one colour were measured by the same kind of instrument over the same part of the machine; others do not compare.",
+    "Joules, mean of epochs 2 to last and over runs; shaded: baseload. Only bars of one colour compare: same kind of sensor and same coverage.",
     frozenset({"board", "device", "study"}),
     draw,
+    position=80,
 )

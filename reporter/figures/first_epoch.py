@@ -1,12 +1,14 @@
-"""Epoch 1, with cold caches, against the epochs after it (Prashanthi et al., Figure 2b)."""
+"""Epoch 1, with cold caches, compared with later epochs, as in Figure 2b of Prashanthi et al."""
 
 from reporter.data.frames import Frames
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, legend, rows_chart, shortest
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart, shortest
 from reporter.figures.svg import linear
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """Two dots per entry, joined: epoch 1 and the mean of epochs 2 to last, in seconds."""
+    """Two connected dots per entry: epoch 1 and the mean of epochs 2 to last, in seconds."""
     first, later, all_entries = figures_of(frames, "first_epoch_s"), figures_of(frames, "time_to_epoch_s"), entries_of(frames)
     entries = {name: all_entries[name] for name in all_entries if name in first and name in later}
     if not entries:
@@ -29,8 +31,9 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
 
 CHART = Chart(
     "first-epoch",
-    "Epoch 1 against the rest",
-    "Epoch 1 reads data from cold caches and warms up the framework. The number is how many times as long it takes.",
+    "Epoch 1 and later epochs",
+    "Seconds per epoch, means over runs. Epoch 1 starts with cold caches and includes the framework's warm-up. Number: epoch 1 over later epochs.",
     frozenset({"board", "device", "study"}),
     draw,
+    position=50,
 )

@@ -1,14 +1,16 @@
-"""The stall of epoch 1, with cold caches, against that of the epochs after it (the form of Prashanthi et al., POMACS 2022, Figure 2b)."""
+"""Stall of epoch 1, with cold caches, compared with later epochs, as in Figure 2b of Prashanthi et al., POMACS 2022."""
 
 import statistics
 
 from reporter.data.frames import Frames, known, rows_of
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, legend, rows_chart, shortest
+from reporter.data.text import digits
+from reporter.data.values import entries_of
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart, shortest
 from reporter.figures.svg import linear
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """Two bars per entry, in seconds: wait for mini-batches and their copy in epoch 1, and in an epoch after it; means over runs."""
+    """Two bars per entry, in seconds: fetch stall and host-to-device copy in epoch 1 and per later epoch; means over runs."""
     entries, stalls = entries_of(frames), _stalls(frames)
     if not stalls:
         return NotDrawn("no run has finished two epochs")
@@ -40,8 +42,9 @@ def _stalls(frames: Frames) -> dict[str, tuple[float, float]]:
 
 CHART = Chart(
     "first-stall",
-    "Stall of epoch 1 against the rest",
-    "The wait for mini-batches and their copy to the device: in epoch 1, which finds cold caches where they were emptied before, and later.",
+    "Stall of epoch 1 and of later epochs",
+    "Fetch stall and host-to-device copy in seconds per epoch, means over runs. Caches are cold in epoch 1 if they were emptied before the run.",
     frozenset({"board", "comparison", "study"}),
     draw,
+    position=120,
 )

@@ -1,24 +1,26 @@
-"""LINPACK beside training: how much of a machine's floating-point rate a training reaches (the comparison of the Raspberry Pi study)."""
+"""Training and LINPACK: share of a machine's floating-point rate that training reaches, as compared in the Raspberry Pi study."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from reporter.data.frames import Frames, known, rows_of
-from reporter.figures.chart import LEFT, MOST_ROWS, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, rows_chart
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import LEFT, MAX_ROWS, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, rows_chart
 from reporter.figures.svg import linear
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.metrics.linpack import TRAINING_PASSES, share_reached
 
 MACHINE = ("device", "cpu_model", "nodes")
-HEADINGS = ("what", "10⁹ operations per second", "share of LINPACK, %", "10⁹ operations per joule", "power measured", "processes × threads")
+HEADINGS = ("entry", "10⁹ operations per second", "share of LINPACK, %", "10⁹ operations per joule", "power sensor", "processes × threads")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the figure: a machine's LINPACK, or a training on it, with its share of the former.
+    """A row of the figure: a machine's LINPACK result, or a training on it with its share of the LINPACK rate.
 
-    ``gflops`` is 10⁹ operations per second; ``gflop_per_j`` is the same over the mean power, and None, as ``measured`` says, where that is unknown.
+    ``gflops`` is 10⁹ operations per second. ``gflop_per_j`` is gflops over the mean power, or None; ``measured`` names the sensor or the reason.
     """
 
     name: str
@@ -31,36 +33,36 @@ class Line:
     processes: str
 
     @property
-    def said(self) -> str:
-        """What is written at the bar's end."""
+    def label(self) -> str:
+        """Label at the end of the bar."""
         return digits(self.gflops) + ("" if self.share is None else f" = {_percent(self.share)} %")
 
     @property
     def row(self) -> tuple[str, ...]:
-        """The line in the table."""
-        per_j = "not known" if self.gflop_per_j is None else digits(self.gflop_per_j)
+        """The row of the table."""
+        per_j = "unknown" if self.gflop_per_j is None else digits(self.gflop_per_j)
         return self.name, digits(self.gflops), "100" if self.share is None else _percent(self.share), per_j, self.measured, self.processes
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """Per machine a bar for its LINPACK rate and one for each entry's training rate, the fastest first."""
+    """Per machine a bar for its LINPACK rate and a bar per entry for its training rate, the fastest first."""
     lines = _lines(frames, context)
     if not lines:
-        return NotDrawn("no machine of these entries has a LINPACK record among the paths")
-    drawn = lines[:MOST_ROWS]
+        return NotDrawn("there is no LINPACK record of these machines")
+    drawn = lines[:MAX_ROWS]
     scale = linear([line.gflops for line in drawn], LEFT, WIDTH - RIGHT - 40)
     chart = rows_chart(CHART.title, CHART.about, len(drawn), scale, "10⁹ floating-point operations per second")
     for index, line in enumerate(drawn):
         chart.name(index, line.name, line.target)
         end = scale.at(line.gflops)
-        chart.canvas.rect(scale.at(0), chart.y(index) - 10, end - scale.at(0), 20, line.style, f"{line.name}: {line.said}")
-        chart.canvas.text(end + 6, chart.y(index) + 4.5, line.said, "tick")
-    note = f"The first {MOST_ROWS} of {len(lines)}; the table has all." if len(lines) > MOST_ROWS else ""
+        chart.canvas.rect(scale.at(0), chart.y(index) - 10, end - scale.at(0), 20, line.style, f"{line.name}: {line.label}")
+        chart.canvas.text(end + 6, chart.y(index) + 4.5, line.label, "tick")
+    note = f"The first {MAX_ROWS} of {len(lines)}; the table has all." if len(lines) > MAX_ROWS else ""
     return Drawing(chart.canvas.svg(), HEADINGS, tuple(line.row for line in lines), note)
 
 
 def _lines(frames: Frames, context: Context) -> list[Line]:
-    """The best record of every machine that has entries (HPL before what is only like it), followed by its entries."""
+    """The best record of each machine with entries (HPL is preferred to LU), followed by the entries."""
     trainings: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for training in _trainings(frames):
         trainings.setdefault(_machine(training), []).append(training)
@@ -77,7 +79,7 @@ def _lines(frames: Frames, context: Context) -> list[Line]:
 
 def _of_record(record: dict[str, Any], context: Context) -> Line:
     known_power = known(record["gflops_per_watt"])
-    measured = str(record["power_method"] if known_power else record["power_reason"] or "no reason is given")
+    measured = str(record["power_method"] if known_power else record["power_reason"] or "no reason given")
     return Line(
         name=f"LINPACK ({record['kind']}, N = {record['size']}) · {record['device']}",
         target=f"{context.root}linpack/{record['linpack_id']}.json",
@@ -94,7 +96,7 @@ def _of_training(training: dict[str, Any], record: dict[str, Any], context: Cont
     gflops = TRAINING_PASSES * 2 * training["macs"] * training["rate"] / 1e9
     power = training["power"]
     known_power = power is not None and known(power["value"]) and float(power["value"]) > 0
-    how = f"{power['covers']}, {power['tier']}" if known_power and known(power["covers"]) else "in different ways"
+    how = f"{power['covers']}, {power['tier']}" if known_power and known(power["covers"]) else "different sensors"
     return Line(
         name=training["label"],
         target=f"{context.entry(training['entry_id'])}#samples_per_s",
@@ -108,11 +110,11 @@ def _of_training(training: dict[str, Any], record: dict[str, Any], context: Cont
 
 
 def _trainings(frames: Frames) -> list[dict[str, Any]]:
-    """Entries on their workload's own data, whose multiply-adds are known, with samples per second and the figure of their power."""
+    """Entries on their workload's own data, for which multiply-adds per sample are known, with throughput and power."""
     rates, found = figures_of(frames, "samples_per_s"), []
     if frames.linpacks.empty:
         return []
-    powers = {row["entry_id"]: row for row in rows_of(frames.chosen("entry_figures", "figure", ["mean_power_w"]))}
+    powers = {row["entry_id"]: row for row in rows_of(frames.select("entry_figures", "figure", ["mean_power_w"]))}
     macs_of = {workload: _macs(str(workload)) for workload in set(frames.entries["workload"])}
     for name, entry in entries_of(frames).items():
         macs = macs_of[entry["workload"]] if entry["own_data"] else None
@@ -138,8 +140,9 @@ def _percent(share: float) -> str:
 
 CHART = Chart(
     "linpack",
-    "LINPACK beside training",
-    "Training's operations are counted as 3 × 2 × forward multiply-adds per sample; the percentage is the share of the machine's LINPACK rate.",
+    "Training and LINPACK",
+    "10⁹ floating-point operations per second; grey: LINPACK. A training sample counts as 3 × 2 × forward multiply-adds. %: share of LINPACK.",
     frozenset({"board", "device", "study"}),
     draw,
+    position=170,
 )

@@ -1,4 +1,4 @@
-"""A chart with two value axes."""
+"""Charts with two value axes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from reporter.figures.svg import Canvas, Scale, tick_text
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 900, 390, 70, 30, 40, 48
 ACROSS, UP = (LEFT, WIDTH - RIGHT), (HEIGHT - BOTTOM, TOP)
-"""Where the axes begin and end: x from left to right, y from bottom to top."""
+"""Coordinates of the ends of the axes: x left to right, y bottom to top."""
 
 
 @dataclass(frozen=True)
 class Plane:
-    """An empty plane with its grid and axes drawn."""
+    """A chart with its grid and axes drawn."""
 
     canvas: Canvas
     x: Scale
@@ -24,7 +24,7 @@ class Plane:
 
 
 def plane(title: str, description: str, x: Scale, y: Scale, names: tuple[str, str]) -> Plane:
-    """``names`` are those of the axes, with their units; a scale begins and ends at ACROSS or UP."""
+    """A chart without data. ``names`` are the axis titles with units; the scales span ACROSS and UP."""
     canvas = Canvas(WIDTH, HEIGHT, title, description)
     for tick in x.ticks:
         canvas.line(x.at(tick), TOP, x.at(tick), HEIGHT - BOTTOM, "grid")
@@ -38,8 +38,8 @@ def plane(title: str, description: str, x: Scale, y: Scale, names: tuple[str, st
 
 
 def staircase(points: Sequence[tuple[float, float]], right: float, top: float) -> list[tuple[float, float]]:
-    """A Pareto front as steps, in coordinates: straight lines between its points would claim what nobody measured."""
-    way = [(points[0][0], top)]
+    """A Pareto front as steps, in coordinates: straight lines would suggest points that were not measured."""
+    steps = [(points[0][0], top)]
     for (x, y), (following, _) in zip(points, [*points[1:], (right, 0.0)], strict=True):
-        way += [(x, y), (following, y)]
-    return way
+        steps += [(x, y), (following, y)]
+    return steps

@@ -1,25 +1,29 @@
-"""Frameworks along several axes at once (the form of Figure 1d of the Raspberry Pi study); the table beside it has the numbers."""
+"""Radar chart of frameworks along several figures, as in Figure 1d of the Raspberry Pi study."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reporter.data.frames import Frames
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, legend
+from reporter.data.frames import Frames, Row
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, legend
 from reporter.figures.svg import Canvas
 
-MOST_SERIES, FEWEST_AXES = 4, 3
+MAX_SERIES, MIN_AXES = 4, 3
 WIDTH, HEIGHT, RADIUS, LINE = 900, 530, 165, 14
 CENTRE = (WIDTH / 2, 310)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A figure as an axis; at the rim is the best of those drawn. ``better`` is 1 where more is better, -1 where less is."""
+    """A figure as an axis; the rim is the best drawn value. ``better``: 1 if more is better, -1 if less is."""
 
     figure: str
     title: str
     better: int
     factor: float = 1.0
+    is_energy: bool = False
 
 
 AXES = (
@@ -27,7 +31,7 @@ AXES = (
     Axis("time_to_target_s", "time to target, s", -1),
     Axis("best_accuracy", "accuracy, %", 1, 100.0),
     Axis("peak_rss_bytes", "peak memory, MiB", -1, 2.0**-20),
-    Axis("energy_per_epoch_j", "energy per epoch, J", -1),
+    Axis("energy_per_epoch_j", "energy per epoch, J", -1, is_energy=True),
     Axis("accelerator_utilisation", "share of an epoch computing, %", 1, 100.0),
     Axis("first_epoch_s", "epoch 1, s", -1),
     Axis("ipc", "instructions per cycle", 1),
@@ -37,16 +41,14 @@ AXES = (
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """One polygon per framework (its fastest entry), at most four; along each axis the share of the best: best/value where less is better."""
+    """One polygon per framework (its fastest entry), at most MAX_SERIES; along each axis value/best, or best/value where less is better."""
     chosen = _series(frames)
     if len(chosen) < 2:
         return NotDrawn("fewer than two frameworks have finished two epochs")
     found = {axis: figures_of(frames, axis.figure) for axis in AXES}
-    energies = found[AXES[4]]
-    kinds = {(energies[name]["covers"], energies[name]["tier"]) for name in chosen if name in energies}
-    axes = [axis for axis in AXES if all(name in found[axis] for name in chosen) and (axis is not AXES[4] or len(kinds) == 1)]
-    if len(axes) < FEWEST_AXES:
-        return NotDrawn(f"fewer than {FEWEST_AXES} figures are known for all of the frameworks")
+    axes = [axis for axis in AXES if all(name in found[axis] for name in chosen) and (not axis.is_energy or _share_a_sensor(found[axis], chosen))]
+    if len(axes) < MIN_AXES:
+        return NotDrawn(f"fewer than {MIN_AXES} figures are known for all of the frameworks")
     entries = entries_of(frames)
     values = {name: [float(found[axis][name]["value"]) for axis in axes] for name in chosen}
     shares = {
@@ -61,14 +63,18 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         with canvas.link(context.entry(name), label):
             for index, point in enumerate(points):
                 canvas.dot(*point, f"c{style}", f"{label}, {axes[index].title}: {digits(values[name][index] * axes[index].factor)}")
-    for line, name in enumerate(chosen):  # one below the other: what tells two entries apart may be long
+    for line, name in enumerate(chosen):  # one below the other: labels can be long
         legend(canvas, [(f"c{context.colour(entries[name]['framework'])}", entries[name]["label"])], 20, 10 + 18 * line)
     rows = tuple((entries[name]["label"], *(digits(value * axis.factor) for axis, value in zip(axes, values[name], strict=True))) for name in chosen)
     return Drawing(canvas.svg(), ("entry", *(axis.title for axis in axes)), rows, _note(axes, entries.keys() - set(chosen)))
 
 
+def _share_a_sensor(energies: Mapping[str, Row], entries: list[str]) -> bool:
+    return len({(energies[name]["covers"], energies[name]["tier"]) for name in entries}) == 1
+
+
 def share(axis: Axis, values: list[float], value: float) -> float:
-    """How far from the centre, 0 to 1: the rim is the best of ``values``, half the way is half as good."""
+    """Distance from the centre, 0 to 1: value over the best of ``values``, or best over value where less is better."""
     best = max(values) if axis.better > 0 else min(values)
     if value == best:
         return 1.0
@@ -77,12 +83,12 @@ def share(axis: Axis, values: list[float], value: float) -> float:
 
 
 def _series(frames: Frames) -> list[str]:
-    """The fastest entry of each framework, the fastest frameworks first, no more than four."""
+    """The fastest entry of each framework, at most MAX_SERIES, the fastest first."""
     times, entries = figures_of(frames, "time_to_epoch_s"), entries_of(frames)
     best: dict[str, str] = {}
     for name in sorted((name for name in entries if name in times), key=lambda name: (float(times[name]["value"]), name)):
         best.setdefault(str(entries[name]["framework"]), name)
-    return list(best.values())[:MOST_SERIES]
+    return list(best.values())[:MAX_SERIES]
 
 
 def _web(axes: list[Axis]) -> Canvas:
@@ -97,7 +103,7 @@ def _web(axes: list[Axis]) -> Canvas:
 
 
 def _name(canvas: Canvas, axis: Axis, x: float, y: float) -> None:
-    """The axis' name beyond its end, in two lines: beside a circle there is no room for one. They grow away from it, above, below, left or right."""
+    """The axis title beyond the rim, on two lines aligned away from the circle."""
     anchor = "middle" if abs(x - CENTRE[0]) < 40 else "start" if x > CENTRE[0] else "end"
     upper = y - 10 if y < CENTRE[1] - RADIUS / 2 else y + 4 if y > CENTRE[1] + RADIUS / 2 else y - 3
     canvas.text(x, upper, axis.title, "axis", anchor)
@@ -109,16 +115,17 @@ def _at(index: int, count: int, reach: float) -> tuple[float, float]:
     return CENTRE[0] + reach * RADIUS * math.cos(angle), CENTRE[1] + reach * RADIUS * math.sin(angle)
 
 
-def _note(axes: list[Axis], left_out: set[str]) -> str:
+def _note(axes: list[Axis], omitted: set[str]) -> str:
     missing = [axis.title for axis in AXES if axis not in axes]
-    said = f"Not among the axes, because not known, or not alike, for all: {', '.join(missing)}. " if missing else ""
-    return said + (f"{len(left_out)} entries that are not the fastest of their framework are left out." if left_out else "")
+    note = f"No axis, because unknown or not comparable for some: {', '.join(missing)}. " if missing else ""
+    return note + (f"{len(omitted)} entries that are not the fastest of their framework are not drawn." if omitted else "")
 
 
 CHART = Chart(
     "radar",
-    "Frameworks at a glance",
-    "Along each axis the rim is the best of those drawn, and half the way to it is half as good; the areas mean nothing. The table has the values.",
+    "Framework overview",
+    "Per axis, value relative to the best drawn one (rim = 1; inverted where less is better); fastest entry per framework. Areas have no meaning.",
     frozenset({"comparison", "study"}),
     draw,
+    position=140,
 )

@@ -1,27 +1,14 @@
-"""A time of every entry with its spread: the mean as a dot, the runs as ticks, the standard deviation as a bar."""
+"""A time per entry with its spread: dot for the mean, ticks for runs, band for the standard deviation."""
 
 from reporter.data.frames import Frames, known
-from reporter.figures.chart import (
-    LEFT,
-    RIGHT,
-    WIDTH,
-    Context,
-    Drawing,
-    NotDrawn,
-    digits,
-    entries_of,
-    figures_of,
-    frameworks_legend,
-    rows_chart,
-    shortest,
-    values_of_runs,
-    why_missing,
-)
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of, values_of_runs, why_missing
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Context, Drawing, NotDrawn, frameworks_legend, rows_chart, shortest
 from reporter.figures.svg import linear
 
 
 def draw_spread(frames: Frames, context: Context, figure: str, title: str, about: str, axis: str) -> Drawing | NotDrawn:
-    """One row per entry that has the figure, in seconds, the smallest first."""
+    """One row per entry with a value, in seconds, ascending."""
     found, runs, all_entries = figures_of(frames, figure), values_of_runs(frames, figure), entries_of(frames)
     entries = {name: all_entries[name] for name in all_entries if name in found}
     if not entries:

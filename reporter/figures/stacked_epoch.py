@@ -1,7 +1,9 @@
-"""Where an epoch's time goes: one stacked bar per entry (the form of Prashanthi et al., POMACS 2022, Figure 2a)."""
+"""Epoch time by part: one stacked bar per entry, as in Figure 2a of Prashanthi et al., POMACS 2022."""
 
 from reporter.data.frames import Frames
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, legend, rows_chart, shortest
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart, shortest
 from reporter.figures.svg import linear
 
 PARTS = (
@@ -14,11 +16,11 @@ PARTS = (
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """Mean over epochs 2 to last of each part, stacked, in seconds, the shortest epoch first."""
+    """Mean over epochs 2 to last of each part, stacked, in seconds, ascending by total."""
     parts = {name: figures_of(frames, name) for name, _ in PARTS}
     entries = {name: entry for name, entry in entries_of(frames).items() if all(name in found for found in parts.values())}
     if not entries:
-        return NotDrawn("no run has finished two epochs, so there is no epoch time to split")
+        return NotDrawn("no run has finished two epochs")
     values = {entry: [float(parts[part][entry]["value"]) for part, _ in PARTS] for entry in entries}
     ids, note = shortest({entry: sum(values[entry]) for entry in values})
     scale = linear([sum(values[entry]) for entry in ids], LEFT, WIDTH - RIGHT)
@@ -34,13 +36,14 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
             x += width
         chart.canvas.text(x + 6, chart.y(index) + 4.5, f"{digits(total)} s", "tick")
     rows = tuple((entries[entry]["label"], *(digits(value) for value in values[entry]), digits(sum(values[entry]))) for entry in ids)
-    return Drawing(chart.canvas.svg(), ("entry", *(f"{label}, s" for _, label in PARTS), "whole epoch, s"), rows, note)
+    return Drawing(chart.canvas.svg(), ("entry", *(f"{label}, s" for _, label in PARTS), "total, s"), rows, note)
 
 
 CHART = Chart(
     "stacked-epoch",
-    "Where an epoch's time goes",
-    "One bar per entry: time blocked on the next mini-batch, copying it to the device, computing, exchanging gradients, and what is left over.",
+    "Epoch time by part",
+    "Seconds per epoch, mean of epochs 2 to last: waiting for mini-batches, host-to-device copy, compute, exposed communication, overhead.",
     frozenset({"board", "comparison", "device", "front", "study"}),
     draw,
+    position=10,
 )

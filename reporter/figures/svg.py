@@ -1,4 +1,4 @@
-"""Drawing: an SVG as text, every string escaped in one place, every number written the same way each time."""
+"""SVG as text, with scales; escapes all strings and formats numbers deterministically."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,9 +9,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 @dataclass
 class Canvas:
-    """Collects shapes in user units; :meth:`svg` gives the document.
+    """Collects shapes in user units; :meth:`svg` returns the document.
 
-    Colours come from the page's style sheet through classes (``c0`` … ``c7`` fill, ``l0`` … stroke), so that light and dark need no second figure.
+    Colours come from the page's style sheet through classes (``c0`` … ``c7`` fill, ``l0`` … stroke); the same figure serves light and dark.
     """
 
     width: float
@@ -21,11 +21,11 @@ class Canvas:
     _parts: list[str] = field(default_factory=list)
 
     def rect(self, x: float, y: float, width: float, height: float, style: str, tip: str = "") -> None:
-        """A filled rectangle; ``tip`` shows when pointed at."""
+        """A filled rectangle with an optional tooltip."""
         self._shape("rect", f'x="{number(x)}" y="{number(y)}" width="{number(max(width, 0))}" height="{number(max(height, 0))}"', style, tip)
 
     def dot(self, x: float, y: float, style: str, tip: str = "", radius: float = 4.5) -> None:
-        """A filled circle."""
+        """A filled circle with an optional tooltip."""
         self._shape("circle", f'cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"', style, tip)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
@@ -33,35 +33,35 @@ class Canvas:
         self._shape("line", f'x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}"', style, "")
 
     def path(self, points: Sequence[tuple[float, float]], style: str, closed: bool = False, tip: str = "") -> None:
-        """A line through points."""
+        """A polyline or, if ``closed``, a polygon."""
         way = "M" + "L".join(f"{number(x)} {number(y)}" for x, y in points) + ("Z" if closed else "")
         self._shape("path", f'd="{way}"', style, tip)
 
-    def text(self, x: float, y: float, text: str, style: str = "", anchor: str = "start", longest: int = 60) -> None:
-        """A line of text; what is longer than ``longest`` letters is cut."""
-        cut = text if len(text) <= longest else text[: longest - 1] + "…"
+    def text(self, x: float, y: float, text: str, style: str = "", anchor: str = "start", max_length: int = 60) -> None:
+        """A line of text, truncated to ``max_length`` characters."""
+        cut = text if len(text) <= max_length else text[: max_length - 1] + "…"
         self._parts.append(f'<text x="{number(x)}" y="{number(y)}"{_class(style)}{_anchor(anchor)}>{escape(cut)}</text>')
 
     @contextmanager
     def link(self, target: str, name: str = "") -> Iterator[None]:
-        """What is drawn inside leads to ``target``; ``name`` says where to, when no text inside does."""
+        """Links the shapes drawn inside to ``target``; ``name`` is the accessible name of a link without text."""
         self._parts.append(f"<a href={quoteattr(target)}" + (f" aria-label={quoteattr(name)}" if name else "") + ">")
         yield
         self._parts.append("</a>")
 
     @contextmanager
     def group(self, **data: str) -> Iterator[None]:
-        """What is drawn inside belongs together; ``data`` become data attributes for the page's script."""
+        """Groups the shapes drawn inside; ``data`` become data attributes for the page's script."""
         self._parts.append("<g" + "".join(f" data-{key}={quoteattr(value)}" for key, value in data.items()) + ">")
         yield
         self._parts.append("</g>")
 
     def svg(self) -> str:
-        """The document."""
-        said = quoteattr(f"{self.title}. {self.description}")
+        """The SVG document."""
+        label = quoteattr(f"{self.title}. {self.description}")
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(self.width)} {number(self.height)}" role="graphics-document" '
-            f"aria-label={said}><title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>{''.join(self._parts)}</svg>"
+            f"aria-label={label}><title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>{''.join(self._parts)}</svg>"
         )
 
     def _shape(self, name: str, attributes: str, style: str, tip: str) -> None:
@@ -78,19 +78,19 @@ def _anchor(anchor: str) -> str:
 
 
 def tick_text(value: float) -> str:
-    """A tick's number as a reader takes it in: thousands stand apart, powers of ten only where there would be many of them."""
+    """A tick label: thousands are grouped from 10 000, powers of ten are used from 10⁹."""
     return f"{value:,.0f}".replace(",", "\u202f") if 1e4 <= abs(value) < 1e9 else f"{value:g}"
 
 
 def number(value: float) -> str:
-    """A coordinate to a tenth of a unit, without trailing zeros."""
+    """A coordinate with one decimal, without trailing zeros."""
     text = f"{value:.1f}"
     return text.removesuffix(".0") if text not in ("-0.0", "0.0") else "0"
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps values to coordinates, from ``start`` to ``stop``; ``ticks`` are round values that cover what is drawn."""
+    """Maps values to coordinates from ``start`` to ``stop``; ``ticks`` are round values that span the drawn values."""
 
     ticks: tuple[float, ...]
     start: float
@@ -105,7 +105,7 @@ class Scale:
 
 
 def linear(values: Sequence[float], start: float, stop: float, about: int = 6) -> Scale:
-    """A scale from 0 (or below, where values are) to the first round value that is not below the highest."""
+    """A linear scale that includes 0, to the next round value above the highest."""
     high, low = max([*values, 0.0]), min([*values, 0.0])
     if high == low:
         return Scale((0.0, 1.0), start, stop)
@@ -115,7 +115,7 @@ def linear(values: Sequence[float], start: float, stop: float, about: int = 6) -
 
 
 def close(values: Sequence[float], start: float, stop: float, about: int = 6) -> Scale:
-    """A scale that needs not begin at 0: for positions, never for lengths of bars."""
+    """A linear scale that need not include 0: for positions, not for bars."""
     high, low = max(values), min(values)
     if high == low:
         return linear(values, start, stop, about)
@@ -125,7 +125,7 @@ def close(values: Sequence[float], start: float, stop: float, about: int = 6) ->
 
 
 def logarithmic(values: Sequence[float], start: float, stop: float) -> Scale:
-    """A scale over positive values with ticks at 1, 2 and 5 times powers of ten (1 only, over more than three decades)."""
+    """A logarithmic scale of positive values; ticks at 1, 2, 5 times powers of ten, or at powers of ten over more than three decades."""
     low, high = math.floor(math.log10(min(values)) + 1e-9), math.ceil(math.log10(max(values)) - 1e-9)
     factors = (1, 2, 5) if high - low <= 3 else (1,)
     every = sorted(round(factor * 10.0**power, 12) for power in range(low, high + 1) for factor in factors)
@@ -136,7 +136,7 @@ def logarithmic(values: Sequence[float], start: float, stop: float) -> Scale:
 
 
 def doubling(values: Sequence[float], start: float, stop: float) -> Scale:
-    """A logarithmic scale over positive values with at most ten ticks, at powers of two."""
+    """A logarithmic scale of positive values with at most ten intervals between ticks, at powers of two."""
     low, high = math.floor(math.log2(min(values)) + 1e-9), math.ceil(math.log2(max(values)) - 1e-9)
     step = 1 + (high - low) // 10
     steps = max(1, math.ceil((high - low) / step))

@@ -1,12 +1,12 @@
-"""Scaling over ranks: measured points, perfect scaling, and both models, fitted to the points and drawn beyond them as what they are, projections."""
+"""Charts of a scaling sweep over ranks: measured points, perfect scaling, and two fitted models with projections."""
 
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reporter.data.text import plain
-from reporter.figures.chart import Context, Drawing, NotDrawn, digits, legend
+from reporter.data.text import digits, plain
+from reporter.figures.chart import Context, Drawing, NotDrawn, legend
 from reporter.figures.plane import ACROSS, UP, Plane, plane
 from reporter.figures.svg import Scale, linear, logarithmic
 from suite.metrics.figure import Figure
@@ -14,29 +14,29 @@ from suite.metrics.linear_fit import Interval
 from suite.metrics.scaling_model import Algorithm, AllreduceModel, Projection, Scaling
 from suite.metrics.study import PointFigures, Study, StudyPoint
 
-Spot = tuple[float, float]
-Way = list[Spot]
+Point = tuple[float, float]
+Path = list[Point]
 """In coordinates."""
 
-TOUCHES = 0.05
-"""What is not written of a coordinate."""
+ROUNDING = 0.05
+"""Coordinates are rounded to one decimal."""
 
 STYLES = {Algorithm.RING: 0, Algorithm.TREE: 1}
-HEADINGS = ("ranks", "what", "value", "low", "high", "runs")
+HEADINGS = ("ranks", "series", "value", "low", "high", "runs")
 HOW = (
-    "Dots are measured, with one standard deviation over the runs. Lines are the models fitted to them: whole where it was measured, dashed in the "
-    "shaded part, where nothing was and the line is a projection."
+    "Dots: measured, with one standard deviation over runs. Lines: models fitted to the dots; dashed in the shaded range, which was not measured: "
+    "projection."
 )
-BANDS = " Their bands hold with 95 % confidence."
+BANDS = " Bands: 95 % confidence."
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is drawn over the ranks: how a point and a projection say it, ``factor`` units of ``axis`` being one.
+    """A quantity against the number of ranks: value * ``factor`` in the unit of ``axis``.
 
-    ``most`` is where the axis ends for what is modelled; what was measured is always within. None: an axis over decades of time, without an end.
-    ``of_model`` gives a value without bounds where the model has none. ``perfect`` says, in the axis's unit, what perfect scaling would be at a
-    number of ranks, from one rank's value; None where there is no such thing.
+    ``max_modelled`` limits the axis for modelled values (measured values always fit); None: a logarithmic axis without a limit.
+    ``of_model`` returns a number instead of an interval where the model has no bounds. ``perfect`` is perfect scaling, in the axis's unit, from
+    (scaling, ranks, value of one rank); None if it is not defined.
     """
 
     name: str
@@ -47,24 +47,24 @@ class Quantity:
     of_point: Callable[[PointFigures], Figure]
     of_model: Callable[[Projection], Interval | float]
     perfect: Callable[[Scaling, int, float], float] | None
-    most: float | None
+    max_modelled: float | None
 
     def modelled(self, projection: Projection) -> Interval:
-        """In the axis's unit; of no width where the model has no bounds."""
-        said = self.of_model(projection)
-        ends = (said.value, said.low, said.high) if isinstance(said, Interval) else (said, said, said)
+        """The model's interval in the axis's unit; of zero width if the model has no bounds."""
+        modelled = self.of_model(projection)
+        ends = (modelled.value, modelled.low, modelled.high) if isinstance(modelled, Interval) else (modelled, modelled, modelled)
         return Interval(*(number * self.factor for number in ends))
 
     def scale(self, values: Sequence[float]) -> Scale:
-        """From bottom to top: times over decades, ratios from 0."""
-        return logarithmic([value for value in values if value > 0], *UP) if self.most is None else linear([*values, 1.0], *UP)
+        """The vertical scale: logarithmic for times, from 0 for ratios."""
+        return logarithmic([value for value in values if value > 0], *UP) if self.max_modelled is None else linear([*values, 1.0], *UP)
 
 
 STEP = Quantity(
     "scaling-step",
     "Time of a step over ranks",
-    "The thin line is perfect scaling. " + HOW + BANDS,
-    "milliseconds a step",
+    "Mean step in milliseconds; thin line: perfect scaling. " + HOW + BANDS,
+    "milliseconds per step",
     1e3,
     lambda figures: figures.step_s,
     lambda projection: projection.step_s,
@@ -74,7 +74,7 @@ STEP = Quantity(
 EFFICIENCY = Quantity(
     "scaling-efficiency",
     "Efficiency over ranks",
-    "How much of n ranks' work arrives; the thin line is perfect scaling. " + HOW + BANDS,
+    "Parallel efficiency; thin line: perfect scaling. " + HOW + BANDS,
     "efficiency, %",
     100,
     lambda figures: figures.efficiency,
@@ -85,7 +85,7 @@ EFFICIENCY = Quantity(
 SHARE = Quantity(
     "scaling-communication",
     "Communication over ranks",
-    "The share of a step that is communication which no computing hides. " + HOW,
+    "Exposed (non-overlapped) communication as a share of the step. " + HOW,
     "share of the step, %",
     100,
     lambda figures: figures.communication_share,
@@ -98,7 +98,7 @@ QUANTITIES = (STEP, EFFICIENCY, SHARE)
 
 @dataclass(frozen=True)
 class _Measured:
-    """A point, and what of it is drawn, in the axis's unit; ``spread`` is one standard deviation, None where a single run has none."""
+    """A point with its value in the axis's unit; ``spread`` is one standard deviation, None for a single run."""
 
     point: StudyPoint
     value: float
@@ -106,17 +106,17 @@ class _Measured:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """From where to where the runs spread."""
+        """The value ± one standard deviation."""
         return self.value - (self.spread or 0.0), self.value + (self.spread or 0.0)
 
     @property
-    def said(self) -> str:
-        """The value in words."""
+    def label(self) -> str:
+        """The value with its spread as text."""
         return digits(self.value) + ("" if self.spread is None else f" ± {digits(self.spread, 2)}")
 
 
 def draw(study: Study, quantity: Quantity, context: Context) -> Drawing | NotDrawn:
-    """A quantity over the number of ranks (logarithmic), measured and modelled."""
+    """A quantity, measured and modelled, against the number of ranks (logarithmic)."""
     measured = [
         _Measured(point, figure.value * quantity.factor, None if figure.spread is None else figure.spread * quantity.factor)
         for point in study.points
@@ -133,33 +133,33 @@ def draw(study: Study, quantity: Quantity, context: Context) -> Drawing | NotDra
         _draw_fit(chart, fit, quantity)
     for one in measured:
         _draw_point(chart, one, context)
-    named = [(f"c{STYLES[fit.algorithm]}", f"{fit.algorithm.value} allreduce, fitted") for fit in fits]
+    named = [(f"c{STYLES[fit.algorithm]}", f"{fit.algorithm.value} all-reduce, fitted") for fit in fits]
     legend(chart.canvas, [("c7", "measured"), *named], x=ACROSS[0] + 190)
-    note = "" if study.model else f"No model is drawn: {study.model_reason}"
+    note = "" if study.model else f"No model: {study.model_reason}"
     rows = (*map(_measured_row, measured), *(row for fit in fits for row in _model_rows(fit, quantity)))
     return Drawing(chart.canvas.svg(), HEADINGS, rows, note)
 
 
 def evidence(point: StudyPoint, context: Context) -> str:
-    """The address of a point's first run."""
+    """The relative address of the page of a point's first run."""
     return f"{context.root}runs/{plain(point.runs[0].run_id)}/index.html#time_to_epoch_s"
 
 
 def _plane(quantity: Quantity, measured: Sequence[_Measured], fits: Sequence[AllreduceModel]) -> Plane:
     modelled = [(projection.ranks, quantity.modelled(projection).value) for fit in fits for projection in fit.projections]
-    most = max([2, *(one.point.ranks for one in measured), *(ranks for ranks, _ in modelled)])
-    x = Scale(tuple(float(2**power) for power in range((most - 1).bit_length() + 1)), *ACROSS, True)
+    max_ranks = max([2, *(one.point.ranks for one in measured), *(ranks for ranks, _ in modelled)])
+    x = Scale(tuple(float(2**power) for power in range((max_ranks - 1).bit_length() + 1)), *ACROSS, True)
     heights = [max(0.0, end) for one in measured for end in (*one.ends, one.value)]
-    heights += [value if quantity.most is None else min(value, quantity.most) for _, value in modelled]
+    heights += [value if quantity.max_modelled is None else min(value, quantity.max_modelled) for _, value in modelled]
     y = quantity.scale(heights)
     return plane(quantity.title, quantity.about, x, y, ("ranks", quantity.axis))
 
 
-def _shade_projections(chart: Plane, most_measured: int) -> None:
-    x, right = chart.x.at(most_measured), ACROSS[1]
+def _shade_projections(chart: Plane, max_measured: int) -> None:
+    x, right = chart.x.at(max_measured), ACROSS[1]
     if right - x > 1:
         chart.canvas.rect(x, UP[1], right - x, UP[0] - UP[1], "span")
-        chart.canvas.text(right - 6, UP[1] + 16, "projection: nothing was measured here", "tick", "end")
+        chart.canvas.text(right - 6, UP[1] + 16, "projection (not measured)", "tick", "end")
 
 
 def _draw_perfect(chart: Plane, study: Study, quantity: Quantity, measured: Sequence[_Measured]) -> None:
@@ -171,24 +171,24 @@ def _draw_perfect(chart: Plane, study: Study, quantity: Quantity, measured: Sequ
 
 
 def _draw_fit(chart: Plane, fit: AllreduceModel, quantity: Quantity) -> None:
-    """A band from low to high, a line over the measured ranks, and from its end a dashed one."""
+    """Draws the confidence band, a line over the measured ranks, and a dashed line beyond them."""
     style = STYLES[fit.algorithm]
 
-    def way(projections: Sequence[Projection], end: Callable[[Interval], float]) -> Way:
+    def path(projections: Sequence[Projection], end: Callable[[Interval], float]) -> Path:
         return [_at(chart, one.ranks, end(quantity.modelled(one))) for one in projections]
 
     inside = [projection for projection in fit.projections if projection.is_measured]
     beyond = [*inside[-1:], *(projection for projection in fit.projections if not projection.is_measured)]
-    upper, lower = way(fit.projections, lambda one: one.high), way(fit.projections, lambda one: one.low)
+    upper, lower = path(fit.projections, lambda one: one.high), path(fit.projections, lambda one: one.low)
     if upper != lower:
-        chart.canvas.path([*_cut_off(upper), *reversed(_cut_off(lower))], f"c{style} area", closed=True)
+        chart.canvas.path([*_clamped(upper), *reversed(_clamped(lower))], f"c{style} area", closed=True)
     for part, dashes in ((inside, ""), (beyond, " projected")):
-        if len(drawn := _inside(way(part, lambda one: one.value))) > 1:
+        if len(drawn := _inside(path(part, lambda one: one.value))) > 1:
             chart.canvas.path(drawn, f"l{style} curve{dashes}")
 
 
-def _at(chart: Plane, ranks: float, value: float) -> Spot:
-    """Coordinates, also of what lies below an axis over decades, which ends above nothing."""
+def _at(chart: Plane, ranks: float, value: float) -> Point:
+    """Coordinates of a point, also below the end of a logarithmic axis, where the scale itself would clip."""
     x, y = chart.at(ranks, value)
     low, high = chart.y.ticks[0], chart.y.ticks[-1]
     if chart.y.logarithmic and value < low:
@@ -196,32 +196,32 @@ def _at(chart: Plane, ranks: float, value: float) -> Spot:
     return x, y
 
 
-def _with_crossings(way: Way) -> Way:
-    """The way with a point more wherever it crosses the top or the bottom of the plane."""
-    found = list(way[:1])
-    for (x, y), (next_x, next_y) in itertools.pairwise(way):
+def _with_crossings(path: Path) -> Path:
+    """The path with additional points where it crosses the top or the bottom edge of the chart."""
+    found = list(path[:1])
+    for (x, y), (next_x, next_y) in itertools.pairwise(path):
         crossed = sorted((edge - y) / (next_y - y) for edge in UP if min(y, next_y) < edge < max(y, next_y))
         found += [*((x + share * (next_x - x), y + share * (next_y - y)) for share in crossed), (next_x, next_y)]
     return found
 
 
-def _inside(way: Way) -> Way:
-    """What of a way lies in the plane."""
-    return [(x, y) for x, y in _with_crossings(way) if UP[1] - TOUCHES <= y <= UP[0] + TOUCHES]
+def _inside(path: Path) -> Path:
+    """The points of a path that lie in the chart."""
+    return [(x, y) for x, y in _with_crossings(path) if UP[1] - ROUNDING <= y <= UP[0] + ROUNDING]
 
 
-def _cut_off(way: Way) -> Way:
-    """A way that runs along the edges of the plane where it lies beyond them."""
-    return [(x, max(UP[1], min(y, UP[0]))) for x, y in _with_crossings(way)]
+def _clamped(path: Path) -> Path:
+    """The path clamped to the top and bottom edges of the chart."""
+    return [(x, max(UP[1], min(y, UP[0]))) for x, y in _with_crossings(path)]
 
 
 def _draw_point(chart: Plane, one: _Measured, context: Context) -> None:
     ranks = one.point.ranks
     if one.spread is not None:
-        way = _cut_off([_at(chart, ranks, end) for end in one.ends])
-        chart.canvas.line(*way[0], *way[-1], "l7 curve")
+        path = _clamped([_at(chart, ranks, end) for end in one.ends])
+        chart.canvas.line(*path[0], *path[-1], "l7 curve")
     with chart.canvas.link(evidence(one.point, context), f"{ranks} ranks"):
-        chart.canvas.dot(*chart.at(ranks, one.value), "c7", f"{ranks} ranks, measured: {one.said}")
+        chart.canvas.dot(*chart.at(ranks, one.value), "c7", f"{ranks} ranks, measured: {one.label}")
 
 
 def _measured_row(one: _Measured) -> tuple[str, ...]:
@@ -232,8 +232,8 @@ def _measured_row(one: _Measured) -> tuple[str, ...]:
 def _model_rows(fit: AllreduceModel, quantity: Quantity) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for projection in fit.projections:
-        said = quantity.modelled(projection)
-        bounds = (digits(said.low), digits(said.high)) if isinstance(quantity.of_model(projection), Interval) else ("", "")
+        modelled = quantity.modelled(projection)
+        bounds = (digits(modelled.low), digits(modelled.high)) if isinstance(quantity.of_model(projection), Interval) else ("", "")
         what = f"{fit.algorithm.value}, {'fitted' if projection.is_measured else 'projection'}"
-        rows.append((str(projection.ranks), f"{what}, 95 %" if bounds[0] else what, digits(said.value), *bounds, ""))
+        rows.append((str(projection.ranks), f"{what}, 95 %" if bounds[0] else what, digits(modelled.value), *bounds, ""))
     return rows

@@ -1,17 +1,20 @@
-"""Time against energy, with the front of entries that no other beats in both (Prashanthi et al., Figure 8)."""
+"""Time against energy with the Pareto front, as in Figure 8 of Prashanthi et al."""
 
-from reporter.board.ranking import pareto_front
+from collections.abc import Mapping
+
 from reporter.data.frames import Frames, known
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, digits, entries_of, figures_of, frameworks_legend, why_missing
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of, why_missing
+from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.plane import ACROSS, LEFT, TOP, UP, WIDTH, Plane, plane, staircase
 from reporter.figures.svg import logarithmic
 
-MOST_DOTS = 150
-LETTER, LONGEST = 6.6, 44
+MAX_DOTS = 150
+LETTER_WIDTH, MAX_LABEL_LENGTH = 6.6, 44
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """One dot per entry: seconds and joules of an epoch, both logarithmic; energies of one kind of measurement only."""
+    """One dot per entry: seconds and joules per epoch, both logarithmic; only energies of the most frequent kind of sensor."""
     energies, times, all_entries = figures_of(frames, "energy_per_epoch_j"), figures_of(frames, "time_to_epoch_s"), entries_of(frames)
     points = {
         name: (float(times[name]["value"]), float(energies[name]["value"]))
@@ -23,39 +26,51 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     kinds = {name: (energies[name]["covers"], energies[name]["tier"]) for name in points}
     kind = max(sorted(set(kinds.values()), key=str), key=list(kinds.values()).count)
     ids = sorted(name for name in points if kinds[name] == kind)
-    measured = f"{kind[0]}, {kind[1]}" if known(kind[0]) else "mixed measurements"
+    measured = f"{kind[0]}, {kind[1]}" if known(kind[0]) else "different or unknown sensors"
     x, y = logarithmic([points[name][0] for name in ids], *ACROSS), logarithmic([points[name][1] for name in ids], *UP)
     chart = plane(CHART.title, CHART.about, x, y, ("seconds per epoch", f"joules per epoch ({measured})"))
     frameworks_legend(chart.canvas, [all_entries[name] for name in ids], context)
     front = pareto_front({name: points[name] for name in ids})
     chart.canvas.path(staircase([chart.at(*points[name]) for name in front], WIDTH - 30, TOP), "front")
-    drawn = sorted({*front, *sorted(ids, key=lambda name: points[name])[:MOST_DOTS]})
+    drawn = sorted({*front, *sorted(ids, key=lambda name: points[name])[:MAX_DOTS]})
     for name in drawn:
         label = all_entries[name]["label"]
         with chart.canvas.group(entry=name, x=repr(points[name][0]), y=repr(points[name][1])), chart.canvas.link(context.entry(name), label):
-            tip = f"{label}: {digits(points[name][0])} s, {digits(points[name][1])} J" + (", on the front" if name in front else "")
+            tip = f"{label}: {digits(points[name][0])} s, {digits(points[name][1])} J" + (", on the Pareto front" if name in front else "")
             chart.canvas.dot(*chart.at(*points[name]), f"c{context.colour(all_entries[name]['framework'])}", tip, 6 if name in front else 4.5)
             if name in front[:8]:
                 _write(chart, chart.at(*points[name]), label)
     rows = tuple((all_entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no") for name in drawn)
     others = len(points) - len(ids)
-    notes = [f"{others} entries whose energy was measured in another way are left out: they do not compare."] if others else []
-    notes += [f"The {MOST_DOTS} fastest of {len(ids)} entries and the whole front are drawn."] if len(drawn) < len(ids) else []
-    return Drawing(chart.canvas.svg(), ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the front"), rows, " ".join(notes))
+    notes = [f"{others} entries with another kind of sensor are not drawn: their energies do not compare."] if others else []
+    notes += [f"The {MAX_DOTS} fastest of {len(ids)} entries and the whole Pareto front are drawn."] if len(drawn) < len(ids) else []
+    return Drawing(chart.canvas.svg(), ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the Pareto front"), rows, " ".join(notes))
+
+
+def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """The points that no other point dominates, by ascending first coordinate; smaller is better."""
+    front: list[str] = []
+    lowest = float("inf")
+    for name, (_, y) in sorted(points.items(), key=lambda item: (item[1], item[0])):
+        if y < lowest:
+            front.append(name)
+            lowest = y
+    return front
 
 
 def _write(chart: Plane, place: tuple[float, float], label: str) -> None:
-    """A name beside a point of the front, below it, where by the front's definition no entry lies; it stays within the plane."""
-    (x, y), width = place, LETTER * min(len(label), LONGEST)
+    """The label of a point of the front, below left of it, where no other entry can lie; it stays within the chart."""
+    (x, y), width = place, LETTER_WIDTH * min(len(label), MAX_LABEL_LENGTH)
     left_of = x - 9 - width > LEFT
     below = y + 20 < UP[0]
-    chart.canvas.text(x - 9 if left_of else x + 9, y + 17 if below else y - 9, label, "name", "end" if left_of else "start", LONGEST)
+    chart.canvas.text(x - 9 if left_of else x + 9, y + 17 if below else y - 9, label, "name", "end" if left_of else "start", MAX_LABEL_LENGTH)
 
 
 CHART = Chart(
     "time-energy",
     "Time against energy",
-    "Further left is faster, further down is thriftier. The stepped line joins the entries that no other beats in both.",
+    "Seconds and joules per epoch, means over runs, logarithmic; lower left is better. Stepped line: Pareto front.",
     frozenset({"board", "device", "study"}),
     draw,
+    position=70,
 )

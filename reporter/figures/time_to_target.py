@@ -1,4 +1,4 @@
-"""Time to the target accuracy, with its spread over runs."""
+"""Time to the target accuracy with its spread over runs."""
 
 from reporter.data.frames import Frames
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
@@ -6,14 +6,15 @@ from reporter.figures.spread import draw_spread
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """Seconds from run_start to the evaluation that reached the target."""
+    """Seconds from run_start to the evaluation that reaches the target accuracy."""
     return draw_spread(frames, context, "time_to_target_s", CHART.title, CHART.about, "seconds to the target accuracy")
 
 
 CHART = Chart(
     "time-to-target",
     "Time to target",
-    "The dot is the mean over an entry's runs, each thin mark one run, the band one standard deviation to either side.",
+    "Seconds from run_start to the evaluation that reaches the target. Dot: mean over runs; thin mark: one run; band: ± one standard deviation.",
     frozenset({"board", "comparison"}),
     draw,
+    position=20,
 )

@@ -1,21 +1,9 @@
-"""Where an epoch's time goes by workers and storage (the form of Prashanthi et al., POMACS 2022, Figures 2a and 3)."""
+"""Epoch time by part against data-loading workers and storage, as in Figures 2a and 3 of Prashanthi et al., POMACS 2022."""
 
 from reporter.data.frames import IDENTITY, Frames, known
-from reporter.figures.chart import (
-    LEFT,
-    MOST_ROWS,
-    RIGHT,
-    WIDTH,
-    Chart,
-    Context,
-    Drawing,
-    NotDrawn,
-    digits,
-    entries_of,
-    figures_of,
-    legend,
-    rows_chart,
-)
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.chart import LEFT, MAX_ROWS, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart
 from reporter.figures.stacked_epoch import PARTS
 from reporter.figures.svg import linear
 
@@ -24,7 +12,7 @@ SETTING = [name for name in IDENTITY if name not in VARIED]
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """One stacked bar per entry, in seconds, mean of epochs 2 to last; entries in which only workers or storage differ stand together."""
+    """One stacked bar per entry, in seconds, mean of epochs 2 to last; entries that differ only in workers or storage are grouped."""
     parts = {name: figures_of(frames, name) for name, _ in PARTS}
     entries = {name: entry for name, entry in entries_of(frames).items() if all(name in found for found in parts.values())}
     settings: dict[tuple[str, ...], list[str]] = {}
@@ -33,10 +21,10 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     groups = [sorted(names, key=lambda name: (str(entries[name]["storage_medium"]), float(entries[name]["workers"]), name))
               for _, names in sorted(settings.items()) if len(names) > 1]  # fmt: skip
     if not groups:
-        return NotDrawn("nothing was run with two numbers of workers or from two storage media, all else equal")
+        return NotDrawn("no setting was run with two numbers of workers or storage media with all else equal")
     ids = [name for names in groups for name in names]
     values = {name: [max(float(parts[part][name]["value"]), 0.0) for part, _ in PARTS] for name in ids}
-    drawn = ids[:MOST_ROWS]
+    drawn = ids[:MAX_ROWS]
     scale = linear([sum(values[name]) for name in drawn], LEFT, WIDTH - RIGHT)
     chart = rows_chart(CHART.title, CHART.about, len(drawn), scale, "seconds per epoch, mean of epochs 2 to last")
     legend(chart.canvas, [(f"p{index}", label) for index, (_, label) in enumerate(PARTS)])
@@ -48,13 +36,13 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
             x += scale.at(value) - scale.at(0)
         chart.canvas.text(x + 6, chart.y(index) + 4.5, f"{digits(sum(values[name]))} s", "tick")
     rows = tuple(
-        (entries[name]["label"], _said(entries[name]), *(digits(value) for value in values[name]), digits(sum(values[name]))) for name in ids
+        (entries[name]["label"], _describe(entries[name]), *(digits(value) for value in values[name]), digits(sum(values[name]))) for name in ids
     )
-    headings = ("entry", "workers and storage", *(f"{label}, s" for _, label in PARTS), "whole epoch, s")
-    return Drawing(chart.canvas.svg(), headings, rows, f"The first {MOST_ROWS} of {len(ids)}; the table has all." if len(ids) > MOST_ROWS else "")
+    headings = ("entry", "workers and storage", *(f"{label}, s" for _, label in PARTS), "total, s")
+    return Drawing(chart.canvas.svg(), headings, rows, f"The first {MAX_ROWS} of {len(ids)}; the table has all." if len(ids) > MAX_ROWS else "")
 
 
-def _said(entry: dict[str, object]) -> str:
+def _describe(entry: dict[str, object]) -> str:
     storage = entry["storage_medium"]
     workers = f"{float(str(entry['workers'])):g}"
     return f"{workers} worker{'' if workers == '1' else 's'}, {storage if known(storage) else 'storage unknown'}"
@@ -63,7 +51,8 @@ def _said(entry: dict[str, object]) -> str:
 CHART = Chart(
     "workers",
     "Workers and storage",
-    "Entries that differ only in how many processes make mini-batches (0: the training one does) and in what the data lie on.",
+    "Seconds per epoch, mean of epochs 2 to last. Entries differ only in data-loading processes (0: the training process) or storage medium.",
     frozenset({"board", "study"}),
     draw,
+    position=130,
 )

@@ -1,1 +1,29 @@
-"""One module per kind of page: what it says, from frames; how it looks is in the templates."""
+"""One module per kind of page: its contents, from frames; templates hold its layout. A module that declares PAGE_KIND or PAGE_KINDS is found here."""
+
+from functools import cache
+from pathlib import Path
+
+import jinja2
+
+from reporter.data.discovery import declarations
+from reporter.data.text import plain
+from reporter.pages.shared import PageKind
+
+TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+
+
+@cache
+def page_kinds() -> tuple[PageKind, ...]:
+    """Every kind of page that a module of this package declares, by position."""
+    return tuple(sorted(declarations(__name__, "PAGE_KIND", PageKind), key=lambda kind: kind.position))
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """The templates, with every value escaped and a missing one an error; ``menu`` is the site's."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["plain"] = plain
+    environment.globals["menu"] = [kind.menu for kind in page_kinds() if kind.menu]
+    return environment

@@ -1,4 +1,4 @@
-"""Frameworks side by side where nothing but the framework differs, and a page per device."""
+"""Framework comparisons with all other settings equal, and a page per device."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,32 +6,30 @@ from typing import Any
 import jinja2
 
 from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell
-from reporter.data.frames import IDENTITY, Frames, rows_of
-from reporter.figures.chart import entries_of
-from reporter.pages.shared import Page, SiteContents, place_charts, records
+from reporter.data.frames import IDENTITY, Frames, records, rows_of
+from reporter.data.values import entries_of
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, title_of
 from suite.catalog.devices import load_devices
-from suite.catalog.workloads import load_workload
-from suite.errors import SuiteError
 
 ALIKE = [name for name in IDENTITY if name not in ("framework", "framework_version", "organization")]
 
 
 def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """frameworks.html: one comparison per setting that was run in two frameworks or more."""
+    """frameworks.html: one comparison per setting that was run in at least two frameworks."""
     accepted = contents.frames.accepted()
     comparisons = []
     for index, (setting, frames) in enumerate(_comparable(accepted)):
         charts = place_charts("comparison", frames, contents, "", f"comparison-{index + 1}")
         yield from charts.files
         comparisons.append(
-            {"name": f"comparison-{index + 1}", "setting": _words(setting), "title": _title(setting), "table": _table(frames), "charts": charts}
+            {"name": f"comparison-{index + 1}", "setting": _facts(setting), "title": _title(setting), "table": _table(frames), "charts": charts}
         )
     page = environment.get_template("frameworks.html")
     yield Page("frameworks.html", page.render(root="", here="frameworks", comparisons=comparisons, columns=FIGURE_COLUMNS))
 
 
 def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """devices/index.html, and devices/<name>.html for every profile of the rulebook."""
+    """devices/index.html, and devices/<name>.html for every device profile."""
     accepted = contents.frames.accepted()
     counts = accepted.entries["device"].value_counts()
     devices = [(device, int(counts.get(device.name, 0))) for device in load_devices()]
@@ -62,22 +60,18 @@ def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
 
 
 def _title(setting: Mapping[str, Any]) -> str:
-    try:
-        title = load_workload(str(setting["workload"])).title if setting["own_data"] else f"{setting['workload']} on {setting['data']}"
-    except SuiteError:
-        title = str(setting["workload"])
-    return f"{title} · {setting['device']}"
+    return f"{title_of(str(setting['workload']), str(setting['data']), bool(setting['own_data']))} · {setting['device']}"
 
 
-def _words(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _facts(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
     left_out = ("workload", "own_data", "device")
     return [(name.replace("_", " "), "unknown" if value is None else f"{value}") for name, value in setting.items() if name not in left_out]
 
 
 def _table(frames: Frames) -> list[dict[str, Any]]:
-    """One row per entry, the fastest epoch first, with a cell per column."""
+    """One row per entry, sorted by time per epoch, with a cell per column."""
     figures: dict[str, dict[str, Any]] = {}
-    for row in rows_of(frames.chosen("entry_figures", "figure", [column.figure for column in FIGURE_COLUMNS])):
+    for row in rows_of(frames.select("entry_figures", "figure", [column.figure for column in FIGURE_COLUMNS])):
         figures.setdefault(row["entry_id"], {})[row["figure"]] = row
     rows = []
     for name, entry in entries_of(frames).items():
@@ -90,3 +84,9 @@ def _table(frames: Frames) -> list[dict[str, Any]]:
 def _boards(contents: SiteContents, frames: Frames) -> list[Any]:
     here = set(frames.entries["entry_id"])
     return [board for board in contents.boards if any(row.entry["entry_id"] in here for row in board.accepted)]
+
+
+PAGE_KINDS = (
+    PageKind(frameworks_page, 20, MenuItem("frameworks", "frameworks.html", "Frameworks")),
+    PageKind(device_pages, 30, MenuItem("devices", "devices/index.html", "Devices")),
+)

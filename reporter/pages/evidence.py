@@ -1,4 +1,4 @@
-"""A page per run and per entry: where every number comes from."""
+"""A page per run and per entry: the evidence for every figure."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,37 +8,34 @@ from typing import Any
 
 import jinja2
 
-from reference_impls.contract import TOKEN
+from reference_impls.contract import TOKEN, log_name
 from reporter.board.boards import Board
 from reporter.board.columns import name_of_figure
-from reporter.data.entries import Row
-from reporter.data.frames import IDENTITY, Frames
-from reporter.data.text import plain
+from reporter.data.frames import IDENTITY, Frames, Row, records
+from reporter.data.text import digits, plain
 from reporter.data.timeline import Timeline, read_timeline
+from reporter.data.values import entries_of
 from reporter.figures import over_time
-from reporter.figures.chart import Caption, Context, digits, entries_of
-from reporter.pages.shared import Draw, Page, place_drawings, records
-from suite.bundle.layout import MANIFEST
+from reporter.figures.chart import Caption, Context
+from reporter.pages.shared import Draw, Page, place_drawings
+from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
 from suite.bundle.log import Log, LogEvent
+from suite.bundle.nodes import NODES
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import BundleVerdict
 from suite.metrics.summary import read_summary
 
-JSON_FILES, TABLES = (
-    ("run.json", "system.json", "summary.json", "counters.json", "nodes.json"),
-    ("steps.parquet", "readings.parquet", "baseload.parquet"),
-)
-COPIED = (*JSON_FILES, *TABLES, "log.txt", "output.txt", MANIFEST)
+COPIED = (RUN, SYSTEM, SUMMARY, COUNTERS, NODES, STEPS, READINGS, BASELOAD, log_name(0), OUTPUT, MANIFEST)
 COLUMNS_OF_RANKS = (
     ("samples", "samples"),
-    ("busy_ratio", "busy, over the mean of the ranks"),
-    ("slowest_share", "the slowest, share of the steps"),
-    ("communication_s", "waited for others, s"),
+    ("busy_ratio", "busy time over the mean of the ranks"),
+    ("slowest_share", "slowest rank, share of the steps"),
+    ("communication_s", "communication, s"),
     ("peak_rss_bytes", "peak memory, B"),
 )
 FIRST_LINES, LAST_LINES = 200, 100
-LONGEST_LINE = 600
-OF_EPOCHS = frozenset(
+MAX_LINE_LENGTH = 600
+EPOCH_FIGURES = frozenset(
     (
         "first_epoch_s",
         "time_to_epoch_s",
@@ -55,7 +52,7 @@ OF_EPOCHS = frozenset(
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """What is known of one run besides the files of its bundle: its row, those of its figures and epochs, and the checker's verdict."""
+    """One run: its row, the rows of its figures and epochs, and the checker's verdict. Its page also reads the bundle's files."""
 
     run: Row
     figures: Sequence[Row]
@@ -64,7 +61,7 @@ class RunEvidence:
 
 
 def evidence_of_runs(frames: Frames) -> Iterator[RunEvidence]:
-    """Of every run, one at a time."""
+    """The evidence of every run, one at a time."""
     figures, epochs = frames.rows_by("figures", "run_id"), frames.rows_by("epochs", "run_id")
     for run in records(frames.runs):
         name = run["run_id"]
@@ -72,12 +69,12 @@ def evidence_of_runs(frames: Frames) -> Iterator[RunEvidence]:
 
 
 def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: jinja2.Environment) -> Iterator[Page]:
-    """runs/<id>/index.html, its figures, and the raw files beside it."""
+    """runs/<id>/index.html, its charts, and copies of the bundle's files."""
     run, verdict, bundle = evidence.run, evidence.verdict, Bundle(Path(evidence.run["path"]))
     log, record, summary = bundle.log(), bundle.run(), read_summary(bundle)
     figures = sorted(evidence.figures, key=lambda figure: figure["value"] is None)
     links = {figure["figure"]: _evidence(figure, log) for figure in figures}
-    pointed_at = {number for of_figure in links.values() for number, _ in of_figure} | {finding.line for finding in verdict.findings if finding.line}
+    cited = {number for of_figure in links.values() for number, _ in of_figure} | {finding.line for finding in verdict.findings if finding.line}
     place, names = f"runs/{run['run_id']}/", copied_files(bundle)
     charts = place_drawings(_drawers(read_timeline(bundle, log), evidence), Context("../../", colours), place)
     page = environment.get_template("run.html").render(
@@ -92,16 +89,16 @@ def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: ji
         name_of=name_of_figure,
         epochs=evidence.epochs,
         system=bundle.json("system.json"),
-        said=_said,
-        ranks=list(_mappings(summary.get("ranks"))),
+        as_text=_as_text,
+        ranks=list(_mappings_of(summary.get("ranks"))),
         columns_of_ranks=COLUMNS_OF_RANKS,
         is_number=_number,
         meters=[meter for meter in record.meters if isinstance(meter, Mapping)],
         files=[(name, (bundle.path / name).stat().st_size) for name in names],
         file_names=names,
-        of_epochs=OF_EPOCHS,
+        of_epochs=EPOCH_FIGURES,
         charts=charts,
-        lines=list(_lines(bundle, pointed_at)),
+        lines=list(_lines(bundle, cited)),
         window=_window(log),
         disturbances=list(disturbances(summary)),
     )
@@ -112,9 +109,9 @@ def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: ji
 
 
 def _drawers(timeline: Timeline, evidence: RunEvidence) -> list[tuple[Caption, Draw]]:
-    """The curve of a run on several nodes is the first one's, where their summed baseload is no line."""
-    alone = evidence.figures if evidence.run["nodes"] == 1 else ()
-    baseload_w = next((figure["value"] for figure in alone if figure["figure"] == "baseload_power_w"), None)
+    """Power and load charts. Power is the first node's, so that the baseload, a sum over nodes, is drawn for a single node only."""
+    figures = evidence.figures if evidence.run["nodes"] == 1 else ()
+    baseload_w = next((figure["value"] for figure in figures if figure["figure"] == "baseload_power_w"), None)
     return [
         (over_time.POWER, lambda _: over_time.draw_power(timeline, baseload_w)),
         (over_time.LOAD, lambda _: over_time.draw_load(timeline)),
@@ -122,16 +119,16 @@ def _drawers(timeline: Timeline, evidence: RunEvidence) -> list[tuple[Caption, D
 
 
 def copied_files(bundle: Bundle) -> list[str]:
-    """The plain files of a bundle that are offered for download."""
-    of_others = sorted(
+    """Names of the bundle's regular files that can be downloaded."""
+    of_other_nodes = sorted(
         path.name for pattern in ("log.rank*.txt", "readings.node*.parquet", "baseload.node*.parquet") for path in bundle.path.glob(pattern)
     )
-    return [name for name in (*COPIED, *of_others) if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()]
+    return [name for name in (*COPIED, *of_other_nodes) if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()]
 
 
 @dataclass(frozen=True)
 class BoardLink:
-    """The leaderboard that an entry is on."""
+    """The leaderboard of an entry."""
 
     slug: str
     workload: str
@@ -140,7 +137,7 @@ class BoardLink:
 
 @dataclass(frozen=True)
 class EntryEvidence:
-    """An entry with its rows, its runs', their verdicts and, by figure, their values."""
+    """An entry with its rows, those of its runs, their verdicts, and their values by figure."""
 
     entry: Row
     label: str
@@ -152,7 +149,7 @@ class EntryEvidence:
 
 
 def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[EntryEvidence]:
-    """Of every entry, one at a time."""
+    """The evidence of every entry, one at a time."""
     labels = entries_of(frames)
     links: dict[str, BoardLink] = {}
     for board in boards:
@@ -173,7 +170,7 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
 
 
 def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page:
-    """entries/<id>.html: the runs that an entry's figures are made of."""
+    """entries/<id>.html: an entry's figures and the runs that they are computed from."""
     runs = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True))
     page = environment.get_template("entry.html").render(
         root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
@@ -182,17 +179,17 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
     return Page(f"entries/{evidence.entry['entry_id']}.html", page)
 
 
-def _said(value: object) -> str:
-    """A value of system.json in words: lists, and the facts of each thing in them, set apart by signs and not by brackets."""
+def _as_text(value: object) -> str:
+    """A value of system.json as text: items of lists separated by semicolons, pairs of mappings by commas."""
     if isinstance(value, list):
-        return "; ".join(_said(one) for one in value)
+        return "; ".join(_as_text(one) for one in value)
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_said(one)}" for key, one in value.items() if one is not None)
+        return ", ".join(f"{key}: {_as_text(one)}" for key, one in value.items() if one is not None)
     return str(value)
 
 
 def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
-    """The lines of the log that a figure was computed from, as (number, event)."""
+    """The log lines that a figure was computed from, as (line number, event)."""
     if figure["value"] is None:
         return []
     evaluations = log.all("eval_accuracy")
@@ -202,26 +199,26 @@ def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
         return _numbered([log.first("run_start"), *reached[:1]])
     if figure["figure"] == "best_accuracy":
         return _numbered([event for event in evaluations if _number(event.value) and event.value == figure["value"]][:1])
-    if figure["source"].startswith("readings"):
+    if figure["source"] == READINGS:
         return _numbered([log.first("run_start"), log.first("run_stop")])
     return []
 
 
 def disturbances(summary: Mapping[str, Any]) -> Iterator[str]:
-    """What held a run back or moved its wall clock, and when, a sentence each; what a bundle says in another shape is passed over."""
+    """A sentence per throttling event and per step of the wall clock; malformed records are skipped."""
     found = summary.get("disturbances")
     lists = found if isinstance(found, Mapping) else {}
-    for event in _mappings(lists.get("throttling")):
+    for event in _mappings_of(lists.get("throttling")):
         if _number(event.get("start_s")) and _number(event.get("count")):
-            held = f", for {digits(event['held_s'], 3)} s" if _number(event.get("held_s")) else f", {event['count']:g} times"
-            yield f"{plain(event.get('channel'), 60)}: {digits(event['start_s'], 4)} s after run_start{held}"
-    for step in _mappings(lists.get("clock_steps")):
+            duration = f", for {digits(event['held_s'], 3)} s" if _number(event.get("held_s")) else f", {event['count']:g} times"
+            yield f"{plain(event.get('channel'), 60)}: {digits(event['start_s'], 4)} s after run_start{duration}"
+    for step in _mappings_of(lists.get("clock_steps")):
         if _number(step.get("at_s")) and _number(step.get("step_s")):
             moved = f"{digits(step['step_s'], 4)} s"
-            yield f"the wall clock was set by {moved}, {digits(step['at_s'], 4)} s after run_start; durations are not touched by it"
+            yield f"the wall clock was set by {moved}, {digits(step['at_s'], 4)} s after run_start; durations are not affected"
 
 
-def _mappings(values: object) -> list[Mapping[str, Any]]:
+def _mappings_of(values: object) -> list[Mapping[str, Any]]:
     return [value for value in values if isinstance(value, Mapping)] if isinstance(values, list) else []
 
 
@@ -240,27 +237,27 @@ def _window(log: Log) -> tuple[int, int] | None:
     return (times[0], times[1]) if len(times) == 2 else None
 
 
-def _lines(bundle: Bundle, pointed_at: set[int]) -> Iterator[tuple[int, str]]:
-    """The log's first and last lines and those that something points at; a number of 0 stands for lines that are left out."""
+def _lines(bundle: Bundle, cited: set[int]) -> Iterator[tuple[int, str]]:
+    """The log's first and last lines and all cited lines, as (line number, line); number 0 marks omitted lines."""
     lines = bundle.file("log.txt").read_text(encoding="utf-8", errors="replace").splitlines()
-    left_out = 0
+    omitted = 0
     for number, line in enumerate(lines, start=1):
         if TOKEN not in line:
             continue
-        if number <= FIRST_LINES or number > len(lines) - LAST_LINES or number in pointed_at:
-            if left_out:
-                yield 0, f"{left_out} lines are left out here; log.txt has them."
-                left_out = 0
-            yield number, plain(line, LONGEST_LINE)
+        if number <= FIRST_LINES or number > len(lines) - LAST_LINES or number in cited:
+            if omitted:
+                yield 0, f"{omitted} lines omitted here; see log.txt."
+                omitted = 0
+            yield number, plain(line, MAX_LINE_LENGTH)
         else:
-            left_out += 1
+            omitted += 1
 
 
-def _command(words: tuple[Any, ...]) -> str:
-    """The command as it can be typed again: the program by its name only, without the place the run was written to."""
+def _command(arguments: tuple[Any, ...]) -> str:
+    """The command line to repeat the run, without the program's path and the option --output."""
     kept, skip = ["suite"], False
-    for word in words[1:]:
-        if not skip and word != "--output":
-            kept.append(shlex.quote(str(word)))
-        skip = word == "--output" and not skip
+    for argument in arguments[1:]:
+        if not skip and argument != "--output":
+            kept.append(shlex.quote(str(argument)))
+        skip = argument == "--output" and not skip
     return plain(" ".join(kept), 2000)

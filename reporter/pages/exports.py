@@ -1,4 +1,4 @@
-"""A leaderboard as CSV, JSON and Parquet: the same columns, in the same units, as the page shows."""
+"""A leaderboard as CSV, JSON and Parquet, with the columns and units of its page."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from reporter.pages.shared import Page
 
 
 def board_files(board: Board) -> Iterator[Page]:
-    """data/<board>.csv, .json and .parquet: every row, accepted, refused and withdrawn, and every column."""
+    """data/<board>.csv, .json and .parquet: all accepted, refused and withdrawn rows with all columns."""
     frame = board_frame(board)
     yield Page(f"data/{board.slug}.csv", frame.to_csv(index=False, lineterminator="\n"))
     rows = [{key: None if value is None or value != value else value for key, value in row.items()} for row in frame.to_dict("records")]
@@ -26,7 +26,7 @@ def board_files(board: Board) -> Iterator[Page]:
 
 
 def board_frame(board: Board) -> pandas.DataFrame:
-    """One row per row of the page. A column's name is its figure's; where the page shows another unit, the unit is added."""
+    """One row per row of the page. Columns are named after their figures, with the unit added where the page shows another one."""
     rows: list[dict[str, Any]] = []
     for row in (*board.accepted, *board.refused, *board.withdrawn):
         values: dict[str, Any] = {"entry_id": row.entry["entry_id"], "state": row.entry["state"], "rank": row.rank.rank, "runs": row.entry["runs"]}

@@ -1,4 +1,4 @@
-"""The rulebook, and how to read the site."""
+"""The rulebook, and the page that explains the site."""
 
 import posixpath
 import re
@@ -8,8 +8,8 @@ import jinja2
 import markupsafe
 
 from reporter.board.columns import FIGURE_COLUMNS
-from reporter.board.ranking import FEWEST_RUNS, LEVEL
-from reporter.pages.shared import Page, SiteContents
+from reporter.board.ranking import MIN_RUNS, SIGNIFICANCE_LEVEL
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents
 from suite.compliance import rulebook
 from suite.compliance.registry import PRECONDITIONS, RULES
 
@@ -18,14 +18,14 @@ _HEADING = re.compile(r"<h2>(.*?)</h2>")
 
 
 def rules_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """rules.html: rules/RULES.md; every rule's row and every section can be linked to."""
+    """rules.html: rules/RULES.md, with an id for every rule and every section."""
     page = environment.get_template("rules.html")
     yield Page("rules.html", page.render(root="", here="rules", text=markupsafe.Markup(_as_html(rulebook.path().read_text(encoding="utf-8")))))
 
 
 def _as_html(text: str) -> str:
-    """CommonMark with tables; the book lies in the checkout and is ours, and still no HTML in it is taken over."""
-    from markdown_it import MarkdownIt
+    """CommonMark with tables as HTML; HTML in the source is escaped."""
+    from markdown_it import MarkdownIt  # start-up: worker processes import this module and do not render Markdown
 
     page = MarkdownIt("commonmark", {"html": False}).enable("table").render(re.sub(r"^<!-- .* -->\n", "\n", text, flags=re.MULTILINE))
     ids = {rule.id for rule in (*PRECONDITIONS, *RULES)}
@@ -36,11 +36,19 @@ def _as_html(text: str) -> str:
 
 
 def _in_checkout(link: re.Match[str]) -> str:
-    """A page of the checkout, not of the site: its place instead of a link."""
+    """The path instead of a link, for pages of the checkout that are not on the site."""
     return f"{link[2]} (<code>{posixpath.normpath(posixpath.join('rules', link[1]))}</code>)"
 
 
 def about_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """about.html: what the figures mean, how ranks are made, where the data files are."""
+    """about.html: definitions of figures and ranks, links to data files."""
     page = environment.get_template("about.html")
-    yield Page("about.html", page.render(root="", here="about", columns=FIGURE_COLUMNS, boards=contents.boards, fewest=FEWEST_RUNS, level=LEVEL))
+    yield Page(
+        "about.html", page.render(root="", here="about", columns=FIGURE_COLUMNS, boards=contents.boards, min_runs=MIN_RUNS, level=SIGNIFICANCE_LEVEL)
+    )
+
+
+PAGE_KINDS = (
+    PageKind(rules_page, 60, MenuItem("rules", "rules.html", "Rules")),
+    PageKind(about_page, 70, MenuItem("about", "about.html", "About")),
+)

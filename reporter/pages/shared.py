@@ -1,22 +1,21 @@
-"""What pages are made of: the site's contents, rendering, and charts placed on a page."""
+"""Parts of pages: the site's contents, kinds of pages, and charts placed on a page."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import markupsafe
 
 from reporter.board.boards import Board
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames
 from reporter.data.studies import StudyRecord
-from reporter.data.text import plain
 from reporter.figures import charts_for
 from reporter.figures.chart import Caption, Context, Drawing, NotDrawn
+from suite.catalog.workloads import load_workload
+from suite.errors import SuiteError
 
-TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
 
 
@@ -25,7 +24,7 @@ Draw = Callable[[Context], Drawing | NotDrawn]
 
 @dataclass(frozen=True)
 class SiteContents:
-    """All that the site shows."""
+    """Contents of the site. ``colours`` are the numbers of the frameworks' colours in the style sheet."""
 
     frames: Frames
     boards: tuple[Board, ...]
@@ -33,21 +32,39 @@ class SiteContents:
     studies: tuple[StudyRecord, ...] = ()
 
     def context(self, root: str) -> Context:
-        """For figures on a page from which ``root`` leads to the site's top."""
+        """The context of figures on a page; ``root`` is the relative path from it to the site's root."""
         return Context(root, self.colours)
 
 
 @dataclass(frozen=True)
 class Page:
-    """A file of the site: its place, from the top, and its content."""
+    """A file of the site: its path from the site's root and its content."""
 
     place: str
     content: str | bytes
 
 
 @dataclass(frozen=True)
+class MenuItem:
+    """An entry of the site's menu: ``name`` is what its pages' templates call ``here``, ``place`` the page, ``text`` what is shown."""
+
+    name: str
+    place: str
+    text: str
+
+
+@dataclass(frozen=True)
+class PageKind:
+    """Pages that ``make`` renders from the site's contents. ``position`` is the place of ``menu``, if there is one, in the site's menu."""
+
+    make: Callable[[SiteContents, jinja2.Environment], Iterator[Page]]
+    position: int
+    menu: MenuItem | None = None
+
+
+@dataclass(frozen=True)
 class PlacedChart:
-    """A chart on a page, with the address of its file."""
+    """A chart on a page, with the path of its file."""
 
     chart: Caption
     drawing: Drawing
@@ -57,7 +74,7 @@ class PlacedChart:
 
 @dataclass(frozen=True)
 class Charts:
-    """The charts of a page, those that could not be drawn with their reasons, and the pages' files of the first."""
+    """The charts of a page, (title, reason) of those that could not be drawn, and the files of the former."""
 
     placed: tuple[PlacedChart, ...]
     not_drawn: tuple[tuple[str, str], ...]
@@ -65,28 +82,28 @@ class Charts:
 
 
 def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[StudyRecord, ...] = ()) -> SiteContents:
-    """Every framework has one colour on every page."""
+    """The site's contents; a framework has the same colour on all pages."""
     frameworks = sorted(set(frames.runs["framework"]))
     return SiteContents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies)
 
 
-@cache
-def templates() -> jinja2.Environment:
-    """The templates, with every value escaped and a missing one an error."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["plain"] = plain
-    return environment
+def title_of(workload: str, data: str, own_data: bool) -> str:
+    """The workload's title; its name if this version does not know it, with the data set's name if that is not the workload's own."""
+    if not own_data:
+        return f"{workload} on {data}"
+    try:
+        return load_workload(workload).title
+    except SuiteError:
+        return workload
 
 
 def place_charts(kind: str, frames: Frames, contents: SiteContents, root: str, slug: str) -> Charts:
-    """Draw the charts of a kind of page; ``slug`` names their files in the site's folder of figures."""
+    """Draw the charts of a kind of page; ``slug`` begins the names of their files in figures/."""
     return place_drawings([(chart, partial(chart.draw, frames)) for chart in charts_for(kind)], contents.context(root), f"figures/{slug}-")
 
 
 def place_drawings(drawers: Sequence[tuple[Caption, Draw]], context: Context, stem: str) -> Charts:
-    """Draw each figure as its function says, for a page of that context; ``stem`` begins the places of their files, from the site's top."""
+    """Draw figures for a page of that context; ``stem`` begins the paths of their files from the site's root."""
     placed, not_drawn, files = [], [], []
     for chart, draw in drawers:
         drawing = draw(context)
@@ -110,9 +127,3 @@ def _with_style(svg: str) -> str:
 @cache
 def _style() -> str:
     return CHART_STYLE.read_text(encoding="utf-8")
-
-
-def records(frame: Any) -> Iterator[dict[str, Any]]:
-    """Rows as dictionaries, in which unknown is None."""
-    for row in rows_of(frame):
-        yield {key: value if known(value) else None for key, value in row.items()}

@@ -1,99 +1,68 @@
-"""A page per study, with its own figures and links to the evidence of each of its runs, and a page that lists them."""
+"""A page per study, with its figures and links to the evidence of its runs, and a page that lists the studies."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import jinja2
 
 from reporter.board.columns import FIGURE_COLUMNS, make_cell, name_of_figure
-from reporter.data.entries import make_entries, make_entry_figures
-from reporter.data.frames import ENTRIES, ENTRY_FIGURES, FIGURES, RUNS, Frames, make_frame, rows_of
-from reporter.data.studies import WHOLE, StudyRecord
-from reporter.figures import charts_for, stall_analysis, sweep_study
-from reporter.figures.chart import Chart, digits
-from reporter.pages.shared import Page, SiteContents, place_drawings, records
-from suite.metrics.study import read_study
-
-NAMES = {
-    "read_stall_s": "reading, of the stall",
-    "preprocessing_stall_s": "preprocessing, of the stall",
-    "read_epoch_s": "reading, of the whole epoch",
-    "preprocessing_epoch_s": "preprocessing, of the whole epoch",
-    "read_stall_share": "reading, share of the cold epoch",
-    "preprocessing_stall_share": "preprocessing, share of the cold epoch",
-    "step_s": "step",
-    "samples_per_s": "throughput",
-    "busy_s": "computing",
-    "communication_s": "communication",
-    "communication_share": "communication, share of the step",
-    "waiting_s": "waiting for the slowest rank",
-    "efficiency": "efficiency",
-    "ring_fixed_s": "computing of a step, whatever its size (ring)",
-    "ring_per_sample_s": "computing of a sample (ring)",
-    "ring_busy_s": "computing of a step (ring)",
-    "ring_latency_s": "latency of a ring's message",
-    "ring_per_byte_s": "time of a byte around the ring",
-    "tree_fixed_s": "computing of a step, whatever its size (tree)",
-    "tree_per_sample_s": "computing of a sample (tree)",
-    "tree_busy_s": "computing of a step (tree)",
-    "tree_round_s": "a round of the tree",
-}
-KINDS: Mapping[str, str] = {"stalls": "analysis of stalls", "sweep": "sweep"}
+from reporter.data.frames import Frames, Row, records, rows_of
+from reporter.data.studies import WHOLE, StudyRecord, frames_of_study, study_kinds
+from reporter.data.text import digits
+from reporter.figures import charts_for, study_charts
+from reporter.figures.chart import Chart
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_drawings
 
 
 def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """studies/index.html and studies/<name>.html, with the study's own record beside it."""
-    listing = environment.get_template("studies.html").render(root="../", here="studies", studies=contents.studies, kinds=KINDS)
+    """studies/index.html, and studies/<name>.html with the study's sealed record as studies/<name>.json."""
+    kinds = study_kinds()
+    titles = {name: kind.title for name, kind in kinds.items()}
+    listing = environment.get_template("studies.html").render(root="../", here="studies", studies=contents.studies, kinds=titles)
     yield Page("studies/index.html", listing)
     template = environment.get_template("study.html")
     for study in contents.studies:
-        frames = of_study(contents.frames, study)
-        drawers = [(chart, partial(chart.draw, frames)) for chart in CHARTS[study.kind](study)]
+        frames, figure_names = frames_of_study(contents.frames, study), kinds[study.kind].figure_names
+        drawers = [(chart, partial(chart.draw, frames)) for chart in _charts(study)]
         charts = place_drawings(drawers, contents.context("../"), f"figures/{study.name}-")
         page = template.render(
-            root="../", here="studies", study=study, kind=KINDS[study.kind], charts=charts, name_of=_name_of, digits=digits,
+            root="../",
+            here="studies",
+            study=study,
+            kind=titles[study.kind],
+            charts=charts,
+            name_of=lambda figure, names=figure_names: names.get(figure) or name_of_figure(figure),
+            digits=digits,
             of_parts=_parts(study),
-            figures=list(records(study.figures[study.figures["part"] == WHOLE])), rows=_rows(frames, study), columns=FIGURE_COLUMNS,
+            figures=list(records(study.figures[study.figures["part"] == WHOLE])),
+            rows=_rows(frames, study),
+            columns=FIGURE_COLUMNS,
             record=f"{study.name}.json",
-        )  # fmt: skip
+        )
         yield Page(f"studies/{study.name}.html", page)
         yield Page(f"studies/{study.name}.json", study.record.read_bytes())
         yield from charts.files
 
 
-def of_study(frames: Frames, study: StudyRecord) -> Frames:
-    """The frames of the runs that the study names, and of entries made of those alone: others may have run the same thing since."""
-    names = {run for _, run in study.runs}
-    runs, figures = (list(records(frames.chosen(name, "run_id", names))) for name in ("runs", "figures"))
-    return replace(
-        frames,
-        runs=make_frame(runs, RUNS),
-        figures=make_frame(figures, FIGURES),
-        epochs=frames.chosen("epochs", "run_id", names),
-        entries=make_frame(make_entries(runs), ENTRIES),
-        entry_figures=make_frame(make_entry_figures(runs, figures), ENTRY_FIGURES),
-    )
-
-
-CHARTS: Mapping[str, Callable[[StudyRecord], tuple[Chart, ...]]] = {
-    "stalls": lambda study: stall_analysis.charts(study.figures, dict(study.runs)),
-    "sweep": lambda study: (*sweep_study.charts(read_study(study.record.parent)), *charts_for("study")),
-}
+def _charts(study: StudyRecord) -> list[Chart]:
+    of_kind = study_charts()[study.kind]
+    charts = (*of_kind.make(study), *(charts_for("study") if of_kind.with_entries else ()))
+    return sorted(charts, key=lambda chart: chart.position)
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The figures of a study's parts as a table: headings of name and unit, and for each part, in order, a figure for each of them."""
+    """The figures of a study's parts as a table: headings of name and unit, and for each part, in order, a figure for each heading."""
 
     headings: tuple[tuple[str, str], ...]
-    rows: tuple[tuple[str, tuple[dict[str, Any], ...]], ...]
+    rows: tuple[tuple[str, tuple[Row, ...]], ...]
 
 
 def _parts(study: StudyRecord) -> Parts:
     """All parts have the same figures."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, list[Row]] = {}
     for figure in records(study.figures[study.figures["part"] != WHOLE]):
         found.setdefault(figure["part"], []).append(figure)
     first = next(iter(found.values()))
@@ -115,5 +84,4 @@ def _rows(frames: Frames, study: StudyRecord) -> list[dict[str, Any]]:
     ]
 
 
-def _name_of(figure: str) -> str:
-    return NAMES.get(figure, name_of_figure(figure))
+PAGE_KIND = PageKind(study_pages, 40, MenuItem("studies", "studies/index.html", "Studies"))

@@ -10,7 +10,7 @@ function varint(value) {
   for (; value > 127; value = Math.floor(value / 128)) bytes.push((value % 128) | 128);
   return [...bytes, value];
 }
-const thriftInt = (value) => varint(value * 2); // zigzag of a number that is not negative
+const thriftInt = (value) => varint(value * 2); // zigzag encoding of a non-negative number
 const thriftText = (text) => { const bytes = new TextEncoder().encode(text); return [...varint(bytes.length), ...bytes]; };
 const i32 = (value) => ({ type: THRIFT.I32, bytes: thriftInt(value) });
 const i64 = (value) => ({ type: THRIFT.I64, bytes: thriftInt(value) });

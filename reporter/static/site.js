@@ -1,4 +1,4 @@
-// Sorting, filters, limits, files. Without this script every table and figure is complete, and in its order of merit.
+// Sorting, filters, limits, downloads. Without this script all tables and figures are complete and sorted by rank.
 "use strict";
 
 const numeric = (cell) => (cell.dataset.v === undefined || cell.dataset.v === "" ? null : Number(cell.dataset.v));
@@ -8,22 +8,22 @@ function sortTable(table, column, descending) {
   heads.forEach((head) => head.removeAttribute("aria-sort"));
   heads[column].setAttribute("aria-sort", descending ? "descending" : "ascending");
   const isNumber = heads[column].classList.contains("n");
-  const instrument = "energy" in heads[column].dataset ? heads.findIndex((head) => head.dataset.key === "energy") : -1;
+  const sensorColumn = "energy" in heads[column].dataset ? heads.findIndex((head) => head.dataset.key === "energy") : -1;
   const keyed = [...table.tBodies[0].rows].map((row) => [
-    isNumber ? numeric(row.cells[column]) : row.cells[column].textContent.trim(), row, instrument < 0 ? "" : row.cells[instrument].textContent.trim(),
+    isNumber ? numeric(row.cells[column]) : row.cells[column].textContent.trim(), row, sensorColumn < 0 ? "" : row.cells[sensorColumn].textContent.trim(),
   ]);
-  keyed.sort(([a, , measured], [b, , otherwise]) => {
-    if (a === null || b === null) return (a === null) - (b === null); // unknown values come last, either way
-    if (measured !== otherwise) return measured.localeCompare(otherwise); // energies that were measured in different ways are not put in one order
+  keyed.sort(([a, , sensor], [b, , other]) => {
+    if (a === null || b === null) return (a === null) - (b === null); // unknown values come last in both directions
+    if (sensor !== other) return sensor.localeCompare(other); // energies of different sensors are not put in one order
     const order = isNumber ? a - b : a.localeCompare(b);
     return descending ? -order : order;
   });
   putRows(table, keyed.map(([, row]) => row));
 }
 
-// A browser lays out a thousand rows in half a second. Those that are new to it beyond AT_ONCE, more than a screen shows, follow so many a frame.
-const AT_ONCE = 120;
-const turns = new WeakMap(); // by table: the last call of follow, which alone goes on
+// Laying out 1,000 rows takes a browser half a second: new rows beyond the first ROWS_PER_FRAME, more than a screen shows, are laid out in steps of as many per frame.
+const ROWS_PER_FRAME = 120;
+const turns = new WeakMap(); // by table: the last call of follow; earlier ones stop
 
 function putRows(table, rows) {
   follow(table, rows, () => true);
@@ -35,21 +35,21 @@ function follow(table, rows, isNew) {
   let shown = 0;
   for (const row of rows) {
     if (!row.hidden) shown += 1;
-    const waits = !row.hidden && shown > AT_ONCE && (isNew(row) || row.classList.contains("later"));
+    const waits = !row.hidden && shown > ROWS_PER_FRAME && (isNew(row) || row.classList.contains("later"));
     row.classList.toggle("later", waits);
     if (waits) waiting.push(row);
   }
   turns.set(table, turn);
   const next = () => {
     if (turns.get(table) !== turn) return;
-    for (const row of waiting.splice(0, AT_ONCE)) row.classList.remove("later");
+    for (const row of waiting.splice(0, ROWS_PER_FRAME)) row.classList.remove("later");
     if (waiting.length) requestAnimationFrame(next);
   };
-  if (waiting.length) requestAnimationFrame(() => requestAnimationFrame(next)); // the first rows are seen before the others are laid out
+  if (waiting.length) requestAnimationFrame(() => requestAnimationFrame(next)); // the first rows are painted before the others are laid out
 }
 
 for (const table of document.querySelectorAll("table.sortable")) {
-  follow(table, table.tBodies[0].rows, (row) => row.id === "" || row.id !== location.hash.slice(1)); // what a link leads to does not wait
+  follow(table, table.tBodies[0].rows, (row) => row.id === "" || row.id !== location.hash.slice(1)); // the row that a link points to is laid out at once
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = document.createElement("button");
     button.append(...head.childNodes);
@@ -62,9 +62,9 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 
-document.documentElement.classList.add("ready"); // site.css hid the rows that now follow by themselves
+document.documentElement.classList.add("ready"); // until now, site.css hid the rows that follow later
 
-// ---- the tools of a leaderboard: the whole state is in the address, after "#?" ----
+// ---- tools of a leaderboard: their state is in the address, after "#?" ----
 
 const LIMITS = [
   { key: "time_to_target_s", label: "time to target", unit: "min", per: 60 },
@@ -72,7 +72,7 @@ const LIMITS = [
   { key: "mean_power_w", label: "power", unit: "W", per: 1 },
 ];
 const STEPS = 200;
-const MOST_CHOICES = 2000;
+const MAX_CHOICES = 2000;
 
 class BoardTools {
   constructor(form, table) {
@@ -82,10 +82,10 @@ class BoardTools {
     this.index = new Map(this.heads.map((head, column) => [head.dataset.key, column]));
     this.rows = [...table.tBodies[0].rows];
     this.first = [...this.rows];
-    this.written = new Map(); // a cell's own content, while relative numbers stand in its place
-    this.scaled = []; // cells with a bar behind them
-    this.texts = new Map(); // what a column's cells say, by row, read once
-    this.sheet = new CSSStyleSheet(); // one rule hides a column, whatever the number of rows
+    this.written = new Map(); // original content of cells that show relative numbers
+    this.scaled = []; // cells with a bar in the background
+    this.texts = new Map(); // cache of the cells' texts, by column and row
+    this.sheet = new CSSStyleSheet(); // one rule hides a column in all rows
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, this.sheet];
     this.makeFacets();
     this.makeLimits();
@@ -104,7 +104,7 @@ class BoardTools {
     this.facets = new Map();
     for (const head of this.heads.filter((one) => "facet" in one.dataset)) {
       const key = head.dataset.key, texts = [...new Set(this.rows.map((row) => this.text(row, key)))];
-      if (texts.length < 2 || texts.length > MOST_CHOICES) continue;
+      if (texts.length < 2 || texts.length > MAX_CHOICES) continue;
       texts.sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
       const select = element("select", { name: key });
       select.append(element("option", { value: "" }, "all"), ...texts.map((text) => element("option", { value: text }, text)));
@@ -139,10 +139,10 @@ class BoardTools {
       set.append(label);
       this.limits.set(limit.key, { ...limit, slider, output, low: Math.min(...values), high: Math.max(...values) });
     }
-    if (missing.length) set.append(element("p", {}, `No limit on ${missing.join(" and ")}: no entry here has that figure.`));
+    if (missing.length) set.append(element("p", {}, `No limit on ${missing.join(" and ")}: no entry has that figure.`));
   }
 
-  limitOf({ slider, low, high }) { // the slider is logarithmic; at its right end there is no limit
+  limitOf({ slider, low, high }) { // logarithmic slider; no limit at its right end
     const step = Number(slider.value);
     return step >= STEPS ? null : low * (high / low) ** (step / STEPS);
   }
@@ -195,9 +195,9 @@ class BoardTools {
     for (const [key, check] of this.columns) check.checked = columns ? columns.includes(key) : check.defaultChecked;
     const base = state.get("relative") || "";
     this.relative.value = [...this.relative.options].some((option) => option.value === base) ? base : "";
-    const [key, way] = (state.get("sort") || "").split(".");
+    const [key, direction] = (state.get("sort") || "").split(".");
     if (this.index.has(key)) {
-      this.sorted = { column: this.index.get(key), descending: way === "down" };
+      this.sorted = { column: this.index.get(key), descending: direction === "down" };
       sortTable(this.table, this.sorted.column, this.sorted.descending);
     }
   }
@@ -241,7 +241,7 @@ class BoardTools {
     this.showBars(shown);
     const front = this.showFront(shown);
     this.form.querySelector("#count").textContent = `${shown.length} of ${this.rows.length} entries` +
-      (withoutFigure ? `; ${withoutFigure} hidden because a limited figure is unknown` : "") + (front ? "; ◆ no other is better in both time and energy" : "");
+      (withoutFigure ? `; ${withoutFigure} hidden: limited figure unknown` : "") + (front ? "; ◆ Pareto front of time and energy" : "");
     this.writeAddress();
   }
 
@@ -254,13 +254,13 @@ class BoardTools {
     if (!this.relative.value) return;
     const chosen = this.rows.find((row) => row.id === "e-" + this.relative.value);
     for (const head of this.heads.filter((one) => one.dataset.better && one.dataset.better !== "0" && !one.hidden)) {
-      const key = head.dataset.key, instrumented = "energy" in head.dataset && this.index.has("energy");
-      const measured = (row) => (instrumented ? this.text(row, "energy") : "");
-      for (const way of new Set(shown.map(measured))) { // energies that were measured in different ways have no common base
-        const rows = shown.filter((row) => measured(row) === way && this.value(row, key) !== null);
+      const key = head.dataset.key, isEnergy = "energy" in head.dataset && this.index.has("energy");
+      const sensor = (row) => (isEnergy ? this.text(row, "energy") : "");
+      for (const kind of new Set(shown.map(sensor))) { // energies of different sensors have no common baseline
+        const rows = shown.filter((row) => sensor(row) === kind && this.value(row, key) !== null);
         const values = rows.map((row) => this.value(row, key)), best = head.dataset.better === "1" ? Math.max : Math.min;
-        const base = !chosen ? best(...values) : measured(chosen) === way ? this.value(chosen, key) : null;
-        for (const row of rows) this.write(row, key, base ? `${(this.value(row, key) / base).toFixed(2)}×` : "—", base ? "" : "no base: measured in another way, or unknown");
+        const base = !chosen ? best(...values) : sensor(chosen) === kind ? this.value(chosen, key) : null;
+        for (const row of rows) this.write(row, key, base ? `${(this.value(row, key) / base).toFixed(2)}×` : "—", base ? "" : "no baseline: other sensor or unknown");
       }
     }
   }
@@ -268,11 +268,10 @@ class BoardTools {
   write(row, key, text, why) {
     const cell = this.cell(row, key).querySelector("a") || this.cell(row, key);
     this.written.set(cell, [...cell.childNodes]);
-    const words = element("span", why ? { title: why } : {}, text);
-    cell.replaceChildren(words);
+    cell.replaceChildren(element("span", why ? { title: why } : {}, text));
   }
 
-  showBars(shown) { // a bar behind the numbers of the column that is sorted by
+  showBars(shown) { // bars in the background of the sorted column
     const column = this.sorted ? this.sorted.column : this.index.get("time_to_target_s");
     this.scaled.forEach((cell) => cell.classList.remove("scaled"));
     this.scaled = [];
@@ -293,7 +292,7 @@ class BoardTools {
     const drawing = document.querySelector("#time-energy svg");
     if (drawing) drawFront(drawing, new Set(shown.map((row) => row.id.slice(2))));
     const kinds = this.index.has("energy") ? new Set(points.map(([, , row]) => this.text(row, "energy"))) : new Set(["one"]);
-    if (!points.length || kinds.size > 1) return false; // energies that were measured in different ways have no common front
+    if (!points.length || kinds.size > 1) return false; // energies of different sensors have no common front
     frontOf(points).forEach(([, , row]) => row.classList.add("front"));
     return true;
   }
@@ -339,9 +338,9 @@ function drawFront(drawing, entries) {
     group.classList.toggle("out", !remains);
     if (remains) points.push([Number(group.dataset.x), Number(group.dataset.y), Number(dot.getAttribute("cx")), Number(dot.getAttribute("cy"))]);
   }
-  const front = frontOf(points), way = [];
-  front.forEach(([, , x, y], index) => way.push(...(index ? [] : [[x, top]]), [x, y], [index + 1 < front.length ? front[index + 1][2] : right, y]));
-  line.setAttribute("d", way.length ? "M" + way.map((point) => point.join(" ")).join("L") : "");
+  const front = frontOf(points), path = [];
+  front.forEach(([, , x, y], index) => path.push(...(index ? [] : [[x, top]]), [x, y], [index + 1 < front.length ? front[index + 1][2] : right, y]));
+  line.setAttribute("d", path.length ? "M" + path.map((point) => point.join(" ")).join("L") : "");
 }
 
 function asCsv(columns, count) {

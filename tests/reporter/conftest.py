@@ -42,7 +42,7 @@ SCENARIOS = (
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is remembered of bundles is remembered apart from the user's own."""
+    """A home folder, and so a cache of bundles, for the tests only."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(HOME_VARIABLE, str(tmp_path_factory.mktemp("home")))
         yield
@@ -50,7 +50,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a bundle per scenario; not to be changed."""
+    """A folder with a bundle per scenario; tests must not change it."""
     folder = tmp_path_factory.mktemp("runs")
     for scenario in SCENARIOS:
         make_bundle(folder / scenario.name, scenario)
@@ -59,7 +59,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def edit() -> Callable[..., None]:
-    """Change a JSON file of a bundle and seal it again, as somebody would who knows the format."""
+    """Change a JSON file of a bundle and seal it again."""
     return edit_json
 
 
@@ -74,7 +74,7 @@ def edit_json(folder: Path, name: str, edited: Callable[[dict[str, object]], obj
 
 @pytest.fixture(scope="session")
 def everything(runs: Path, make_linpack: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with all that a site can show: good runs, a submission, a study, LINPACK, and what is refused, withdrawn, generated, broken."""
+    """A folder with everything a site can show: runs, a submission, a study, LINPACK; refused, withdrawn, generated and broken runs."""
     folder = tmp_path_factory.mktemp("everything")
     shutil.copytree(runs, folder / "runs")
     for seed in (1, 2, 3):
@@ -97,7 +97,7 @@ def everything(runs: Path, make_linpack: Callable[..., Path], tmp_path_factory: 
 
 
 def make_study(folder: Path) -> Path:
-    """A folder as `suite run --stall-analysis` leaves it."""
+    """A folder as written by `suite run --stall-analysis`."""
     for source, step_s in (("cold", 0.003), ("warm", 0.002), ("synthetic", 0.001)):
         batches = "synthetic" if source == "synthetic" else "read"
         of_source = Scenario(name=f"analysed-{source}", division="open", step_s=step_s, batches=batches, drop_cache=source == "cold", jitter=0.02)
@@ -108,7 +108,7 @@ def make_study(folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def whole_site(everything: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of everything; not to be changed."""
+    """The site of everything; tests must not change it."""
     return build([everything], tmp_path_factory.mktemp("out") / "site").parent
 
 
@@ -120,7 +120,7 @@ def one_browser() -> Iterator[Tab]:
 
 @pytest.fixture
 def tab(one_browser: Tab) -> Iterator[Tab]:
-    """A tab; whatever the test did, nothing was complained of and nothing was asked for but files."""
+    """A tab; afterwards there must be no errors on the console and no requests except for files."""
     one_browser.look()
     one_browser.errors.clear()
     one_browser.requests.clear()
@@ -131,7 +131,7 @@ def tab(one_browser: Tab) -> Iterator[Tab]:
 
 @pytest.fixture
 def golden() -> Callable[[str, str], None]:
-    """Compare with a file beside the tests; entry ids and the machine's own words are left out of it."""
+    """Compare with a golden file, without entry ids."""
 
     def compare(name: str, text: str) -> None:
         path = Path(__file__).parent / "golden" / name
@@ -139,14 +139,14 @@ def golden() -> Callable[[str, str], None]:
         if os.environ.get("REFRESH_GOLDEN"):
             path.parent.mkdir(exist_ok=True)
             path.write_text(plain)
-        assert plain == path.read_text(), f"{path.name} differs; if that is meant: REFRESH_GOLDEN=1 pytest tests/reporter, and look at git diff"
+        assert plain == path.read_text(), f"{path.name} differs; if that is intended: REFRESH_GOLDEN=1 pytest tests/reporter, then check git diff"
 
     return compare
 
 
 @pytest.fixture(scope="session")
 def make_linpack(runs: Path) -> Callable[..., Path]:
-    """A sealed LINPACK record in a folder, of the machine of the runs, with what is given instead."""
+    """Writes a sealed LINPACK record of the runs' machine into a folder; keywords replace values."""
     described = json.loads((runs / SCENARIOS[0].name / layout.SYSTEM).read_text())
 
     def make(folder: Path, gflops: float = 50.0, residual: float = 0.004, power: Power | None = None, **other: Any) -> Path:

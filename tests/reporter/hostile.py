@@ -1,4 +1,4 @@
-"""Bundles, a submission and a study that say something unpleasant wherever somebody may write words."""
+"""Bundles, a submission and a study with hostile strings in every free-text field."""
 
 import json
 import shutil
@@ -27,12 +27,12 @@ HOSTILE: Mapping[str, str] = {
     "lines": "a\nb\r\n\u2028c",
 }
 
-LONGEST_NAME = 200
-"""Of a request; with a longer one a bundle is broken, and its page, of which this is about, is not made."""
+MAX_NAME_LENGTH = 200
+"""Limit of a request; a bundle with a longer name is broken and has no page."""
 
 
 def make_hostile(folder: Path, text: str) -> Path:
-    """A run, a submission, a study and a folder that cannot be read, each saying ``text`` in every place that is free words; all sealed."""
+    """A run, a submission, a study and a folder that cannot be read, with ``text`` in every free-text field; all sealed."""
     _spoil(make_bundle(folder / "run", Scenario(name="lenet-spoiled", jitter=0.05)), text)
     _spoil(make_bundle(folder / "withdrawn" / "run", Scenario(name="lenet-withdrawn", seed=2)), text)
     (folder / "withdrawn" / "WITHDRAWN").write_text(_writable(text))
@@ -45,12 +45,12 @@ def make_hostile(folder: Path, text: str) -> Path:
 
 
 def _spoil(bundle: Path, text: str) -> None:
-    words = {name: text for name in ("cpu_model", "framework_version", "power_mode", "storage_medium", "board", "kernel", "governor")}
-    edit_json(bundle, "system.json", lambda system: system.update(words, libraries={text: text}, notes={"memory": text, text: text}))
+    texts = {name: text for name in ("cpu_model", "framework_version", "power_mode", "storage_medium", "board", "kernel", "governor")}
+    edit_json(bundle, "system.json", lambda system: system.update(texts, libraries={text: text}, notes={"memory": text, text: text}))
     meters = [{"name": text, "available": False, "reason": text}]
-    said: dict[str, Any] = {"command": ["suite", text], "device_evidence": text, "meters": meters, "suite_version": text, "message": text}
-    edit_json(bundle, "run.json", lambda run: run.update(said))
-    name = text[:LONGEST_NAME]
+    recorded: dict[str, Any] = {"command": ["suite", text], "device_evidence": text, "meters": meters, "suite_version": text, "message": text}
+    edit_json(bundle, "run.json", lambda run: run.update(recorded))
+    name = text[:MAX_NAME_LENGTH]
     request = {"organization": name, "framework": name, "platform": name, "accelerator": name}
     edit_json(bundle, "run.json", lambda run: run["request"].update(request))  # type: ignore[attr-defined]
     (bundle / "output.txt").write_text(_writable(text))
@@ -81,7 +81,7 @@ def _study(folder: Path, text: str) -> None:
         batches = "synthetic" if source == "synthetic" else "read"
         scenario = Scenario(name=f"analysed-{source}", division="open", batches=batches, drop_cache=source == "cold")
         bundle = make_bundle(folder / source, scenario)
-        edit_json(bundle, "run.json", lambda run: run["request"].update(framework=text[:LONGEST_NAME], platform=text[:LONGEST_NAME]))  # type: ignore[attr-defined]
+        edit_json(bundle, "run.json", lambda run: run["request"].update(framework=text[:MAX_NAME_LENGTH], platform=text[:MAX_NAME_LENGTH]))  # type: ignore[attr-defined]
     stall_analysis.write(stall_analysis.analyse(folder), folder)
 
 

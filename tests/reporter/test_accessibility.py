@@ -1,4 +1,4 @@
-"""axe-core finds no serious violation on any kind of page, in light and in dark, wide and narrow."""
+"""axe-core finds no serious violation on any kind of page, light and dark, wide and narrow."""
 
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ KINDS = (
 
 
 def violations(tab: Tab) -> list[str]:
-    """What axe calls serious or critical, with where."""
+    """Serious and critical violations, with their elements."""
     from axe_playwright_python.sync_playwright import Axe
 
-    options = {"preload": False}  # axe would fetch the style sheets itself, which the pages' own policy forbids
+    options = {"preload": False}  # axe would fetch the style sheets, which the pages' content policy forbids
     found: list[dict[str, Any]] = Axe().run(tab.page, options=options).response["violations"]
     return [
         f"{one['id']}: {', '.join(str(node['target']) for node in one['nodes'][:3])}" for one in found if one["impact"] in ("serious", "critical")
@@ -37,14 +37,14 @@ def test_no_serious_violation(kind: str, dark: bool, tab: Tab, whole_site: Path)
         assert violations(tab) == []
 
 
-def test_every_kind_of_page_is_among_them(whole_site: Path) -> None:
-    """A new folder of pages has to be added above."""
+def test_every_kind_of_page_is_checked(whole_site: Path) -> None:
+    """KINDS must name a page of every folder."""
     folders = {page.relative_to(whole_site).parts[0] for page in whole_site.rglob("*.html")}
     assert folders == {kind.split("/")[0] for kind in KINDS}
 
 
-def test_the_check_notices_what_it_is_for(tab: Tab, whole_site: Path) -> None:
-    """Faint letters on the front page are a serious violation."""
+def test_a_serious_violation_is_found(tab: Tab, whole_site: Path) -> None:
+    """Text with low contrast on the front page."""
     tab.open((whole_site / "index.html").as_uri())
     tab.run("document.querySelector('.lead').style.setProperty('color', '#ddd')")
     assert any(said.startswith("color-contrast") for said in violations(tab))

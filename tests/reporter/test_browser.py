@@ -1,4 +1,4 @@
-"""The site in a real browser, as files: sorting, filters, limits, addresses, files, keyboard, dark, narrow, without network or complaint."""
+"""The site in a browser, from files: sorting, filters, limits, addresses, downloads, keyboard, dark, narrow; no errors, no network."""
 
 import shutil
 from pathlib import Path
@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 import reporter
-from reporter.figures.radar import AXES, FEWEST_AXES, HEIGHT, WIDTH
+from reporter.figures.radar import AXES, HEIGHT, MIN_AXES, WIDTH
 from reporter.pages.shared import CHART_STYLE
 from reporter.site import STATIC, build
 from tests.browser import NARROW, Tab
@@ -24,12 +24,12 @@ def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown(tab: Tab) -> list[str]:
-    """The frameworks of the rows that are shown, in order."""
+    """The frameworks of the shown rows, in order."""
     rows = "[...document.querySelectorAll('#board tbody tr')].filter((row) => !row.hidden).map((row) => row.cells[2].textContent.trim())"
     return list(tab.run(rows))
 
 
-def test_every_page_opens_without_complaint(tab: Tab, whole_site: Path) -> None:
+def test_every_page_opens_without_errors(tab: Tab, whole_site: Path) -> None:
     for page in sorted(whole_site.rglob("*.html")):
         tab.open(page.as_uri())
         assert tab.page.inner_text("h1").strip(), page
@@ -47,7 +47,7 @@ def test_a_heading_sorts_and_unknown_values_stay_last(tab: Tab, site: Path) -> N
 
 @pytest.fixture(scope="module")
 def many_rows(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of a table of a thousand rows; ``parsed`` and ``begun`` are how many were laid out before and after the script ran."""
+    """The address of a table of 1,000 rows; ``parsed`` and ``begun`` count the rows laid out before and after the script ran."""
     rows = "".join(f"<tr id=row{number}><td data-v={number * 7919 % 1000}>{number}</td></tr>" for number in range(1000))
     table = f"<table class='sortable board'><thead><tr><th class=n>number</th></tr></thead><tbody>{rows}</tbody></table>"
     script, style = (STATIC / "site.js").as_uri(), (STATIC / "site.css").as_uri()
@@ -62,8 +62,8 @@ LAID_OUT = "[...document.querySelectorAll('tbody tr')].filter((row) => getComput
 NUMBERS = f"{LAID_OUT}.map((row) => Number(row.cells[0].dataset.v))"
 
 
-def test_of_many_rows_a_screenful_is_there_at_once_and_the_others_follow(tab: Tab, many_rows: str) -> None:
-    """The first rows do not wait for a thousand to be laid out, neither when the page opens nor when it is sorted; on paper all are there."""
+def test_many_rows_are_laid_out_in_steps(tab: Tab, many_rows: str) -> None:
+    """The first 120 rows are shown before the others are laid out, on opening and on sorting; printed pages have all rows."""
     tab.open(many_rows)
     assert tab.run("[parsed, begun]") == [120, 120]
     tab.page.wait_for_function("!document.querySelector('tr.later')")
@@ -72,7 +72,7 @@ def test_of_many_rows_a_screenful_is_there_at_once_and_the_others_follow(tab: Ta
     tab.page.wait_for_function("!document.querySelector('tr.later')")
     assert tab.run(NUMBERS) == list(range(1000))
     tab.open(f"{many_rows}#row900")
-    assert tab.run("begun") == 121 and tab.run("scrollY") > 0, "the row that a link leads to does not wait"
+    assert tab.run("begun") == 121 and tab.run("scrollY") > 0, "the row that a link points to does not wait"
     tab.look(paper=True)
     assert len(tab.run(f"(document.querySelector('th button').click(), {NUMBERS})")) == 1000
 
@@ -88,10 +88,10 @@ def test_the_keyboard_alone_skips_sorts_limits_and_follows(tab: Tab, site: Path)
             break
     tab.page.keyboard.press("Enter")
     assert shown(tab) == ["chainer", "pytorch", "tensorflow"]
-    assert tab.run("getComputedStyle(document.activeElement).outlineStyle") == "solid", "where the keyboard is can be seen"
+    assert tab.run("getComputedStyle(document.activeElement).outlineStyle") == "solid", "the keyboard focus is visible"
     tab.page.focus("input[name=mean_power_w]")
     tab.page.keyboard.press("Home")
-    assert shown(tab) == ["pytorch", "tensorflow"], "the slider's left end is the least power there is"
+    assert shown(tab) == ["pytorch", "tensorflow"], "the slider's left end is the lowest power"
     tab.page.focus("#board tbody tr:not([hidden]) a")
     tab.page.keyboard.press("Enter")
     tab.page.wait_for_url("**/entries/*.html")
@@ -114,12 +114,12 @@ def test_a_view_is_in_its_address(tab: Tab, site: Path) -> None:
     assert len(shown(tab)) == 3
 
 
-def test_a_nonsense_address_does_no_harm(tab: Tab, site: Path) -> None:
+def test_an_invalid_address_is_ignored(tab: Tab, site: Path) -> None:
     tab.open((site / BOARD).as_uri() + "#?framework=%3Cscript%3E&max.energy_per_epoch_j=NaN&sort=__proto__.up&columns=&relative=x")
     assert len(shown(tab)) == 3
 
 
-def test_limits_leave_what_fits_them_and_the_front_among_it(tab: Tab, site: Path) -> None:
+def test_limits_hide_rows_and_move_the_pareto_front(tab: Tab, site: Path) -> None:
     tab.open((site / BOARD).as_uri())
     front = "document.querySelector('#time-energy path.front').getAttribute('d')"
     whole = tab.run(front)
@@ -148,7 +148,7 @@ def test_numbers_relative_to_the_best_and_to_a_baseline(tab: Tab, site: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
-def test_files_hold_exactly_what_is_shown(kind: str, tab: Tab, site: Path, tmp_path: Path) -> None:
+def test_downloads_hold_exactly_the_shown_rows_and_columns(kind: str, tab: Tab, site: Path, tmp_path: Path) -> None:
     tab.open((site / BOARD).as_uri() + "#?framework=chainer&columns=framework,time_to_target_s,energy_per_epoch_j")
     with tab.page.expect_download() as download:
         tab.page.click(f"[data-save={kind}]")
@@ -164,8 +164,8 @@ def test_files_hold_exactly_what_is_shown(kind: str, tab: Tab, site: Path, tmp_p
     assert row["time_to_target_s"] == whole["time_to_target_s"] and row["energy_per_epoch_j_spread"] == whole["energy_per_epoch_j_spread"]
 
 
-def test_a_cell_leads_to_its_evidence(tab: Tab, site: Path) -> None:
-    """From a number of the leaderboard to its entry, from there to a run, from there to the line of the log."""
+def test_a_cell_links_to_its_evidence(tab: Tab, site: Path) -> None:
+    """From a number of the leaderboard to its entry, its run and the line of the log."""
     tab.open((site / BOARD).as_uri())
     tab.page.click("#board tbody tr:last-child td:nth-child(5) a")
     tab.page.click(':target a[href*="runs/"]')
@@ -174,7 +174,7 @@ def test_a_cell_leads_to_its_evidence(tab: Tab, site: Path) -> None:
     assert "eval_accuracy" in tab.page.inner_text(":target")
 
 
-def test_every_file_offered_is_there(tab: Tab, whole_site: Path) -> None:
+def test_every_download_exists(tab: Tab, whole_site: Path) -> None:
     page = whole_site / "runs" / "lenet-pytorch-1" / "index.html"
     tab.open(page.as_uri())
     for address in tab.run("[...document.querySelectorAll('a[download]')].map((link) => link.getAttribute('href'))"):
@@ -203,9 +203,9 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("axes", range(FEWEST_AXES, len(AXES) + 1))
-def test_what_a_radar_says_is_not_cut_off(axes: int, tab: Tab, runs: Path, tmp_path: Path) -> None:
-    """By the widths that the browser gives its letters."""
+@pytest.mark.parametrize("axes", range(MIN_AXES, len(AXES) + 1))
+def test_the_labels_of_a_radar_are_not_cut_off(axes: int, tab: Tab, runs: Path, tmp_path: Path) -> None:
+    """With the text widths of the browser."""
     svg = radar_of(reporter.load([runs]), axes).svg
     shutil.copy(CHART_STYLE, tmp_path / "chart.css")
     (tmp_path / "radar.html").write_text(f"<!doctype html><meta charset=utf-8><title>radar</title><link rel=stylesheet href=chart.css>{svg}")
@@ -222,7 +222,7 @@ def test_a_narrow_screen_never_scrolls_sideways(tab: Tab, whole_site: Path) -> N
         assert tab.run("document.documentElement.scrollWidth") <= NARROW[0], page
 
 
-def test_paper_has_the_figures_and_no_controls(tab: Tab, site: Path) -> None:
+def test_printed_pages_have_figures_and_no_controls(tab: Tab, site: Path) -> None:
     tab.look(paper=True)
     tab.open((site / BOARD).as_uri())
     assert not tab.page.is_visible("#tools") and not tab.page.is_visible("nav")
@@ -230,7 +230,7 @@ def test_paper_has_the_figures_and_no_controls(tab: Tab, site: Path) -> None:
     assert tab.run("getComputedStyle(document.querySelector('.scroll')).overflowX") == "visible", "nothing is cut off at a table's right"
 
 
-def test_without_scripts_everything_is_there(tab: Tab, site: Path, many_rows: str) -> None:
+def test_pages_are_complete_without_scripts(tab: Tab, site: Path, many_rows: str) -> None:
     context = tab.page.context.browser.new_context(java_script_enabled=False)  # type: ignore[union-attr]
     try:
         page = context.new_page()

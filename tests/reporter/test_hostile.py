@@ -1,4 +1,4 @@
-"""Nothing that a run, a submission or a study says can break a page or become a part of it, on any kind of page."""
+"""Strings of runs, submissions and studies are escaped on every kind of page."""
 
 import re
 import shutil
@@ -11,12 +11,12 @@ from reporter.site import build
 from tests.browser import Tab
 from tests.reporter.hostile import HOSTILE, make_hostile
 
-OF_OURS = {"h2", "h3", "section", "li", "details", "summary", "em", "strong", "p"}
-"""Elements of our own that appear only for what is refused, withdrawn or broken."""
+RARE = {"h2", "h3", "section", "li", "details", "summary", "em", "strong", "p"}
+"""Elements of templates that appear only for refused, withdrawn or broken runs."""
 
 
 class Outline(HTMLParser):
-    """Elements with their attributes, as a browser would read them."""
+    """Elements with their attributes, as parsed by a browser."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -29,15 +29,15 @@ class Outline(HTMLParser):
 
 @pytest.fixture(scope="module")
 def allowed(whole_site: Path) -> set[str]:
-    """Elements that pages of harmless runs have."""
-    return {tag for page in whole_site.rglob("*.html") for tag, _ in Outline(page.read_text()).elements} | OF_OURS
+    """Elements on the pages of harmless runs."""
+    return {tag for page in whole_site.rglob("*.html") for tag, _ in Outline(page.read_text()).elements} | RARE
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_no_string_becomes_markup(text: str, allowed: set[str], tmp_path: Path) -> None:
     site = build([make_hostile(tmp_path / "given", text)], tmp_path / "site").parent
     kinds = {page.relative_to(site).parts[0] for page in site.rglob("*.html")}
-    assert {"index.html", "boards", "entries", "runs", "devices", "studies"} <= kinds, "a kind of page that is not made proves nothing"
+    assert {"index.html", "boards", "entries", "runs", "devices", "studies"} <= kinds, "every kind of page must be made"
     assert len(list(site.glob("studies/*.html"))) == 2 and len(list(site.glob("runs/*"))) == 8
     for page in site.rglob("*.html"):
         content = page.read_text()
@@ -51,7 +51,7 @@ def test_no_string_becomes_markup(text: str, allowed: set[str], tmp_path: Path) 
         assert not {"script", "img"} & {tag for tag, _ in Outline(figure.read_text()).elements}
 
 
-def test_a_name_in_a_table_is_cut_and_the_rest_stays_in_the_file(tmp_path: Path) -> None:
+def test_long_names_are_cut_on_pages_and_kept_in_files(tmp_path: Path) -> None:
     site = build([make_hostile(tmp_path / "given", HOSTILE["long"])], tmp_path / "site").parent
     assert all("w" * 200 not in page.read_text() for page in (site / "boards").glob("*.html"))
     assert "w" * 10_000 in (site / "runs" / "lenet-spoiled" / "system.json").read_text()
@@ -60,7 +60,7 @@ def test_a_name_in_a_table_is_cut_and_the_rest_stays_in_the_file(tmp_path: Path)
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["script", "attribute", "style", "link", "long", "right-to-left"])
 def test_no_string_runs_in_a_browser(name: str, tab: Tab, tmp_path: Path) -> None:
-    """The page's own script, too, takes strings for strings: it fills its filters and baselines with them."""
+    """The page's script fills filters and baselines with these strings."""
     site = build([make_hostile(tmp_path / "given", HOSTILE[name])], tmp_path / "site").parent
     tab.look((360, 740))
     for page in sorted(site.rglob("*.html")):

@@ -1,4 +1,4 @@
-"""The site: the same bundles give the same bytes on any path and any day, nothing comes from outside, what did not change is not touched."""
+"""The site: deterministic, self-contained, and rebuilt incrementally."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from tests.reporter.test_hostile import Outline
 
 @pytest.fixture(scope="module")
 def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of all runs; not to be changed."""
+    """The site of all runs; tests must not change it."""
     return build([runs], tmp_path_factory.mktemp("out") / "site").parent
 
 
@@ -38,7 +38,7 @@ def test_the_same_bytes_from_another_path_and_in_another_order(runs: Path, site:
 
 
 def test_the_same_bytes_on_another_day_in_another_zone_and_language(everything: Path, whole_site: Path, tmp_path: Path) -> None:
-    """Another process, whose sets are in another order; files that were copied in 2001; a clock that says 2096; no UTF-8 unless it is asked for."""
+    """Another process with another hash seed, files of 2001, a clock of 2096, and no UTF-8 by default."""
     copy = shutil.copytree(everything, tmp_path / "copy")
     for file in copy.rglob("*"):
         os.utime(file, (1e9, 1e9))
@@ -52,7 +52,7 @@ def test_the_same_bytes_on_another_day_in_another_zone_and_language(everything: 
 
 
 @pytest.mark.parametrize("module", sorted((repository_root() / "reporter").rglob("*.py")), ids=lambda path: path.name)
-def test_nothing_that_draws_can_know_the_day_or_the_machine(module: Path) -> None:
+def test_no_module_imports_clocks_or_the_host(module: Path) -> None:
     clocks = {"time", "datetime", "calendar", "random", "secrets", "uuid", "getpass", "socket", "platform", "locale"}
     imported = re.findall(r"^\s*(?:import|from) (\w+)", module.read_text(), flags=re.MULTILINE)
     assert not clocks & set(imported)
@@ -63,7 +63,7 @@ def test_no_path_of_the_machine_is_on_a_page(runs: Path, site: Path) -> None:
         assert str(runs) not in page.read_text() and str(site) not in page.read_text()
 
 
-def test_every_link_leads_to_something_in_the_site_and_none_outside(site: Path) -> None:
+def test_every_link_has_a_target_in_the_site(site: Path) -> None:
     ids = {page: {attributes.get("id") for _, attributes in Outline(page.read_text()).elements} for page in site.rglob("*.html")}
     for page in ids:
         for tag, attributes in Outline(page.read_text()).elements:
@@ -79,7 +79,7 @@ def test_every_link_leads_to_something_in_the_site_and_none_outside(site: Path) 
                     assert anchor in ids[file], f"{page}: {target}"
 
 
-def test_the_rulebook_is_a_page_and_every_rule_can_be_linked_to(site: Path) -> None:
+def test_every_rule_has_an_id_on_the_page_of_the_rulebook(site: Path) -> None:
     page = (site / "rules.html").read_text()
     assert '<h2 id="timing-boundaries">' in page
     assert all(page.count(f'<tr id="{rule.id}">') == 1 for rule in (*PRECONDITIONS, *RULES))
@@ -92,13 +92,13 @@ def test_ids_are_unique_on_every_page(site: Path) -> None:
         assert len(found) == len(set(found)), page
 
 
-def test_every_number_of_a_leaderboard_leads_to_its_evidence(site: Path) -> None:
+def test_every_number_of_a_leaderboard_links_to_its_evidence(site: Path) -> None:
     page = (site / "boards" / "lenet-closed-mnist.html").read_text()
     cells = re.findall(r"<td data-v(?:=[^ >]+)?(?: data-s=[^ >]+)?><a href=([^ >]+)", page)
     assert len(cells) == 3 * 11 and all(re.fullmatch(r"\.\./entries/[0-9a-f]{10}\.html#\w+", cell) for cell in cells)
 
 
-def test_evidence_names_the_lines_of_the_log(site: Path) -> None:
+def test_evidence_links_to_lines_of_the_log(site: Path) -> None:
     page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
     log = (site / "runs" / "lenet-pytorch-1" / "log.txt").read_text().splitlines()
     row = page[page.index('<tr id="time_to_target_s">') :].partition("</tr>")[0]
@@ -113,12 +113,12 @@ def test_an_unknown_value_is_a_dash_with_its_reason_never_zero(site: Path) -> No
     assert 'title="the target was not reached">—</a>' in page
 
 
-def test_data_that_are_not_the_workloads_own_are_said_to_be_and_stand_apart(site: Path) -> None:
+def test_other_data_than_the_workloads_own_has_a_marked_leaderboard(site: Path) -> None:
     assert "data: digits, not the workload&#39;s own" in (site / "index.html").read_text().replace("'", "&#39;")
     assert "fake" not in (site / "boards" / "lenet-closed-mnist.html").read_text()
 
 
-def test_ranks_are_shown_and_too_few_runs_are_said_to_be(runs: Path, site: Path, tmp_path: Path) -> None:
+def test_ranks_are_shown_or_have_a_reason(runs: Path, site: Path, tmp_path: Path) -> None:
     rows = pandas.read_csv(site / "data" / "lenet-closed-mnist.csv").set_index("framework")
     assert rows["rank"].to_dict() == {"pytorch": 1, "tensorflow": 1, "chainer": 3} or rows["rank"].to_dict() == {
         "pytorch": 1,
@@ -129,7 +129,7 @@ def test_ranks_are_shown_and_too_few_runs_are_said_to_be(runs: Path, site: Path,
     assert 'title="1 of the 3 runs needed"' in page.read_text()
 
 
-def test_the_data_files_hold_what_the_page_shows(site: Path) -> None:
+def test_the_data_files_hold_the_rows_of_the_page(site: Path) -> None:
     csv = pandas.read_csv(site / "data" / "lenet-closed-mnist.csv")
     parquet = pandas.read_parquet(site / "data" / "lenet-closed-mnist.parquet")
     rows = json.loads((site / "data" / "lenet-closed-mnist.json").read_text())
@@ -138,7 +138,7 @@ def test_the_data_files_hold_what_the_page_shows(site: Path) -> None:
     assert csv["best_accuracy_percent"].tolist() == [99.05] * 3
 
 
-def test_a_run_that_the_checker_refuses_stands_apart(runs: Path, tmp_path: Path, edit: Callable[..., None]) -> None:
+def test_a_refused_run_is_listed_separately(runs: Path, tmp_path: Path, edit: Callable[..., None]) -> None:
     bad = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "bad")
     edit(bad, "run.json", lambda run: run.update(run_id="lenet-pytorch-z"))
     edit(bad, "summary.json", lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001))
@@ -159,7 +159,7 @@ def test_a_withdrawn_entry_is_kept_with_its_reason(runs: Path, tmp_path: Path) -
     assert page.index("<h2>Withdrawn</h2>") < page.index("Cooled with ice.")
 
 
-def test_a_broken_bundle_is_listed_and_the_site_is_built(runs: Path, tmp_path: Path) -> None:
+def test_a_broken_bundle_is_listed(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs, tmp_path / "given")
     (tmp_path / "given" / "lenet-chainer-1" / "summary.json").unlink()
     page = build([tmp_path / "given"], tmp_path / "site").read_text()
@@ -167,16 +167,16 @@ def test_a_broken_bundle_is_listed_and_the_site_is_built(runs: Path, tmp_path: P
     assert page.count("<tr id=e-") == len({(scenario.framework, scenario.data) for scenario in SCENARIOS})
 
 
-def test_a_folder_that_is_no_site_is_not_replaced(runs: Path, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_site_is_not_replaced(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "mine.txt").write_text("mine")
     for force in (False, True):
-        with pytest.raises(SuiteError, match="no site"):
+        with pytest.raises(SuiteError, match="not a site"):
             build([runs], tmp_path / "site", force=force)
     assert (tmp_path / "site" / "mine.txt").exists()
 
 
-def test_an_old_site_is_replaced_only_when_asked(runs: Path, tmp_path: Path) -> None:
+def test_an_old_site_is_replaced_only_with_force(runs: Path, tmp_path: Path) -> None:
     build([runs], tmp_path / "site")
     with pytest.raises(SuiteError, match="--force"):
         build([runs], tmp_path / "site")
@@ -185,7 +185,7 @@ def test_an_old_site_is_replaced_only_when_asked(runs: Path, tmp_path: Path) -> 
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".site")]
 
 
-def test_what_did_not_change_is_not_touched(runs: Path, tmp_path: Path) -> None:
+def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> None:
     given = shutil.copytree(runs, tmp_path / "given")
     build([given], tmp_path / "site")
     before = {path.relative_to(tmp_path): path.stat().st_ino for path in (tmp_path / "site").rglob("*") if path.is_file()}
@@ -218,7 +218,7 @@ def test_a_failure_leaves_the_old_site_and_nothing_else(runs: Path, tmp_path: Pa
     assert files(tmp_path / "site") == before and [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
-def test_a_run_on_several_nodes_shows_its_ranks_and_offers_every_nodes_files(tmp_path: Path) -> None:
+def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Path) -> None:
     make_bundle(tmp_path / "run", Scenario(name="two", ranks=2, nodes=2, power_w=5.0, idle_w=2.0))
     folder = build([tmp_path / "run"], tmp_path / "site").parent / "runs" / "two"
     page = (folder / "index.html").read_text()
@@ -227,12 +227,12 @@ def test_a_run_on_several_nodes_shows_its_ranks_and_offers_every_nodes_files(tmp
         ("0", "pi1", "90000"),
         ("1", "pi2", "90000"),
     ]
-    assert "baseload_power_w" in page and "baseload: " not in page  # the curve is of one node, the figure of both
+    assert "baseload_power_w" in page and "baseload: " not in page  # power is drawn for one node, the figure is a sum of both
     for name in ("nodes.json", "readings.node1.parquet", "baseload.node1.parquet", "log.rank1.txt"):
         assert (folder / name).read_bytes() == (tmp_path / "run" / name).read_bytes() and f'href="{name}"' in page
 
 
-def test_what_is_unknown_comes_after_what_is_known(site: Path) -> None:
+def test_unknown_figures_come_last(site: Path) -> None:
     page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
     values = re.findall(r'<tr id="\w+"><th scope="row">.*?</th><td class="n">(.*?)</td>', page)
     unknown = [value == "—" for value in values]

@@ -1,4 +1,4 @@
-"""Sweeps in the report: what was measured, perfect scaling, the models and where they are projections; believed only as far as their runs say."""
+"""Sweeps: measured points, perfect scaling, models and projections, verified against their runs."""
 
 import json
 import math
@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reporter
-from reporter.data.studies import find_studies
+from reporter.data.studies import find_studies, frames_of_study
 from reporter.figures import sweep_scaling, sweep_study
 from reporter.figures.chart import Context, Drawing, NotDrawn
 from reporter.figures.plane import ACROSS, UP
-from reporter.pages.studies import of_study
 from reporter.site import build
 from suite.bundle import layout
 from suite.metrics.figure import Figure, unknown
@@ -35,7 +34,7 @@ Spot = tuple[float, float]
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folders as `suite sweep` leaves them, a strong one and one of threads; not to be changed."""
+    """Folders as written by `suite sweep`, one of strong scaling and one of threads; tests must not change them."""
     folder = tmp_path_factory.mktemp("sweeps")
     make_sweep(folder / "strong", Scaling.STRONG)
     make_sweep(folder / "threads", None, ("1", "2"))
@@ -64,7 +63,7 @@ def dots(drawing: Drawing) -> list[Spot]:
 
 
 def study_of(times: list[tuple[int, float, float]], scaling: Scaling = Scaling.STRONG, modelled: bool = True) -> Study:
-    """A study without bundles: of each number of ranks the computing and the communication of a step, in seconds, 64 samples of 1 kB of gradients."""
+    """A study without bundles, from (ranks, compute, communication) of a step in seconds; 64 samples and 1 kB of gradients."""
     share = 64.0 if scaling is Scaling.WEAK else None
     seen = [Observation(ranks, share or 64 / ranks, 1000, own, said) for ranks, own, said in times for _ in range(2)]
     alone = times[0][1] + times[0][2]
@@ -97,28 +96,28 @@ def test_a_sweep_has_a_page_with_its_points_its_figures_and_its_record(swept: Pa
         for run in point.runs:
             assert f'href="../runs/{run.run_id}/index.html"' in page and (site / "runs" / run.run_id / "index.html").is_file()
     assert said.model is not None and all(note.replace("'", "&#39;") in page for note in said.model.notes)
-    assert "latency of a ring&#39;s message" in page
+    assert "latency of one message (ring)" in page
     assert (site / "studies" / "sweep-strong-1-r1.json").read_bytes() == (swept / "strong" / STUDY).read_bytes()
     for target in re.findall(r'href="(\.\./[^"#]+)', page):
         assert (site / "studies" / target).resolve().is_file(), target
 
 
-def test_a_study_shows_the_runs_that_it_names_and_no_other_of_the_same_entry(swept: Path, tmp_path: Path) -> None:
-    """Somebody runs the same thing once more, outside the study: the entry has a run more, the study has not."""
+def test_a_study_shows_only_its_own_runs(swept: Path, tmp_path: Path) -> None:
+    """Another run of the entry outside the study: the entry has one run more, the study has not."""
     shutil.copytree(swept / "threads", tmp_path / "threads")
     template = make_bundle(tmp_path / "template", Scenario(division="open"))
     bundle_of(template, tmp_path / "later" / "again", 1, 0.02, 0.0)
     shutil.rmtree(template)
     (study,), _ = find_studies([tmp_path])
     frames = reporter.load([tmp_path])
-    (entry,), shown = set(frames.runs["entry_id"]), of_study(frames, study)
+    (entry,), shown = set(frames.runs["entry_id"]), frames_of_study(frames, study)
     assert len(frames.runs) == 5 and set(frames.entry_figures["runs"]) == {0, 5}
     assert set(shown.runs["run_id"]) == {run for _, run in study.runs} and len(shown.epochs) == len(frames.epochs) * 4 / 5
     assert list(shown.entries["entry_id"]) == [entry] and list(shown.entries["runs"]) == [4] and set(shown.entry_figures["runs"]) == {0, 4}
     assert "later-again" not in (build([tmp_path], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
 
 
-def test_another_variable_is_drawn_as_throughput_with_its_spread(swept: Path) -> None:
+def test_other_variables_are_drawn_as_throughput_with_spread(swept: Path) -> None:
     study = read_study(swept / "threads")
     (chart,) = sweep_study.charts(study)
     drawing = sweep_study.draw(study, CONTEXT)
@@ -130,7 +129,7 @@ def test_another_variable_is_drawn_as_throughput_with_its_spread(swept: Path) ->
         assert (float(row[1]), float(row[2])) == (pytest.approx(rate.value, rel=5e-3), pytest.approx(rate.spread, rel=5e-2))
 
 
-def test_perfect_scaling_halves_the_step_and_ends_where_the_plane_does() -> None:
+def test_perfect_scaling_halves_the_step_and_ends_at_the_edge() -> None:
     drawing = drawn(study_of([(1, 0.064, 0.0), (2, 0.040, 0.002), (4, 0.030, 0.004)]))
     (perfect,), points = paths(drawing, "join"), dots(drawing)
     assert perfect[0] == pytest.approx(points[0], abs=0.1)
@@ -142,7 +141,7 @@ def test_perfect_scaling_halves_the_step_and_ends_where_the_plane_does() -> None
 
 
 @pytest.mark.parametrize("scaling", Scaling)
-def test_beyond_what_was_measured_lines_are_dashed_and_the_plane_is_shaded(scaling: Scaling) -> None:
+def test_projections_are_dashed_and_shaded(scaling: Scaling) -> None:
     drawing = drawn(study_of([(1, 0.064, 0.0), (2, 0.040, 0.002), (4, 0.030, 0.004)], scaling))
     last = dots(drawing)[-1][0]
     for algorithm, style in sweep_scaling.STYLES.items():
@@ -150,23 +149,23 @@ def test_beyond_what_was_measured_lines_are_dashed_and_the_plane_is_shaded(scali
         assert max(x for x, _ in whole) <= last + 0.1 and min(x for x, _ in dashed) >= last - 0.1
         rows = [row for row in drawing.rows if row[1].startswith(algorithm.value)]
         assert all(("projection" in row[1]) == (int(row[0]) > 4) for row in rows) and rows[-1][0] in ("64", "512")
-    assert f'<rect x="{last:.1f}"' in drawing.svg and "projection: nothing was measured here" in drawing.svg
+    assert f'<rect x="{last:.1f}"' in drawing.svg and "projection (not measured)" in drawing.svg
 
 
-def test_the_efficiency_beyond_its_axis_is_shown_where_it_was_measured() -> None:
+def test_measured_efficiencies_above_the_limit_are_shown() -> None:
     study = study_of([(1, 0.064, 0.0), (2, 0.020, 0.001), (4, 0.010, 0.002)])  # caches: twice the ranks, more than twice as fast
     drawing = drawn(study, sweep_scaling.EFFICIENCY)
     assert float(drawing.rows[1][2]) == pytest.approx(152, abs=1)
     assert len({y for _, y in dots(drawing)}) == 3 and all(UP[1] < y < UP[0] for _, y in dots(drawing))
 
 
-def test_a_single_run_has_no_spread_and_a_missing_model_its_reason() -> None:
+def test_a_single_run_has_no_spread_and_a_missing_model_has_a_reason() -> None:
     study = study_of([(1, 0.064, 0.0), (2, 0.040, 0.002), (4, 0.030, 0.004)], modelled=False)
     drawing = drawn(with_steps(study, lambda figure: replace(figure, spread=None, count=1)))
-    assert drawing.note == "No model is drawn: too few points" and "±" not in drawing.svg and drawing.rows[0][3:5] == ("", "")
-    assert "nothing was measured here" not in drawing.svg and not paths(drawing, "l0 curve")
-    nothing = with_steps(study, lambda _: unknown("s", "", "nobody knows"))
-    assert sweep_scaling.draw(nothing, sweep_scaling.STEP, CONTEXT) == NotDrawn("nobody knows")
+    assert drawing.note == "No model: too few points" and "±" not in drawing.svg and drawing.rows[0][3:5] == ("", "")
+    assert "projection (not measured)" not in drawing.svg and not paths(drawing, "l0 curve")
+    nothing = with_steps(study, lambda _: unknown("s", "", "not recorded"))
+    assert sweep_scaling.draw(nothing, sweep_scaling.STEP, CONTEXT) == NotDrawn("not recorded")
 
 
 times = st.floats(1e-6, 10.0)
@@ -174,7 +173,7 @@ times = st.floats(1e-6, 10.0)
 
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(Scaling), st.lists(st.tuples(times, times), min_size=4, max_size=4), st.sampled_from(sweep_scaling.QUANTITIES))
-def test_whatever_was_measured_everything_is_drawn_within_the_plane(scaling: Scaling, pairs: list[Spot], quantity: sweep_scaling.Quantity) -> None:
+def test_everything_is_drawn_inside_the_chart(scaling: Scaling, pairs: list[Spot], quantity: sweep_scaling.Quantity) -> None:
     study = study_of([(2**power, own, said if power else 0.0) for power, (own, said) in enumerate(pairs)], scaling)
     drawing = drawn(study, quantity)
     assert drawing == drawn(study, quantity)
@@ -199,7 +198,7 @@ def _edit(change: Callable[[dict[str, object]], object]) -> Callable[[Path], Non
 
 
 def _stop_time(folder: Path) -> None:
-    """Sealed runs without any duration, under a study that is otherwise as it was."""
+    """Sealed runs without any duration, below an unchanged study."""
     for run in sorted(folder.glob("*-r*")):
         template = run.rename(folder.parent / run.name)
         bundle_of(template, run, 1, 0.0, 0.0)
@@ -213,25 +212,25 @@ def _rename_seal(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("break_it", "said"),
     [
-        (_edit(lambda values: values["points"][1]["figures"]["efficiency"].update(value=0.99)), "does not say what its runs say (points[1]"),  # type: ignore[index]
-        (_edit(lambda values: values["model"]["fits"][0]["projections"][-1]["step_s"].update(value=1e-3)), "does not say what its runs say (model"),  # type: ignore[index]
+        (_edit(lambda values: values["points"][1]["figures"]["efficiency"].update(value=0.99)), "disagrees with its runs in points[1]"),  # type: ignore[index]
+        (_edit(lambda values: values["model"]["fits"][0]["projections"][-1]["step_s"].update(value=1e-3)), "disagrees with its runs in model"),  # type: ignore[index]
         (_edit(lambda values: values["plan"].update(values=["../strong/1", "2", "4", "8"])), "which none can be"),  # type: ignore[attr-defined]
         (_edit(lambda values: values["plan"].update(repetitions=1)), "does not name the runs"),  # type: ignore[attr-defined]
         (_edit(lambda values: values.update(points=[])), "does not name the runs"),
         (_edit(lambda values: values.update(schema=9)), "schema 9"),
         (_stop_time, "do not hold what the suite writes (ZeroDivisionError"),
-        (_rename_seal, "does not name study.json"),
+        (_rename_seal, "does not list study.json"),
         (lambda folder: shutil.rmtree(folder / "2-r1"), "2-r1"),
     ],
     ids=["figure", "projection", "a way out", "fewer runs", "no points", "schema", "no time", "seal", "a run missing"],
 )
-def test_a_sweep_that_is_not_what_its_runs_say_is_listed_as_broken(own_copy: Path, break_it: Callable[[Path], object], said: str) -> None:
+def test_a_sweep_that_disagrees_with_its_runs_is_listed_as_broken(own_copy: Path, break_it: Callable[[Path], object], said: str) -> None:
     break_it(own_copy)
     studies, broken = find_studies([own_copy])
     assert not studies and len(broken) == 1 and said in broken[0]["reason"]
 
 
-def test_notes_are_the_suites_own_and_those_of_now(own_copy: Path) -> None:
+def test_notes_are_those_of_this_version(own_copy: Path) -> None:
     said = read_study(own_copy)
     assert said.model is not None
     write(replace(said, notes=("It scales.",), model=replace(said.model, notes=("Worded by an older suite.",))), own_copy)
@@ -239,7 +238,7 @@ def test_notes_are_the_suites_own_and_those_of_now(own_copy: Path) -> None:
     assert not broken and study.notes == said.model.notes
 
 
-def test_a_fit_of_another_machine_may_differ_in_its_last_digits(own_copy: Path) -> None:
+def test_fits_may_differ_in_their_last_digits(own_copy: Path) -> None:
     said = read_study(own_copy)
     assert said.model is not None and said.model.fits[0].algorithm is Algorithm.RING
     first, second = said.model.fits

@@ -1,4 +1,4 @@
-"""What was read before is not read again, and nothing else is taken for it: any byte of the bundle or of the code counts."""
+"""The cache of parsed bundles: used for identical bytes and code only."""
 
 import importlib
 import json
@@ -16,19 +16,19 @@ from reporter.site import MARK, build
 from suite.files.paths import HOME_VARIABLE
 from tests.reporter.test_site import files
 
-loading = importlib.import_module("reporter.data.load")  # the package's own "load" is the function
+loading = importlib.import_module("reporter.data.load")  # the package's attribute "load" is the function
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing is remembered yet."""
+    """A home folder without a cache."""
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
     return tmp_path / "home"
 
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The bundles that were really read, as they are."""
+    """The bundles that were read and not taken from the cache."""
     found: list[Path] = []
 
     def note(path: Path) -> bundle_rows.BundleRows | bundle_rows.Broken:
@@ -46,7 +46,7 @@ def given(runs: Path, tmp_path: Path) -> Path:
     return tmp_path / "given"
 
 
-def test_a_second_reading_reads_nothing_and_says_the_same(home: Path, read: list[Path], given: Path) -> None:
+def test_a_second_load_reads_nothing_and_gives_the_same_frames(home: Path, read: list[Path], given: Path) -> None:
     first, second = reporter.load([given]), reporter.load([given])
     assert len(read) == 2
     for name in ("runs", "figures", "epochs", "entries", "entry_figures", "broken"):
@@ -64,7 +64,7 @@ def test_a_second_reading_reads_nothing_and_says_the_same(home: Path, read: list
         lambda bundle: (bundle / "steps.parquet").rename(bundle / "steps.parquet.old"),
     ],
 )
-def test_any_change_of_a_bundle_is_read_and_judged_anew(change: Callable[[Path], object], home: Path, read: list[Path], given: Path) -> None:
+def test_a_changed_bundle_is_read_and_judged_again(change: Callable[[Path], object], home: Path, read: list[Path], given: Path) -> None:
     reporter.load([given])
     read.clear()
     change(given / "one")
@@ -73,8 +73,8 @@ def test_any_change_of_a_bundle_is_read_and_judged_anew(change: Callable[[Path],
     assert not (loaded.runs["place"] == "one").any() or not loaded.verdicts["lenet-pytorch-1"].complies
 
 
-def test_a_change_that_keeps_size_and_time_is_seen_too(home: Path, read: list[Path], given: Path) -> None:
-    """Times of files are not trusted: an archive or a copy may bring any."""
+def test_a_change_that_keeps_size_and_time_is_detected(home: Path, read: list[Path], given: Path) -> None:
+    """File times are not trusted: archives and copies can set any."""
     reporter.load([given])
     read.clear()
     log = given / "one" / "log.txt"
@@ -85,28 +85,28 @@ def test_a_change_that_keeps_size_and_time_is_seen_too(home: Path, read: list[Pa
     assert not reporter.load([given]).verdicts["lenet-pytorch-1"].complies and read == [given / "one"]
 
 
-def test_other_code_remembers_nothing(home: Path, read: list[Path], given: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_code_does_not_use_the_cache(home: Path, read: list[Path], given: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reporter.load([given])
     monkeypatch.setattr(cache, "digest_of_code", lambda: "another version")
     reporter.load([given])
     assert len(read) == 4
 
 
-def test_a_file_that_is_no_cache_costs_time_only(home: Path, read: list[Path], given: Path) -> None:
+def test_a_damaged_cache_file_is_ignored(home: Path, read: list[Path], given: Path) -> None:
     home.mkdir()
     (home / "report-cache.sqlite").write_bytes(b"not a database, but long enough to be taken for one" * 100)
     assert len(reporter.load([given]).runs) == 2
     assert len(reporter.load([given]).runs) == 2
 
 
-def test_a_broken_bundle_is_not_remembered(home: Path, read: list[Path], given: Path) -> None:
+def test_a_broken_bundle_is_not_cached(home: Path, read: list[Path], given: Path) -> None:
     (given / "one" / "run.json").write_text("{")
     reporter.load([given])
     reporter.load([given])
     assert read.count(given / "one") == 2 and read.count(given / "two") == 1
 
 
-def test_what_changes_while_it_is_read_is_not_remembered(home: Path, given: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_that_changes_while_it_is_read_is_not_cached(home: Path, given: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def meddle(path: Path) -> bundle_rows.BundleRows | bundle_rows.Broken:
         rows = bundle_rows.read_rows(path)
         (path / "output.txt").write_text("changed meanwhile")
@@ -117,8 +117,10 @@ def test_what_changes_while_it_is_read_is_not_remembered(home: Path, given: Path
     assert cache.get([digest_of_bundle(given / "one"), digest_of_bundle(given / "two")]) == {}
 
 
-def test_the_page_of_what_changed_while_it_was_read_is_drawn_again(home: Path, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody knows which bytes it was made of."""
+def test_the_page_of_a_bundle_that_changed_while_read_is_rendered_again(
+    home: Path, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes that it was made from are unknown."""
 
     def meddle(path: Path) -> bundle_rows.BundleRows | bundle_rows.Broken:
         rows = bundle_rows.read_rows(path)
@@ -134,13 +136,13 @@ def test_the_page_of_what_changed_while_it_was_read_is_drawn_again(home: Path, g
     assert "does not comply" in (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
 
 
-def test_many_bundles_by_several_processes_give_the_same_site(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_processes_give_the_same_site(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from reporter.data import workers
 
     sites = []
-    for name, worth in (("one", 10**6), ("many", 2)):
+    for name, tasks in (("one", 10**6), ("many", 2)):
         monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / f"home-{name}"))
-        monkeypatch.setattr(workers, "WORTH_A_PROCESS", worth)
+        monkeypatch.setattr(workers, "MIN_TASKS_PER_WORKER", tasks)
         monkeypatch.setattr(workers.os, "sched_getaffinity", lambda _: {0, 1})
         sites.append(files(build([runs], tmp_path / name).parent))
     assert sites[0] == sites[1]

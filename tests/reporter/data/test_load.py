@@ -1,4 +1,4 @@
-"""Bundles to tidy frames: documented columns, unknown with its reason, the broken beside the good, nothing outside the paths."""
+"""Frames: documented columns, unknown values with reasons, broken bundles listed, links not followed."""
 
 import shutil
 from collections.abc import Callable
@@ -32,7 +32,27 @@ def test_values_are_those_of_the_bundles(runs: Path) -> None:
     assert power["value"] == pytest.approx(2.5, rel=0.01) and power["unit"] == "W"
 
 
-def test_unknown_is_none_with_its_reason(runs: Path) -> None:
+@pytest.mark.parametrize(
+    ("sensor", "columns"),
+    [
+        ({"instruments": ["x"], "rules": ["y"], "covers": "module", "tier": "estimate"}, ("module", "estimate")),
+        (None, (None, None)),
+        ({}, (None, None)),
+    ],
+)
+def test_coverage_and_tier_are_fields_of_the_sensor(
+    sensor: object, columns: tuple[str | None, str | None], runs: Path, tmp_path: Path, edit: Callable[..., None]
+) -> None:
+    bundle = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run")
+    energy = {"sensor": sensor, "is_significant": True, "method": "shelly: shelly (wall, wall meter)"}
+    edit(bundle, "summary.json", lambda summary: summary["figures"]["energy_j"].update(energy))
+    figures = reporter.load([tmp_path]).figures.set_index("figure")
+    row = figures.loc["energy_j"]
+    assert (row["covers"], row["tier"]) == columns and row["significant"] is True
+    assert figures.loc["copy_s"]["significant"] is None
+
+
+def test_an_unknown_value_is_none_with_a_reason(runs: Path) -> None:
     energy = reporter.load([runs]).figures.set_index(["run_id", "figure"]).loc[("lenet-fake-digits", "energy_j")]
     assert energy["value"] != energy["value"] and energy["reason"] == "no power sensor was read"
 
@@ -42,13 +62,13 @@ def test_runs_that_differ_in_seed_only_are_one_entry(runs: Path) -> None:
     assert sorted(zip(entries["framework"], entries["runs"], strict=True)) == [("chainer", 3), ("fake", 1), ("pytorch", 3), ("tensorflow", 3)]
 
 
-def test_entries_keep_their_names_wherever_they_are_read(runs: Path, tmp_path: Path) -> None:
+def test_entry_ids_do_not_depend_on_the_path(runs: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(runs, tmp_path / "else where")
     assert list(reporter.load([runs]).entries["entry_id"]) == list(reporter.load(sorted(copy.iterdir(), reverse=True)).entries["entry_id"])
 
 
-def test_what_one_run_lacks_the_entry_lacks(tmp_path: Path) -> None:
-    """A mean over the runs that succeeded would hide the one that did not."""
+def test_a_figure_that_one_run_lacks_is_unknown_for_the_entry(tmp_path: Path) -> None:
+    """A mean over the successful runs would hide the failed one."""
     reached, missed = (0.97, 0.991), (0.97, 0.98)
     for seed, accuracies in enumerate((reached, reached, missed)):
         make_bundle(tmp_path / str(seed), Scenario(name=f"run-{seed}", seed=seed, division="open", accuracies=accuracies))
@@ -71,10 +91,11 @@ def test_what_one_run_lacks_the_entry_lacks(tmp_path: Path) -> None:
         (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"].update(copy_s={})), "does not hold what the suite writes"),
         (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(source=None)), "copy_s has no source or no"),
         (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(count=None)), "copy_s has no source or no"),
-        (lambda bad, edit: None, "is there already, from good"),
+        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["energy_j"].update(sensor="x")), "does not hold what"),
+        (lambda bad, edit: None, "is already used by good"),
     ],
 )  # fmt: skip
-def test_a_broken_bundle_is_listed_and_hides_no_other(
+def test_a_broken_bundle_is_listed_and_others_are_loaded(
     spoil: Callable[..., object], reason: str, runs: Path, tmp_path: Path, edit: Callable[..., None]
 ) -> None:
     shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "given" / "good")
@@ -98,7 +119,7 @@ def test_links_are_not_followed(runs: Path, tmp_path: Path) -> None:
     assert "summary.json is a link" in loaded.broken["reason"][0]
 
 
-def test_a_withdrawn_run_keeps_its_numbers_and_says_why(runs: Path, tmp_path: Path) -> None:
+def test_a_withdrawn_run_is_kept_with_its_reason(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "vendor" / "run")
     (tmp_path / "vendor" / WITHDRAWAL).write_text("The board was cooled with ice.\n")
     run = reporter.load([tmp_path]).runs.iloc[0]
@@ -111,7 +132,7 @@ def test_a_path_without_bundles_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["runs", "figures", "epochs", "entries", "entry_figures", "linpacks", "broken"])
-def test_the_documentation_says_what_every_column_holds(name: str) -> None:
+def test_the_documentation_lists_every_column(name: str) -> None:
     page = (repository_root() / "docs" / "reporting.md").read_text()
     table = page[page.index(f"**`{name}`**") :].split("\n\n")[1].splitlines()[2:]
     assert table == [f"| `{column}` | {about} |" for column, about in getattr(frames, name.upper()).items()]

@@ -1,4 +1,4 @@
-"""Studies: found among the paths, believed only when their runs say the same, and each on a page of its own."""
+"""Studies: found below the paths, verified against their runs, with a page each."""
 
 import json
 import re
@@ -7,12 +7,15 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas
 import pytest
 
 import reporter
+from reporter.data.discovery import declarations
 from reporter.data.frames import STUDIED
-from reporter.data.studies import StudyRecord, find_studies
+from reporter.data.studies import StudyKind, StudyRecord, find_studies, study_kinds
 from reporter.figures import stall_analysis as drawn
+from reporter.figures import study_charts
 from reporter.figures.chart import Context, Drawing
 from reporter.site import build
 from suite.metrics import stall_analysis
@@ -24,7 +27,7 @@ NAME = "stalls-analysed"
 
 @pytest.fixture(scope="module")
 def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as `suite run --stall-analysis` leaves it; not to be changed."""
+    """A folder as written by `suite run --stall-analysis`; tests must not change it."""
     folder = tmp_path_factory.mktemp("studies") / "stalls"
     for source, step_s in (("cold", 0.003), ("warm", 0.002), ("synthetic", 0.001)):
         batches = "synthetic" if source == "synthetic" else "read"
@@ -47,7 +50,7 @@ def the_study(folder: Path) -> StudyRecord:
     return study
 
 
-def test_a_study_is_found_wherever_it_lies_and_named_after_its_runs(analysed: Path) -> None:
+def test_a_study_is_found_at_any_depth_and_named_after_its_runs(analysed: Path) -> None:
     study = the_study(analysed.parent)
     assert study.name == NAME and study.place == "stalls"
     assert study.runs == (("cold", "analysed-cold"), ("warm", "analysed-warm"), ("synthetic", "analysed-synthetic"))
@@ -55,14 +58,14 @@ def test_a_study_is_found_wherever_it_lies_and_named_after_its_runs(analysed: Pa
     assert row["value"] == pytest.approx(0.1e-3 * 469, rel=0.05) and row["unit"] == "s"  # a tenth of a step that is a millisecond shorter
 
 
-def test_runs_of_an_analysis_are_on_no_leaderboard(analysed: Path, tmp_path: Path) -> None:
+def test_runs_of_a_stall_analysis_are_on_no_leaderboard(analysed: Path, tmp_path: Path) -> None:
     frames = reporter.load([analysed.parent])
     assert set(frames.runs["state"]) == {STUDIED} and frames.accepted().entries.empty
     build([analysed.parent], tmp_path / "site")
     assert not list((tmp_path / "site").glob("boards/*"))
 
 
-def test_a_study_has_a_page_whose_numbers_lead_to_its_runs(analysed: Path, tmp_path: Path) -> None:
+def test_a_study_has_a_page_that_links_to_its_runs(analysed: Path, tmp_path: Path) -> None:
     site = build([analysed.parent], tmp_path / "site").parent
     page = (site / "studies" / f"{NAME}.html").read_text()
     assert f'href="{NAME}.html"' in (site / "studies" / "index.html").read_text()
@@ -74,7 +77,7 @@ def test_a_study_has_a_page_whose_numbers_lead_to_its_runs(analysed: Path, tmp_p
         assert (site / "studies" / target).resolve().is_file(), target
 
 
-def test_the_figures_of_an_analysis_say_their_numbers_in_a_table(analysed: Path) -> None:
+def test_the_charts_of_a_stall_analysis_have_tables(analysed: Path) -> None:
     study = the_study(analysed)
     three, two = (chart.draw(reporter.load([analysed]), CONTEXT) for chart in drawn.charts(study.figures, dict(study.runs)))
     assert isinstance(three, Drawing) and isinstance(two, Drawing)
@@ -85,11 +88,22 @@ def test_the_figures_of_an_analysis_say_their_numbers_in_a_table(analysed: Path)
         assert ElementTree.fromstring(drawing.svg).get("role") == "graphics-document"
 
 
-def test_a_difference_that_may_be_chance_is_said_to_be(analysed: Path) -> None:
+def test_a_difference_without_significance_is_noted(analysed: Path) -> None:
     figures = the_study(analysed).figures.copy()
-    figures.loc[figures["figure"] == "read_stall_s", "method"] = "stall, cold less warm; not told apart from 0 (within twice its standard error)"
+    figures["significant"] = figures["significant"].astype(object)
+    figures.loc[figures["figure"] == "read_stall_s", "significant"] = False
     drawing = drawn.draw_differences(figures)
-    assert isinstance(drawing, Drawing) and drawing.note == "Not told apart from 0: reading."
+    assert isinstance(drawing, Drawing) and drawing.note == "Not significantly different from 0: reading."
+    assert drawing.rows[0][3] == "no"
+
+
+@pytest.mark.parametrize(("recorded", "shown"), [(True, "yes"), (False, "no"), (None, "not tested")])
+def test_significance_is_read_from_its_field(analysed: Path, recorded: bool | None, shown: str) -> None:
+    figures = the_study(analysed).figures.copy()
+    figures["method"] = "too few epochs; not told apart from 0"
+    figures["significant"] = pandas.Series([recorded] * len(figures), dtype=object)
+    drawing = drawn.draw_differences(figures)
+    assert isinstance(drawing, Drawing) and [row[3] for row in drawing.rows] == [shown, shown]
 
 
 def _edit_record(folder: Path) -> None:
@@ -107,15 +121,15 @@ def _edit_seal(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("break_it", "said"),
     [
-        (_edit_record, "does not say what its runs say"),
-        (_edit_seal, "is not what was sealed"),
+        (_edit_record, "disagrees with its runs"),
+        (_edit_seal, "was changed after it was sealed"),
         (lambda folder: (folder / "MANIFEST.sha256").unlink(), "has no seal"),
         (lambda folder: (folder / stall_analysis.RECORD).write_text("[1"), "stalls.json"),
         (lambda folder: shutil.rmtree(folder / "warm"), "run.json"),
     ],
     ids=["figure changed", "seal changed", "no seal", "no JSON", "a run missing"],
 )
-def test_a_study_that_is_not_what_its_runs_say_is_listed_as_broken(own_copy: Path, break_it: Callable[[Path], object], said: str) -> None:
+def test_a_study_that_disagrees_with_its_runs_is_listed_as_broken(own_copy: Path, break_it: Callable[[Path], object], said: str) -> None:
     break_it(own_copy)
     studies, broken = find_studies([own_copy.parent])
     assert not studies and len(broken) == 1 and said in broken[0]["reason"] and str(own_copy) not in broken[0]["reason"]
@@ -124,4 +138,14 @@ def test_a_study_that_is_not_what_its_runs_say_is_listed_as_broken(own_copy: Pat
 def test_a_site_with_a_broken_study_is_still_built(own_copy: Path, tmp_path: Path) -> None:
     _edit_record(own_copy)
     site = build([own_copy.parent], tmp_path / "site").parent
-    assert "does not say what its runs say" in (site / "index.html").read_text()
+    assert "disagrees with its runs" in (site / "index.html").read_text()
+
+
+def test_every_kind_of_study_has_charts_and_the_other_way_round() -> None:
+    assert study_kinds().keys() == study_charts().keys() >= {"stalls", "sweep"}
+
+
+def test_a_declaration_of_another_type_is_refused_with_its_module() -> None:
+    with pytest.raises(TypeError, match=r"reporter\.data\.study_kinds\.stalls declares a STUDY_KIND that is a StudyKind, not a StudyRecord"):
+        declarations("reporter.data.study_kinds", "STUDY_KIND", StudyRecord)
+    assert len(declarations("reporter.data.study_kinds", "STUDY_KIND", StudyKind)) == len(study_kinds())

@@ -1,4 +1,4 @@
-"""Submissions on the page: who submits, how it can be had, what is said of them as a whole, and those that cannot be read."""
+"""Submissions: declaration, availability, findings on the whole submission, broken ones."""
 
 import json
 import shutil
@@ -20,16 +20,16 @@ def submission(runs: Path, tmp_path: Path) -> Path:
     return package([runs / f"lenet-pytorch-{seed}" for seed in (1, 2, 3)], offer, tmp_path / "tree")
 
 
-def test_the_declaration_says_who_submits_and_how_it_can_be_had(submission: Path) -> None:
+def test_the_declaration_gives_organization_and_availability(submission: Path) -> None:
     runs = reporter.load([submission.parents[1]]).runs
     assert set(runs["organization"]) == {"pies-ltd"} and set(runs["availability"]) == {"preview"}
     assert set(runs["round"]) == {"2027-1"} and set(runs["notes"]) == {"cooled by a fan"}
 
 
-def test_the_page_of_a_run_says_what_was_declared(submission: Path, tmp_path: Path) -> None:
+def test_the_page_of_a_run_shows_the_declaration(submission: Path, tmp_path: Path) -> None:
     site = build([submission.parents[1]], tmp_path / "site").parent
     page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
-    assert "<dt>in round</dt><dd>2027-1</dd>" in page and "cooled by a fan" in page
+    assert "<dt>round</dt><dd>2027-1</dd>" in page and "cooled by a fan" in page
 
 
 def test_availability_is_a_column_and_a_filter_where_rows_differ(runs: Path, submission: Path, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_availability_is_a_column_and_a_filter_where_rows_differ(runs: Path, sub
     assert 'data-key="availability" data-facet' in (site / "boards" / "lenet-closed-mnist.html").read_text()
 
 
-def test_what_is_wrong_with_the_whole_refuses_every_run_in_it(submission: Path, tmp_path: Path) -> None:
+def test_a_finding_on_the_submission_refuses_all_its_runs(submission: Path, tmp_path: Path) -> None:
     """The same run twice: each bundle complies, the submission does not."""
     system = json.loads((submission / "system.json").read_text())
     (submission / "system.json").write_text(json.dumps({**system, "board": "another one"}))
@@ -63,7 +63,7 @@ def test_a_withdrawn_submission_is_kept_with_its_reason(submission: Path) -> Non
     assert set(runs["state"]) == {"withdrawn"} and set(runs["withdrawn"]) == {"The meter was wrong."}
 
 
-def test_one_broken_bundle_of_a_submission_leaves_the_others(submission: Path) -> None:
+def test_other_bundles_of_a_submission_with_a_broken_one_are_loaded(submission: Path) -> None:
     shutil.rmtree(submission / "lenet" / "pytorch" / "run_2")
     (submission / "lenet" / "pytorch" / "run_2").mkdir()
     (submission / "lenet" / "pytorch" / "run_2" / "run.json").write_text("{")

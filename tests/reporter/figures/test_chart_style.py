@@ -1,4 +1,4 @@
-"""The figures' colours can be told from the page they stand on: WCAG 2.1, 1.4.11 (3:1) for shapes, 1.4.3 (4.5:1) for text."""
+"""Contrast of the figures' colours with the page: WCAG 2.1, 1.4.11 (3:1) for shapes, 1.4.3 (4.5:1) for text."""
 
 import re
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 STATIC = Path(__file__).resolve().parents[3] / "reporter" / "static"
-TEXT, UNSEEN = ("ink", "soft"), ("line",)
-"""``line`` is the grid's, which may be faint: every tick has its number."""
+TEXT, EXEMPT = ("ink", "soft"), ("line",)
+"""``line`` is the grid, which may be faint: every tick has a label."""
 
 
 def colours(css: str, dark: bool) -> dict[str, str]:
@@ -28,13 +28,13 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_colour_of_a_figure_is_told_from_the_page(dark: bool) -> None:
+def test_every_colour_of_a_figure_contrasts_with_the_page(dark: bool) -> None:
     paper = colours((STATIC / "site.css").read_text(), dark)["paper"]
     figure = colours((STATIC / "chart.css").read_text(), dark)
     assert {f"{kind}{index}" for kind, count in (("c", 8), ("p", 5)) for index in range(count)} < figure.keys()
-    faint = {name: contrast(colour, paper) for name, colour in figure.items() if name not in UNSEEN}
+    faint = {name: contrast(colour, paper) for name, colour in figure.items() if name not in EXEMPT}
     assert {name: ratio for name, ratio in faint.items() if ratio < (4.5 if name in TEXT else 3.0)} == {}
 
 
-def test_the_measure_is_that_of_the_guideline() -> None:
+def test_the_contrast_formula_is_that_of_the_guideline() -> None:
     assert contrast("#000", "#ffffff") == pytest.approx(21) and contrast("#777777", "#fff") == pytest.approx(4.48, abs=0.01)

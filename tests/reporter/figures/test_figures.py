@@ -1,5 +1,7 @@
-"""Every registered figure: drawn from frames, the same twice, readable without seeing it, and honest about what it leaves out."""
+"""Every figure: deterministic, with a text alternative, and with a note on omitted entries."""
 
+import importlib
+import pkgutil
 import re
 import shutil
 import xml.etree.ElementTree as ElementTree
@@ -16,11 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reporter
+import reporter.figures
 from reporter.data.frames import ENTRY_FIGURES, Frames, make_frame
-from reporter.data.timeline import INTERVALS, Series, Span, Timeline, TimeSeries, _course, _watts, read_timeline
-from reporter.figures import CHARTS, over_time
+from reporter.data.timeline import INTERVALS, Series, Span, Timeline, TimeSeries, _time_series, _watts, read_timeline
+from reporter.figures import all_charts, charts_for, over_time
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
-from reporter.figures.radar import AXES, FEWEST_AXES, Axis, share
+from reporter.figures.radar import AXES, MIN_AXES, Axis, share
 from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, PowerRule, Tier
 from tests.builders import Scenario, make_bundle
@@ -28,12 +31,12 @@ from tests.builders import Scenario, make_bundle
 GOLDEN = Path(__file__).parent / "golden"
 CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
 TABLES = ("runs", "figures", "epochs", "entries", "entry_figures", "linpacks")
-every_chart = pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+every_chart = pytest.mark.parametrize("chart", all_charts(), ids=lambda chart: chart.name)
 
 
 @pytest.fixture(scope="module")
 def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., Path]) -> Path:
-    """What the figures about batch sizes, workers, counters and LINPACK need besides."""
+    """Runs for the figures of batch sizes, workers, counters and LINPACK."""
     more = tmp_path_factory.mktemp("more")
     make_linpack(more / "linpack")
     for size in (16, 32, 64):
@@ -46,13 +49,13 @@ def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., P
 
 @pytest.fixture(scope="module")
 def frames(runs: Path, more: Path) -> Frames:
-    """The runs with what the figures need besides."""
+    """All runs and the LINPACK record."""
     return reporter.load([runs, more]).accepted()
 
 
 @pytest.fixture(scope="module")
 def timeline(more: Path) -> Timeline:
-    """Of a run with a power meter."""
+    """The timeline of a run with a power meter."""
     return timeline_of(more / "16")
 
 
@@ -67,17 +70,17 @@ def drawn(chart: Chart, frames: Frames) -> Drawing:
 
 
 def by_name(name: str) -> Chart:
-    return next(chart for chart in CHARTS if chart.name == name)
+    return next(chart for chart in all_charts() if chart.name == name)
 
 
 def with_nodes(frames: Frames) -> Frames:
-    """As if every batch size had been run on another number of nodes."""
+    """The frames with another number of nodes for each batch size."""
     entries = frames.entries.assign(nodes=frames.entries["batch_size"].map(lambda size: {16: 1, 32: 2, 64: 4}.get(size, 1)))
     return replace(frames, entries=entries)
 
 
 @every_chart
-def test_a_figure_says_in_words_what_it_shows(chart: Chart, frames: Frames) -> None:
+def test_a_figure_has_a_label_and_a_table(chart: Chart, frames: Frames) -> None:
     drawing = drawn(chart, with_nodes(frames) if chart.name == "scaling" else frames)
     svg = ElementTree.fromstring(drawing.svg)
     assert svg.get("role") == "graphics-document" and chart.title in str(svg.get("aria-label"))
@@ -93,33 +96,43 @@ def test_the_same_frames_give_the_same_figure(chart: Chart, frames: Frames) -> N
 
 
 @every_chart
-def test_nothing_to_draw_is_said_with_its_reason(chart: Chart, frames: Frames) -> None:
+def test_without_data_there_is_a_reason(chart: Chart, frames: Frames) -> None:
     answer = chart.draw(frames.of_entries(frames.entries.iloc[:0]), CONTEXT)
     assert isinstance(answer, NotDrawn) and answer.reason
 
 
-def test_names_are_unique() -> None:
-    names = [chart.name for chart in (*CHARTS, over_time.POWER, over_time.LOAD)]
+def test_names_and_positions_are_unique() -> None:
+    names = [chart.name for chart in (*all_charts(), over_time.POWER, over_time.LOAD)]
     assert len(set(names)) == len(names)
+    assert len({chart.position for chart in all_charts()}) == len(all_charts())
 
 
-def test_energies_measured_in_different_ways_are_not_compared(runs: Path, tmp_path: Path) -> None:
+def test_every_chart_of_a_module_is_found_and_shown_in_the_order_of_positions() -> None:
+    modules = [importlib.import_module(f"reporter.figures.{one.name}") for one in pkgutil.iter_modules(reporter.figures.__path__)]
+    written = {value.name for module in modules for value in vars(module).values() if isinstance(value, Chart)}
+    assert written == {chart.name for chart in all_charts()} and len(written) > 10
+    for page in ("board", "comparison", "device", "front", "study"):
+        positions = [chart.position for chart in charts_for(page)]
+        assert positions and positions == sorted(positions)
+
+
+def test_energies_of_different_sensors_are_not_compared(runs: Path, tmp_path: Path) -> None:
     make_bundle(tmp_path / "usb", Scenario(name="usb", batch_size=16, power_w=1.0, power_meter="um25c"))
     frames = reporter.load([runs, tmp_path]).accepted()
     drawing = drawn(by_name("time-energy"), frames)
-    assert "1 entries whose energy was measured in another way" in drawing.note and not any("batch 16" in row[0] for row in drawing.rows)
+    assert "1 entries with another kind of sensor" in drawing.note and not any("batch 16" in row[0] for row in drawing.rows)
     kinds = {row[4] for row in drawn(by_name("energy-per-epoch"), frames).rows}
     assert kinds == {"wall, wall meter", "board, wall meter"}
 
 
-def test_a_front_is_drawn_in_steps(frames: Frames) -> None:
+def test_a_pareto_front_is_drawn_in_steps(frames: Frames) -> None:
     svg = drawn(by_name("time-energy"), frames).svg
     path = next(element for element in ElementTree.fromstring(svg).iter() if element.get("class") == "front")
     corners = [tuple(map(float, pair.split())) for pair in str(path.get("d"))[1:].split("L")]
     assert all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(corners))
 
 
-def test_many_entries_are_cut_and_the_figure_says_so(tmp_path: Path, frames: Frames) -> None:
+def test_more_entries_than_fit_are_cut_with_a_note(tmp_path: Path, frames: Frames) -> None:
     def many(frame: pandas.DataFrame) -> pandas.DataFrame:
         first = frame[frame["entry_id"] == frames.entries["entry_id"].iloc[0]]
         return pandas.concat([first.assign(entry_id=f"e{index}") for index in range(60)], ignore_index=True)
@@ -129,7 +142,7 @@ def test_many_entries_are_cut_and_the_figure_says_so(tmp_path: Path, frames: Fra
     assert drawing.note == "The first 40 of 60; the table has all." and len(drawing.rows) == 40
 
 
-def test_a_name_too_long_for_a_line_goes_on_in_a_second_so_that_what_tells_entries_apart_is_read(frames: Frames) -> None:
+def test_a_long_label_is_written_on_two_lines(frames: Frames) -> None:
     svg = ElementTree.fromstring(drawn(by_name("workers"), frames).svg)
     names = [[text.text for text in link if text.tag.endswith("text")] for link in svg.iter() if link.tag.endswith("}a")]
     assert ["pytorch · generic · batch 16", "1 worker"] in names
@@ -137,23 +150,23 @@ def test_a_name_too_long_for_a_line_goes_on_in_a_second_so_that_what_tells_entri
 
 
 def test_golden_figure(runs: Path, golden: Callable[[str, str], None]) -> None:
-    """The stacked bars of two entries, as a reader gets them: a change of looks is seen in the difference, and meant."""
+    """The stacked bars of two entries; the diff of the golden file shows any change of the drawing."""
     frames = reporter.load([runs / "lenet-pytorch-1", runs / "lenet-chainer-1"]).accepted()
     golden("stacked-epoch.svg", drawn(by_name("stacked-epoch"), frames).svg.replace("><", ">\n<") + "\n")
 
 
-def test_power_is_drawn_with_its_epochs_and_the_table_has_each_of_them(timeline: Timeline) -> None:
+def test_power_is_drawn_with_epochs_and_has_a_table_row_for_each(timeline: Timeline) -> None:
     drawing = over_time.draw_power(timeline, None)
     assert isinstance(drawing, Drawing)
     spans = [element for element in ElementTree.fromstring(drawing.svg).iter() if element.get("class") == "span"]
     assert len(spans) == 3
     assert [row[0] for row in drawing.rows] == [
-        "all that was read", "epoch 1", "evaluation 1", "epoch 2", "evaluation 2", "epoch 3", "evaluation 3",
+        "whole run", "epoch 1", "evaluation 1", "epoch 2", "evaluation 2", "epoch 3", "evaluation 3",
     ]  # fmt: skip
     assert {row[3] for row in drawing.rows if row[1] != "0"} == {"3.00"}
 
 
-def test_a_run_without_a_power_sensor_says_so_and_shows_its_load_under_that_name(more: Path) -> None:
+def test_a_run_without_a_power_sensor_has_a_load_chart_and_a_reason(more: Path) -> None:
     of_run = timeline_of(more / "workers-1")
     assert over_time.draw_power(of_run, None) == NotDrawn("no power sensor was read")
     load = over_time.draw_load(of_run)
@@ -171,22 +184,22 @@ def test_a_run_without_a_start_or_without_readings_has_no_timeline(runs: Path, t
     assert over_time.draw_load(nothing) == NotDrawn("neither processor nor GPU utilisation was read")
 
 
-def test_the_baseload_is_a_line_with_its_number(timeline: Timeline) -> None:
+def test_the_baseload_is_a_labelled_line(timeline: Timeline) -> None:
     drawing = over_time.draw_power(timeline, 1.25)
     assert isinstance(drawing, Drawing) and "baseload 1.25 W" in drawing.svg and drawing.svg.count('class="front"') == 1
 
 
-def test_a_long_run_is_drawn_in_as_many_intervals_as_a_screen_shows_and_no_extreme_is_lost(tmp_path: Path) -> None:
+def test_a_long_run_is_reduced_to_intervals_that_keep_extremes(tmp_path: Path) -> None:
     """A reading a second for an hour and a half, and one second of ten times the power."""
     seconds = np.arange(5000)
     values = np.where(seconds == 3333, 30.0, 3.0)
-    (course,) = _course("meter", "W", Series(seconds * 10**9, values), 0)
-    assert len(course.t_s) == INTERVALS and list(course.t_s) == sorted(course.t_s)
-    assert (min(course.low), max(course.high)) == (3.0, 30.0)
-    assert np.average(course.mean, weights=np.diff([0, *np.searchsorted(seconds, course.t_s[:-1]), 5000])) == pytest.approx(values.mean(), rel=0.01)
+    (series,) = _time_series("meter", "W", Series(seconds * 10**9, values), 0)
+    assert len(series.t_s) == INTERVALS and list(series.t_s) == sorted(series.t_s)
+    assert (min(series.low), max(series.high)) == (3.0, 30.0)
+    assert np.average(series.mean, weights=np.diff([0, *np.searchsorted(seconds, series.t_s[:-1]), 5000])) == pytest.approx(values.mean(), rel=0.01)
 
 
-def test_a_counter_of_energy_is_drawn_as_power_and_what_cannot_be_is_left_out() -> None:
+def test_an_energy_counter_is_drawn_as_power_without_implausible_values() -> None:
     """A reading a second of a counter that grows by 5 J, and once by a thousand times as much."""
     rule = PowerRule("counter", (), (), Coverage.CHIP, Tier.ON_BOARD, "", unit="J", plausible_w=(0.0, 100.0))
     energy_j = np.cumsum([0.0, 5.0, 5.0, 5000.0, 5.0])
@@ -194,7 +207,7 @@ def test_a_counter_of_energy_is_drawn_as_power_and_what_cannot_be_is_left_out() 
     assert power.values.tolist() == pytest.approx([5.0, 5.0, 5.0]) and (power.t_ns // 10**9).tolist() == [1, 2, 4]
 
 
-def test_readings_that_are_far_apart_are_not_joined() -> None:
+def test_readings_that_are_far_apart_are_not_connected() -> None:
     times = (0.0, 1.0, 2.0, 30.0, 31.0, 60.0)
     values = (5.0,) * len(times)
     drawing = over_time.draw_load(Timeline(load=(TimeSeries("processor", "%", times, values, values, values),)))
@@ -202,7 +215,7 @@ def test_readings_that_are_far_apart_are_not_joined() -> None:
     assert drawing.svg.count('class="l0 curve"') == 3 and drawing.svg.count("<circle") == 1
 
 
-def test_a_radar_has_at_most_four_series_and_its_rim_is_the_best(frames: Frames) -> None:
+def test_a_radar_has_at_most_four_series_and_the_best_value_at_its_rim(frames: Frames) -> None:
     drawing = drawn(by_name("radar"), frames)
     assert len(drawing.rows) == 4 and {row[0].split(" ")[0] for row in drawing.rows} == {"pytorch", "tensorflow", "chainer", "fake"}
     assert "energy per epoch" in drawing.note and "L1 data miss ratio" in drawing.note
@@ -212,7 +225,7 @@ def test_a_radar_has_at_most_four_series_and_its_rim_is_the_best(frames: Frames)
 
 
 def radar_of(frames: Frames, axes: int) -> Drawing:
-    """A radar of four frameworks with long names along so many axes."""
+    """A radar of four frameworks with long names along ``axes`` axes."""
     long = "a-framework-whose-name-goes-on · a device, its board and what cools it"
     names = sorted(frames.entries.drop_duplicates("framework")["entry_id"])
     known = [axis.figure for axis in AXES[:axes]] + ["time_to_epoch_s"]
@@ -226,9 +239,9 @@ def radar_of(frames: Frames, axes: int) -> Drawing:
     return drawn(by_name("radar"), replace(frames, entries=entries, entry_figures=make_frame(rows, ENTRY_FIGURES)))
 
 
-@pytest.mark.parametrize("axes", range(FEWEST_AXES, len(AXES) + 1))
-def test_what_a_radar_says_fits_into_it_whatever_is_drawn(frames: Frames, axes: int) -> None:
-    """By a generous width of letters, since only a browser knows the true one: test_browser.py asks it."""
+@pytest.mark.parametrize("axes", range(MIN_AXES, len(AXES) + 1))
+def test_the_labels_of_a_radar_fit_into_it(frames: Frames, axes: int) -> None:
+    """With an assumed width of letters; test_browser.py measures the real one."""
     letter, drawing = 7.5, radar_of(frames, axes)
     svg = ElementTree.fromstring(drawing.svg)
     _, _, width, height = map(float, str(svg.get("viewBox")).split())
@@ -240,17 +253,17 @@ def test_what_a_radar_says_fits_into_it_whatever_is_drawn(frames: Frames, axes: 
         assert left >= 0 and left + wide <= width and 13 <= y <= height - 4, text.text
 
 
-def test_counters_that_no_machine_has_are_named_with_the_reason_and_are_no_zero(frames: Frames, runs: Path) -> None:
+def test_missing_counters_are_unknown_with_a_reason_not_zero(frames: Frames, runs: Path) -> None:
     drawing = drawn(by_name("counters"), frames)
     row = next(row for row in drawing.rows if row[0].startswith("fake"))
     assert dict(zip(drawing.headings, row, strict=True))["L1 data miss ratio, %"] == "5.000"
     other = next(row for row in drawing.rows if row[0].startswith("chainer"))
-    assert set(other[1:]) <= {"not known"}
+    assert set(other[1:]) <= {"unknown"}
     nothing = by_name("counters").draw(reporter.load([runs]).accepted(), CONTEXT)
     assert isinstance(nothing, NotDrawn) and nothing.reason == "it was not counted on this machine"
 
 
-def test_counts_are_per_epoch_so_that_longer_runs_compare(frames: Frames) -> None:
+def test_counts_are_per_epoch(frames: Frames) -> None:
     drawing = drawn(by_name("counters"), frames)
     row = dict(zip(drawing.headings, next(row for row in drawing.rows if row[0].startswith("fake")), strict=True))
     run = frames.figures[(frames.figures["run_id"] == "counted") & (frames.figures["figure"] == "instructions")]["value"].iloc[0]
@@ -265,7 +278,7 @@ def test_batch_times_are_means_of_later_epochs_per_epoch_and_per_mini_batch(fram
     assert float(row["fetch stall, ms per mini-batch"]) == pytest.approx(0.075, rel=0.02)
 
 
-def test_workers_of_one_setting_stand_together(frames: Frames) -> None:
+def test_entries_that_differ_in_workers_are_grouped(frames: Frames) -> None:
     rows = drawn(by_name("workers"), frames).rows
     assert [row[1].split(",")[0] for row in rows] == ["0 workers", "1 worker", "4 workers"]
 
@@ -299,7 +312,7 @@ EDITS = st.lists(
 @every_chart
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(edits=EDITS, keep=st.sampled_from([1, 2, 5, 100]))
-def test_whatever_the_frames_hold_the_figure_is_whole_and_the_same_twice(frames: Frames, chart: Chart, edits: list[Any], keep: int) -> None:
+def test_any_frames_give_a_well_formed_deterministic_figure(frames: Frames, chart: Chart, edits: list[Any], keep: int) -> None:
     changed = {name: getattr(frames, name).astype(object).reset_index(drop=True) for name in TABLES}
     for table, column, row, value in edits:
         changed[table].loc[row % len(changed[table]), column] = value
@@ -309,20 +322,20 @@ def test_whatever_the_frames_hold_the_figure_is_whole_and_the_same_twice(frames:
     if isinstance(answer, NotDrawn):
         assert answer.reason
         return
-    expect_whole(answer)
+    expect_well_formed(answer)
 
 
 @given(name=HOSTILE, baseload_w=st.sampled_from([None, 0.0, 1e-9, 1e6]))
-def test_whatever_a_meter_is_called_its_figure_is_whole(timeline: Timeline, name: str, baseload_w: float | None) -> None:
-    power, load = ([replace(course, name=name) for course in courses] for courses in (timeline.power, timeline.load))
+def test_any_meter_name_gives_a_well_formed_figure(timeline: Timeline, name: str, baseload_w: float | None) -> None:
+    power, load = ([replace(series, name=name) for series in several] for several in (timeline.power, timeline.load))
     spans = [replace(span, name=name) for span in timeline.spans]
     edited = Timeline(tuple(power), tuple(load), (*spans, Span(name, True, 1e9, 1e9)))
     for answer in (over_time.draw_power(edited, baseload_w), over_time.draw_load(edited)):
         assert isinstance(answer, Drawing)
-        expect_whole(answer)
+        expect_well_formed(answer)
 
 
-def expect_whole(drawing: Drawing) -> None:
+def expect_well_formed(drawing: Drawing) -> None:
     root = ElementTree.fromstring(drawing.svg)
     assert {element.tag.split("}")[1] for element in root.iter()} <= {"svg", "title", "desc", "a", "g", "rect", "line", "path", "circle", "text"}
     for element in root.iter():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.figures.chart import digits
+from reporter.data.text import digits
 from reporter.pages.evidence import disturbances
 from reporter.site import build
 from suite.bundle.layout import SUMMARY

@@ -1,0 +1,21 @@
+"""Optional fields of a figure in summary.json, stalls.json and study.json."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from reporter.data.frames import Row
+from reporter.data.text import plain_or_none
+
+MAX_LENGTH = 40
+
+
+def sensor_columns(figure: Mapping[str, Any]) -> Row:
+    """What the sensor of an energy or a power covers, and its tier; None where there was no sensor. Raises AttributeError for a malformed one."""
+    sensor = figure.get("sensor") or {}
+    return {"covers": plain_or_none(sensor.get("covers"), MAX_LENGTH), "tier": plain_or_none(sensor.get("tier"), MAX_LENGTH)}
+
+
+def significance(figure: Mapping[str, Any]) -> bool | None:
+    """Whether a difference is statistically significant; None where it was not tested."""
+    value = figure.get("is_significant")
+    return value if isinstance(value, bool) else None

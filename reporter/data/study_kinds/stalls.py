@@ -1,0 +1,47 @@
+"""Stall analyses: folders that ``suite run --stall-analysis`` writes."""
+
+from pathlib import Path
+
+import pandas
+
+from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_row, recompute
+from reporter.data.text import plain
+from suite.files.json_file import read_json
+from suite.metrics.stall_analysis import FIGURES, RECORD, Source, analyse
+
+
+def read(record: Path, place: str) -> StudyRecord:
+    """The study of a record; raises SuiteError unless its bundles give the same figures."""
+    values = read_json(record)
+    recomputed = recompute(record, lambda: analyse(record.parent).to_dict())
+    parts = [source.value for source in Source]
+    rows = [figure_row(part, name, values["runs"][part][name]) for part in parts for name in FIGURES]
+    rows += [figure_row(WHOLE, name, figure) for name, figure in values["figures"].items()]
+    runs = tuple((part, plain(values["runs"][part]["run_id"])) for part in parts)
+    return StudyRecord(
+        name=f"stalls-{runs[0][1].removesuffix('-cold')}",
+        kind=STUDY_KIND.name,
+        title=f"Stalls of {plain(values['workload'])} in {plain(values['framework'])}",
+        place=place,
+        record=record,
+        facts=tuple((name, plain(values[name])) for name in ("workload", "data", "framework", "device")),
+        runs=runs,
+        figures=pandas.DataFrame(rows, columns=list(ROWS)),
+        notes=tuple(plain(note, 400) for note in recomputed["notes"]),
+    )
+
+
+STUDY_KIND = StudyKind(
+    name="stalls",
+    title="stall analysis",
+    record=RECORD,
+    read=read,
+    figure_names={
+        "read_stall_s": "reading, of the stall",
+        "preprocessing_stall_s": "preprocessing, of the stall",
+        "read_epoch_s": "reading, of the whole epoch",
+        "preprocessing_epoch_s": "preprocessing, of the whole epoch",
+        "read_stall_share": "reading, share of the cold epoch",
+        "preprocessing_stall_share": "preprocessing, share of the cold epoch",
+    },
+)
