@@ -52,5 +52,5 @@ def test_a_driver_that_breaks_does_not_hide_the_other_sources(tmp_path: Path) ->
     broken, sound = open_meters(tmp_path)[:2]
     broken.availability = lambda: 1 / 0  # type: ignore[method-assign,assignment,return-value]
     first, second = diagnose_meters([broken, sound])
-    assert (first.there, first.found) == (False, "asking for it failed: ZeroDivisionError: division by zero")
+    assert (first.there, first.found) == (False, "the availability check failed: ZeroDivisionError: division by zero")
     assert second.what == f"meter: {sound.name}"

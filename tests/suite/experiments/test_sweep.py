@@ -21,7 +21,7 @@ from suite.files.paths import repository_root
 from suite.metrics.scaling_model import Scaling
 from tests.conftest import Run, interruptible
 
-OPTIONS = RunOptions(Division.OPEN, "generic", "lenet", "fake")
+OPTIONS = RunOptions(division=Division.OPEN, device="generic", workload="lenet", framework="fake")
 SWEEP = ("sweep", "--study", "batch-size", "--workload", "lenet", "--framework", "fake", "--data", "digits")
 
 
@@ -62,7 +62,7 @@ def test_what_the_person_typed_comes_before_what_the_study_fixes() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--values", "8,x"), "'x' is no whole number"),
+        (("--values", "8,x"), "'x' is not a whole number"),
         (("--values", "0"), "The value 0 is too small"),
         (("--nodes", "1,2"), "type --values"),
         (("--weak",), "--weak and --strong belong to studies of nodes"),
@@ -95,7 +95,7 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(suite: Run, digits: P
     (out / "16-r1" / MANIFEST).unlink()  # never came to its end
     again = suite(*command)
     assert again.returncode == 0, again.stderr
-    assert again.stderr.count("is there already") == 2
+    assert again.stderr.count("finished before, kept") == 2
     kept = {path.parent.name for path in out.glob("*/" + MANIFEST) if path.read_bytes() == seals[path.parent.name]}
     assert kept == {"8-r1", "16-r2"}
     refused = suite(*command[:-1], out, "--seed", "7")
@@ -109,14 +109,29 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, s
     program = [str(Path(sys.executable).with_name("suite")), *arguments]
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
     process = subprocess.Popen(program, cwd=repository_root(), env=child_environment, text=True, preexec_fn=interruptible, **pipes)
-    deadline_s = time.monotonic() + 60
-    while not (out / "16-r1" / "log.txt").is_file() and time.monotonic() < deadline_s and process.poll() is None:
+    said = _read_until(process, "[2/3]")  # the first run is sealed before the second is announced
+    assert (out / "8-r1" / MANIFEST).is_file()
+    while not (out / "16-r1" / "log.txt").is_file():  # the second run trains
+        assert process.poll() is None, said
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    assert process.stderr is not None
+    said += process.stderr.read()
+    process.wait()
     assert process.returncode == 2
     assert "Interrupted" in said and "Traceback" not in said
     assert not (out / "study.json").exists()
     resumed = suite(*arguments)
     assert resumed.returncode == 0, resumed.stderr
-    assert "[1/3] batch_size 8, run 1 of 1: is there already" in resumed.stderr
+    assert "[1/3] batch_size 8, run 1 of 1: finished before, kept" in resumed.stderr
+
+
+def _read_until(process: "subprocess.Popen[str]", words: str) -> str:
+    """Standard error up to the line that contains the words; fails when it ends without them."""
+    assert process.stderr is not None
+    read = ""
+    for line in process.stderr:
+        read += line
+        if words in line:
+            return read
+    raise AssertionError(f"{words!r} was never printed: {read}")
