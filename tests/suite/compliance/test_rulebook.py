@@ -10,7 +10,7 @@ from suite.compliance.registry import ALL, RULES
 TEXT = rulebook.path().read_text(encoding="utf-8")
 
 
-def test_text_and_code_are_one() -> None:
+def test_the_generated_tables_are_up_to_date() -> None:
     assert rulebook.render(TEXT) == TEXT, "rules/RULES.md is behind the code: run `make rules`"
 
 
