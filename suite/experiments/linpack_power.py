@@ -1,32 +1,32 @@
-"""The power that LINPACK draws: the meters of a run, read while the system is solved."""
+"""LINPACK's power: the run's meters, read while the system is solved."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle import layout
+from suite.bundle import layout, tables
 from suite.bundle.channels import Channels, of_frame
+from suite.execution.baseload import baseload_meters
+from suite.execution.recorder import Recorder
+from suite.meters.meter import MeteredProcess
+from suite.meters.registry import open_meters
 from suite.metrics.energy_figures import NO_SENSOR
 from suite.metrics.linpack import Power
+from suite.metrics.total_energy import energy_of
 
 OTHER_NODES = "the power of the other nodes is not measured"
 
 
-class PowerWatch:
-    """Reads the power meters of this machine from the program's start to its end, and says what the solving took of it."""
+class PowerRecording:
+    """Records this machine's power meters while the program runs, and computes the energy of solving."""
 
     def __init__(self, directory: Path, nodes: int) -> None:
         self._directory, self._nodes = directory, nodes
 
     @contextmanager
     def recording(self, pid: int) -> Iterator[None]:
-        """Read while the body runs; nobody reads where no meter measures power, or not all nodes' power is within reach."""
-        from suite.execution.baseload import baseload_meters
-        from suite.execution.recorder import Recorder
-        from suite.meters.meter import MeteredProcess
-        from suite.meters.registry import open_meters
-
+        """Record while the body runs. Does nothing without a power meter, or on several nodes."""
         meters = baseload_meters(open_meters()) if self._nodes == 1 else ()
         if not meters:
             yield
@@ -39,9 +39,7 @@ class PowerWatch:
             recorder.stop()
 
     def figures(self, gflops: float, window_ns: tuple[int, int]) -> Power:
-        """Energy and rate per watt of the window (CLOCK_MONOTONIC), from the readings, which become a table."""
-        from suite.bundle import tables
-
+        """Energy and GFLOPS per watt in the window (CLOCK_MONOTONIC, ns). Converts the raw readings to a table."""
         raw = self._directory / layout.READINGS_RAW
         if self._nodes > 1:
             return Power(None, None, None, None, OTHER_NODES)
@@ -54,13 +52,11 @@ class PowerWatch:
 
 
 def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> Power:
-    """The energy of the window and the rate over its mean power."""
-    from suite.metrics.total_energy import energy_of
-
+    """Energy in the window, and the rate divided by its mean power."""
     total = channels.power_total
     if total is None:
         return Power(None, None, None, None, NO_SENSOR)
     energy, time_s = energy_of(channels, total, *window_ns), (window_ns[1] - window_ns[0]) * SECONDS_PER_NS
     if energy.energy_j is None or energy.energy_j <= 0 or time_s <= 0:
-        return Power(None, None, None, total.method, energy.reason or "no energy was read while the system was solved")
+        return Power(None, None, None, total.method, energy.reason or "no energy was measured while the system was solved")
     return Power(energy.energy_j, time_s, gflops * time_s / energy.energy_j, total.method, None)

@@ -123,7 +123,7 @@ def _placement(base: Placement, number: int, hosts: tuple[str, ...]) -> Placemen
     if not hosts:
         return replace(base, ranks_per_node=number)
     if number > len(hosts):
-        raise SuiteError(f"The hostfile names {len(hosts)} hosts, fewer than the {number} nodes asked for.")
+        raise SuiteError(f"The hostfile names {len(hosts)} hosts, fewer than the {number} nodes needed.")
     return replace(base, hosts=hosts[:number])
 
 

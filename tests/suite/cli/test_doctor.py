@@ -1,4 +1,4 @@
-"""`suite doctor` lists every source: available, or why not and what to do; it never fails for what it finds."""
+"""`suite doctor` lists every source: available, or the reason and the remedy; a broken source does not make it fail."""
 
 import json
 from pathlib import Path

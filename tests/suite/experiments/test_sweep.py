@@ -1,4 +1,4 @@
-"""A sweep: its runs are planned from the study's file, what is there is kept, what is broken is made again, Ctrl-C loses nothing."""
+"""Sweeps: runs are planned from the study's file, finished runs are kept, broken ones are made again, and Ctrl-C loses nothing."""
 
 import json
 import os
@@ -47,14 +47,14 @@ def test_strong_scaling_keeps_the_global_mini_batch_and_weak_that_of_a_rank(scal
     assert len({run.options.threads for run in runs}) == 1
 
 
-def test_nodes_are_the_first_hosts_of_the_file() -> None:
+def test_nodes_are_the_first_hosts_of_the_hostfile() -> None:
     runs = plan(replace(load_study("scaling"), repetitions=1), OPTIONS, ("a", "b", "c", "d"), Scaling.STRONG).runs
     assert [run.options.placement.hosts for run in runs] == [("a",), ("a", "b"), ("a", "b", "c", "d")]
     with pytest.raises(SuiteError, match="names 2 hosts, fewer than the 4 nodes"):
         plan(load_study("scaling"), OPTIONS, ("a", "b"), Scaling.STRONG)
 
 
-def test_what_the_person_typed_comes_before_what_the_study_fixes() -> None:
+def test_options_take_precedence_over_the_studys_fixed_settings() -> None:
     runs = plan(load_study("prefetch"), replace(OPTIONS, steps=99), (), None).runs
     assert {(run.options.steps, run.options.workers, run.options.prefetch) for run in runs} == {(99, 1, 1), (99, 1, 2), (99, 1, 4)}
 
@@ -69,7 +69,7 @@ def test_what_the_person_typed_comes_before_what_the_study_fixes() -> None:
         (("--steps", "3"), "ask for more --steps"),
     ],
 )
-def test_what_cannot_be_a_study_is_refused_before_anything_runs(
+def test_an_impossible_study_is_refused_before_the_first_run(
     suite: Run, digits: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
 ) -> None:
     refused = suite(*SWEEP, *arguments, "--output", tmp_path / "out")
