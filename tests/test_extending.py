@@ -16,7 +16,11 @@ from suite.files.paths import home, repository_root
 
 ROOT = repository_root()
 PAGE = (ROOT / "docs/extending.md").read_text()
-NEEDS = {Kind.RULE: "suite/compliance/faults/fault.py", Kind.METER: "tests/suite/meters/meter_samples.py"}
+NEEDS = {
+    Kind.DEVICE: "tests/suite/machine/test_identify.py",
+    Kind.RULE: "suite/compliance/faults/fault.py",
+    Kind.METER: "tests/suite/meters/meter_samples.py",
+}
 """Kinds that are found by being there only where this file is."""
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from suite.bundle import layout, manifest
 from suite.errors import SuiteError
 from suite.experiments import hpl
@@ -49,8 +51,6 @@ class _Ran:
 
 def measure(directory: Path, request: LinpackRequest) -> Linpack:
     """Run LINPACK and seal record and raw output in ``directory``, which must not exist. Raises SuiteError."""
-    import psutil
-
     with_scipy = request.with_scipy or (request.xhpl is None and request.placement.nodes == 1 and shutil.which("hpcc") is None)
     available = int(psutil.virtual_memory().available) * request.placement.nodes
     if with_scipy:
@@ -103,8 +103,6 @@ def _with_hpl(directory: Path, request: LinpackRequest, programs: tuple[str, str
 
 
 def _with_scipy(directory: Path, problem: Problem) -> Linpack:
-    import psutil
-
     threads = psutil.cpu_count(logical=False) or 1
     variables = {"OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     power = PowerRecording(directory, 1)
@@ -199,8 +197,6 @@ def refuse_slow(blas: str | None) -> str:
 
 def _loaded_blas(process: "subprocess.Popen[bytes]") -> str | None:
     """The BLAS that a process has mapped, found twice in a row: a process that is still loading has not mapped all its libraries."""
-    import psutil
-
     seen = None
     while process.poll() is None:
         try:

@@ -39,7 +39,7 @@ FILLED = "tests/test_fill_in.py"
 UP_TO_DATE = "up_to_date"  # tests of generated tables
 TABLES = "make rules"
 CONTRACTS = {
-    Kind.DEVICE: Contract((TABLES,), ("tests/suite/catalog", "tests/suite/compliance/test_rulebook.py")),
+    Kind.DEVICE: Contract((TABLES,), ("tests/suite/catalog", "tests/suite/machine", "tests/suite/compliance/test_rulebook.py")),
     Kind.METER: Contract((TABLES, "make docs-tables"), ("tests/suite/meters/test_registry.py", "tests/test_docs_tables.py")),
     Kind.RULE: Contract((TABLES,), ("tests/suite/compliance/test_rules.py", "tests/suite/compliance/test_rulebook.py")),
     Kind.WORKLOAD: Contract(
