@@ -1,11 +1,11 @@
-"""Our exchange of gradients beside PyTorch's DistributedDataParallel over Gloo: the same ranks, model and mini-batches, in turns, in one run.
+"""Compares our all-reduce with PyTorch's DistributedDataParallel over Gloo: same ranks, model and mini-batches, alternating in one run.
 
 usage: python benchmarks/allreduce.py [--ranks 2] [--namespaces] [--model vgg11] [--batch-size 8] [--steps 5] [--turns 7]
 
-Four ways take turns, the order rotating: no exchange (what a step costs by itself), ours overlapped with the backward pass, ours after it, and
-DistributedDataParallel. A turn lasts as long as its slowest rank. Printed are the medians and theirs over ours, so more than 1 means that ours is
-faster, with its range. ``--namespaces`` gives every rank a network namespace as its host (needs root), so that all of it crosses a network
-interface; without it all ranks are on this machine, where MPI sends through shared memory and Gloo through the loopback.
+Four variants alternate in rotating order: no exchange (the cost of a step alone), ours overlapped with the backward pass, ours after it, and
+DistributedDataParallel. A turn lasts as long as its slowest rank. Prints the medians and the ratio theirs / ours with its range (> 1: ours is
+faster). ``--namespaces`` gives every rank a network namespace as its host (needs root), so that all traffic crosses a network
+interface; without it all ranks are on this machine, where MPI uses shared memory and Gloo the loopback.
 """
 
 import argparse
@@ -25,11 +25,11 @@ sys.path.insert(0, str(repository_root()))  # the hosts are the tests'
 
 from tests.namespaces import OVER_THE_WIRE, joined_hosts
 
-LONGEST_S = 3600
+TIMEOUT_S = 3600
 
 
 def main() -> int:
-    """Start the ranks and show what rank 0 prints."""
+    """Start the ranks and print rank 0's output."""
     arguments = parse()
     with tempfile.TemporaryDirectory() as folder:
         measure = in_namespaces if arguments.namespaces else on_this_machine
@@ -47,13 +47,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--model", default="vgg11")
     parser.add_argument("--side", type=int, default=32, help="pixels of a picture")
     parser.add_argument("--batch-size", type=int, default=8, help="samples of each rank")
-    parser.add_argument("--steps", type=int, default=5, help="steps a turn")
+    parser.add_argument("--steps", type=int, default=5, help="steps per turn")
     parser.add_argument("--turns", type=int, default=7)
     return parser.parse_args()
 
 
 def command(arguments: argparse.Namespace, placement: Placement, variables: "dict[str, str]", folder: Path) -> list[str]:
-    """What starts the ranks."""
+    """The command that starts the ranks."""
     interpreter = find(load_framework("pytorch")).interpreter
     options = [word for name in ("ranks", "model", "side", "batch_size", "steps", "turns") for word in _option(name, getattr(arguments, name))]
     return mpirun_command(find_mpirun(interpreter), placement, [str(interpreter), "-m", "benchmarks.speed.exchange", *options], variables, folder)
@@ -64,20 +64,20 @@ def _option(name: str, value: object) -> tuple[str, str]:
 
 
 def on_this_machine(arguments: argparse.Namespace, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """All ranks beside one another."""
+    """Run all ranks on this machine."""
     variables = allow_root(child_environment(1))
     words = command(arguments, Placement((), arguments.ranks), variables, folder)
-    return subprocess.run(words, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=LONGEST_S)
+    return subprocess.run(words, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=TIMEOUT_S)
 
 
 def in_namespaces(arguments: argparse.Namespace, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Every rank on a host of its own; says how much crossed the wire."""
+    """Run every rank on a separate host; prints the bytes that crossed the wire."""
     with joined_hosts(arguments.ranks, folder) as cluster:
         variables = {**child_environment(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
         placement = Placement(tuple(host.name for host in cluster.hosts), 1, str(cluster.agent))
         words, first = command(arguments, placement, variables, folder), cluster.hosts[0]
         from_root = ("env", f"--chdir={repository_root()}")  # who enters a host begins at its root
-        answer = cluster.run(first, *from_root, *words, variables=variables, timeout_s=LONGEST_S)
+        answer = cluster.run(first, *from_root, *words, variables=variables, timeout_s=TIMEOUT_S)
         print(f"{cluster.traffic(first).sent_bytes / 1e6:.0f} MB left the first host")
         return answer
 

@@ -36,7 +36,7 @@ SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class Cost:
-    """One process: wall and CPU time in seconds, peak resident memory in MiB, its exit code."""
+    """One process: wall and CPU time (s), peak resident memory (MiB), exit code."""
 
     wall_s: float
     cpu_s: float
@@ -87,7 +87,7 @@ def make_submission(folder: Path) -> Path:
 
 
 def show_trees(tree: Path, submission: Path, most: int) -> None:
-    """A line for each size of a tree of loose bundles that grows, and how far the times are from a line."""
+    """Print the time for each size of a growing tree of loose bundles, and the deviation from linear growth."""
     sources = sorted(submission.glob("*/*/run_*"))
     counts, times_s = [], []
     for count in (max(1, round(share * most)) for share in SHARES):
@@ -103,12 +103,12 @@ def show_trees(tree: Path, submission: Path, most: int) -> None:
 
 
 def fastest(path: Path, repeats: int) -> Cost:
-    """The fastest of some processes."""
+    """The fastest of several processes."""
     return min((measure(path) for _ in range(repeats)), key=lambda cost: cost.cpu_s)
 
 
 def measure(path: Path) -> Cost:
-    """One `suite check`; the kernel tells what it took."""
+    """Run `suite check` once; times and memory are the kernel's."""
     before_s = time.perf_counter()
     process = subprocess.Popen([SUITE, "check", "--json", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

@@ -1,4 +1,4 @@
-"""How long the energy of a long trace takes: readings of power, and of a counter of energy.
+"""Times the energy computation on a long trace of power readings, and of energy-counter readings.
 
 usage: python benchmarks/energy_speed.py [--readings 1000000] [--rounds 7]
 
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def report(name: str, rounds: int, calculate: Callable[[], Energy], exact_j: float) -> None:
-    """Time a calculation and say how right it is."""
+    """Time a calculation and print its error."""
     taken_s = []
     for _ in range(rounds):
         began_s = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What the harness adds to an epoch: the same implementation with and without it, in turns, in one run.
+"""Measures the harness's overhead per epoch: the same implementation with and without it, alternating in one run.
 
 usage: python benchmarks/harness_cost.py [--framework pytorch] [--data digits] [--epochs 20] [--pairs 5]
 
@@ -50,7 +50,7 @@ def parse() -> argparse.Namespace:
 
 
 def options(arguments: argparse.Namespace, folder: Path) -> list[str]:
-    """What both ways have in common, as `suite run` takes it."""
+    """Options of `suite run` that both variants share."""
     chosen = {"framework": arguments.framework, "data": arguments.data, "epochs": arguments.epochs, "output": folder, "threads": 1}
     flags = [word for name, value in chosen.items() for word in (f"--{name}", str(value))]
     return ["run", "--division", "open", "--workload", "lenet", "--learning-rate", "0.0001", *flags]

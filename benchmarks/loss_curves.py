@@ -1,4 +1,4 @@
-"""Draws the losses of runs that should be alike, a panel per workload, and says how far apart they are.
+"""Plots the losses of runs that should agree, one panel per workload, and prints their differences.
 
 usage: python benchmarks/loss_curves.py RUN… --output curves.svg [--window 10]
 
@@ -45,7 +45,7 @@ def read(paths: list[Path], window: int) -> dict[str, dict[str, np.ndarray]]:
 
 
 def distances(curves: dict[str, np.ndarray]) -> dict[str, float]:
-    """How far each curve goes from the mean of all, relative to it."""
+    """Largest deviation of each curve from the mean of all, relative to the mean."""
     mean = np.mean(list(curves.values()), axis=0)
     return {name: float(np.max(np.abs(curve - mean) / mean)) for name, curve in curves.items()}
 

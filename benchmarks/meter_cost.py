@@ -1,4 +1,4 @@
-"""What the meters add to an epoch, and what each of them costs: one training, with and without all meters in turns.
+"""Measures the meters' overhead per epoch, and the cost of each: one training, with and without all meters alternating.
 
 usage: python benchmarks/meter_cost.py [--framework pytorch] [--data mnist] [--batch-size 64] [--pairs 80] [--block-s 2.5]
 
@@ -44,7 +44,7 @@ POLL_S = 0.2
 
 @dataclass(frozen=True)
 class Block:
-    """Some seconds with meters, whose records it holds, or without; ``cpu_ns`` is what the implementation's threads used in it."""
+    """A block of seconds with meters (with their records) or without; ``cpu_ns`` is the CPU time of the implementation's threads."""
 
     start_ns: int
     stop_ns: int
@@ -83,7 +83,7 @@ def parse() -> argparse.Namespace:
 
 
 def start(arguments: argparse.Namespace, folder: Path) -> "subprocess.Popen[bytes]":
-    """An implementation that trains LeNet-5 on one thread until it is ended."""
+    """An implementation that trains LeNet-5 on one thread until it is terminated."""
     framework = load_framework(arguments.framework)
     chosen = {**vars(arguments), "output": folder, "threads": 1, "learning_rate": 0.0001, "epochs": ENDLESS_EPOCHS}
     names = ("framework", "data", "batch_size", "output", "threads", "learning_rate", "epochs")
@@ -99,7 +99,7 @@ def start(arguments: argparse.Namespace, folder: Path) -> "subprocess.Popen[byte
 
 
 def wait_for_epochs(process: "subprocess.Popen[bytes]", folder: Path, epochs: int) -> None:
-    """Until so many more epochs are over."""
+    """Wait for N more epochs."""
     log = folder / contract.log_name(0)
     wanted = _epochs(log) + epochs
     while _epochs(log) < wanted:
@@ -113,7 +113,7 @@ def _epochs(log: Path) -> int:
 
 
 def pair(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, number: int) -> tuple[Block, Block]:
-    """A block without and one with meters; every other time the other way round."""
+    """A block without meters and one with them; the order alternates."""
     order = (False, True) if number % 2 == 0 else (True, False)
     blocks = {metered: block(process, folder, block_s, metered) for metered in order}
     return blocks[False], blocks[True]
@@ -132,25 +132,25 @@ def block(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, mete
 
 
 def cpu_ns(pid: int) -> int:
-    """What the process's threads have used, to the nanosecond (proc(5), schedstat)."""
+    """CPU time of the process's threads, ns (proc(5), schedstat)."""
     return sum(int(path.read_text().split()[0]) for path in Path("/proc", str(pid), "task").glob("*/schedstat"))
 
 
 def steps(starts_ns: "np.ndarray", each: Block) -> float:
-    """How many steps a block held, the parts at its ends counted as parts."""
+    """Number of steps in a block, with fractions at its ends."""
     first, last = np.interp([each.start_ns, each.stop_ns], starts_ns, np.arange(len(starts_ns)))
     return float(last - first)
 
 
 def report(metered: Sequence[Block]) -> None:
-    """Print what the meters themselves used."""
+    """Print the meters' CPU time."""
     shares = [each.records[-1].cost_s / seconds(each) for each in metered]  # the recorder's own record: its whole thread
     print(f"all meters: {statistics.median(shares):.3%} of one core, range {min(shares):.3%} to {max(shares):.3%}\n")
     print("\n".join(table(metered)))
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The values between which the true median lies with at least 95 %: by the binomial distribution, whatever theirs is."""
+    """95 % confidence interval of the median, distribution-free (binomial)."""
     ordered, count = sorted(values), len(values)
     tail, outside = 0.0, 0
     while tail + math.comb(count, outside) / 2**count <= 0.025:
@@ -160,12 +160,12 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def seconds(each: Block) -> float:
-    """How long a block was."""
+    """Duration of a block."""
     return (each.stop_ns - each.start_ns) * 1e-9
 
 
 def table(metered: Sequence[Block]) -> list[str]:
-    """Each meter's own cost over all blocks, and the sum of all: the recorder's own record holds its thread's whole time."""
+    """Cost of each meter over all blocks, and of all together: the recorder's record has the whole time of its thread."""
     total_s = sum(map(seconds, metered))
     lines = ["| meter | period | median period reached | readings/s | CPU time per second | of one core |", "|---|---|---|---|---|---|"]
     for records in zip(*(each.records for each in metered), strict=True):

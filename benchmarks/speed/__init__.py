@@ -1,1 +1,1 @@
-"""Our training loop beside each framework's own, in one process, in turns. Run with a framework's own interpreter."""
+"""Compares our training loop with each framework's, alternating in one process. Run with the framework's interpreter."""

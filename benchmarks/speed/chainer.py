@@ -1,4 +1,4 @@
-"""Chainer: our loop against its own Trainer.
+"""Chainer: our loop against its Trainer.
 
 usage: python -m benchmarks.speed.chainer {lenet,resnet18,resnet50,vgg11,mobilenetv3} [--data DIR] …
 """
@@ -23,7 +23,7 @@ from reference_impls.data.pipelines import open_pipeline
 
 
 def trainer(model: chainer.Chain, images: np.ndarray, labels: np.ndarray, options: Options) -> Callable[[], None]:
-    """Chainer's own loop over arrays in memory."""
+    """Chainer's Trainer over arrays in memory."""
     classifier = L.Classifier(model)
     classifier.compute_accuracy = False
     optimizer = chainer.optimizers.MomentumSGD(lr=0.01, momentum=0.9).setup(classifier)
@@ -38,7 +38,7 @@ def trainer(model: chainer.Chain, images: np.ndarray, labels: np.ndarray, option
 
 
 def lenet(options: Options) -> Contest:
-    """An epoch's beginning: ours from MNIST's files, Chainer's from an array that is normalised already."""
+    """Start of an epoch: ours from MNIST's files, Chainer's from a normalised array."""
     request = turns.mnist(options)
     implementation = ChainerImplementation(MODELS["lenet5"](10), request.optimizer, chainer.get_device("@numpy"))
     whole = next(iter(open_pipeline(request._replace(global_batch_size=options.steps * options.batch_size)).training(1)))
@@ -47,7 +47,7 @@ def lenet(options: Options) -> Contest:
 
 
 def model(name: str, side: int, classes: int, options: Options) -> Contest:
-    """A training step on a mini-batch in memory: ours, and the Trainer's over the same."""
+    """A training step on a mini-batch in memory: ours and the Trainer's."""
     images, labels = turns.pictures(options, side, classes)
     implementation = ChainerImplementation(MODELS[name](classes), turns.mnist(options).optimizer, chainer.get_device("@numpy"))
     theirs = trainer(MODELS[name](classes), images, labels, options)

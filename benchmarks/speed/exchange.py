@@ -1,4 +1,4 @@
-"""A rank of benchmarks/allreduce.py: training steps without exchange, with ours and with PyTorch's own, in turns. Started by mpirun."""
+"""A rank of benchmarks/allreduce.py: training steps without exchange, with ours and with PyTorch's own, alternating. Started by mpirun."""
 
 import argparse
 import statistics
@@ -26,7 +26,7 @@ THEIRS = "DistributedDataParallel, Gloo"
 
 
 def main() -> None:
-    """Time every way and let rank 0 print."""
+    """Time every variant; rank 0 prints."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name, kind in (("model", str), ("ranks", int), ("side", int), ("batch-size", int), ("steps", int), ("turns", int)):
         parser.add_argument(f"--{name}", type=kind, required=True)
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _step(world: MpiWorld, settings: "Parallel | None", model: str, batch: Batch) -> Step:
-    """One training step of a model of its own; returns the seconds that our exchange was waited for."""
+    """One training step; returns the exposed communication time of our all-reduce, s."""
     network = MODELS[model](10)
     implementation = PyTorchImplementation(network, Optimizer("sgd", 0.001, 0.9, 0.0, "constant"), "cpu")
     if settings is not None:

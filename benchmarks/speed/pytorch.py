@@ -38,7 +38,7 @@ def plain(model: nn.Module) -> Callable[[torch.Tensor, torch.Tensor], float]:
 
 
 def lenet(options: Options) -> Contest:
-    """An epoch's beginning from MNIST's files: ours, and torchvision's MNIST with ToTensor and Normalize for each sample (the papers' way)."""
+    """Start of an epoch from MNIST's files: ours, and torchvision's MNIST with ToTensor and Normalize per sample (as in the papers)."""
     torch.set_num_threads(options.threads)
     request = turns.mnist(options)
     ours, theirs = MODELS["lenet5"](10), plain(MODELS["lenet5"](10))
@@ -57,7 +57,7 @@ def _torchvision_mnist(folder: str) -> "torch.utils.data.Dataset":
     transform = vision.transforms.Compose([vision.transforms.ToTensor(), vision.transforms.Normalize((0.1307,), (0.3081,))])
 
     class Mnist(vision.datasets.MNIST):
-        """torchvision's, from a folder that need not be called MNIST/raw."""
+        """torchvision's data set, from any folder."""
 
         raw_folder = property(lambda self: str(Path(folder).resolve()))
 
@@ -65,7 +65,7 @@ def _torchvision_mnist(folder: str) -> "torch.utils.data.Dataset":
 
 
 def model(name: str, side: int, classes: int, options: Options) -> Contest:
-    """A training step on a mini-batch in memory: ours, and the plain loop."""
+    """A training step on a mini-batch in memory: ours and the plain loop."""
     torch.set_num_threads(options.threads)
     images, labels = turns.pictures(options, side, classes)
     request = turns.mnist(options)
@@ -80,7 +80,7 @@ def model(name: str, side: int, classes: int, options: Options) -> Contest:
 
 
 def bf16(name: str, side: int, classes: int, options: Options) -> Contest:
-    """A training step: the open-division variant, and the reference."""
+    """A training step: the open-division variant and the reference."""
     torch.set_num_threads(options.threads)
     batch, settings = Batch(*turns.pictures(options, side, classes)), turns.mnist(options).optimizer
     both = [kind(MODELS[name](classes), settings, "cpu") for kind in (Bfloat16ChannelsLast, PyTorchImplementation)]

@@ -21,13 +21,13 @@ from reference_impls.tensorflow.models import MODELS
 
 
 def threads(options: Options) -> None:
-    """As our implementation sets them."""
+    """Set threads as our implementation does."""
     tf.config.threading.set_intra_op_parallelism_threads(options.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
 
 
 def fit(model: keras.Model, images: np.ndarray, labels: np.ndarray, options: Options) -> Callable[[], None]:
-    """Keras's own loop over arrays in memory, `steps` mini-batches of them."""
+    """Keras's `fit` over `steps` mini-batches in memory."""
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(optimizer=keras.optimizers.SGD(0.01, momentum=0.9), loss=loss)
     count = options.steps * options.batch_size
@@ -36,7 +36,7 @@ def fit(model: keras.Model, images: np.ndarray, labels: np.ndarray, options: Opt
 
 
 def lenet(options: Options) -> Contest:
-    """An epoch's beginning: ours from MNIST's files, Keras's from an array that is normalised already."""
+    """Start of an epoch: ours from MNIST's files, Keras's from a normalised array."""
     threads(options)
     request = turns.mnist(options)
     implementation = TensorFlowImplementation(MODELS["lenet5"](10), request.optimizer, "cpu")
@@ -47,7 +47,7 @@ def lenet(options: Options) -> Contest:
 
 
 def model(name: str, side: int, classes: int, options: Options) -> Contest:
-    """A training step: ours on a mini-batch in memory, and `fit` over as many such."""
+    """A training step on mini-batches in memory: ours and `fit`."""
     threads(options)
     images, labels = _channels_last(options, side, classes)
     implementation = TensorFlowImplementation(MODELS[name](classes), turns.mnist(options).optimizer, "cpu")

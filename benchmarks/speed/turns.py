@@ -1,4 +1,4 @@
-"""Times two ways of doing the same, one after the other, again and again, and prints the ratio with its spread."""
+"""Times two variants of the same work, alternating, and prints the ratio with its spread."""
 
 import argparse
 import statistics
@@ -13,7 +13,7 @@ from reference_impls.contract import CONTRACT_VERSION, DataSet, Loading, Optimiz
 
 
 class Contest(NamedTuple):
-    """Two ways: each does the same number of mini-batches when it is called."""
+    """Two variants; each call processes the same number of mini-batches."""
 
     ours: Callable[[], None]
     theirs: Callable[[], None]
@@ -21,7 +21,7 @@ class Contest(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What was typed."""
+    """Command-line options."""
 
     data: str
     steps: int
@@ -31,11 +31,11 @@ class Options(NamedTuple):
 
 
 def main(cases: dict[str, Callable[[Options], Contest]]) -> None:
-    """Time the case that was asked for."""
+    """Time the chosen case."""
     parser = argparse.ArgumentParser(description="Our way beside the framework's own: theirs over ours, so more than 1 means ours is faster.")
     parser.add_argument("case", choices=sorted(cases))
     parser.add_argument("--data", default="", help="the folder of the case's data set (cases that read one)")
-    parser.add_argument("--steps", type=int, default=20, help="mini-batches a turn")
+    parser.add_argument("--steps", type=int, default=20, help="mini-batches per turn")
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--threads", type=int, default=1)
@@ -52,7 +52,7 @@ def main(cases: dict[str, Callable[[Options], Contest]]) -> None:
 
 
 def compare(name: str, contest: Contest, pairs: int) -> None:
-    """Take turns, the order alternating; the first turn of each warms caches and compilers up and is not counted."""
+    """Alternate in changing order; the first turn of each is warm-up and not counted."""
     contest.ours()
     contest.theirs()
     ratios, times_s = [], {"ours": [], "theirs": []}  # type: list, Dict[str, list]
@@ -68,7 +68,7 @@ def compare(name: str, contest: Contest, pairs: int) -> None:
 
 
 def share(name: str, contest: Contest, options: Options, mega_macs: float) -> None:
-    """Training's rate, counted as three forward passes of two operations a multiply-add, over that of a large matrix product beside it."""
+    """Training rate over that of a large matrix product; a step counts as three forward passes, a multiply-add as two operations."""
     size = 2048
     left, right = (np.random.RandomState(seed).standard_normal((size, size)).astype(np.float32) for seed in (1, 2))
     contest.ours()
@@ -115,7 +115,7 @@ def photographs(options: Options, samples: int, classes: int) -> Request:
 
 
 def pictures(options: Options, side: int, classes: int) -> "tuple[np.ndarray, np.ndarray]":
-    """A mini-batch of noise, which costs what pictures cost: (samples, 3, side, side) and labels."""
+    """A mini-batch of noise, as costly as images: (samples, 3, side, side) and labels."""
     stream = np.random.RandomState(1)
     shape = (options.batch_size, 3, side, side)
     return stream.standard_normal(shape).astype(np.float32), stream.randint(0, classes, options.batch_size).astype(np.int64)

@@ -1,34 +1,20 @@
-"""The `suite` command: mounts one module per command and turns every failure into one sentence and an exit code.
+"""The `suite` command: loads the module of the command that was typed and turns every failure into one sentence and an exit code.
 
 0 done, 1 judged not compliant, 2 could not.
 """
 
+import importlib
 import signal
 import sys
 import time
 import traceback
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 import typer.core
+import typer.main
 
 from suite import __version__
-from suite.cli import (
-    check,
-    cluster,
-    data,
-    doctor,
-    environment,
-    linpack,
-    listing,
-    reference_points,
-    report,
-    run,
-    submission,
-    sweep,
-    verify_model,
-    verify_ranks,
-)
 from suite.compliance.finding import escaped
 from suite.errors import SuiteError
 from suite.files.paths import home
@@ -36,55 +22,90 @@ from suite.files.paths import home
 COULD_NOT = 2
 
 
-class InterruptibleGroup(typer.core.TyperGroup):
-    """Ctrl-C ends a command with one sentence, like every other failure."""
+class Command(NamedTuple):
+    """Where a command is: a function, or a Typer of subcommands; ``help`` is the first line of its help text."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+COMMANDS = {
+    "run": Command("run", "run", "Train a workload under the rules of a division and record everything that was measured."),
+    "sweep": Command("sweep", "sweep", "Run a study: vary one setting, hold the rest. Resumable: rerun the same command to continue."),
+    "check": Command("check", "check", "Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2 could not judge."),
+    "explain": Command("explain", "explain", "Explain what a rule demands and why."),
+    "report": Command("report", "report", "Render a leaderboard as static pages that need no server and no network."),
+    "verify-model": Command("verify_model", "verify_model", "Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown."),
+    "verify-ranks": Command("verify_ranks", "verify_ranks", "Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown."),
+    "package": Command("submission", "package", "Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."),
+    "submit": Command("submission", "submit", "Check a submission as a reviewer will. Exit code: 0 complies, 1 does not, 2 could not judge."),
+    "linpack": Command("linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."),
+    "doctor": Command("doctor", "doctor", "List what this machine can measure and run, and how to get each missing thing."),
+    "new": Command("new", "new", "Write the skeleton of a new device, meter, rule, workload or framework."),
+    "list": Command("listing", "app", "List workloads, devices, frameworks, studies or rules."),
+    "reference-points": Command("reference_points", "app", "Make, show and compare reference points (epochs that the reference runs need)."),
+    "env": Command("environment", "app", "Create framework environments."),
+    "data": Command("data", "app", "Prepare and verify data sets."),
+    "cluster": Command("cluster", "app", "Check the hosts of a cluster."),
+}  # fmt: skip
+
+
+class LazyGroup(typer.core.TyperGroup):
+    """Imports a command's module when the command runs. Ctrl-C ends a command with one sentence, like every other failure."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, command in COMMANDS.items():
+            self.add_command(typer.core.TyperCommand(name, help=command.help))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that was typed, loaded, in place of the stub that `suite --help` lists."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load_command(str(name)), rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was typed."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise SuiteError("Interrupted.") from None
+        except KeyboardInterrupt as interrupt:
+            kept = str(interrupt)  # of a run: where its finished epochs are
+            raise SuiteError(f"Interrupted; {kept}. To run again: {' '.join(['suite', *sys.argv[1:]])}" if kept else "Interrupted.") from None
+
+
+def load_command(name: str) -> Any:
+    """Import a command of the table and make it ready to run."""
+    command = COMMANDS[name]
+    found = getattr(importlib.import_module(f"suite.cli.{command.module}"), command.attribute)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_group(found)
+    single = typer.Typer(add_completion=False)
+    single.command(name)(found)
+    return typer.main.get_command(single)
 
 
 app = typer.Typer(
-    cls=InterruptibleGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Benchmark DNN training on edge devices."
+    cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Benchmark DNN training on edge devices."
 )
-app.command()(run.run)
-app.command()(sweep.sweep)
-app.command()(check.check)
-app.command()(check.explain)
-app.command()(report.report)
-app.command()(verify_model.verify_model)
-app.command()(verify_ranks.verify_ranks)
-app.command()(submission.package)
-app.command()(submission.submit)
-app.command()(linpack.linpack)
-app.command()(doctor.doctor)
-app.add_typer(listing.app, name="list")
-app.add_typer(reference_points.app, name="reference-points")
-app.add_typer(environment.app, name="env")
-app.add_typer(data.app, name="data")
-app.add_typer(cluster.app, name="cluster")
 
 
 @app.callback(invoke_without_command=True)
 def version(show: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
-    """Print the version when asked."""
+    """Print the version on --version."""
     if show:
         print(__version__)
         raise typer.Exit()
 
 
 def main() -> None:
-    """Entry point of the `suite` command; being asked to end (SIGTERM) is Ctrl-C to it, so that nothing that it started goes on."""
+    """Entry point of the `suite` command. SIGTERM is handled as Ctrl-C, so that every process that it started ends, too."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except SuiteError as error:
         _end(str(error))
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the traceback goes to a file
-        _end(f"Something unforeseen happened ({type(error).__name__}: {error}). {_keep_traceback()}")
+        _end(f"Unexpected error ({type(error).__name__}: {error}). {_keep_traceback()}")
 
 
 def _end(sentence: str) -> None:
@@ -98,5 +119,5 @@ def _keep_traceback() -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{' '.join(sys.argv)}\n{traceback.format_exc()}", encoding="utf-8")
     except OSError as error:
-        return f"The traceback could not be kept in {path}: {error.strerror}."
+        return f"The traceback could not be written to {path}: {error.strerror}."
     return f"The traceback is in {path}; please report it with that file."

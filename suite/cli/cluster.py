@@ -1,44 +1,42 @@
-"""`suite cluster doctor`: whether some hosts can train together."""
+"""`suite cluster doctor`: checks whether hosts can train together."""
 
 import json as json_format
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from suite.cluster.doctor import Examination
-    from suite.cluster.links import LinkMeasure
+from suite.catalog.data_sets import load_data_sets
+from suite.catalog.frameworks import load_framework
+from suite.cli.options import Json
+from suite.cluster.doctor import Examination, examine
+from suite.cluster.links import LinkMeasure
+from suite.datasets import locate
+from suite.errors import SuiteError
+from suite.launch.environments import find
+from suite.launch.placement import place
 
 NOT_FIT = 1
 
-app = typer.Typer(no_args_is_help=True, help="Look at the hosts of a cluster.")
+app = typer.Typer(no_args_is_help=True, help="Check the hosts of a cluster.")
 
 
 @app.callback()
 def _group() -> None:
-    """Look at the hosts of a cluster."""
+    """Check the hosts of a cluster."""
 
 
 @app.command()
 def doctor(
-    hostfile: Annotated[Path, typer.Option(help="The hosts, one a line.")],
-    framework: Annotated[str, typer.Option(help="In whose environment MPI is tried (`suite list frameworks`).")] = "pytorch",
-    data: Annotated[
-        str | None, typer.Option(help="A data set's name or a folder to compare (default: every data set that is prepared here).")
-    ] = None,
-    nodes: Annotated[int | None, typer.Option(help="Look at the first so many hosts (default: all of them).")] = None,
-    launch_agent: Annotated[str | None, typer.Option(help="What starts a process on another host (default: ssh).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    hostfile: Annotated[Path, typer.Option(help="Hosts, one per line.")],
+    framework: Annotated[str, typer.Option(help="Framework whose environment runs MPI (`suite list frameworks`).")] = "pytorch",
+    data: Annotated[str | None, typer.Option(help="Data set name or folder to compare (default: every prepared data set).")] = None,
+    nodes: Annotated[int | None, typer.Option(help="Check the first N hosts (default: all of them).")] = None,
+    launch_agent: Annotated[str | None, typer.Option(help="Command that starts a process on a remote host (default: ssh).")] = None,
+    json: Json = False,
 ) -> None:
-    """Say whether the hosts can train together: reachable, the same suite, packages and data, clocks, MPI and links."""
-    from dataclasses import asdict
-
-    from suite.catalog.frameworks import load_framework
-    from suite.cluster.doctor import examine
-    from suite.launch.environments import find
-    from suite.launch.placement import place
-
+    """Check whether hosts can train together: reachability, suite, packages, data, clocks, MPI and links."""
     environment = find(load_framework(framework))
     found = examine(place(nodes, hostfile, 1, launch_agent), environment, _folders(data))
     if json:
@@ -50,22 +48,18 @@ def doctor(
 
 
 def _folders(data: str | None) -> tuple[Path, ...]:
-    """Which folders are compared."""
-    from suite.catalog.data_sets import load_data_sets
-    from suite.datasets.locate import find, place
-    from suite.errors import SuiteError
-
+    """Folders whose contents are compared between the hosts."""
     names = [definition.name for definition in load_data_sets()]
     if data is None:
-        return tuple(place(name).absolute() for name in names if place(name).is_dir())
+        return tuple(locate.place(name).absolute() for name in names if locate.place(name).is_dir())
     if data in names:
-        return (find(data, verify=False).directory.absolute(),)
+        return (locate.find(data, verify=False).directory.absolute(),)
     if not Path(data).is_dir():
         raise SuiteError(f"--data {data!r} is neither a data set ({', '.join(names)}) nor a folder that exists.")
     return (Path(data).resolve(),)
 
 
-def _show(found: "Examination") -> None:
+def _show(found: Examination) -> None:
     measured = {measure.rank: measure for measure in found.links.measures} if found.links else {}
     fit = [answer.host for answer in found.answers if answer.facts is not None]
     for answer in found.answers:
@@ -81,7 +75,7 @@ def _show(found: "Examination") -> None:
         print("\nThese hosts can train together.")
 
 
-def _measured(measure: "LinkMeasure | None") -> str:
+def _measured(measure: LinkMeasure | None) -> str:
     if measure is None:
         return ""
     trip, clock = f"round trip {measure.round_trip_s * 1e3:.3g} ms, {_rate(measure.bandwidth_mbit_s)}", measure.wall_offset_ns * 1e-6

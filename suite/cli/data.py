@@ -5,39 +5,39 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from suite.catalog.data_sets import load_data_set
+from suite.cli.options import Json
+from suite.datasets import prepare as preparing
+from suite.datasets.decoding import decode_all
+from suite.datasets.locate import PreparedDataSet, find
 from suite.errors import SuiteError
 
-if TYPE_CHECKING:
-    from suite.datasets.locate import PreparedDataSet
-
-app = typer.Typer(no_args_is_help=True, help="Prepare data sets.")
+app = typer.Typer(no_args_is_help=True, help="Prepare and verify data sets.")
 REFRESH_S = 0.5
 
 
 @app.callback()
 def _group() -> None:
-    """Prepare data sets."""
+    """Prepare and verify data sets."""
 
 
 @app.command()
 def prepare(
     name: Annotated[str, typer.Argument(help="mnist, cifar10, gld23k, imagefolder, digits.")],
-    source: Annotated[Path | None, typer.Option("--from", help="The folder that holds its files, plain or as .gz, or its archive.")] = None,
-    download: Annotated[bool, typer.Option("--download", help="Fetch the files from the network.")] = False,
-    synthetic: Annotated[bool, typer.Option("--synthetic", help="Generate data in the same layout, for machines that have none.")] = False,
-    samples: Annotated[int, typer.Option(help="How many training samples to generate; a fifth as many are for evaluation.")] = 10000,
-    seed: Annotated[int, typer.Option(help="Generated data come from it.")] = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    source: Annotated[Path | None, typer.Option("--from", help="Folder with its files (plain or .gz) or its archive.")] = None,
+    download: Annotated[bool, typer.Option("--download", help="Download the files.")] = False,
+    synthetic: Annotated[bool, typer.Option("--synthetic", help="Generate data in the same layout, for machines without the real data.")] = False,
+    samples: Annotated[int, typer.Option(help="Training samples to generate; evaluation gets a fifth as many.")] = 10000,
+    seed: Annotated[int, typer.Option(help="Seed of the generated data.")] = 1,
+    json: Json = False,
 ) -> None:
-    """Put a data set in its place, held against its checksums."""
-    from suite.datasets import prepare as preparing
-
+    """Download or import a data set and verify its checksums."""
     if sum((source is not None, download, synthetic)) > 1:
-        raise SuiteError("--from takes files that are there, --download fetches them and --synthetic makes others; give one of the three.")
+        raise SuiteError("--from imports files, --download fetches them and --synthetic generates others; choose one of the three.")
     if synthetic:
         prepared = preparing.generate(name, samples, seed)
     elif source is not None:
@@ -53,36 +53,32 @@ def prepare(
 @app.command()
 def verify(
     name: Annotated[str, typer.Argument(help="mnist, cifar10, gld23k, imagefolder, digits.")],
-    source: Annotated[Path | None, typer.Option("--from", help="The folder that holds it (default: where it was prepared).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    source: Annotated[Path | None, typer.Option("--from", help="Its folder (default: where it was prepared).")] = None,
+    json: Json = False,
 ) -> None:
-    """Look at every byte of a data set, and decode every picture."""
-    from suite.datasets.decoding import decode_all
-    from suite.datasets.locate import find
-
+    """Verify checksums and decode every image."""
     prepared = find(name, source)
     progress = _Progress()
     decode_all(prepared.directory, lambda done, of: progress.count(f"decoding {name}", done, of))
     _show(prepared, json)
 
 
-def _download(name: str) -> "PreparedDataSet":
-    from suite.catalog.data_sets import load_data_set
-    from suite.datasets import prepare as preparing
-
+def _download(name: str) -> PreparedDataSet:
     definition = load_data_set(name)
     addresses = definition.archive.addresses if definition.archive else definition.mirrors
     size = sum(file.download_size_bytes or file.size_bytes for file in definition.files)
-    print(f"Downloading {definition.title}, up to {size / 1e6:.1f} MB, from {', '.join(addresses)} (the first that has it)", file=sys.stderr)
+    print(
+        f"Downloading {definition.title}, up to {size / 1e6:.1f} MB, from {', '.join(addresses)} (in this order, until one has it)", file=sys.stderr
+    )
     try:
         return preparing.from_network(name, _Progress())
     except KeyboardInterrupt:
-        raise SuiteError(f"Interrupted; what has arrived is kept. To go on: suite data prepare {name} --download") from None
+        raise SuiteError(f"Interrupted; the part downloaded so far is kept. To continue: suite data prepare {name} --download") from None
 
 
-def _show(prepared: "PreparedDataSet", json: bool) -> None:
+def _show(prepared: PreparedDataSet, json: bool) -> None:
     found = prepared.contents
-    origin = "synthetic" if prepared.is_synthetic else "as published" if found.verified else "no checksum proves what it is"
+    origin = "synthetic" if prepared.is_synthetic else "as published" if found.verified else "not verified: no checksum is known"
     if json:
         values = {"name": prepared.definition.name, "directory": str(prepared.directory), "synthetic": prepared.is_synthetic, **asdict(found)}
         print(json_format.dumps(values))
@@ -92,13 +88,13 @@ def _show(prepared: "PreparedDataSet", json: bool) -> None:
 
 
 class _Progress:
-    """One line that moves on a terminal, at most twice a second; nothing elsewhere."""
+    """A line on a terminal, rewritten at most twice a second; nothing elsewhere."""
 
     def __init__(self) -> None:
         self._address, self._began_s, self._shown_s, self._first = "", 0.0, 0.0, 0
 
     def count(self, what: str, done: int, total: int) -> None:
-        """As for bytes, in pieces."""
+        """Show a count of items."""
         now_s = time.monotonic()
         if sys.stderr.isatty() and (now_s - self._shown_s >= REFRESH_S or done + 1 == total):
             self._shown_s = now_s

@@ -1,20 +1,33 @@
 """`suite doctor`: what this machine can measure and run, and how to get each missing thing."""
 
 import json as json_format
+import platform
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import psutil
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
-if TYPE_CHECKING:
-    from suite.meters.meter import Meter
+from suite.catalog.data_sets import load_data_sets
+from suite.catalog.frameworks import load_frameworks
+from suite.catalog.power import load_power_rules, power_sources
+from suite.cli.options import Json
+from suite.datasets import locate
+from suite.errors import SuiteError
+from suite.files.paths import home
+from suite.launch import environments
+from suite.machine.identify import identify
+from suite.meters.meter import Meter
+from suite.meters.registry import open_meters
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One thing, whether it is there, what was found and what to do."""
+    """One item: whether it is available, what was found and how to get it."""
 
     what: str
     there: bool
@@ -22,8 +35,8 @@ class Diagnosis:
     remedy: str = ""
 
 
-def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Say what this machine can measure and what not, and how to get each missing thing."""
+def doctor(json: Json = False) -> None:
+    """List what this machine can measure and run, and how to get each missing thing."""
     diagnoses = [*_machine(), *_meters(), *_environments(), *_data_sets()]
     if json:
         print(json_format.dumps([asdict(diagnosis) for diagnosis in diagnoses], indent=1))
@@ -35,10 +48,6 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = F
 
 
 def _show(diagnoses: list[Diagnosis]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     table = Table("what", "there", "found", "what to do")
     for diagnosis in diagnoses:
         there = "[green]yes[/]" if diagnosis.there else "[yellow]no[/]"
@@ -47,14 +56,6 @@ def _show(diagnoses: list[Diagnosis]) -> None:
 
 
 def _machine() -> Iterator[Diagnosis]:
-    import platform
-    import shutil
-
-    import psutil
-
-    from suite.files.paths import home
-    from suite.machine.identify import identify
-
     identity = identify()
     yield Diagnosis("device profile", True, f"{identity.device.name} ({identity.evidence})")
     yield Diagnosis("Python", True, platform.python_version())
@@ -63,21 +64,18 @@ def _machine() -> Iterator[Diagnosis]:
     yield Diagnosis("disk", True, f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free below {place}")
 
 
-def diagnose_meters(meters: "Iterable[Meter]") -> Iterator[Diagnosis]:
-    """One line per source of readings; a source that fails while it is asked is not there, and says how it failed."""
+def diagnose_meters(meters: Iterable[Meter]) -> Iterator[Diagnosis]:
+    """One diagnosis per meter; a meter whose availability check fails is not available, and the error is shown."""
     for meter in meters:
         try:
             availability = meter.availability()
         except Exception as error:  # noqa: BLE001 - one broken driver must not hide the other sources
-            yield Diagnosis(f"meter: {meter.name}", False, f"asking for it failed: {type(error).__name__}: {error}", "please report this")
+            yield Diagnosis(f"meter: {meter.name}", False, f"the availability check failed: {type(error).__name__}: {error}", "please report this")
         else:
             yield Diagnosis(f"meter: {meter.name}", availability.available, availability.reason or meter.description, availability.remedy)
 
 
 def _meters() -> Iterator[Diagnosis]:
-    from suite.catalog.power import load_power_rules, power_sources
-    from suite.meters.registry import open_meters
-
     diagnoses = list(diagnose_meters(open_meters()))
     yield from diagnoses
     power_meters = {f"meter: {source}" for source in power_sources(load_power_rules())}
@@ -86,29 +84,21 @@ def _meters() -> Iterator[Diagnosis]:
         yield Diagnosis("energy", True, f"measured by {', '.join(found)}")
     else:
         yield Diagnosis(
-            "energy", False, "no meter of power is available: energy will be reported as unknown", "make one of the power meters above available"
+            "energy", False, "no power meter is available: energy will be reported as unknown", "make one of the power meters above available"
         )
 
 
 def _environments() -> Iterator[Diagnosis]:
-    from suite.catalog.frameworks import load_frameworks
-    from suite.errors import SuiteError
-    from suite.launch.environments import find
-
     for framework in load_frameworks():
         try:
-            yield Diagnosis(f"environment: {framework.name}", True, str(find(framework).interpreter))
+            yield Diagnosis(f"environment: {framework.name}", True, str(environments.find(framework).interpreter))
         except SuiteError as error:
             yield Diagnosis(f"environment: {framework.name}", False, str(error).partition(";")[0], f"suite env create {framework.name}")
 
 
 def _data_sets() -> Iterator[Diagnosis]:
-    from suite.catalog.data_sets import load_data_sets
-    from suite.datasets.locate import find, how_to_prepare
-    from suite.errors import SuiteError
-
     for definition in load_data_sets():
         try:
-            yield Diagnosis(f"data: {definition.name}", True, str(find(definition.name, verify=False).directory))
+            yield Diagnosis(f"data: {definition.name}", True, str(locate.find(definition.name, verify=False).directory))
         except SuiteError as error:
-            yield Diagnosis(f"data: {definition.name}", False, str(error).partition(";")[0], how_to_prepare(definition).replace("`", ""))
+            yield Diagnosis(f"data: {definition.name}", False, str(error).partition(";")[0], locate.how_to_prepare(definition).replace("`", ""))

@@ -7,29 +7,30 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Make the frameworks' environments.")
+from suite.catalog.frameworks import load_framework
+from suite.cli.options import Json
+from suite.errors import SuiteError
+from suite.launch import environments
+
+app = typer.Typer(no_args_is_help=True, help="Create framework environments.")
 
 
 @app.callback()
 def _group() -> None:
-    """Make the frameworks' environments."""
+    """Create framework environments."""
 
 
 @app.command()
 def create(
-    framework: Annotated[str, typer.Argument(help="pytorch, tensorflow, chainer, … (`suite list frameworks`)")],
-    python: Annotated[Path | None, typer.Option(help="Build the environment on this interpreter instead of the harness's own.")] = None,
-    interpreter: Annotated[Path | None, typer.Option(help="Install nothing: use this interpreter, which has the framework already.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Make it again although it is there.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    framework: Annotated[str, typer.Argument(help="Framework (`suite list frameworks`).")],
+    python: Annotated[Path | None, typer.Option(help="Interpreter to build the environment on (default: the harness's).")] = None,
+    interpreter: Annotated[Path | None, typer.Option(help="Use this interpreter, which has the framework already; install nothing.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Rebuild an existing environment.")] = False,
+    json: Json = False,
 ) -> None:
     """Create the environment that runs a framework's implementations."""
-    from suite.catalog.frameworks import load_framework
-    from suite.errors import SuiteError
-    from suite.launch import environments
-
     if python is not None and interpreter is not None:
-        raise SuiteError("--python builds an environment and --interpreter uses one that is there; give one of them.")
+        raise SuiteError("--python builds an environment and --interpreter uses an existing one; choose one of them.")
     chosen = load_framework(framework)
     if interpreter is not None:
         environment = environments.adopt(chosen, interpreter)

@@ -1,36 +1,32 @@
-"""`suite linpack`: what a machine or a cluster reaches in LINPACK, to set the training rate against."""
+"""`suite linpack`: the LINPACK rate of a machine or cluster, to compare the training rate with."""
 
+import json as json_format
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import psutil
 import typer
 
-if TYPE_CHECKING:
-    from suite.metrics.linpack import Linpack
+from suite.errors import SuiteError
+from suite.experiments.linpack import LinpackRequest, measure
+from suite.launch.placement import place
+from suite.metrics.linpack import THRESHOLD, Linpack
 
 
 def linpack(
     output: Annotated[Path, typer.Option(help="Directory of the record; it must not exist.")] = Path("runs/linpack"),
-    ranks: Annotated[int | None, typer.Option(min=1, help="Processes on each node (default: one per core of this machine).")] = None,
-    nodes: Annotated[int | None, typer.Option(min=1, help="Run on the first so many hosts of --hostfile (default: all of them).")] = None,
-    hostfile: Annotated[Path | None, typer.Option(help="The hosts to run on together, this machine first, one a line.")] = None,
-    launch_agent: Annotated[str | None, typer.Option(help="What starts a process on another host (default: ssh).")] = None,
-    xhpl: Annotated[Path | None, typer.Option(help="A HPL of your own, in place of hpcc.")] = None,
-    scipy: Annotated[bool, typer.Option("--scipy", help="SciPy's LU on this machine, labelled LU (the fallback where hpcc is missing).")] = False,
-    size: Annotated[int | None, typer.Option(min=1, help="Order of the matrix for a quick run (default: sized from the memory).")] = None,
+    ranks: Annotated[int | None, typer.Option(min=1, help="Ranks on each node (default: one per core of this machine).")] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Run on the first N hosts of --hostfile (default: all of them).")] = None,
+    hostfile: Annotated[Path | None, typer.Option(help="Hosts to run on, this machine first, one per line.")] = None,
+    launch_agent: Annotated[str | None, typer.Option(help="Command that starts a process on a remote host (default: ssh).")] = None,
+    xhpl: Annotated[Path | None, typer.Option(help="An xhpl that you built, instead of hpcc.")] = None,
+    scipy: Annotated[bool, typer.Option("--scipy", help="Use SciPy's LU on this machine, labelled LU (the fallback without hpcc).")] = False,
+    size: Annotated[int | None, typer.Option(min=1, help="Order of the matrix (default: as large as the memory holds).")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
-    """Run LINPACK and keep its rate, residual, BLAS and power in a sealed record."""
-    import json as json_format
-    from dataclasses import asdict
-
-    import psutil
-
-    from suite.errors import SuiteError
-    from suite.experiments.linpack import LinpackRequest, measure
-    from suite.launch.placement import place
-
+    """Run LINPACK and seal its rate, residual, BLAS and power in a record."""
     if scipy and (xhpl is not None or hostfile is not None or ranks is not None):
         raise SuiteError("--scipy runs one process on this machine; leave --xhpl, --hostfile and --ranks out.")
     placement = place(nodes, hostfile, ranks or psutil.cpu_count(logical=False) or 1, launch_agent)
@@ -42,16 +38,14 @@ def linpack(
     print(f"The record is {output}.")
 
 
-def _lines(record: "Linpack") -> Iterator[str]:
-    from suite.metrics.linpack import THRESHOLD
-
+def _lines(record: Linpack) -> Iterator[str]:
     found, power = record.solution, record.power
     what = "HPL" if record.kind == "HPL" else "SciPy's LU, which is not HPL"
     yield f"{found.gflops:.4g} GFLOPS ({what}, N={found.problem.size}, {record.ranks} ranks on {record.nodes} nodes, {found.time_s:.3g} s)"
     if record.nodes > 1:
         yield f"per node: {record.gflops_per_node:.4g} GFLOPS"
-    yield f"residual {found.residual:.3g}, passes below {THRESHOLD:g}; BLAS {record.blas or 'not seen: the program carries its own'}"
+    yield f"residual {found.residual:.3g}, passes below {THRESHOLD:g}; BLAS {record.blas or 'unknown: linked into the program'}"
     if power.gflops_per_watt is None:
         yield f"per watt: unknown ({power.reason})"
     else:
-        yield f"per watt: {power.gflops_per_watt:.4g} GFLOPS, {power.energy_j:.4g} J while it solved ({power.method})"
+        yield f"per watt: {power.gflops_per_watt:.4g} GFLOPS, {power.energy_j:.4g} J while solving ({power.method})"

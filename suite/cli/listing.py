@@ -5,16 +5,26 @@ import sys
 from collections.abc import Sequence
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
-app = typer.Typer(no_args_is_help=True, help="Show what there is: workloads, devices, frameworks, studies, rules.")
-AS_JSON = typer.Option(False, "--json", help="Print JSON.")
+from suite.catalog.devices import load_devices
+from suite.catalog.frameworks import load_frameworks
+from suite.catalog.studies import load_studies
+from suite.catalog.workloads import load_workloads
+from suite.cli.options import Json
+from suite.compliance.registry import ALL
+from suite.errors import SuiteError
+from suite.launch.environments import find
+from suite.machine.identify import identify
+
+app = typer.Typer(no_args_is_help=True, help="List workloads, devices, frameworks, studies or rules.")
 
 
 @app.command()
-def workloads(json: bool = AS_JSON) -> None:
-    """Workloads: model, data set and target."""
-    from suite.catalog.workloads import load_workloads
-
+def workloads(json: Json = False) -> None:
+    """List workloads: model, data set and target."""
     rows = [
         (
             w.name,
@@ -32,11 +42,8 @@ def workloads(json: bool = AS_JSON) -> None:
 
 
 @app.command()
-def devices(json: bool = AS_JSON) -> None:
-    """Device profiles; the one that `--device auto` takes here is marked."""
-    from suite.catalog.devices import load_devices
-    from suite.machine.identify import identify
-
+def devices(json: Json = False) -> None:
+    """List device profiles; the one that `--device auto` chooses here is marked."""
     here = identify().device.name
     rows = [
         (
@@ -54,12 +61,8 @@ def devices(json: bool = AS_JSON) -> None:
 
 
 @app.command()
-def frameworks(json: bool = AS_JSON) -> None:
-    """Frameworks, and whether each one's environment is there."""
-    from suite.catalog.frameworks import load_frameworks
-    from suite.errors import SuiteError
-    from suite.launch.environments import find
-
+def frameworks(json: Json = False) -> None:
+    """List frameworks and their environments."""
     rows = []
     for framework in load_frameworks():
         try:
@@ -71,19 +74,15 @@ def frameworks(json: bool = AS_JSON) -> None:
 
 
 @app.command()
-def studies(json: bool = AS_JSON) -> None:
-    """Studies that `suite sweep` makes: what each varies, over which values."""
-    from suite.catalog.studies import load_studies
-
+def studies(json: Json = False) -> None:
+    """List studies for `suite sweep`: the setting that each varies, and its values."""
     rows = [(s.name, s.title, s.variable.value, ", ".join(s.values), s.repetitions) for s in load_studies()]
     _show(("name", "title", "varies", "values", "repetitions"), rows, json)
 
 
 @app.command()
-def rules(json: bool = AS_JSON) -> None:
-    """Rules, as the checker applies them; `suite explain RULE` says more."""
-    from suite.compliance.registry import ALL
-
+def rules(json: Json = False) -> None:
+    """List the rules that the checker applies; see also `suite explain RULE`."""
     _show(("id", "severity", "rule"), [(rule.id, rule.severity.value, rule.sentence) for rule in ALL], json)
 
 
@@ -95,10 +94,6 @@ def _show(columns: Sequence[str], rows: Sequence[Sequence[object]], json: bool) 
         for row in rows:
             print("\t".join(map(str, row)))
         return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     table = Table(*columns)
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))

@@ -1,40 +1,40 @@
 """`suite reference-points make|show`."""
 
 import json as json_format
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="How fast the reference implementations converge, which submissions are held against.")
+from suite import api
+from suite.catalog.reference_points import load_points, write_points
+from suite.catalog.workloads import load_workload
+from suite.compliance.checker import find_bundles
+from suite.metrics.convergence import LEVEL, WANTED_POWER, detectable
+from suite.metrics.reference_points import make_points
+
+app = typer.Typer(no_args_is_help=True, help="Make, show and compare reference points (epochs that the reference runs need).")
 JSON = typer.Option(False, "--json", help="Print JSON.")
 
 
 @app.command()
 def make(
-    runs: Annotated[list[Path], typer.Argument(help="Closed runs of the reference implementations, or folders that hold some; all that were made.")],
+    runs: Annotated[list[Path], typer.Argument(help="All closed runs of the reference implementations, or folders with them.")],
     json: bool = JSON,
 ) -> None:
-    """Write the epochs that runs took to their target into rules/reference_points."""
-    from suite.catalog.reference_points import write_points
-    from suite.compliance.checker import find_bundles
-    from suite.metrics.reference_points import make_points
-
+    """Write the runs' epochs to target into rules/reference_points."""
     written = write_points(make_points([bundle for path in runs for bundle in find_bundles(path)]))
     print(json_format.dumps([str(path) for path in written]) if json else "\n".join(map(str, written)))
 
 
 @app.command()
 def show(
-    workload: Annotated[str, typer.Argument(help="A workload.")],
-    runs: Annotated[int, typer.Option(min=1, help="Of how many runs an entry would be.")] = 3,
+    workload: Annotated[str, typer.Argument(help="Workload (`suite list workloads`).")],
+    runs: Annotated[int, typer.Option(min=1, help="Number of runs in an entry.")] = 3,
     json: bool = JSON,
 ) -> None:
-    """Show a workload's reference points, and how much faster an entry would have to be to be noticed."""
-    from suite.catalog.reference_points import load_points
-    from suite.catalog.workloads import load_workload
-    from suite.metrics.convergence import LEVEL, WANTED_POWER, detectable
-
+    """Show a workload's reference points, and the smallest speed-up in epochs that an entry's runs would show."""
     rows = [
         {
             "batch_size": point.batch_size,
@@ -51,29 +51,25 @@ def show(
         print(json_format.dumps(rows))
         return
     if not rows:
-        print(f"{workload} has no reference point; an entry's convergence is judged by people.")
+        print(f"{workload} has no reference point; people judge the convergence of its entries.")
     for row in rows:
-        told = "nothing" if row["detectable_factor"] is None else f"an entry that needs {row['detectable_factor']:g} of the epochs"
+        factor = row["detectable_factor"]
+        detected = "no speed-up is detected" if factor is None else f"an entry that needs {factor:g} of the epochs is detected"
         print(f"batch size {row['batch_size']}, learning rate {row['base_learning_rate']:g}: {row['epochs_to_target']} epochs to the target")
-        print(f"  of {runs} runs, at level {LEVEL:g}: {told} is noticed {WANTED_POWER:.0%} of the time")
+        print(f"  {runs} runs, level {LEVEL:g}: {detected} with {WANTED_POWER:.0%} power")
 
 
 @app.command()
 def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Runs of one workload, batch size and learning rate, or folders that hold some.")],
+    runs: Annotated[list[Path], typer.Argument(help="Runs of one workload, batch size and learning rate, or folders with them.")],
     json: bool = JSON,
 ) -> None:
-    """Compare runs' epochs to target with the reference's: faster, or different either way, beyond chance."""
-    from dataclasses import asdict
-
-    from suite.compliance.checker import find_bundles
-    from suite.metrics.convergence import LEVEL
-    from suite.metrics.reference_points import compare_runs
-
-    point, epochs, found = compare_runs([bundle for path in runs for bundle in find_bundles(path)])
+    """Compare the runs' epochs to target with the reference's by a permutation test."""
+    compared = api.compare_with_reference(runs)
+    point, epochs, found = compared.point, compared.epochs, compared.test
     if json:
         print(json_format.dumps({"epochs_to_target": epochs, "reference": point.epochs, "level": LEVEL, **asdict(found)}))
         return
     print(f"epochs to the target: {', '.join(map(str, epochs))}; the reference's: {', '.join(map(str, point.epochs))}")
-    print(f"faster than the reference by chance alone: p = {found.p_faster:.3g}; different either way: p = {found.p_different:.3g}")
-    print(f"judged at {LEVEL:g}; the smallest p that this many runs can give is {found.smallest_p:.2g}")
+    print(f"one-sided (faster than the reference): p = {found.p_faster:.3g}; two-sided: p = {found.p_different:.3g}")
+    print(f"level {LEVEL:g}; the smallest p that this number of runs can give is {found.smallest_p:.2g}")

@@ -6,15 +6,16 @@ from typing import Annotated
 
 import typer
 
+from suite import api
+from suite.cli.options import Json
+
 
 def report(
-    paths: Annotated[list[Path], typer.Argument(help="Run directories, or folders that hold some.")],
-    output: Annotated[Path, typer.Option(help="The folder that receives the site.")] = Path("site"),
-    force: Annotated[bool, typer.Option("--force", help="Replace a site that was made before.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    paths: Annotated[list[Path], typer.Argument(help="Run directories, or folders with run directories.")],
+    output: Annotated[Path, typer.Option(help="Directory of the site.")] = Path("site"),
+    force: Annotated[bool, typer.Option("--force", help="Replace a site made before.")] = False,
+    json: Json = False,
 ) -> None:
-    """Draw a leaderboard: static pages that need no server and no network."""
-    from reporter.site import build
-
-    index = build(paths, output, force)
+    """Render a leaderboard as static pages that need no server and no network."""
+    index = api.report(paths, output, force=force)
     print(json_format.dumps({"index": str(index.resolve())}) if json else f"The leaderboard page is {index.resolve()}")

@@ -1,4 +1,4 @@
-"""Shows what the checker said, and ends with its exit code."""
+"""Shows a verdict of the checker and ends with its exit code."""
 
 import json as json_format
 from pathlib import Path
@@ -10,6 +10,7 @@ from suite.cli.findings import as_json, show_findings
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import escaped
 from suite.compliance.paths import CheckResult
+from suite.compliance.sarif import to_sarif
 from suite.compliance.submissions import SubmissionVerdict
 from suite.errors import SuiteError
 
@@ -17,7 +18,7 @@ NOT_COMPLIANT = 1
 
 
 def show(verdict: CheckResult, json: bool) -> None:
-    """Print every finding and a line for each bundle and submission; ends with 1 where one does not comply, 2 where one could not be judged."""
+    """Print every finding and a line per bundle and submission. Exit code 1 where one does not comply, 2 where one could not be judged."""
     if json:
         print(json_format.dumps(_plain(verdict), indent=1))
     else:
@@ -32,9 +33,7 @@ def show(verdict: CheckResult, json: bool) -> None:
 
 
 def show_sarif(verdict: CheckResult) -> None:
-    """Print every finding as SARIF, files relative to the working directory; ends as :func:`show`."""
-    from suite.compliance.sarif import to_sarif
-
+    """Print every finding as SARIF, files relative to the working directory; exit codes as :func:`show`."""
     print(json_format.dumps(to_sarif(verdict, Path.cwd()), indent=1))
     _end(verdict)
 

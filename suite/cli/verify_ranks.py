@@ -2,34 +2,37 @@
 
 import json as json_format
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from reference_impls.contract import Parallel
+from suite.catalog.workloads import load_workload
+from suite.cli.options import Json
 from suite.cli.verify_model import chosen_frameworks
 from suite.execution.request import Collective
-
-if TYPE_CHECKING:
-    from suite.verify.ranks import RanksVerdict
+from suite.verify import ranks as verifying
+from suite.verify.ranks import BUCKET_BYTES, RanksVerdict
 
 NOT_EQUIVALENT = 1
 
 
 def verify_ranks(
-    workload: Annotated[str, typer.Argument(help="A workload (`suite list workloads`).")],
-    framework: Annotated[list[str] | None, typer.Option(help="Only this framework; may be given several times.")] = None,
-    ranks: Annotated[list[int] | None, typer.Option(min=2, help="How many, on this machine; may be given several times (default: 2, 4).")] = None,
-    collective: Annotated[Collective, typer.Option(help="Who sums the gradients: the suite over MPI, or the framework itself.")] = Collective.MPI,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    workload: Annotated[str, typer.Argument(help="Workload (`suite list workloads`).")],
+    framework: Annotated[list[str] | None, typer.Option(help="Framework to verify; repeatable (default: all).")] = None,
+    ranks: Annotated[list[int] | None, typer.Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4).")] = None,
+    collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI,
+    json: Json = False,
 ) -> None:
-    """Prove that several ranks train as one does, over 50 steps: 0 they do, 1 a tolerance is missed, 2 it could not be found out."""
-    from reference_impls.contract import Parallel
-    from suite.catalog.workloads import load_workload
-    from suite.verify.ranks import BUCKET_BYTES, verify_ranks
+    """Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown.
 
+    Both train 50 steps from the same weights on the same samples.
+    """
     definition = load_workload(workload)
     verdicts = [
-        verify_ranks(definition, subject, Parallel(size, 1, collective.value, BUCKET_BYTES, True), lambda words: print(words, file=sys.stderr))
+        verifying.verify_ranks(
+            definition, subject, Parallel(size, 1, collective.value, BUCKET_BYTES, True), lambda line: print(line, file=sys.stderr)
+        )
         for subject in chosen_frameworks(framework)
         for size in ranks or (2, 4)
     ]
@@ -42,7 +45,7 @@ def verify_ranks(
         raise typer.Exit(NOT_EQUIVALENT)
 
 
-def _show(verdict: "RanksVerdict") -> None:
+def _show(verdict: RanksVerdict) -> None:
     print(
         f"\n{verdict.workload}: {verdict.ranks} ranks of {verdict.subject} ({verdict.collective}) against {verdict.reference}, "
         f"{verdict.steps} steps, mini-batches of {verdict.batch_size}"

@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: on standard error, on a terminal a line that moves, elsewhere a line an epoch."""
+"""Shows progress on standard error: on a terminal a line that is rewritten, elsewhere one line per epoch."""
 
 import sys
 import time
@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from suite.bundle.log import LogEvent
 from suite.execution.progress import EpochEstimate
 from suite.execution.request import RunRequest
-from suite.execution.run import RunObserver
+from suite.experiments import events
 
 REFRESH_S = 0.5
 
 
 class LineWatcher:
-    """One line per finished evaluation; on a terminal also a line that is rewritten at most twice a second."""
+    """One line per finished evaluation of a run; on a terminal also a line that is rewritten at most twice a second."""
 
     def __init__(self, request: RunRequest, moving: bool) -> None:
         self._request, self._moving = request, moving
@@ -22,7 +22,7 @@ class LineWatcher:
         self._began_s, self._shown_s, self._phase = time.monotonic(), 0.0, "starting"
 
     def event(self, event: LogEvent) -> None:
-        """Say what the log says."""
+        """Show a line of the log."""
         self._estimate.event(event)
         total = self._request.training.epochs
         if event.key == "init_start":
@@ -32,8 +32,8 @@ class LineWatcher:
         elif event.key == "eval_start":
             self._phase = f"evaluating after epoch {event.epoch}"
         elif event.key == "eval_accuracy":
-            self._clear()
-            print(f"epoch {event.epoch}/{total}: accuracy {float(event.value):.2%}{self._left()}", file=sys.stderr)
+            self.clear()
+            _print(f"epoch {event.epoch}/{total}: accuracy {float(event.value):.2%}{self._left()}")
         elif event.key == "run_stop":
             self._phase = "closing the bundle"
 
@@ -44,11 +44,8 @@ class LineWatcher:
             self._shown_s = now_s
             print(f"\r\x1b[K{self._request.workload.name}: {self._phase}, {now_s - self._began_s:.0f} s{self._left()}", end="", file=sys.stderr)
 
-    def close(self) -> None:
-        """Take the moving line away."""
-        self._clear()
-
-    def _clear(self) -> None:
+    def clear(self) -> None:
+        """Remove the moving line."""
         if self._moving:
             print("\r\x1b[K", end="", file=sys.stderr)
 
@@ -57,14 +54,62 @@ class LineWatcher:
         return "" if left_s is None else f", at most {left_s:.0f} s to go"
 
 
+class ProgressLines:
+    """A progress callback that prints every event."""
+
+    def __init__(self, moving: bool) -> None:
+        self._moving = moving
+        self._run: LineWatcher | None = None
+
+    def __call__(self, event: events.ProgressEvent) -> None:
+        if isinstance(event, events.RunStarted):
+            self._run = LineWatcher(event.request, self._moving)
+        if isinstance(event, events.LogLine) and self._run:
+            self._run.event(event.event)
+        elif isinstance(event, events.Waiting) and self._run:
+            self._run.tick()
+        elif isinstance(event, events.RunEnded):
+            self.close()
+        else:
+            _print(_sentence(event))
+
+    def close(self) -> None:
+        """Remove the moving line, if there is one."""
+        if self._run:
+            self._run.clear()
+            self._run = None
+
+
+def _sentence(event: events.ProgressEvent) -> str | None:
+    """The line that announces an event, None for those that are shown otherwise."""
+    if isinstance(event, events.RunStarted):
+        training = event.request.training
+        return f"{event.request.workload.title} in {event.request.framework.title}, {training.division} division, data: {training.data.name}"
+    if isinstance(event, events.BaseloadStarted):
+        return f"Measuring the idle machine's power for {event.time_s:g} s ({', '.join(event.meters)})"
+    if isinstance(event, events.MemoryExhausted):
+        return "Out of memory; searching for the largest mini-batch that fits (Ctrl-C ends the search)"
+    if isinstance(event, events.BatchSizeTried):
+        return f"  {event.batch_size} samples …"
+    if isinstance(event, events.StallRunStarted):
+        return f"{event.source.value} run"
+    if isinstance(event, events.SweepRunKept):
+        return f"[{event.number}/{event.total}] {event.label}: finished before, kept"
+    if isinstance(event, events.SweepRunStarted):
+        left = "" if event.left_s is None else f", about {event.left_s:.0f} s to go"
+        return f"[{event.number}/{event.total}] {event.label}{left}"
+    return None
+
+
+def _print(line: str | None) -> None:
+    if line is not None:
+        print(line, file=sys.stderr)
+
+
 @contextmanager
-def watcher(request: RunRequest) -> Iterator[RunObserver]:
-    """A watcher for this run, fitted to what standard error is."""
-    print(
-        f"{request.workload.title} in {request.framework.title}, {request.training.division} division, data: {request.training.data.name}",
-        file=sys.stderr,
-    )
-    lines = LineWatcher(request, moving=sys.stderr.isatty())
+def watcher() -> Iterator[ProgressLines]:
+    """A progress callback for what standard error is; leaves no moving line behind."""
+    lines = ProgressLines(moving=sys.stderr.isatty())
     try:
         yield lines
     finally:

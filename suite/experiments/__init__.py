@@ -1,1 +1,1 @@
-"""Experiments that need several runs."""
+"""Experiments: one run with its preparations, and those that need several runs."""

@@ -1,13 +1,17 @@
-"""The power that LINPACK draws: the meters of a run, read while the system is solved."""
+"""LINPACK's power: the run's meters, read while the system is solved."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle import layout
+from suite.bundle import frames, layout
 from suite.bundle.channels import Channels, channels_of_frame
 from suite.catalog.power import load_power_rules
+from suite.execution.baseload import baseload_meters
+from suite.execution.recorder import Recorder
+from suite.meters.meter import MeteredProcess
+from suite.meters.registry import open_meters
 from suite.metrics.energy import energy_of
 from suite.metrics.energy_figures import NO_SENSOR
 from suite.metrics.linpack import Power
@@ -16,20 +20,15 @@ from suite.metrics.power import describe_total, power_total
 OTHER_NODES = "the power of the other nodes is not measured"
 
 
-class PowerWatch:
-    """Reads the power meters of this machine from the program's start to its end, and says what the solving took of it."""
+class PowerRecording:
+    """Records this machine's power meters while the program runs, and computes the energy of solving."""
 
     def __init__(self, directory: Path, nodes: int) -> None:
         self._directory, self._nodes = directory, nodes
 
     @contextmanager
     def recording(self, pid: int) -> Iterator[None]:
-        """Read while the body runs; nobody reads where no meter measures power, or not all nodes' power is within reach."""
-        from suite.execution.baseload import baseload_meters
-        from suite.execution.recorder import Recorder
-        from suite.meters.meter import MeteredProcess
-        from suite.meters.registry import open_meters
-
+        """Record while the body runs. Does nothing without a power meter, or on several nodes."""
         meters = baseload_meters(open_meters()) if self._nodes == 1 else ()
         if not meters:
             yield
@@ -42,9 +41,7 @@ class PowerWatch:
             recorder.stop()
 
     def figures(self, gflops: float, window_ns: tuple[int, int]) -> Power:
-        """Energy and rate per watt of the window (CLOCK_MONOTONIC), from the readings, which become a table."""
-        from suite.bundle import frames  # start-up: pandas
-
+        """Energy and GFLOPS per watt in the window (CLOCK_MONOTONIC, ns). Converts the raw readings to a table."""
         raw = self._directory / layout.READINGS_RAW
         if self._nodes > 1:
             return Power(None, None, None, None, OTHER_NODES)
@@ -57,11 +54,11 @@ class PowerWatch:
 
 
 def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> Power:
-    """The energy of the window and the rate over its mean power."""
+    """Energy in the window, and the rate divided by its mean power."""
     total = power_total(channels, load_power_rules())
     if total is None:
         return Power(None, None, None, None, NO_SENSOR)
     energy, time_s = energy_of(channels, total, *window_ns), (window_ns[1] - window_ns[0]) * SECONDS_PER_NS
     if energy.energy_j is None or energy.energy_j <= 0 or time_s <= 0:
-        return Power(None, None, None, describe_total(total), energy.reason or "no energy was read while the system was solved")
+        return Power(None, None, None, describe_total(total), energy.reason or "no energy was measured while the system was solved")
     return Power(energy.energy_j, time_s, gflops * time_s / energy.energy_j, describe_total(total), None)

@@ -1,4 +1,4 @@
-"""LINPACK's system solved by SciPy's LU decomposition, in a process of its own: `python -m suite.experiments.lu SIZE`.
+"""Solves LINPACK's system by SciPy's LU decomposition, in a separate process: `python -m suite.experiments.lu SIZE`.
 
 The fallback where there is no HPL: one node, the BLAS that SciPy was built with, HPL's residual. It is labelled LU, not HPL.
 """
@@ -15,7 +15,7 @@ SEED = 42
 
 @dataclass(frozen=True)
 class Solved:
-    """What the process prints: the solution, and on CLOCK_MONOTONIC when solving began and ended."""
+    """The process's output: the solution, and when solving began and ended (CLOCK_MONOTONIC, ns)."""
 
     solution: Solution
     start_ns: int
@@ -23,9 +23,9 @@ class Solved:
 
 
 def solve(size: int) -> Solved:
-    """Factor and solve a random system of this order in float64; only that is timed, as in HPL."""
-    import numpy as np
-    from scipy.linalg import lu_factor, lu_solve  # type: ignore[import-untyped]
+    """Factor and solve a random system of this order in float64; only these two steps are timed, as in HPL."""
+    import numpy as np  # start-up: suite.experiments.linpack imports Solved
+    from scipy.linalg import lu_factor, lu_solve  # type: ignore[import-untyped]  # start-up: as above
 
     random = np.random.RandomState(SEED)
     matrix, right = random.uniform(-0.5, 0.5, (size, size)), random.uniform(-0.5, 0.5, size)

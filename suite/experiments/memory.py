@@ -1,4 +1,4 @@
-"""What to do about a run that ran out of memory: tell it from other failures, and find the largest mini-batch that fits."""
+"""Runs that ran out of memory: detects them, and finds the largest mini-batch that fits."""
 
 import json
 import subprocess
@@ -20,15 +20,15 @@ PHRASES = (
     "out of memory", "memoryerror", "unable to allocate", "can't allocate memory", "cannot allocate memory", "resourceexhausted",
     "oom when allocating", "bad_alloc",
 )  # fmt: skip
-"""What PyTorch, TensorFlow, NumPy, CUDA and the C++ library say, in lower case."""
+"""Parts of the error messages of PyTorch, TensorFlow, NumPy, CUDA and the C++ library, in lower case."""
 
 TAIL_BYTES = 20_000
-FINENESS = 8
-"""The search ends when it knows the largest size that fits to an eighth of it."""
+RESOLUTION = 8
+"""The search ends when the largest size that fits is known to 1/8 of it."""
 
 
 def kills_for_memory(root: Path = Path("/")) -> int | None:
-    """How often the kernel has ended a process for lack of memory since it started (/proc/vmstat, oom_kill); None where it does not say."""
+    """Processes that the kernel has killed for lack of memory since it started (/proc/vmstat, oom_kill); None if it does not count them."""
     try:
         lines = (root / "proc/vmstat").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -37,7 +37,7 @@ def kills_for_memory(root: Path = Path("/")) -> int | None:
 
 
 def ran_out_of_memory(path: Path, kills_before: int | None, root: Path = Path("/")) -> bool:
-    """Whether the failed run in ``path`` failed for lack of memory: its output says so, or the kernel killed a process meanwhile."""
+    """True if the failed run in ``path`` ran out of memory, by its output or by the kernel's count of killed processes."""
     exit_code = Bundle(path).run().exit_code
     if exit_code == KILLED:
         kills = kills_for_memory(root)
@@ -47,24 +47,24 @@ def ran_out_of_memory(path: Path, kills_before: int | None, root: Path = Path("/
         return False
     with output.open("rb") as stream:
         stream.seek(max(0, output.stat().st_size - TAIL_BYTES))
-        said = stream.read().decode("utf-8", errors="replace").lower()
-    return any(phrase in said for phrase in PHRASES)
+        output_end = stream.read().decode("utf-8", errors="replace").lower()
+    return any(phrase in output_end for phrase in PHRASES)
 
 
-def largest_batch(request: RunRequest, environment: Environment, say: Callable[[int], None]) -> int | None:
-    """The largest mini-batch, to an eighth, with which one step comes to its end here; None when not even one sample does.
+def largest_batch(request: RunRequest, environment: Environment, before_try: Callable[[int], None]) -> int | None:
+    """The largest mini-batch, to 1/8, whose training step succeeds here; None if not even one sample does.
 
-    Each size is tried with the implementation itself; ``say`` is told the size before. The size that the request has is known not to fit.
+    Each size is tried with the implementation itself, after a call of ``before_try``. The request's size is known not to fit.
     """
     fits, fails = 0, request.training.global_batch_size
     size = fails // 2
     while size > fits:
-        say(size)
+        before_try(size)
         if _one_step(request, environment, size):
             fits = size
         else:
             fails = size
-        size = fits + (fails - fits) // 2 if fails - fits > max(1, fits // FINENESS) else fits
+        size = fits + (fails - fits) // 2 if fails - fits > max(1, fits // RESOLUTION) else fits
     return fits or None
 
 

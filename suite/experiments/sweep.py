@@ -1,32 +1,22 @@
-"""The runs of a study: planned from its definition, those that are there already told from those still to be made."""
+"""Plans the runs of a study from its definition."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from suite.bundle.layout import RUN
-from suite.bundle.reader import Bundle
-from suite.catalog.studies import StudyDefinition, Variable
+from suite.catalog.studies import StudyDefinition, Variable, load_study
 from suite.catalog.workloads import load_workload
-from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
-from suite.execution.request import RunOptions, RunRequest, choose_data
+from suite.execution.request import RunOptions, choose_data
 from suite.launch.placement import Placement
 from suite.metrics.scaling_model import Scaling
 from suite.metrics.study import StudyPlan, folder_name
 
-OF_A_RUN = ("output_directory", "cache_cleared")
-"""Keys of a request that say nothing of what was asked."""
-
-INTACT = frozenset(("run-complete", "bundle-readable", "manifest", "log-readable", "log-chain", "summary-recomputes", "counters-recompute"))
-"""Rules that a bundle keeps as long as it is whole."""
-
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run of a study: of which value, which repetition (from 1), in which folder of the study's, and what is asked of `suite run`."""
+    """One run of a study: its value, its repetition (from 1) and the options of `suite run`."""
 
     value: str
     repetition: int
@@ -34,28 +24,56 @@ class PlannedRun:
 
     @property
     def folder(self) -> str:
-        """Its place in the study's folder."""
+        """Its directory, relative to the study's."""
         return folder_name(self.value, self.repetition)
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A study that is to be made, its runs ordered so that repetitions of a value lie far apart in time."""
+    """A planned study; its runs are ordered so that repetitions of a value lie far apart in time."""
 
     plan: StudyPlan
     runs: tuple[PlannedRun, ...]
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each run, for progress messages."""
+        return tuple(f"{self.plan.variable.value} {run.value}, run {run.repetition} of {self.plan.repetitions}" for run in self.runs)
+
+
+def choose(name: str, values: Sequence[str] | None = None, nodes: Sequence[str] | None = None, repetitions: int | None = None) -> StudyDefinition:
+    """The study of this name with other values or repetitions; ``nodes`` are values, for a study of nodes only.
+
+    Raises SuiteError for an unknown name, for ``nodes`` where another setting is varied, and for no value at all.
+    """
+    definition = load_study(name)
+    if nodes is not None and (values is not None or definition.variable is not Variable.NODES):
+        raise SuiteError(f"--nodes is for studies of nodes, in place of --values; {name!r} varies {definition.variable.value}: type --values.")
+    chosen = values if nodes is None else nodes
+    if chosen is not None:
+        if not chosen:
+            raise SuiteError("--values needs values, as 1,2,4.")
+        definition = replace(definition, names=tuple(dict.fromkeys(chosen)), numbers=())
+    return definition if repetitions is None else replace(definition, repetitions=repetitions)
+
+
+def scaling_of(definition: StudyDefinition, weak: bool) -> Scaling | None:
+    """Weak or strong scaling for a study of nodes; None for other studies, unless ``weak``, which :func:`plan` then refuses."""
+    if definition.variable is not Variable.NODES and not weak:
+        return None
+    return Scaling.WEAK if weak else Scaling.STRONG
+
 
 def plan(definition: StudyDefinition, options: RunOptions, hosts: tuple[str, ...], scaling: Scaling | None) -> Sweep:
-    """Every run of the study. ``options`` hold what the person typed; what they leave open is as the study, then the workload says.
+    """Plan every run of the study. ``options`` take precedence over the study's fixed settings, and these over the workload's.
 
-    ``hosts`` are those that nodes are taken from, none meaning ranks on this machine. Raises SuiteError for values that no run can have.
+    Nodes are taken from ``hosts``; without any, ranks run on this machine. Raises SuiteError for values that no run can have.
     """
     if (definition.variable is Variable.NODES) != (scaling is not None):
         raise SuiteError(f"--weak and --strong belong to studies of nodes; {definition.name!r} varies {definition.variable.value}.")
     steps = definition.fixed.steps if options.steps is None else options.steps
     if steps is not None and steps <= definition.warm_up_steps:
-        raise SuiteError(f"The first {definition.warm_up_steps} steps count in no figure; ask for more --steps than that.")
+        raise SuiteError(f"The first {definition.warm_up_steps} steps are warm-up and count in no figure; ask for more --steps than that.")
     base = _with_fixed(definition, options)
     if scaling is not None:
         base = replace(base, threads=base.threads or _threads(base, definition, hosts))
@@ -66,12 +84,24 @@ def plan(definition: StudyDefinition, options: RunOptions, hosts: tuple[str, ...
     )
     data = choose_data(load_workload(base.workload), base.data).name
     framework = ", ".join(definition.values) if definition.variable is Variable.FRAMEWORK else base.framework
-    names = (definition.name, definition.title, definition.variable, scaling, definition.values, definition.repetitions, definition.warm_up_steps)
-    return Sweep(StudyPlan(*names, base.workload, framework, data, len(hosts)), planned)
+    study_plan = StudyPlan(
+        name=definition.name,
+        title=definition.title,
+        variable=definition.variable,
+        scaling=scaling,
+        values=definition.values,
+        repetitions=definition.repetitions,
+        warm_up_steps=definition.warm_up_steps,
+        workload=base.workload,
+        framework=framework,
+        data=data,
+        hosts=len(hosts),
+    )
+    return Sweep(study_plan, planned)
 
 
 def _with_fixed(definition: StudyDefinition, options: RunOptions) -> RunOptions:
-    """What the person left open, as the study fixes it."""
+    """Options that were not given, from the study's fixed settings."""
     fixed = {name: value for name, value in asdict(definition.fixed).items() if value is not None and getattr(options, name) is None}
     return replace(options, **fixed)
 
@@ -88,50 +118,28 @@ def _with_value(options: RunOptions, variable: Variable, value: str, hosts: tupl
     return replace(placed, batch_size=batch_size * number if scaling is Scaling.WEAK else batch_size)
 
 
-def _placement(asked: Placement, number: int, hosts: tuple[str, ...]) -> Placement:
-    """The first hosts; without any, so many ranks on this machine."""
+def _placement(base: Placement, number: int, hosts: tuple[str, ...]) -> Placement:
+    """The first ``number`` hosts; without hosts, ``number`` ranks on this machine."""
     if not hosts:
-        return replace(asked, ranks_per_node=number)
+        return replace(base, ranks_per_node=number)
     if number > len(hosts):
-        raise SuiteError(f"The hostfile names {len(hosts)} hosts, fewer than the {number} nodes asked for.")
-    return replace(asked, hosts=hosts[:number])
+        raise SuiteError(f"The hostfile names {len(hosts)} hosts, fewer than the {number} nodes needed.")
+    return replace(base, hosts=hosts[:number])
 
 
 def _threads(options: RunOptions, definition: StudyDefinition, hosts: tuple[str, ...]) -> int | None:
-    """The same for every point: on one machine the cores that the largest number of ranks leaves to each; on hosts as for any run."""
+    """Threads for every point alike: on one machine, its cores divided by the largest number of ranks; on hosts, as for any run."""
     if hosts:
         return None
-    most = max(_whole(value, 1) for value in definition.values)
-    return load_workload(options.workload).threads or max(1, len(os.sched_getaffinity(0)) // most)
+    max_ranks = max(_whole(value, 1) for value in definition.values)
+    return load_workload(options.workload).threads or max(1, len(os.sched_getaffinity(0)) // max_ranks)
 
 
-def _whole(value: str, least: int) -> int:
+def _whole(value: str, minimum: int) -> int:
     try:
         number = int(value)
     except ValueError:
-        raise SuiteError(f"{value!r} is no whole number; values are given as 1,2,4.") from None
-    if number < least:
-        raise SuiteError(f"The value {number} is too small; {least} is the least.")
+        raise SuiteError(f"{value!r} is not a whole number; write values as 1,2,4.") from None
+    if number < minimum:
+        raise SuiteError(f"The value {number} is too small; the minimum is {minimum}.")
     return number
-
-
-def is_done(path: Path, request: RunRequest) -> bool:
-    """A whole, sealed bundle of this very request lies at ``path``; a broken or unfinished one is to be made again.
-
-    Raises SuiteError where a whole bundle of another request lies there: it is somebody's result.
-    """
-    from reference_impls.contract import request_to_dict
-
-    if not (path / RUN).is_file():
-        return False
-    try:
-        verdict, found = check_bundle(path), Bundle(path).run().request
-    except SuiteError:
-        return False
-    if any(finding.rule in INTACT for finding in verdict.findings):
-        return False
-    asked = request_to_dict(request.training)
-    different = sorted(key for key in {*asked, *found} - {*OF_A_RUN} if asked.get(key) != found.get(key))
-    if different:
-        raise SuiteError(f"{path} holds another run (it differs in {', '.join(different)}); choose another --output, or take that folder away.")
-    return True

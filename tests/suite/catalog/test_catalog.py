@@ -138,7 +138,7 @@ def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
     for name in {load_workload(workload).data for workload in load_device("orin").closed_workloads}:
         generate(name, 203, 1)
     monkeypatch.setattr(identify, "_compatible", lambda root: ("nvidia,p3701-0000",))
-    run(Division.OPEN, "orin", data="synthetic", dry_run=True)
+    run(division=Division.OPEN, device="orin", data="synthetic", dry_run=True)
     requests = json.loads(capsys.readouterr().out)
     assert tuple(request["request"]["workload"] for request in requests) == load_device("orin").closed_workloads
     assert {request["request"]["platform"] for request in requests} == {"orin"}

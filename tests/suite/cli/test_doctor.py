@@ -1,4 +1,4 @@
-"""`suite doctor` lists every source: available, or why not and what to do; it never fails for what it finds."""
+"""`suite doctor` lists every source: available, or the reason and the remedy; a broken source does not make it fail."""
 
 import json
 from pathlib import Path
@@ -52,5 +52,5 @@ def test_a_driver_that_breaks_does_not_hide_the_other_sources(tmp_path: Path) ->
     broken, sound = open_meters(tmp_path)[:2]
     broken.availability = lambda: 1 / 0  # type: ignore[method-assign,assignment,return-value]
     first, second = diagnose_meters([broken, sound])
-    assert (first.there, first.found) == (False, "asking for it failed: ZeroDivisionError: division by zero")
+    assert (first.there, first.found) == (False, "the availability check failed: ZeroDivisionError: division by zero")
     assert second.what == f"meter: {sound.name}"

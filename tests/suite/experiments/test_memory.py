@@ -1,4 +1,4 @@
-"""A run that runs out of memory is told from other failures, and the person gets a size that fits."""
+"""A lack of memory is distinguished from other failures, and the error names a size that fits."""
 
 import sys
 from dataclasses import replace
@@ -45,7 +45,7 @@ def test_where_nothing_fits_no_size_is_named(tmp_path: Path) -> None:
 
 
 def failed_run(path: Path, exit_code: int, output: str) -> Path:
-    """What a failed run leaves."""
+    """The directory of a failed run."""
     path.mkdir()
     record = make_record(make_request(path, Scenario()), Scenario(), "failed")
     write_json(path / layout.RUN, replace(record, exit_code=exit_code))
@@ -64,20 +64,20 @@ def failed_run(path: Path, exit_code: int, output: str) -> Path:
         "terminate called after throwing an instance of 'std::bad_alloc'",
     ],
 )
-def test_what_frameworks_say_is_understood(said: str, tmp_path: Path) -> None:
+def test_the_frameworks_error_messages_are_recognised(said: str, tmp_path: Path) -> None:
     assert ran_out_of_memory(failed_run(tmp_path / "run", 1, f"epoch 1\n{said}\n"), 0)
 
 
-def test_another_failure_is_another_failure(tmp_path: Path) -> None:
+def test_another_failure_is_not_taken_for_a_lack_of_memory(tmp_path: Path) -> None:
     assert not ran_out_of_memory(failed_run(tmp_path / "run", 1, "ValueError: no such layer\n"), 0)
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), [(3, 4, True), (3, 3, False), (None, 4, False)])
-def test_a_killed_run_ran_out_of_memory_when_the_kernel_says_so(before: int | None, after: int, expected: bool, tmp_path: Path) -> None:
+def test_a_killed_run_ran_out_of_memory_if_the_kernel_counted_it(before: int | None, after: int, expected: bool, tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/vmstat").write_text(f"nr_free_pages 5\noom_kill {after}\n")
     assert ran_out_of_memory(failed_run(tmp_path / "run", -9, ""), before, tmp_path) is expected
 
 
-def test_a_kernel_that_does_not_count_is_unknown(tmp_path: Path) -> None:
+def test_without_the_kernels_count_the_answer_is_unknown(tmp_path: Path) -> None:
     assert kills_for_memory(tmp_path) is None

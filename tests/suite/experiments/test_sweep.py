@@ -1,4 +1,4 @@
-"""A sweep: its runs are planned from the study's file, what is there is kept, what is broken is made again, Ctrl-C loses nothing."""
+"""Sweeps: runs are planned from the study's file, finished runs are kept, broken ones are made again, and Ctrl-C loses nothing."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from suite.files.paths import repository_root
 from suite.metrics.scaling_model import Scaling
 from tests.conftest import Run, interruptible
 
-OPTIONS = RunOptions(Division.OPEN, "generic", "lenet", "fake")
+OPTIONS = RunOptions(division=Division.OPEN, device="generic", workload="lenet", framework="fake")
 SWEEP = ("sweep", "--study", "batch-size", "--workload", "lenet", "--framework", "fake", "--data", "digits")
 
 
@@ -47,14 +47,14 @@ def test_strong_scaling_keeps_the_global_mini_batch_and_weak_that_of_a_rank(scal
     assert len({run.options.threads for run in runs}) == 1
 
 
-def test_nodes_are_the_first_hosts_of_the_file() -> None:
+def test_nodes_are_the_first_hosts_of_the_hostfile() -> None:
     runs = plan(replace(load_study("scaling"), repetitions=1), OPTIONS, ("a", "b", "c", "d"), Scaling.STRONG).runs
     assert [run.options.placement.hosts for run in runs] == [("a",), ("a", "b"), ("a", "b", "c", "d")]
     with pytest.raises(SuiteError, match="names 2 hosts, fewer than the 4 nodes"):
         plan(load_study("scaling"), OPTIONS, ("a", "b"), Scaling.STRONG)
 
 
-def test_what_the_person_typed_comes_before_what_the_study_fixes() -> None:
+def test_options_take_precedence_over_the_studys_fixed_settings() -> None:
     runs = plan(load_study("prefetch"), replace(OPTIONS, steps=99), (), None).runs
     assert {(run.options.steps, run.options.workers, run.options.prefetch) for run in runs} == {(99, 1, 1), (99, 1, 2), (99, 1, 4)}
 
@@ -62,14 +62,14 @@ def test_what_the_person_typed_comes_before_what_the_study_fixes() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--values", "8,x"), "'x' is no whole number"),
+        (("--values", "8,x"), "'x' is not a whole number"),
         (("--values", "0"), "The value 0 is too small"),
         (("--nodes", "1,2"), "type --values"),
         (("--weak",), "--weak and --strong belong to studies of nodes"),
         (("--steps", "3"), "ask for more --steps"),
     ],
 )
-def test_what_cannot_be_a_study_is_refused_before_anything_runs(
+def test_an_impossible_study_is_refused_before_the_first_run(
     suite: Run, digits: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
 ) -> None:
     refused = suite(*SWEEP, *arguments, "--output", tmp_path / "out")
@@ -95,7 +95,7 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(suite: Run, digits: P
     (out / "16-r1" / MANIFEST).unlink()  # never came to its end
     again = suite(*command)
     assert again.returncode == 0, again.stderr
-    assert again.stderr.count("is there already") == 2
+    assert again.stderr.count("finished before, kept") == 2
     kept = {path.parent.name for path in out.glob("*/" + MANIFEST) if path.read_bytes() == seals[path.parent.name]}
     assert kept == {"8-r1", "16-r2"}
     refused = suite(*command[:-1], out, "--seed", "7")
@@ -109,14 +109,29 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, s
     program = [str(Path(sys.executable).with_name("suite")), *arguments]
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
     process = subprocess.Popen(program, cwd=repository_root(), env=child_environment, text=True, preexec_fn=interruptible, **pipes)
-    deadline_s = time.monotonic() + 60
-    while not (out / "16-r1" / "log.txt").is_file() and time.monotonic() < deadline_s and process.poll() is None:
+    said = _read_until(process, "[2/3]")  # the first run is sealed before the second is announced
+    assert (out / "8-r1" / MANIFEST).is_file()
+    while not (out / "16-r1" / "log.txt").is_file():  # the second run trains
+        assert process.poll() is None, said
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    assert process.stderr is not None
+    said += process.stderr.read()
+    process.wait()
     assert process.returncode == 2
     assert "Interrupted" in said and "Traceback" not in said
     assert not (out / "study.json").exists()
     resumed = suite(*arguments)
     assert resumed.returncode == 0, resumed.stderr
-    assert "[1/3] batch_size 8, run 1 of 1: is there already" in resumed.stderr
+    assert "[1/3] batch_size 8, run 1 of 1: finished before, kept" in resumed.stderr
+
+
+def _read_until(process: "subprocess.Popen[str]", words: str) -> str:
+    """Standard error up to the line that contains the words; fails when it ends without them."""
+    assert process.stderr is not None
+    read = ""
+    for line in process.stderr:
+        read += line
+        if words in line:
+            return read
+    raise AssertionError(f"{words!r} was never printed: {read}")

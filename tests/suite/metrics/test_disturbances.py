@@ -9,7 +9,7 @@ from reporter.pages.evidence import disturbances
 from reporter.site import build
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
-from suite.cli.run import _show_result
+from suite.cli.results import show_result
 from suite.compliance.checker import check_bundle
 from suite.execution.run import RunResult
 from tests.builders import Scenario, make_bundle
@@ -49,5 +49,5 @@ def test_a_wall_clock_that_was_set_is_a_sentence_too() -> None:
 def test_the_command_says_what_held_the_run_back_and_when(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = make_bundle(tmp_path / "run", Scenario(throttled_s=0.5))
     (event,) = Bundle(path).json(SUMMARY)["disturbances"]["throttling"]
-    _show_result(RunResult(path, "finished", None), json=False)
+    show_result(RunResult(path, "finished", None), json=False)
     assert f"THROTTLED: throttled {event['start_s']:.1f} s after the start for 0.5 s" in capsys.readouterr().out

@@ -14,7 +14,7 @@ from suite.bundle.layout import SUMMARY
 from suite.bundle.nodes import NODES, read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier, load_power_rules
-from suite.cli.run import _show_result
+from suite.cli.results import show_result
 from suite.errors import FileError
 from suite.execution.run import RunResult
 from suite.files.json_file import write_json
@@ -236,7 +236,7 @@ def test_a_nodes_file_that_is_none_is_refused(change: dict[str, object], path: P
 def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (path / OTHER).unlink()
     write_json(path / SUMMARY, derive(Bundle(path)).to_dict())
-    _show_result(RunResult(path, "finished", None), False)
+    show_result(RunResult(path, "finished", None), False)
     said = capsys.readouterr().out
     assert "slowest rank       0 on pi1: busy 1.000 times as long as the mean of 2" in said
     assert "NOT MEASURED: pi2: no meter read anything there" in said

@@ -1,0 +1,175 @@
+"""The suite as a library: resolve a request, run it, check, load, compare and report. Nothing here prints.
+
+    from suite import api
+
+    options = api.RunOptions(division=api.Division.OPEN, device="auto", workload="lenet", framework="pytorch")
+    result = api.run(api.resolve(options))
+    api.check([result.path]).complies
+
+Every function raises SuiteError, in one sentence that says what to do, where something could not be done. ``progress`` callbacks receive
+the events of suite.experiments.events; without one, functions are silent. Functions that need pandas load it when they are called.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from suite.catalog.divisions import Division
+from suite.errors import SuiteError
+from suite.execution.request import Accelerator, Collective, RunOptions, RunRequest
+from suite.experiments.events import Progress, ProgressEvent, silent
+from suite.launch.placement import Placement, place
+
+if TYPE_CHECKING:
+    from reporter.board.comparison import EntryComparison
+    from reporter.data.frames import Frames
+    from suite.catalog.reference_points import ReferencePoint
+    from suite.compliance.finding import Finding
+    from suite.compliance.paths import CheckResult
+    from suite.execution.run import RunResult
+    from suite.experiments.sweep import Sweep
+    from suite.metrics.convergence import Comparison
+    from suite.metrics.stall_analysis import StallAnalysis
+    from suite.metrics.study import Study
+
+__all__ = [
+    "Accelerator", "Collective", "Division", "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions",
+    "RunRequest", "SuiteError", "check", "compare", "compare_with_reference", "findings_of", "load", "place", "plan_sweep", "report", "resolve",
+    "run", "run_stall_analysis", "run_sweep",
+]  # fmt: skip
+
+DEFAULT_BASELOAD_S = 10.0
+
+
+def resolve(options: RunOptions, output: Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S) -> RunRequest:
+    """Resolve options against workload, device, framework and prepared data set into a request.
+
+    ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
+    ``baseload_s`` seconds before the run.
+    """
+    from suite.execution.resolve import resolve_options  # start-up: execution
+
+    return replace(resolve_options(options, output), baseload_s=baseload_s)
+
+
+def findings_of(request: RunRequest) -> "tuple[Finding, ...]":
+    """Findings of the rules that can judge a request before it runs."""
+    from suite.compliance.checker import check_request  # start-up: rules
+
+    return check_request(request.training, request.workload)
+
+
+def run(
+    request: RunRequest,
+    *,
+    allow_invalid: bool = False,
+    force: bool = False,
+    command: tuple[str, ...] | None = None,
+    progress: Progress = silent,
+) -> "RunResult":
+    """Run a request to its closed bundle and return where it is.
+
+    ``allow_invalid`` runs a request that can never comply with its division; otherwise CannotComply, with the findings, is raised.
+    ``force`` replaces an existing run directory. ``command`` is recorded in the bundle (default: this process's command line).
+    Ctrl-C raises Interrupted, a KeyboardInterrupt whose message names the directory that keeps every finished epoch.
+    """
+    from suite.experiments.one_run import run_one  # start-up: execution
+
+    return run_one(request, allow_invalid=allow_invalid, force=force, command=command, progress=progress)
+
+
+def run_stall_analysis(
+    request: RunRequest,
+    *,
+    epochs: int | None = None,
+    force: bool = False,
+    command: tuple[str, ...] | None = None,
+    progress: Progress = silent,
+) -> "StallAnalysis":
+    """Run a request with cold cache, warm cache and data in memory; the differences separate reading from preprocessing.
+
+    The runs and ``stalls.json`` are written below the request's output directory. ``epochs`` are those of each run (default: 4).
+    """
+    from suite.experiments.stall_runs import run_stall_analysis  # start-up: execution
+
+    return run_stall_analysis(request, epochs=epochs, force=force, command=command, progress=progress)
+
+
+def plan_sweep(
+    study: str,
+    options: RunOptions,
+    *,
+    values: Sequence[str] | None = None,
+    repetitions: int | None = None,
+    hosts: tuple[str, ...] = (),
+    weak: bool = False,
+) -> "Sweep":
+    """Plan the runs of a study from ``rules/studies``; ``values`` and ``repetitions`` default to the study's.
+
+    A study of nodes takes them from ``hosts``; without any, ranks run on this machine. ``weak`` keeps the mini-batch of a rank, strong
+    scaling (the default) the global one.
+    """
+    from suite.experiments.sweep import choose, plan, scaling_of  # start-up: numpy
+
+    definition = choose(study, values=values, repetitions=repetitions)
+    return plan(definition, options, hosts, scaling_of(definition, weak))
+
+
+def run_sweep(sweep: "Sweep", directory: Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent) -> "Study":
+    """Make every run of a sweep below ``directory`` and write ``study.json`` there. Resumable: call it again to continue."""
+    from suite.experiments.sweep_runs import run_sweep  # start-up: execution
+
+    return run_sweep(sweep, directory, command=command, progress=progress)
+
+
+def check(paths: Iterable[Path]) -> "CheckResult":
+    """Judge every bundle and submission at or below the paths by the rulebook; archives of submissions are unpacked temporarily."""
+    from suite.compliance.paths import check_paths  # start-up: numpy
+
+    return check_paths(tuple(paths))
+
+
+def load(paths: Iterable[Path]) -> "Frames":
+    """Read every bundle at or below the paths into tidy pandas frames; reporter.data.frames documents their columns."""
+    from reporter.data.load import load  # start-up: pandas
+
+    return load(paths)
+
+
+def report(paths: Iterable[Path], output: Path, *, force: bool = False) -> Path:
+    """Render the bundles at or below the paths as a static site in ``output``; return its front page.
+
+    ``force`` replaces a site made before. Any other existing folder is refused.
+    """
+    from reporter.site import build  # start-up: pandas, jinja2
+
+    return build(paths, output, force)
+
+
+@dataclass(frozen=True)
+class ReferenceComparison:
+    """Epochs to target of some runs, the reference point they are compared with, and the permutation test."""
+
+    epochs: tuple[int, ...]
+    point: "ReferencePoint"
+    test: "Comparison"
+
+
+def compare_with_reference(paths: Iterable[Path]) -> ReferenceComparison:
+    """Compare the epochs to target of sealed closed runs with those of the reference implementations.
+
+    The runs at or below the paths must share workload, batch size and learning rate.
+    """
+    from suite.compliance.checker import find_bundles  # start-up: rules
+    from suite.metrics.reference_points import compare_runs  # start-up: numpy
+
+    point, epochs, test = compare_runs([bundle for path in paths for bundle in find_bundles(path)])
+    return ReferenceComparison(epochs=epochs, point=point, test=test)
+
+
+def compare(frames: "Frames", figure: str = "time_to_target_s") -> "tuple[EntryComparison, ...]":
+    """Compare every pair of accepted entries on each leaderboard by one figure of their runs: ratio, 95 % interval, significance."""
+    from reporter.board.comparison import compare_entries  # start-up: pandas
+
+    return compare_entries(frames, figure)

@@ -1,0 +1,30 @@
+"""`suite new device|meter|rule|workload|framework NAME`."""
+
+import json as json_format
+from typing import Annotated
+
+import typer
+
+from suite.cli.options import Json
+from suite.cli.skeletons import Kind, write_skeleton
+
+
+def new(
+    kind: Annotated[Kind, typer.Argument(help="Kind of part.")],
+    name: Annotated[str, typer.Argument(help="Its name, in lower case.")],
+    json: Json = False,
+) -> None:
+    """Write the skeleton of a new device, meter, rule, workload or framework.
+
+    Its contract tests fail, and name what to fill in, until every place is filled. docs/extending.md has an example of each kind.
+    """
+    skeleton = write_skeleton(kind, name)
+    if json:
+        print(json_format.dumps({"files": [str(path) for path in skeleton.files], "next": list(skeleton.steps)}))
+        return
+    print("Wrote")
+    for path in skeleton.files:
+        print(f"  {path}")
+    print("Next")
+    for number, step in enumerate(skeleton.steps, start=1):
+        print(f"  {number}. {step}")

@@ -1,0 +1,91 @@
+"""Command-line options as dataclasses: each option and its help text is written once, and commands share them."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, cast, get_type_hints
+
+import typer
+
+from suite.api import Accelerator, Collective, Division, Placement, RunOptions, place
+
+DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality is reported)."
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def with_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Turn each parameter that is a dataclass into one option per field, named and typed as the field.
+
+    A field is written as a typer parameter: ``threads: Annotated[int | None, typer.Option(help=…)] = None``. The returned function takes
+    keywords only; the defaults of fields hold for direct calls, too.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    groups = {name: cast("type[Any]", hint) for name, hint in hints.items() if is_dataclass(hint)}
+
+    @functools.wraps(function)
+    def call(**values: Any) -> None:
+        own = {name: values.pop(name) for name in hints if name in values}
+        made = {
+            name: group(**{field.name: values.pop(field.name) for field in fields(group) if field.name in values}) for name, group in groups.items()
+        }
+        return function(**own, **made, **values)
+
+    parameters = [one for name, parameter in inspect.signature(function).parameters.items() for one in _expanded(parameter, hints[name])]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    del call.__wrapped__  # else the signature of the wrapped function is found
+    return call
+
+
+def _expanded(parameter: inspect.Parameter, hint: Any) -> list[inspect.Parameter]:
+    if not is_dataclass(hint):
+        return [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hint)]
+    hints = get_type_hints(hint, include_extras=True)
+    empty = inspect.Parameter.empty
+    return [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=empty if field.default is MISSING else field.default, annotation=hints[field.name]
+        )
+        for field in fields(hint)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """What `suite run` and `suite sweep` have in common."""
+
+    device: Annotated[str, typer.Option(help="Device profile, or auto (`suite list devices`).")] = "auto"
+    framework: Annotated[str, typer.Option(help="Framework (`suite list frameworks`).")] = "pytorch"
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="Data set name, folder with the workload's default data set, NAME=FOLDER for another data set, or `synthetic` "
+            "(default: the workload's)."
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option(help="Seed for initial weights and sample order; in a sweep, that of each value's first run.")] = 1
+    epochs: Annotated[int | None, typer.Option(help="Maximum epochs (also the horizon of the learning-rate schedule).")] = None
+    steps: Annotated[int | None, typer.Option(help="Stop each run after N mini-batches.")] = None
+    batch_size: Annotated[int | None, typer.Option(help="Samples per global mini-batch; in a weak-scaling sweep, per rank.")] = None
+    threads: Annotated[int | None, typer.Option(help="Framework threads per rank (default: the workload's, else every usable core).")] = None
+    accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO
+    hostfile: Annotated[Path | None, typer.Option(help="Hosts to train on, one per line (default: this machine).")] = None
+    ranks_per_node: Annotated[int, typer.Option(help="Ranks on each host.")] = 1
+    collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI
+    launch_agent: Annotated[str | None, typer.Option(help="Command that starts a process on a remote host (default: ssh).")] = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved requests and stop.")] = False
+    json: Json = False
+
+    def place(self, nodes: int | None) -> Placement:
+        """The first ``nodes`` hosts (default: all of them), or this machine."""
+        return place(nodes, self.hostfile, self.ranks_per_node, self.launch_agent)
+
+    def run_options(self, division: Division, workload: str, placement: Placement, **changes: Any) -> RunOptions:
+        """Options of one run; ``changes`` are further fields of RunOptions, or override the command line's."""
+        common: dict[str, Any] = {
+            name: getattr(self, name) for name in ("device", "framework", "data", "seed", "epochs", "steps", "batch_size", "threads", "accelerator")
+        }
+        fixed = {"division": division, "workload": workload, "placement": placement, "collective": self.collective}
+        return RunOptions(**{**common, **fixed, **changes})

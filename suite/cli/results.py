@@ -1,0 +1,85 @@
+"""Shows a finished run and a finished stall analysis."""
+
+import json as json_format
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suite.bundle.layout import SUMMARY
+from suite.bundle.reader import Bundle
+from suite.metrics.figure import Figure
+from suite.metrics.stall_analysis import RECORD, StallAnalysis
+
+if TYPE_CHECKING:
+    from suite.execution.run import RunResult
+
+SHOWN = ("best_accuracy", "time_to_target_s", "time_to_epoch_s", "first_epoch_s", "fetch_stall_s", "compute_s", "overhead_s", "energy_j")
+PARTS = (("fetch", "read_stall_s", "read_epoch_s"), ("preprocessing", "preprocessing_stall_s", "preprocessing_epoch_s"))
+
+
+def show_result(result: "RunResult", json: bool) -> None:
+    """Print a run's main figures, its disturbances, and the commands to use next."""
+    summary = Bundle(result.path).json(SUMMARY)
+    if json:
+        print(json_format.dumps({"path": str(result.path), "status": result.status, **summary}, indent=1))
+        return
+    for name in SHOWN:
+        figure = summary["figures"][name]
+        spread = f" ± {figure['spread']:.4g}" if figure["spread"] is not None else ""
+        value = f"{figure['value']:.4g}{spread} {figure['unit']}" if figure["value"] is not None else f"unknown: {figure['reason']}"
+        print(f"{name:18} {value}")
+    _show_disturbances(summary["disturbances"], "")
+    _show_ranks_and_nodes(summary)
+    print(f"\nThe run is in {result.path}\nCheck it:  suite check {result.path}\nDraw it:   suite report {result.path} --output site")
+
+
+def _show_disturbances(disturbances: dict[str, Any], where: str) -> None:
+    for event in disturbances["throttling"]:
+        held = f" for {event['held_s']:.3g} s" if event["held_s"] is not None else ""
+        print(f"THROTTLED{where}: {event['channel']} {event['start_s']:.1f} s after the start{held}")
+    for step in disturbances["clock_steps"]:
+        moved = f"{step['step_s']:+.3g} s, {step['at_s']:.1f} s after the start"
+        print(f"The wall clock{where} was set by {moved}; durations are not affected.")
+
+
+def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:
+    """Print the slowest rank, and what was not measured or was disturbed on other nodes."""
+    busy = [rank for rank in summary.get("ranks", []) if rank["busy_ratio"] is not None]
+    if busy:
+        slowest = max(busy, key=lambda rank: rank["busy_ratio"])
+        where = f" on {slowest['node']}" if slowest["node"] else ""
+        print(f"slowest rank       {slowest['rank']}{where}: busy {slowest['busy_ratio']:.3f} times as long as the mean of {len(busy)}")
+    for node in summary.get("nodes", []):
+        if node["reason"]:
+            print(f"NOT MEASURED: {node['node']}: {node['reason']}")
+    for node in summary.get("nodes", [])[1:]:
+        _show_disturbances(node["disturbances"], f" on {node['node']}")
+
+
+def show_stall_analysis(analysis: StallAnalysis, directory: Path, json: bool) -> None:
+    """Print a stall analysis whose record is in ``directory``."""
+    path = directory / RECORD
+    if json:
+        print(json_format.dumps({"path": str(path), **analysis.to_dict()}, indent=1))
+        return
+    print("\n".join(stall_table(analysis)))
+    print(f"\nThe record is {path}; the three runs are in the same folder.")
+
+
+def stall_table(analysis: StallAnalysis) -> Iterator[str]:
+    """Lines for a person: the three runs, the differences, and notes."""
+    yield f"{'seconds per epoch':18} {'epoch':>20} {'stall':>20} {'copy':>20} {'compute':>20}  in memory at start"
+    for name, run in analysis.runs.items():
+        resident = "unknown" if run.resident_start_ratio is None else f"{run.resident_start_ratio:.0%}"
+        cells = " ".join(f"{_cell(figure):>20}" for figure in (run.time_to_epoch_s, run.fetch_stall_s, run.copy_s, run.compute_s))
+        yield f"{name:18} {cells}  {resident}"
+    for name, of_stall, of_epoch in PARTS:
+        stall, epoch = analysis.figures[of_stall], analysis.figures[of_epoch]
+        yield f"{name:18} {_cell(epoch):>20} {_cell(stall):>20}  {stall.method or stall.reason}"
+    yield from (f"note: {note}" for note in analysis.notes)
+
+
+def _cell(figure: Figure) -> str:
+    if figure.value is None:
+        return "unknown"
+    return f"{figure.value:.4g}" if figure.spread is None else f"{figure.value:.4g} ± {figure.spread:.2g}"

@@ -1,0 +1,96 @@
+"""Writes the skeletons of new parts: ``templates/<kind>`` mirrors the checkout; NAME and MODULE in paths are replaced."""
+
+import enum
+import keyword
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+
+TEMPLATES = Path(__file__).parent / "templates"
+SUFFIX = ".template"
+MARKER = "FILL IN"
+MAX_NAME_LENGTH = 40
+
+
+class Kind(str, enum.Enum):
+    """The parts that are found by being there."""
+
+    DEVICE = "device"
+    METER = "meter"
+    RULE = "rule"
+    WORKLOAD = "workload"
+    FRAMEWORK = "framework"
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What else a new part of a kind needs: steps for a person, tests that hold it to its contract, and whether its name is a Python name."""
+
+    steps: tuple[str, ...]
+    tests: tuple[str, ...]
+    has_python_name: bool = False
+
+
+FILLED = "tests/test_fill_in.py"
+UP_TO_DATE = "up_to_date"  # tests of generated tables
+TABLES = "make rules"
+CONTRACTS = {
+    Kind.DEVICE: Contract((TABLES,), ("tests/suite/catalog", "tests/suite/machine", "tests/suite/compliance/test_rulebook.py")),
+    Kind.METER: Contract((TABLES, "make docs-tables"), ("tests/suite/meters/test_registry.py", "tests/test_docs_tables.py")),
+    Kind.RULE: Contract((TABLES,), ("tests/suite/compliance/test_rules.py", "tests/suite/compliance/test_rulebook.py")),
+    Kind.WORKLOAD: Contract(
+        ("write its model in reference_impls/{pytorch,tensorflow,chainer}/models.py and add it to MODELS there", TABLES),
+        ("tests/suite/catalog", "tests/reference_impls/test_frameworks.py", "tests/suite/verify/test_verify_model.py"),
+    ),
+    Kind.FRAMEWORK: Contract((), ("tests/reference_impls/test_framework_folders.py",), has_python_name=True),
+}
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """The files that were written, relative to the checkout, and what to do next."""
+
+    files: tuple[Path, ...]
+    steps: tuple[str, ...]
+
+
+def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
+    """Write the skeleton of a new part into the checkout; each place to fill in carries MARKER.
+
+    Raises SuiteError for a name that no part of this kind can have, and for one that exists; nothing is written then.
+    """
+    _refuse_invalid(kind, name)
+    root, folder = root or repository_root(), TEMPLATES / kind.value
+    values = {"name": name, "module": name.replace("-", "_"), "class_name": "".join(word.capitalize() for word in re.split("[-_]", name))}
+    files = {_place(template.relative_to(folder), values): template for template in sorted(folder.rglob(f"*{SUFFIX}"))}
+    for path in files:
+        if (root / path).exists():
+            raise SuiteError(f"The {kind.value} {name!r} exists: {path}. Choose another name, or edit that file.")
+    for path, template in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(Template(template.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
+    return Skeleton(tuple(files), (f"replace every {MARKER!r} in these files", *CONTRACTS[kind].steps, contract_command(kind, name)))
+
+
+def contract_command(kind: Kind, name: str) -> str:
+    """The command that runs the contract tests of one part."""
+    chosen = " or ".join(dict.fromkeys((name, name.replace("-", "_"), UP_TO_DATE)))
+    return f'python -m pytest {" ".join((FILLED, *CONTRACTS[kind].tests))} -k "{chosen}"'
+
+
+def _refuse_invalid(kind: Kind, name: str) -> None:
+    python = CONTRACTS[kind].has_python_name
+    joint = "_" if python else "-"
+    if not re.fullmatch(rf"[a-z][a-z0-9]*({joint}[a-z0-9]+)*", name) or len(name) > MAX_NAME_LENGTH or keyword.iskeyword(name):
+        example = "my_framework" if python else f"my-{kind.value}"
+        raise SuiteError(
+            f"{name!r} cannot name a {kind.value}: use lower-case letters, digits and single {joint!r}, at most {MAX_NAME_LENGTH}, as in {example!r}."
+        )
+
+
+def _place(path: Path, values: dict[str, str]) -> Path:
+    return Path(path.as_posix().removesuffix(SUFFIX).replace("NAME", values["name"]).replace("MODULE", values["module"]))

@@ -1,0 +1,35 @@
+"""From a person's options to a request: looks up the prepared data set and names the run."""
+
+import time
+from pathlib import Path
+
+from reference_impls.contract import DataSet
+from suite.catalog.workloads import load_workload
+from suite.datasets.locate import find
+from suite.execution.request import RunOptions, RunRequest, choose_data, refuse_impossible, resolve
+from suite.execution.run import new_run_id
+
+RUNS = Path("runs")
+
+
+def resolve_options(options: RunOptions, output: Path | None = None) -> RunRequest:
+    """Resolve options into a request; ``output`` is the run directory (default: runs/<run id>).
+
+    Raises SuiteError for unknown names, impossible values, and a data set that is not prepared or damaged.
+    """
+    refuse_impossible(options)
+    choice = choose_data(load_workload(options.workload), options.data)
+    prepared = find(choice.name, choice.directory)
+    contents = prepared.contents
+    data_set = DataSet(
+        name=choice.name,
+        directory=str(prepared.directory),
+        layout=prepared.definition.layout,
+        classes=contents.classes,
+        train_samples=contents.train_samples,
+        eval_samples=contents.eval_samples,
+        verified=contents.verified,
+        synthetic=prepared.is_synthetic,
+    )
+    run_id = new_run_id(options.workload, options.framework, time.time())
+    return resolve(options, data_set, (output or RUNS / run_id).absolute(), run_id)

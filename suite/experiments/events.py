@@ -1,0 +1,88 @@
+"""Events that a progress callback receives while runs are made. They are data; who receives them decides what to show."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from suite.bundle.log import LogEvent
+from suite.execution.request import RunRequest
+from suite.metrics.stall_analysis import Source
+
+
+@dataclass(frozen=True)
+class BaseloadStarted:
+    """The idle machine's power is measured for ``time_s`` seconds by the named meters."""
+
+    time_s: float
+    meters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """The implementation of this request is about to start."""
+
+    request: RunRequest
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """A line that the implementation added to its log."""
+
+    event: LogEvent
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The run goes on and nothing new was logged; sent several times a second."""
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """The run is over, whether it finished, failed or was interrupted."""
+
+
+@dataclass(frozen=True)
+class MemoryExhausted:
+    """A run needed more memory than there is; the search for a mini-batch that fits begins."""
+
+
+@dataclass(frozen=True)
+class BatchSizeTried:
+    """The search for a mini-batch that fits tries this size next."""
+
+    batch_size: int
+
+
+@dataclass(frozen=True)
+class StallRunStarted:
+    """The next of a stall analysis's three runs begins."""
+
+    source: Source
+
+
+@dataclass(frozen=True)
+class SweepRunStarted:
+    """Run ``number`` of ``total`` begins; ``left_s`` is the expected time for all remaining runs, None before the first one is done."""
+
+    number: int
+    total: int
+    label: str
+    left_s: float | None
+
+
+@dataclass(frozen=True)
+class SweepRunKept:
+    """Run ``number`` of ``total`` was finished by an earlier call and is kept."""
+
+    number: int
+    total: int
+    label: str
+
+
+ProgressEvent = (
+    BaseloadStarted | RunStarted | LogLine | Waiting | RunEnded | MemoryExhausted | BatchSizeTried | StallRunStarted | SweepRunStarted | SweepRunKept
+)
+Progress = Callable[[ProgressEvent], None]
+
+
+def silent(event: ProgressEvent) -> None:
+    """The callback that shows nothing."""

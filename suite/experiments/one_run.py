@@ -1,0 +1,109 @@
+"""One run with everything around it: rules, preflight, baseload, meters, and the search for a mini-batch that fits after a lack of memory."""
+
+import sys
+import time
+from pathlib import Path
+
+from suite.bundle.log import LogEvent
+from suite.compliance.checker import check_request
+from suite.compliance.finding import Finding, Severity
+from suite.errors import SuiteError
+from suite.execution.baseload import baseload_meters, recorded_baseload
+from suite.execution.preflight import preflight
+from suite.execution.recorder import Recorder
+from suite.execution.request import RunRequest
+from suite.execution.run import RunResult, make_output, run
+from suite.experiments.events import BaseloadStarted, BatchSizeTried, LogLine, MemoryExhausted, Progress, RunEnded, RunStarted, Waiting, silent
+from suite.experiments.memory import kills_for_memory, largest_batch, ran_out_of_memory
+from suite.launch.environments import Environment, find
+from suite.meters.registry import open_meters
+
+FINISHED = "finished"
+
+
+class CannotComply(SuiteError):
+    """A request breaks rules of its division before it runs; ``findings`` name them."""
+
+    def __init__(self, request: RunRequest, findings: tuple[Finding, ...]) -> None:
+        rules = ", ".join(dict.fromkeys(finding.rule for finding in findings if finding.severity is Severity.INVALID))
+        super().__init__(f"This run could never comply with the {request.training.division} division ({rules}).")
+        self.findings = findings
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was interrupted; its directory keeps every finished epoch. The message says where."""
+
+
+def broken_rules(request: RunRequest, allow_invalid: bool = True) -> tuple[str, ...]:
+    """Ids of the rules that the request breaks; raises CannotComply for the first invalid request unless ``allow_invalid``."""
+    findings = check_request(request.training, request.workload)
+    broken = tuple(finding.rule for finding in findings if finding.severity is Severity.INVALID)
+    if broken and not allow_invalid:
+        raise CannotComply(request, findings)
+    return broken
+
+
+def run_one(
+    request: RunRequest, *, allow_invalid: bool = True, force: bool = False, command: tuple[str, ...] | None = None, progress: Progress = silent
+) -> RunResult:
+    """Run a request to its closed bundle.
+
+    The bundle records ``command`` (default: this process's command line) and the rules that the request breaks. ``force`` replaces an
+    existing run directory. Raises CannotComply, Interrupted, and SuiteError for a run that did not finish.
+    """
+    allowed = broken_rules(request, allow_invalid)
+    path = Path(request.training.output_directory)
+    environment = find(request.framework)
+    preflight(request)
+    make_output(path, force)
+    kills = kills_for_memory()
+    try:
+        _measure_baseload(path, request.baseload_s, progress)
+        progress(RunStarted(request))
+        try:
+            result = run(request, environment, command or tuple(sys.argv), allowed, Recorder(open_meters(), path), _Watcher(progress))
+        finally:
+            progress(RunEnded())
+    except KeyboardInterrupt:
+        raise Interrupted(f"every finished epoch is kept in {path}") from None
+    if result.status != FINISHED:
+        if ran_out_of_memory(path, kills):
+            raise SuiteError(_out_of_memory(request, environment, progress))
+        raise SuiteError(f"The run did not finish: {result.message}. What it wrote is in {path} (see output.txt); every finished epoch is kept.")
+    return result
+
+
+class _Watcher:
+    """Turns what a run reports into progress events."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def event(self, event: LogEvent) -> None:
+        """A line of the log."""
+        self._progress(LogLine(event))
+
+    def tick(self) -> None:
+        """Nothing new."""
+        self._progress(Waiting())
+
+
+def _measure_baseload(path: Path, time_s: float, progress: Progress) -> None:
+    """Record the idle power of this machine where a meter reads it; without one, return at once. Other nodes: suite.execution.remote_recorders."""
+    meters = baseload_meters(open_meters()) if time_s else ()
+    if meters:
+        progress(BaseloadStarted(time_s, tuple(meter.name for meter in meters)))
+        with recorded_baseload(meters, path):
+            time.sleep(time_s)
+
+
+def _out_of_memory(request: RunRequest, environment: Environment, progress: Progress) -> str:
+    """The error sentence, with the largest mini-batch that fits; each size is tried, which takes some seconds."""
+    size, path = request.training.global_batch_size, request.training.output_directory
+    progress(MemoryExhausted())
+    try:
+        fitting = largest_batch(request, environment, lambda tried: progress(BatchSizeTried(tried)))
+        advice = f"one step with --batch-size {fitting} fits" if fitting else "not even a mini-batch of one sample fits: choose a smaller workload"
+    except KeyboardInterrupt:
+        advice = "the search for one that fits was interrupted; try half of it"
+    return f"Out of memory with mini-batches of {size} samples; {advice}. Every finished epoch is kept in {path} (see output.txt)."

@@ -1,0 +1,87 @@
+"""The table of commands: help texts, loading on demand, options shared by commands."""
+
+import inspect
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from suite.cli.app import COMMANDS, app, load_command
+from suite.cli.options import with_options
+from suite.files.paths import repository_root
+
+HEAVY = ("pandas", "pyarrow", "scipy", "jinja2", "sklearn")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_tables_help_is_the_first_line_of_the_commands(name: str) -> None:
+    assert COMMANDS[name].help == load_command(name).help.splitlines()[0]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_is_that_of_the_real_one(name: str) -> None:
+    shown = CliRunner().invoke(app, [name, "--help"]).output
+    assert f"suite {name}" in shown or f"root {name}" in shown
+    for parameter in load_command(name).params:
+        if parameter.param_type_name == "option":
+            assert parameter.opts[0] in shown
+
+
+def test_every_command_is_listed() -> None:
+    shown = CliRunner().invoke(app, ["--help"]).output
+    assert all(f" {name} " in shown for name in COMMANDS)
+
+
+def test_a_mistyped_command_gets_a_suggestion() -> None:
+    answer = CliRunner().invoke(app, ["repotr"])
+    assert answer.exit_code == 2
+    assert "Did you mean 'report'" in answer.output
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["list", "devices"], ["list", "rules"], ["explain", "log-chain"], ["list", "studies"]], ids=" ".join
+)
+def test_light_commands_load_nothing_heavy(arguments: list[str]) -> None:
+    script = (
+        "import sys; from suite.cli.app import app\n"
+        f"try: app({arguments!r})\nexcept SystemExit: pass\n"
+        f"sys.exit(' '.join(name for name in {HEAVY!r} if name in sys.modules) or 0)"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], cwd=repository_root(), capture_output=True, text=True)
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
+def test_no_function_of_the_command_line_has_many_parameters() -> None:
+    """Typer's signatures aside, which are made from dataclasses."""
+    import ast
+
+    for path in sorted((repository_root() / "suite").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                assert len(node.args.args) + len(node.args.kwonlyargs) <= 10, f"{path.name}: {node.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Colour:
+    name: Annotated[str, typer.Option(help="Name.")]
+    bright: Annotated[bool, typer.Option("--bright", help="Bright.")] = False
+
+
+def test_a_dataclass_becomes_options() -> None:
+    seen: list[tuple[Colour, int]] = []
+
+    @with_options
+    def paint(colour: Colour, size: Annotated[int, typer.Option(help="Size.")] = 3) -> None:
+        seen.append((colour, size))
+
+    assert list(inspect.signature(paint).parameters) == ["name", "bright", "size"]
+    command = typer.Typer(add_completion=False)
+    command.command()(paint)
+    assert CliRunner().invoke(command, ["--bright"]).exit_code == 2  # --name is required
+    assert CliRunner().invoke(command, ["--name", "red", "--size", "5"]).exit_code == 0
+    paint(name="blue", bright=True)
+    assert seen == [(Colour(name="red"), 5), (Colour(name="blue", bright=True), 3)]

@@ -1,0 +1,82 @@
+"""`suite new`: what it writes, what it prints, what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from suite.catalog.devices import Device, load_device
+from suite.catalog.frameworks import load_framework
+from suite.catalog.workloads import load_workload
+from suite.cli.app import app
+from suite.cli.skeletons import MARKER, Kind, contract_command, write_skeleton
+from suite.errors import SuiteError
+from tests.conftest import Run
+
+NAMES = {kind: "new_one" if kind is Kind.FRAMEWORK else "new-one" for kind in Kind}
+
+
+@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
+def test_a_skeleton_names_what_to_fill_in_and_what_to_do_next(kind: Kind, tmp_path: Path) -> None:
+    skeleton = write_skeleton(kind, NAMES[kind], tmp_path)
+    texts = {path: (tmp_path / path).read_text() for path in skeleton.files}
+    assert set(tmp_path.rglob("*.*")) == {tmp_path / path for path in skeleton.files}
+    assert any(MARKER in text for text in texts.values())
+    assert not any("$" in text or "NAME" in str(path) or "MODULE" in str(path) for path, text in texts.items())
+    assert skeleton.steps[-1] == contract_command(kind, NAMES[kind])
+    for path, text in texts.items():
+        if path.suffix == ".py":
+            compile(text, str(path), "exec")
+
+
+def test_skeletons_of_definitions_can_be_loaded(tmp_path: Path) -> None:
+    """A part that is not filled in yet does not break the commands that read all parts."""
+    for kind in (Kind.DEVICE, Kind.WORKLOAD, Kind.FRAMEWORK):
+        write_skeleton(kind, NAMES[kind], tmp_path)
+    if "sample" in Device.__dataclass_fields__:
+        assert load_device("new-one", tmp_path).closed_workloads == ("lenet",)
+    assert load_workload("new-one", tmp_path).model == "new_one"
+    assert load_framework("new_one", tmp_path).module == "reference_impls.new_one"
+
+
+@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
+def test_an_existing_part_is_not_touched(kind: Kind, tmp_path: Path) -> None:
+    first, *_ = write_skeleton(kind, NAMES[kind], tmp_path).files
+    (tmp_path / first).write_text("a week of work")
+    with pytest.raises(SuiteError, match=f"The {kind.value} '{NAMES[kind]}' exists"):
+        write_skeleton(kind, NAMES[kind], tmp_path)
+    assert (tmp_path / first).read_text() == "a week of work"
+
+
+@pytest.mark.parametrize("name", ["", "New", "1st", "a b", "../up", "a--b", "class", "x" * 41, "naïve"])
+@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
+def test_a_name_that_none_can_have_is_refused(kind: Kind, name: str, tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=f"cannot name a {kind.value}: use lower-case letters"):
+        write_skeleton(kind, name, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("arguments", "words"), [(("device", "orin"), "The device 'orin' exists"), (("rule", "A B"), "cannot name a rule")])
+def test_a_refusal_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], words: str, suite: Run) -> None:
+    refused = suite("new", *arguments)
+    assert refused.returncode == 2
+    assert words in refused.stderr and len(refused.stderr.strip().splitlines()) == 1
+
+
+def test_an_unknown_kind_is_a_usage_error(suite: Run) -> None:
+    refused = suite("new", "gadget", "x")
+    assert refused.returncode == 2 and "gadget" in refused.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+def test_the_command_prints_files_and_next_steps(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from suite.cli import skeletons
+
+    monkeypatch.setattr(skeletons, "repository_root", lambda: tmp_path)
+    answer = CliRunner().invoke(app, ["new", "device", "new-one", *options])
+    assert answer.exit_code == 0, answer.output
+    if options:
+        assert json.loads(answer.output)["files"] == ["rules/devices/new-one.toml"]
+    else:
+        assert "  rules/devices/new-one.toml\n" in answer.output and "python -m pytest" in answer.output

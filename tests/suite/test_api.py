@@ -1,0 +1,127 @@
+"""The library behind the command line: the script of docs/api.md, comparisons, sweeps and analyses; nothing is printed."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suite import api
+from suite.experiments import events
+from suite.experiments.one_run import CannotComply
+from suite.files.paths import repository_root
+from tests.builders import Scenario, make_bundle
+
+OPTIONS = api.RunOptions(division=api.Division.OPEN, device="auto", workload="lenet", framework="fake", data="digits", steps=10)
+
+
+@pytest.fixture
+def home(digits: Path, suite_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory; the digits are prepared."""
+    monkeypatch.setenv("SUITE_HOME", str(suite_home))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def script() -> str:
+    """The notebook-like script of the page."""
+    return str(re.findall(r"```python\n(.*?)```", (repository_root() / "docs/api.md").read_text(), re.DOTALL)[0])
+
+
+def test_the_pages_script_runs(home: Path, suite_home: Path) -> None:
+    lines = [line for line in script().splitlines() if line.strip()]
+    assert len(lines) <= 10
+    command = [sys.executable, "-c", script()]
+    answer = subprocess.run(
+        command, cwd=home, env={"SUITE_HOME": str(suite_home), "PYTHONPATH": str(repository_root())}, capture_output=True, text=True
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stderr == ""
+    assert "complies: True" in answer.stdout
+
+
+def test_a_run_reports_progress_and_prints_nothing(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    seen: list[events.ProgressEvent] = []
+    result = api.run(api.resolve(OPTIONS, home / "run"), progress=seen.append)
+    assert (result.path, result.status) == (home / "run", "finished")
+    kinds = [type(event) for event in seen if not isinstance(event, events.BaseloadStarted | events.Waiting)]
+    assert (kinds[0], kinds[-1]) == (events.RunStarted, events.RunEnded)
+    assert {event.event.key for event in seen if isinstance(event, events.LogLine)} >= {"run_start", "run_stop"}
+    assert api.check([result.path]).complies
+    assert list(api.load([result.path]).runs["framework"]) == ["fake"]
+    assert api.report([result.path], home / "site").is_file()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_request_that_can_never_comply_is_refused_with_its_findings(home: Path) -> None:
+    request = api.resolve(api.RunOptions(division=api.Division.CLOSED, device="auto", workload="lenet", framework="fake", data="digits"))
+    assert "closed-data" in {finding.rule for finding in api.findings_of(request)}
+    with pytest.raises(CannotComply, match="could never comply with the closed division") as refusal:
+        api.run(request)
+    assert "closed-data" in {finding.rule for finding in refusal.value.findings}
+    assert not Path(request.training.output_directory).exists()
+
+
+def test_a_sweep_is_planned_made_and_continued(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    sweep = api.plan_sweep("batch-size", OPTIONS, values=["8", "16"], repetitions=1)
+    seen: list[events.ProgressEvent] = []
+    study = api.run_sweep(sweep, home / "study", progress=seen.append)
+    assert [point.value for point in study.points] == ["8", "16"]
+    assert api.run_sweep(sweep, home / "study", progress=seen.append) == study
+    started = [event for event in seen if isinstance(event, events.SweepRunStarted)]
+    kept = [event for event in seen if isinstance(event, events.SweepRunKept)]
+    assert [(event.number, event.total) for event in started] == [(event.number, event.total) for event in kept] == [(1, 2), (2, 2)]
+    assert started[0].left_s is None and started[1].left_s is not None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_stall_analysis_makes_three_runs(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from dataclasses import replace
+
+    seen: list[events.ProgressEvent] = []
+    request = api.resolve(replace(OPTIONS, steps=None), home / "stalls")
+    analysis = api.run_stall_analysis(request, epochs=2, progress=seen.append)
+    assert [event.source.value for event in seen if isinstance(event, events.StallRunStarted)] == ["cold", "warm", "synthetic"] == list(analysis.runs)
+    assert (home / "stalls/stalls.json").is_file()
+    assert capfd.readouterr() == ("", "")
+
+
+def bundles(folder: Path, framework: str, step_s: float, count: int) -> list[Path]:
+    """Repeated runs of one entry, whose times scatter a little."""
+    return [
+        make_bundle(folder / f"{framework}{seed}", Scenario(name=f"{framework}-{seed}", framework=framework, seed=seed, step_s=step_s, jitter=0.05))
+        for seed in range(1, count + 1)
+    ]
+
+
+def test_entries_are_compared_with_ratio_and_interval(tmp_path: Path) -> None:
+    bundles(tmp_path / "runs", "pytorch", 0.002, 3)
+    bundles(tmp_path / "runs", "tensorflow", 0.004, 3)
+    (pair,) = api.compare(api.load([tmp_path / "runs"]), "time_to_epoch_s")
+    assert {pair.entry.split()[0], pair.base.split()[0]} == {"pytorch", "tensorflow"}
+    assert pair.ratio is not None and pair.low is not None and pair.high is not None
+    expected = 0.5 if pair.entry.startswith("pytorch") else 2.0
+    assert pair.ratio == pytest.approx(expected, rel=0.05)
+    assert pair.low < pair.ratio < pair.high
+    assert (pair.differs, pair.reason) == (True, None)
+
+
+def test_an_entry_with_too_few_runs_is_not_compared(tmp_path: Path) -> None:
+    bundles(tmp_path / "runs", "pytorch", 0.002, 3)
+    bundles(tmp_path / "runs", "chainer", 0.004, 2)
+    (pair,) = api.compare(api.load([tmp_path / "runs"]))
+    assert (pair.ratio, pair.low, pair.high, pair.differs) == (None, None, None, None)
+    assert pair.reason is not None and "chainer" in pair.reason and "2 of the 3 runs" in pair.reason
+
+
+def test_runs_are_compared_with_the_reference_point() -> None:
+    compared = api.compare_with_reference([repository_root() / "submissions"])
+    assert compared.point.workload == "lenet"
+    assert len(compared.epochs) == 9
+    assert compared.test.p_different > 0.01
+
+
+def test_importing_the_library_loads_nothing_heavy() -> None:
+    program = "import sys, suite.api; sys.exit(any(name in sys.modules for name in ('pandas', 'pyarrow', 'numpy', 'scipy', 'jinja2', 'psutil')))"
+    assert subprocess.run([sys.executable, "-c", program], cwd=repository_root()).returncode == 0
