@@ -138,10 +138,15 @@ def _order(figures: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, str]:
-    energy = figures.get("energy_per_epoch_j", {})
-    measured = f"{energy['tier']}, {energy['covers']}" if known(energy.get("tier")) else "not measured"
-    special = {"energy": measured, "availability": entry["availability"] if known(entry["availability"]) else "not submitted"}
+    availability = entry["availability"] if known(entry["availability"]) else "not submitted"
+    special = {"energy": _sensor(figures.get("energy_per_epoch_j", {})), "availability": availability}
     return {facet.name: special.get(facet.name) or show_facet(entry.get(facet.name)) for facet in FACETS}
+
+
+def _sensor(energy: Mapping[str, Any]) -> str:
+    if known(energy.get("tier")):
+        return f"{energy['tier']}, {energy['covers']}"
+    return "unknown sensor" if known(energy.get("value")) else "not measured"
 
 
 def _badges(figures: Mapping[str, Any]) -> tuple[str, ...]:

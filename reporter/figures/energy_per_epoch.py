@@ -38,7 +38,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
 
 
 def _kind(covers: object, tier: object) -> str:
-    return f"{covers}, {tier}" if known(covers) and known(tier) else "different or unknown sensors"
+    return f"{covers}, {tier}" if known(covers) and known(tier) else "mixed or unknown sensors"
 
 
 CHART = Chart(

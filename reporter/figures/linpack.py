@@ -96,7 +96,7 @@ def _of_training(training: dict[str, Any], record: dict[str, Any], context: Cont
     gflops = TRAINING_PASSES * 2 * training["macs"] * training["rate"] / 1e9
     power = training["power"]
     known_power = power is not None and known(power["value"]) and float(power["value"]) > 0
-    how = f"{power['covers']}, {power['tier']}" if known_power and known(power["covers"]) else "different sensors"
+    how = f"{power['covers']}, {power['tier']}" if known_power and known(power["covers"]) else "mixed sensors"
     return Line(
         name=training["label"],
         target=f"{context.entry(training['entry_id'])}#samples_per_s",

@@ -46,7 +46,7 @@ def draw_power(timeline: Timeline, baseload_w: float | None) -> Drawing | NotDra
 def draw_load(timeline: Timeline) -> Drawing | NotDrawn:
     """CPU and GPU utilisation, percent, against seconds since run_start."""
     if not timeline.load:
-        return NotDrawn("neither processor nor GPU utilisation was read")
+        return NotDrawn("neither CPU nor GPU utilisation was read")
     drawn = _plane(LOAD, "utilisation, %", timeline.load, timeline.spans, linear([100.0], *UP))
     legend(drawn.canvas, _names(timeline.load), 300)
     return _with_table(drawn, timeline.load, timeline.spans)

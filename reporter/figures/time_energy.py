@@ -26,7 +26,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     kinds = {name: (energies[name]["covers"], energies[name]["tier"]) for name in points}
     kind = max(sorted(set(kinds.values()), key=str), key=list(kinds.values()).count)
     ids = sorted(name for name in points if kinds[name] == kind)
-    measured = f"{kind[0]}, {kind[1]}" if known(kind[0]) else "different or unknown sensors"
+    measured = f"{kind[0]}, {kind[1]}" if known(kind[0]) else "mixed sensors"
     x, y = logarithmic([points[name][0] for name in ids], *ACROSS), logarithmic([points[name][1] for name in ids], *UP)
     chart = plane(CHART.title, CHART.about, x, y, ("seconds per epoch", f"joules per epoch ({measured})"))
     frameworks_legend(chart.canvas, [all_entries[name] for name in ids], context)

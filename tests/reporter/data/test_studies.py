@@ -100,7 +100,7 @@ def test_a_difference_without_significance_is_noted(analysed: Path) -> None:
 @pytest.mark.parametrize(("recorded", "shown"), [(True, "yes"), (False, "no"), (None, "not tested")])
 def test_significance_is_read_from_its_field(analysed: Path, recorded: bool | None, shown: str) -> None:
     figures = the_study(analysed).figures.copy()
-    figures["method"] = "too few epochs; not told apart from 0"
+    figures["method"] = "not significant (within twice its standard error)"
     figures["significant"] = pandas.Series([recorded] * len(figures), dtype=object)
     drawing = drawn.draw_differences(figures)
     assert isinstance(drawing, Drawing) and [row[3] for row in drawing.rows] == [shown, shown]

@@ -181,7 +181,7 @@ def test_a_run_without_a_start_or_without_readings_has_no_timeline(runs: Path, t
     (bundle.path / "readings.parquet").unlink()
     nothing = read_timeline(bundle, log)
     assert (nothing.power, nothing.load, len(nothing.spans)) == ((), (), 6)
-    assert over_time.draw_load(nothing) == NotDrawn("neither processor nor GPU utilisation was read")
+    assert over_time.draw_load(nothing) == NotDrawn("neither CPU nor GPU utilisation was read")
 
 
 def test_the_baseload_is_a_labelled_line(timeline: Timeline) -> None:
