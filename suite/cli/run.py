@@ -104,10 +104,10 @@ def resolve_options(options: "RunOptions", output: Path | None) -> "RunRequest":
     from reference_impls.contract import DataSet
     from suite.catalog.workloads import load_workload
     from suite.datasets.locate import find
-    from suite.execution.request import choose_data, refuse_impossible, resolve
+    from suite.execution.request import choose_data, resolve, validate
     from suite.execution.run import new_run_id
 
-    refuse_impossible(options)
+    validate(options)
     choice = choose_data(load_workload(options.workload), options.data)
     prepared = find(choice.name, choice.directory)
     found = prepared.contents

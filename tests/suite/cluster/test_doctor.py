@@ -93,5 +93,5 @@ def test_a_link_much_slower_than_the_others_is_a_complaint() -> None:
 
 
 def test_a_link_that_mpi_cannot_use_is_named_by_how_far_it_came() -> None:
-    found = complaint(answers(FACTS, FACTS, FACTS), links(MEASURE, problem="nothing more came within 60 s"))
+    found = complaint(answers(FACTS, FACTS, FACTS), links(MEASURE, problem="no output within 60 s"))
     assert (found.node, found.point) == ("pi3", "mpi")

@@ -72,7 +72,7 @@ def test_a_file_of_somebody_else_is_unknown_not_all_in_memory(data: Path, monkey
     monkeypatch.setattr(page_cache.os, "access", lambda path, mode: False)
     found = residency(data_files(data))
     assert found.resident_bytes is None
-    assert "does not tell" in (found.reason or "")
+    assert "does not report" in (found.reason or "")
     assert drop_page_cache(data, NO_ROOT).is_cold is None
 
 
