@@ -20,7 +20,7 @@ from suite.errors import SuiteError
 from suite.files import paths
 
 RECORD = "environment.json"
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def find(framework: Framework, home: Path | None = None) -> Environment:
     return environment
 
 
-def create(framework: Framework, say: Say, python: Path | None = None, home: Path | None = None, force: bool = False) -> Environment:
+def create(framework: Framework, report: Report, python: Path | None = None, home: Path | None = None, force: bool = False) -> Environment:
     """Create the framework's environment with venv and pip; packages come from pip's configured index.
 
     ``python`` is the base interpreter (default: the harness's). An incomplete environment is removed.
@@ -71,10 +71,10 @@ def create(framework: Framework, say: Say, python: Path | None = None, home: Pat
     log = place.with_suffix(".log")
     try:
         with log.open("w", encoding="utf-8") as output:
-            say(f"creating {place}")
+            report(f"creating {place}")
             _run([str(python or sys.executable), "-m", "venv", str(place)], output, framework)
             for arguments in _pip_steps(framework):
-                say(f"pip install {' '.join(arguments)} (from the network, or pip's cache)")
+                report(f"pip install {' '.join(arguments)} (from the network, or pip's cache)")
                 _run([str(interpreter), "-m", "pip", "install", *arguments], output, framework)
             return _register(framework, interpreter, place)
     except BaseException:

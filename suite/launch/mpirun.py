@@ -110,17 +110,17 @@ def _forwarded(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _mpich(placement: Placement, variables: Mapping[str, str], hosts_file: Path) -> list[str]:
-    words = [word for name, value in variables.items() for word in ("-genv", name, value)]
+    options = [word for name, value in variables.items() for word in ("-genv", name, value)]
     if not placement.hosts:
-        return ["-launcher", "fork", *words]
+        return ["-launcher", "fork", *options]
     hosts_file.write_text("".join(f"{host}:{placement.ranks_per_node}\n" for host in placement.hosts), encoding="utf-8")
     agent = ["-launcher-exec", placement.agent] if placement.agent else []
-    return ["-f", str(hosts_file), "-ppn", str(placement.ranks_per_node), "-launcher", "ssh", *agent, *words]
+    return ["-f", str(hosts_file), "-ppn", str(placement.ranks_per_node), "-launcher", "ssh", *agent, *options]
 
 
 def _open_mpi(placement: Placement, variables: Mapping[str, str], hosts_file: Path) -> list[str]:
-    words = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
-    spread = ["--oversubscribe", "--bind-to", "none", *words]
+    options = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+    spread = ["--oversubscribe", "--bind-to", "none", *options]
     if not placement.hosts:
         return spread
     hosts_file.write_text("".join(f"{host} slots={placement.ranks_per_node}\n" for host in placement.hosts), encoding="utf-8")

@@ -174,7 +174,7 @@ def test_a_truncated_batch_file_is_named_with_both_sizes(copy: Callable[[str], P
         find("cifar10", folder)
 
 
-def test_damage_in_the_middle_of_a_picture_is_found_by_decoding(copy: Callable[[str], Path]) -> None:
+def test_damage_in_the_middle_of_an_image_is_found_by_decoding(copy: Callable[[str], Path]) -> None:
     folder = copy("imagefolder")
     path = next((folder / "train/class1").iterdir())
     content = path.read_bytes()
@@ -191,7 +191,7 @@ def test_a_tree_with_a_link_is_not_taken_over(copy: Callable[[str], Path], tmp_p
         prepare.from_directory("imagefolder", folder, tmp_path / "home")
 
 
-def test_a_tree_is_taken_over_whole(copy: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_tree_is_taken_over_completely(copy: Callable[[str], Path], tmp_path: Path) -> None:
     folder = copy("gld23k")
     (folder / "prepared.json").unlink()
     taken = prepare.from_directory("gld23k", folder, tmp_path / "home")
