@@ -1,6 +1,6 @@
-"""What ranks say to one another, over MPI: mini-batches are shared out, gradients are summed, records come together at rank 0.
+"""Communication between ranks over MPI: gradients are summed, weights broadcast, and records gathered at rank 0.
 
-Python 3.6 grammar. mpi4py and NumPy are imported when there is more than one rank; one rank alone needs neither.
+Python 3.6 grammar. mpi4py and NumPy are imported for several ranks only; a single rank needs neither.
 """
 
 import socket
@@ -10,42 +10,42 @@ from typing import Any, List, NamedTuple, Optional, Sequence
 from reference_impls.contract import SECONDS_PER_NS, ContractError, monotonic_ns
 
 PING_PONGS = 30
-PING_TAG, LEAVE_TAG = 71, 72
-BURST, NAP_S = 20, 20e-6
+PING_TAG, STOP_TAG = 71, 72
+BURST, SLEEP_S = 20, 20e-6
 
 
 class World:
-    """A run of one rank, and what runs of several have in common."""
+    """The ranks of a run: a single rank, and the interface of :class:`MpiWorld`."""
 
     rank, size = 0, 1
 
     @property
     def node(self) -> str:
-        """The name of the host that this rank runs on."""
+        """This rank's host name."""
         return socket.gethostname()
 
     def allgather(self, value: Any) -> List[Any]:
-        """Everybody's value, by rank; a barrier besides."""
+        """The values of all ranks, by rank (MPI_Allgather); also a barrier."""
         return [value]
 
     def gather(self, value: Any) -> List[Any]:
-        """Everybody's value, by rank, at rank 0; nothing elsewhere."""
+        """At rank 0 the values of all ranks, by rank; an empty list at the others (MPI_Gather)."""
         return [value]
 
     def bcast(self, value: Any) -> Any:
-        """Rank 0's value."""
+        """Rank 0's value (MPI_Bcast)."""
         return value
 
     def clock_offsets(self) -> "List[ClockOffset]":
-        """How far each rank's monotonic clock is ahead of rank 0's; known to rank 0, empty elsewhere."""
+        """At rank 0 the offset of each rank's monotonic clock; an empty list at the others."""
         return [ClockOffset(0, 0)]
 
     def abort(self) -> None:
-        """End all ranks, now."""
+        """Terminate all ranks (MPI_Abort)."""
 
 
 class ClockOffset(NamedTuple):
-    """A rank's monotonic clock less rank 0's, and half the round trip that it was found by: the true offset lies within that."""
+    """A rank's monotonic clock less rank 0's, and half the round trip of the measurement, which bounds its error."""
 
     offset_ns: int
     uncertainty_ns: int
@@ -61,18 +61,18 @@ class MpiWorld(World):
         self.rank, self.size = self.communicator.rank, self.communicator.size
         if self.size != size:
             raise ContractError(
-                "MPI started {} ranks where {} were asked for: `mpirun` and mpi4py do not belong together; use the environment's own mpirun.".format(
+                "MPI started {} ranks instead of {}: `mpirun` and mpi4py belong to different MPIs; use the environment's mpirun.".format(
                     self.size, size
                 )
             )
 
     def allgather(self, value: Any) -> List[Any]:
-        """Everybody's value, by rank."""
+        """The values of all ranks, by rank."""
         values = self.communicator.allgather(value)  # type: List[Any]
         return values
 
     def gather(self, value: Any) -> List[Any]:
-        """Everybody's value, at rank 0."""
+        """At rank 0 the values of all ranks, by rank; an empty list at the others."""
         return self.communicator.gather(value, root=0) or []
 
     def bcast(self, value: Any) -> Any:
@@ -80,69 +80,69 @@ class MpiWorld(World):
         return self.communicator.bcast(value, root=0)
 
     def broadcast(self, arrays: Sequence[Any]) -> None:
-        """Overwrite contiguous NumPy arrays with rank 0's."""
+        """Overwrite contiguous NumPy arrays with rank 0's values."""
         for array in arrays:
             self.communicator.Bcast(array, root=0)
 
     def clock_offsets(self) -> List[ClockOffset]:
-        """The offset of the shortest of some round trips, as NTP does it (RFC 5905, section 8)."""
+        """Offsets from the shortest of 30 round trips, as in NTP (RFC 5905, section 8)."""
         if self.rank != 0:
-            self._answer_clock()
+            self._reply_with_clock()
             return []
-        return [ClockOffset(0, 0)] + [self._ask_clock(rank) for rank in range(1, self.size)]
+        return [ClockOffset(0, 0)] + [self._measure_clock(rank) for rank in range(1, self.size)]
 
-    def _ask_clock(self, rank: int) -> ClockOffset:
+    def _measure_clock(self, rank: int) -> ClockOffset:
         best: Optional[ClockOffset] = None
         for _ in range(PING_PONGS):
-            asked_ns = monotonic_ns()
+            sent_ns = monotonic_ns()
             self.communicator.send(None, dest=rank, tag=PING_TAG)
             theirs_ns = self.communicator.recv(source=rank, tag=PING_TAG)
-            answered_ns = monotonic_ns()
-            found = ClockOffset(theirs_ns - (asked_ns + answered_ns) // 2, (answered_ns - asked_ns + 1) // 2)
+            received_ns = monotonic_ns()
+            found = ClockOffset(theirs_ns - (sent_ns + received_ns) // 2, (received_ns - sent_ns + 1) // 2)
             best = found if best is None or found.uncertainty_ns < best.uncertainty_ns else best
-        self.communicator.send(None, dest=rank, tag=LEAVE_TAG)
+        self.communicator.send(None, dest=rank, tag=STOP_TAG)
         assert best is not None
         return best
 
-    def _answer_clock(self) -> None:
+    def _reply_with_clock(self) -> None:
         status = self._mpi.Status()
         while True:
             self.communicator.recv(source=0, tag=self._mpi.ANY_TAG, status=status)
-            if status.tag == LEAVE_TAG:
+            if status.tag == STOP_TAG:
                 return
             self.communicator.send(monotonic_ns(), dest=0, tag=PING_TAG)
 
     def abort(self) -> None:
-        """End all ranks with exit code 2."""
+        """Terminate all ranks with exit code 2."""
         self.communicator.Abort(2)
 
 
 def join(ranks: int) -> World:
-    """The run's world: this process alone, or the MPI job that it was started in; raises ContractError when that has another size."""
+    """The world of a run: this process, or for several ranks its MPI job; raises ContractError when that has another size."""
     if ranks == 1:
         return World()
     try:
         return MpiWorld(ranks)
     except ImportError as error:
-        raise ContractError("mpi4py cannot be imported ({}); make the environment again with `suite env create`.".format(error)) from error
+        raise ContractError("mpi4py cannot be imported ({}); create the environment again with `suite env create`.".format(error)) from error
 
 
 def free_address(world: World) -> str:
-    """``host:port`` of this rank, where nobody listens now: for frameworks that let their ranks meet by TCP."""
+    """``host:port`` of a free TCP port on this rank's host: the rendezvous of frameworks whose ranks connect over TCP."""
     with socket.socket() as free:
         free.bind(("", 0))
         return "{}:{}".format(world.node, free.getsockname()[1])
 
 
 class Plan(NamedTuple):
-    """Which gradients share a bucket, by the parameters' places, and each bucket's number of elements."""
+    """The parameters of each bucket, by index, and each bucket's number of elements."""
 
     members: List[List[int]]
     lengths: List[int]
 
 
 def plan_buckets(sizes: Sequence[int], item_bytes: int, bucket_bytes: int) -> Plan:
-    """Fill buckets from the last parameter to the first, the order in which a backward pass makes gradients.
+    """Fill buckets from the last parameter to the first, the order in which a backward pass produces gradients.
 
     A bucket is full once it has ``bucket_bytes`` or more (Li et al., PyTorch Distributed, VLDB 2020, section 3.2.3).
     """
@@ -157,20 +157,20 @@ def plan_buckets(sizes: Sequence[int], item_bytes: int, bucket_bytes: int) -> Pl
 
 
 def _await(request: Any) -> None:
-    """Poll in bursts with naps between them.
+    """Poll in bursts of 20, with sleeps of 20 us between them.
 
-    MPI's own Wait polls without end and so holds a processor that the kernel, moving the messages, or another rank could use; with a nap after
-    every poll too little is moved at a time (docs/multi-node.md has what both cost).
+    MPI_Wait polls without a pause and occupies a core that the kernel, which moves the messages, or another rank could use; with a sleep after
+    every poll too little is moved at a time (docs/multi-node.md has the cost of both).
     """
     polls = 0
     while not request.Test():
         polls += 1
         if polls % BURST == 0:
-            time.sleep(NAP_S)
+            time.sleep(SLEEP_S)
 
 
 class BucketTime(NamedTuple):
-    """A bucket's exchange over the steps since it was last asked: from its start to its end, which may lie behind the backward pass."""
+    """Times of a bucket's exchanges since the last call, each from its start to its end, which may be during the backward pass."""
 
     size_bytes: int
     exchanges: int
@@ -179,9 +179,9 @@ class BucketTime(NamedTuple):
 
 
 class Buckets:
-    """Gradients in a few contiguous arrays, each summed over all ranks by one non-blocking allreduce.
+    """Gradients in a few contiguous arrays, each summed over all ranks by one non-blocking all-reduce.
 
-    ``arrays[b]`` holds, after :meth:`finish`, the sum of what every rank gave to bucket ``b``.
+    After :meth:`finish`, ``arrays[b]`` is the sum of bucket ``b`` over all ranks.
     """
 
     def __init__(self, world: MpiWorld, sizes: Sequence[int], dtype: Any, bucket_bytes: int) -> None:
@@ -195,7 +195,7 @@ class Buckets:
         self._durations = [[] for _ in self.arrays]  # type: List[List[float]]
 
     def views(self) -> List[Any]:
-        """Each parameter's place in its bucket, flat, by parameter."""
+        """A flat view of each parameter's part of its bucket, by parameter."""
         places = {}
         for array, members in zip(self.arrays, self.plan.members):
             start = 0
@@ -206,19 +206,19 @@ class Buckets:
         return [places[place] for place in range(len(places))]
 
     def start(self, bucket: int, send: Any = None) -> None:
-        """Begin to sum a bucket: what is in its array, or ``send``, which must stay as it is until :meth:`finish`."""
+        """Start summing a bucket: its array, or ``send``, which must not change until :meth:`finish`."""
         source = self._in_place if send is None else send
         self._pending.append((bucket, monotonic_ns(), self._communicator.Iallreduce(source, self.arrays[bucket]), send))
         self.progress()
 
     def progress(self) -> None:
-        """Let MPI work: without a thread of its own it moves messages only when it is called."""
+        """Let MPI make progress: without a progress thread it moves messages only inside its calls."""
         for _, _, request, _ in self._pending:
             if not request.Test():
-                return  # one call moves the messages of all
+                return  # one call makes progress on all requests
 
     def finish(self) -> float:
-        """Wait for every bucket that was started; returns the seconds that took: the exchange that nothing hid."""
+        """Wait for every started bucket; returns the seconds of waiting: the exposed (non-overlapped) communication time."""
         began_ns = monotonic_ns()
         for bucket, started_ns, request, _ in self._pending:
             _await(request)

@@ -1,17 +1,18 @@
 """The contract between the harness and an implementation: a request file in, a log and step records out.
 
 Standard library only and Python 3.6 grammar, because this file also runs on a Jetson Nano's interpreter and
-because a vendor's implementation, in any language, may replace ours by honouring the same three files:
+because a vendor's implementation, in any language, may replace the reference by using the same three files:
 
 ``request.json``
-    what to train, completely resolved: no default is applied on this side (see :class:`Request`).
+    the training run, completely resolved: the implementation applies no defaults (see :class:`Request`).
 ``log.txt``
     one event per line in MLPerf's line format (see :class:`LogWriter`), chained by SHA-256.
 ``steps.csv``
     one row per mini-batch (see :data:`STEP_COLUMNS`), flushed before the epoch's ``epoch_stop`` is logged.
 
-In a run of several ranks each keeps records of its own; those of the others than 0 are ``log.rank<r>.txt`` and ``steps.rank<r>.csv``,
-brought to rank 0's folder at every epoch's end. A rank is told so by ``--ranks N``; only rank 0 can read the request.
+In a run of several ranks each rank has a log and step records. Those of ranks other than 0 are ``log.rank<r>.txt`` and
+``steps.rank<r>.csv``, gathered in rank 0's folder at the end of every epoch. ``--ranks N`` is the number of ranks; only rank 0 can read the
+request.
 """
 
 import abc
@@ -30,7 +31,7 @@ SECONDS_PER_NS, NS_PER_S = 1e-9, 1000000000
 
 
 class ContractError(Exception):
-    """The other side broke the contract; the message says what, where and what to do next."""
+    """A violation of the contract; the message says what happened, where, and what to do next."""
 
 
 class Optimizer(NamedTuple):
@@ -48,16 +49,16 @@ class DataSet(NamedTuple):
 
     name: str
     directory: str
-    layout: str  # which reader serves it: idx, cifar10, gld23k or imagefolder
+    layout: str  # idx, cifar10, gld23k or imagefolder (reference_impls.data.pipelines)
     classes: int
     train_samples: int
     eval_samples: int
     verified: bool  # checksums prove that it is the published data set
-    synthetic: bool  # generated, in the layout of the data set whose name it bears
+    synthetic: bool  # generated, in the layout of the data set of that name
 
 
 class Preprocessing(NamedTuple):
-    """Per-channel normalisation of pixels scaled to [0, 1]: ``(pixel / 255 - mean) / std``, after an augmentation of training pictures."""
+    """Per-channel normalisation of pixels scaled to [0, 1]: ``(pixel / 255 - mean) / std``, after an augmentation of training images."""
 
     mean: List[float]
     std: List[float]
@@ -65,20 +66,20 @@ class Preprocessing(NamedTuple):
 
 
 class Loading(NamedTuple):
-    """Who makes mini-batches: the training process itself, or this many workers, each so many mini-batches ahead."""
+    """Data loading: number of worker processes (0: the training process itself), and mini-batches that each prefetches."""
 
     workers: int
     prefetch: int
 
 
 class Parallel(NamedTuple):
-    """How many processes train together, and how they sum their gradients."""
+    """Data parallelism: the number of ranks, and the all-reduce of their gradients."""
 
     ranks: int
     nodes: int
     collective: str  # none on one rank; mpi: reference_impls.communication; native: the framework's own
-    bucket_bytes: int  # gradients are summed in pieces of about this size
-    overlap: bool  # while the backward pass goes on, where the framework allows it
+    bucket_bytes: int  # size of the buckets in which gradients are summed
+    overlap: bool  # sum gradients during the backward pass, where the framework allows it
 
 
 class Request(NamedTuple):
@@ -92,8 +93,8 @@ class Request(NamedTuple):
     organization: str
     platform: str  # the device profile's name
     seed: int
-    epochs: int  # the schedule's horizon and the most epochs that are run
-    steps: Optional[int]  # stop after so many mini-batches; None: run whole epochs
+    epochs: int  # maximum number of epochs, and the horizon of the learning-rate schedule
+    steps: Optional[int]  # stop after this number of mini-batches; None: run whole epochs
     eval_every_epochs: int
     target_accuracy: Optional[float]  # fraction of eval samples; the run stops when it is reached
     global_batch_size: int
@@ -103,11 +104,11 @@ class Request(NamedTuple):
     preprocessing: Preprocessing
     loading: Loading
     parallel: Parallel
-    batches: str  # "read" from the data set, or "synthetic": one that is in memory, again and again (reference_impls.data_stalls)
-    drop_cache_every_epoch: bool  # the data set leaves the page cache after every epoch, so that each one is cold
+    batches: str  # "read" from the data set, or "synthetic": the same one, from memory (reference_impls.data_stalls)
+    drop_cache_every_epoch: bool  # drop the data set from the page cache after every epoch, so that each one is cold
     accelerator: str  # "cpu" or "cuda"
     threads: int
-    cache_cleared: Optional[bool]  # None: the harness could not tell
+    cache_cleared: Optional[bool]  # None: unknown
     output_directory: str
 
 
@@ -126,7 +127,7 @@ def request_from_dict(values: Dict[str, Any], where: str = REQUEST_NAME) -> Requ
         raise ContractError("{}: the request must be a JSON object.".format(where))
     if values.get("contract_version") != CONTRACT_VERSION:
         raise ContractError(
-            "{}: contract_version is {!r}, this implementation speaks {}; use a matching version of the suite.".format(
+            "{}: contract_version is {!r}, this implementation supports {}; use a matching version of the suite.".format(
                 where, values.get("contract_version"), CONTRACT_VERSION
             )
         )
@@ -168,41 +169,41 @@ class Batch(NamedTuple):
 
 
 class StepResult(NamedTuple):
-    """What one optimiser step returns once the device has finished it."""
+    """The result of one optimiser step, after the device has finished."""
 
     loss: float  # mean over this rank's mini-batch, before the update
-    communication_s: float  # gradient exchange not hidden behind compute; 0.0 on one rank
+    communication_s: float  # exposed (non-overlapped) gradient exchange; 0.0 on one rank
 
 
 class Implementation(abc.ABC):
-    """A model on a device, in some framework; the loop calls these and takes every time stamp itself."""
+    """A model on a device, in some framework; the loop calls these methods and takes every time stamp."""
 
     @abc.abstractmethod
     def to_device(self, batch: Batch) -> Any:
-        """Copy a host mini-batch to the device; return when it is there. The result goes to the two calls below."""
+        """Copy a host mini-batch to the device; return when the copy has finished. The result is passed to the two methods below."""
 
     @abc.abstractmethod
     def step(self, device_batch: Any, learning_rate: float, share: float) -> StepResult:
         """Forward, backward and optimiser update; return when the device has finished.
 
-        ``share`` is this rank's part of the global mini-batch's samples, by which its mean gradient counts; 1.0 on one rank.
+        ``share`` is this rank's fraction of the global mini-batch's samples, the weight of its mean gradient; 1.0 on one rank.
         """
 
     @abc.abstractmethod
     def count_correct(self, device_batch: Any) -> int:
-        """How many samples of an evaluation mini-batch are classified correctly (inference mode)."""
+        """Number of correctly classified samples of an evaluation mini-batch (inference mode)."""
 
     def bucket_times(self) -> List[Any]:
-        """How long the exchange of each bucket took since the last call (reference_impls.communication.BucketTime); empty on one rank."""
+        """Times of each bucket's exchanges since the last call (reference_impls.communication.BucketTime); empty on one rank."""
         return []
 
 
 class Pipeline(abc.ABC):
-    """Where mini-batches come from; whatever time ``next`` takes on these is fetch stall."""
+    """The source of mini-batches; the time that ``next`` takes on these iterables is the fetch stall."""
 
     @abc.abstractmethod
     def training(self, epoch: int) -> Iterable[Batch]:
-        """The mini-batches of one epoch (1, 2, ...), in the order that the seed prescribes."""
+        """The mini-batches of one epoch (1, 2, ...), in the order that the seed gives."""
 
     @abc.abstractmethod
     def evaluation(self) -> Iterable[Batch]:
@@ -213,7 +214,7 @@ STEP_COLUMNS = ("epoch", "step", "rank", "samples", "start_ns", "fetch_stall_s",
 
 
 class StepRecord(NamedTuple):
-    """One mini-batch as the loop saw it; ``start_ns`` is the monotonic clock when its fetch began."""
+    """The times of one mini-batch; ``start_ns`` is the monotonic clock at the start of its fetch."""
 
     epoch: int
     step: int  # 1, 2, ... over the whole run
@@ -247,7 +248,7 @@ def boot_id(root: str = "/") -> Optional[str]:
 
 
 def peak_rss_bytes(root: str = "/") -> Optional[int]:
-    """The most memory that this process has held so far: the kernel's own high-water mark (proc(5), VmHWM); None if unknown."""
+    """Peak resident memory of this process so far: the kernel's high-water mark (proc(5), VmHWM); None if unknown."""
     try:
         with open(os.path.join(root, "proc/self/status")) as stream:
             return next((int(line.split()[1]) * 1024 for line in stream if line.startswith("VmHWM:")), None)
@@ -270,7 +271,7 @@ def chained(previous: str, line: str) -> Tuple[str, str]:
 
 
 def unchained(line: str) -> Tuple[str, Optional[str]]:
-    """Take a written line apart again: (the line without its chain value, the value or None)."""
+    """The inverse of :func:`chained`: (the line without its chain value, the value or None)."""
     cut = len(line) - len(_LINK_SUFFIX) - len(FIRST_LINK)
     if not (line.endswith(_LINK_SUFFIX) and line[:cut].endswith(_LINK_PREFIX)):
         return line, None
@@ -278,7 +279,7 @@ def unchained(line: str) -> Tuple[str, Optional[str]]:
 
 
 class RecordFile:
-    """A new file that is only appended to; what was written is handed to the kernel at once, and to the storage medium when asked."""
+    """A new append-only file; :meth:`write` flushes to the kernel, :meth:`sync` to the storage medium."""
 
     def __init__(self, path: str) -> None:
         self._stream = open(path, "x", encoding="utf-8")
@@ -289,7 +290,7 @@ class RecordFile:
         self._stream.flush()
 
     def sync(self) -> None:
-        """Wait until it is on the storage medium."""
+        """fsync."""
         os.fsync(self._stream.fileno())
 
     def close(self) -> None:
@@ -299,7 +300,7 @@ class RecordFile:
 
 
 class Outbox:
-    """Records that wait in memory until rank 0 takes them."""
+    """Records kept in memory until rank 0 gathers them."""
 
     def __init__(self) -> None:
         self._parts = []  # type: List[str]
@@ -309,13 +310,13 @@ class Outbox:
         self._parts.append(text)
 
     def sync(self) -> None:
-        """They are safe when rank 0 has written them."""
+        """Nothing to do: rank 0 writes and syncs them."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
     def take(self) -> str:
-        """What was written since the last call."""
+        """The text written since the last call."""
         text, self._parts = "".join(self._parts), []
         return text
 
@@ -336,23 +337,23 @@ class LogWriter:
 
     @property
     def chain(self) -> str:
-        """The last line's chain value: what ranks exchange after every epoch and as the last thing of all."""
+        """The last line's chain value; ranks exchange it after every epoch and at the end of the run."""
         return self._chain
 
     def point(self, key: str, value: Any = None, **metadata: Any) -> None:
-        """Log a fact at this moment."""
+        """Log a value now."""
         self._write("POINT_IN_TIME", key, value, metadata)
 
     def start(self, key: str, **metadata: Any) -> None:
-        """Log the beginning of an interval; ``mono_ns=`` gives the time when it was taken earlier."""
+        """Log the beginning of an interval; ``mono_ns=`` is its time if it was taken earlier."""
         self._write("INTERVAL_START", key, None, metadata)
 
     def stop(self, key: str, **metadata: Any) -> None:
-        """Log the end of an interval; ``mono_ns=`` gives the time when it was taken earlier."""
+        """Log the end of an interval; ``mono_ns=`` is its time if it was taken earlier."""
         self._write("INTERVAL_END", key, None, metadata)
 
     def close(self) -> None:
-        """Hand everything to the storage medium and close."""
+        """Sync and close."""
         self._sink.close()
 
     def _write(self, event_type: str, key: str, value: Any, metadata: Dict[str, Any]) -> None:
@@ -373,7 +374,7 @@ class StepWriter:
         self._sink.write(",".join(STEP_COLUMNS) + "\n")
 
     def write(self, records: List[StepRecord]) -> None:
-        """Append the records and hand them to the storage medium; floats are written so that they read back exactly."""
+        """Append the records and sync; floats are written so that they read back exactly."""
         self._sink.write("".join(",".join(map(repr, record)) + "\n" for record in records))
         self._sink.sync()
 
@@ -382,13 +383,13 @@ class StepWriter:
         self._sink.close()
 
 
-def say(message: str) -> None:
-    """One sentence on standard error: why an implementation could not do what was asked."""
+def print_error(message: str) -> None:
+    """Write an error message to standard error."""
     sys.stderr.write("error: {}\n".format(message))
     sys.stderr.flush()
 
 
 def fail(message: str) -> None:
-    """Say it, and end with exit code 2: it could not do what was asked."""
-    say(message)
+    """Write an error message and exit with code 2."""
+    print_error(message)
     sys.exit(2)

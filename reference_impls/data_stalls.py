@@ -1,7 +1,7 @@
-"""Pipelines for the analysis of data stalls: any framework's own pipeline, with its data already in memory or never in the page cache.
+"""Pipelines for the analysis of data stalls: a framework's pipeline with synthetic data in memory, or with a cold page cache.
 
-Three runs tell the parts of the fetch stall apart: with one mini-batch in memory nothing is read or preprocessed, with a warm page
-cache data is preprocessed only, with a cold one it is read too. Method: Mohan et al., "Analyzing and Mitigating Data Stalls in DNN
+Three runs separate the parts of the fetch stall: with one mini-batch in memory nothing is read or preprocessed, with a warm page
+cache data is only preprocessed, with a cold one it is read too. Method: Mohan et al., "Analyzing and Mitigating Data Stalls in DNN
 Training" (VLDB 2021), DS-Analyzer. Standard library only.
 """
 
@@ -14,7 +14,7 @@ READ, SYNTHETIC = "read", "synthetic"
 
 
 def as_requested(request: Request, pipeline: Pipeline) -> Pipeline:
-    """The pipeline itself, or around it what the request says of batches and page cache."""
+    """The pipeline, wrapped according to the request's ``batches`` and ``drop_cache_every_epoch``."""
     if request.batches not in (READ, SYNTHETIC):
         raise ContractError("batches is {!r}; it must be {!r} or {!r}.".format(request.batches, READ, SYNTHETIC))
     if request.batches == SYNTHETIC:
@@ -23,26 +23,26 @@ def as_requested(request: Request, pipeline: Pipeline) -> Pipeline:
 
 
 class InMemory(Pipeline):
-    """The first mini-batch of the data set, taken before the run and given again and again: nothing is read, nothing preprocessed.
+    """The first mini-batch of the data set, fetched before the run and repeated: nothing is read or preprocessed.
 
-    An epoch has as many mini-batches, and as many samples, as one of the data set. The evaluation set is read as ever: no epoch's
-    time holds it.
+    An epoch has as many mini-batches and samples as one of the data set. The evaluation set is read normally: it is in no
+    epoch's time.
     """
 
     def __init__(self, request: Request, pipeline: Pipeline) -> None:
         self._request, self._pipeline = request, pipeline
         batches = iter(pipeline.training(1))
         self._batch = next(batches)
-        del batches  # workers and files of an epoch that nobody goes on with
+        del batches  # ends the workers and closes the files of this epoch
 
     def training(self, epoch: int) -> Iterator[Batch]:
-        """As many mini-batches as the data set has, the last one as small as its last one."""
+        """As many mini-batches as the data set has, the last one with as many samples as its last one."""
         size, images, labels = self._request.global_batch_size, self._batch.images, self._batch.labels
         whole, rest = divmod(self._request.data.train_samples, size)
         for _ in range(whole):
             yield self._batch
         if rest:
-            local = max(1, rest * len(labels) // size)  # a rank has its share of the global mini-batch
+            local = max(1, rest * len(labels) // size)  # a rank's share of the global mini-batch
             yield Batch(images[:local], labels[:local])
 
     def evaluation(self) -> Iterator[Batch]:
@@ -51,10 +51,10 @@ class InMemory(Pipeline):
 
 
 class Uncached(Pipeline):
-    """The pipeline, with the data set's files out of the page cache before every epoch.
+    """The pipeline, with the data set's files dropped from the page cache before every epoch.
 
-    They are dropped when an epoch or an evaluation is exhausted, which is after the last step: no epoch's time holds it. What a
-    worker process still maps stays; the harness looks at the page cache and records what was there.
+    They are dropped when an epoch or an evaluation is exhausted, after the last step: this is in no epoch's time. Pages that a
+    worker process still maps stay; the harness records how much is in the page cache.
     """
 
     def __init__(self, request: Request, pipeline: Pipeline) -> None:
@@ -76,7 +76,7 @@ class Uncached(Pipeline):
 
 
 def drop_from_page_cache(directory: str) -> None:
-    """Ask the kernel to forget every file below the folder: posix_fadvise(2), which needs no right but reading them."""
+    """Drop every file below the folder from the page cache: posix_fadvise(2), which needs only read permission."""
     for folder, _, names in os.walk(directory):
         for name in names:
             handle = os.open(os.path.join(folder, name), os.O_RDONLY)

@@ -1,7 +1,7 @@
-"""Initial weights made by NumPy from the seed, so that every framework starts from the same numbers.
+"""Initial weights made by NumPy from the seed, so that every framework starts from the same values.
 
 ``numpy.random.RandomState`` is used on purpose: its stream is frozen for all NumPy versions (NEP 19), and the frameworks
-need different ones. Each parameter draws from a stream of its own, seeded with the run's seed and the parameter's name, so
+need different ones. Each parameter has a random stream, seeded with the run's seed and the parameter's name, so that
 neither the order of parameters nor an added one changes the others.
 """
 
@@ -29,7 +29,7 @@ def _stream(seed: int, name: str) -> np.random.RandomState:
 
 
 def _fan_in(name: str, shapes: Shapes) -> int:
-    """Inputs of one output unit: the layer's weight tells, for the bias too."""
+    """Inputs of one output unit, from the shape of the layer's weight, for the bias too."""
     weight = shapes[name.rsplit(".", 1)[0] + ".weight"]
     return int(np.prod(weight[1:]))
 
@@ -52,8 +52,8 @@ def glorot_uniform(stream: np.random.RandomState, name: str, shapes: Shapes) -> 
 def kaiming_normal(stream: np.random.RandomState, name: str, shapes: Shapes) -> np.ndarray:
     """Convolutions N(0, 2 / fan_out), linear layers N(0, 0.01^2), batch normalisation 1, biases 0.
 
-    He et al., Delving deep into rectifiers, ICCV 2015, as torchvision's models have it: fan_out is output channels times kernel area,
-    whatever the groups. torchvision's ResNets leave their linear layer at PyTorch's default; here it is as in its other models.
+    He et al., Delving deep into rectifiers, ICCV 2015, as in torchvision's models: fan_out is output channels times kernel area,
+    independent of groups. torchvision's ResNets leave their linear layer at PyTorch's default; here it is as in its other models.
     """
     shape = shapes[name]
     if name.endswith(".bias"):

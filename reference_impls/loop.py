@@ -16,7 +16,7 @@ from reference_impls.schedules import SCHEDULES
 
 
 class Built(NamedTuple):
-    """What a framework hands over: the model on its device, where batches come from, and what the log should say of it."""
+    """A framework's model on its device, its pipeline, and values for the log."""
 
     implementation: Implementation
     pipeline: Pipeline
@@ -27,7 +27,7 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     """Train as requested and write the log and the step records into ``request.output_directory``.
 
     ``build`` makes model and pipeline; it runs inside ``init_start``/``init_stop`` and must not touch the training data.
-    For the analysis of data stalls the pipeline is wrapped as the request says. An epoch that a step limit cuts short is not evaluated.
+    For the analysis of data stalls the pipeline is wrapped (reference_impls.data_stalls). An epoch that a step limit cuts short is not evaluated.
     Every rank runs this, on its share of each mini-batch.
     """
     records = Records(world, request.output_directory)
@@ -51,7 +51,7 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
 
 
 def _log_world(log: LogWriter, world: World) -> None:
-    """Where this rank is, and how far its clock is from rank 0's; the ranks leave together."""
+    """Log the nodes of all ranks and their clock offsets; ends with a barrier."""
     log.point("ranks", world.size)
     if world.size > 1:
         log.point("nodes_of_ranks", world.allgather(world.node))
@@ -60,7 +60,7 @@ def _log_world(log: LogWriter, world: World) -> None:
 
 
 def _log_clocks(log: LogWriter, world: World) -> None:
-    """Rank 0 logs them, before the run and after it: a difference is drift."""
+    """Rank 0 logs the clock offsets, before and after the run: their difference is the drift."""
     offsets = world.clock_offsets()
     if world.rank == 0:
         log.point("clock_offsets_ns", [list(offset) for offset in offsets])
@@ -103,7 +103,7 @@ class _Training:
         self._implementation, self._log = built.implementation, records.log
 
     def status(self) -> str:
-        """Run until the target is reached or the request says stop."""
+        """Train until the target is reached, or to the request's last epoch or step."""
         request, done = self._request, 0
         for epoch in range(1, request.epochs + 1):
             steps = self._epoch(epoch, done)
@@ -135,8 +135,8 @@ class _Training:
     def _steps(self, epoch: int, done: int, left: Optional[int]) -> Tuple[List[StepRecord], int]:
         """The measured region: nothing but fetch, copy and step, and the clock between them.
 
-        Returns the records and the time of the last step's end. Starting the pipeline (its workers, say) counts into the
-        first fetch; finding it exhausted is after the last step and counts nowhere.
+        Returns the records and the time of the last step's end. Starting the pipeline (its workers, for example) is part of the
+        first fetch; finding it exhausted is after the last step and part of no time.
         """
         request, rank = self._request, self._world.rank
         horizon = request.epochs * _steps_per_epoch(request)
@@ -164,11 +164,11 @@ class _Training:
         return records, stepped_ns
 
     def _evaluate(self, epoch: int) -> float:
-        """Every rank counts on its share of the evaluation set; all learn the sum, so all decide alike."""
+        """Evaluate: every rank counts on its share, and all ranks receive the sum, so that all take the same decision."""
         self._log.start("eval_start", epoch_num=epoch)
         count, to_device = self._implementation.count_correct, self._implementation.to_device
-        own = sum(count(to_device(batch)) for batch in self._pipeline.evaluation())
-        correct = sum(self._world.allgather(own))
+        local = sum(count(to_device(batch)) for batch in self._pipeline.evaluation())
+        correct = sum(self._world.allgather(local))
         accuracy = correct / self._request.data.eval_samples
         self._log.point("eval_accuracy", accuracy, epoch_num=epoch, correct=correct)
         self._log.stop("eval_stop", epoch_num=epoch)
@@ -180,7 +180,7 @@ def _steps_per_epoch(request: Request) -> int:
 
 
 def _global_sizes(request: Request) -> Iterator[int]:
-    """The samples of an epoch's mini-batches, all ranks together."""
+    """The numbers of samples of an epoch's global mini-batches."""
     for start in range(0, request.data.train_samples, request.global_batch_size):
         yield min(request.global_batch_size, request.data.train_samples - start)
 

@@ -1,6 +1,6 @@
 """The command line of an implementation: ``python -m reference_impls.<framework> --request REQUEST.json [--ranks N]``.
 
-Standard library only, besides mpi4py where there are several ranks. Exit codes: 0 trained to the end (target reached or not), 2 could not.
+Standard library only, besides mpi4py where there are several ranks. Exit codes: 0 training finished (target reached or not), 2 error.
 """
 
 import argparse
@@ -12,10 +12,10 @@ from reference_impls.communication import World
 
 
 def main(build: Callable[[contract.Request, World], loop.Built]) -> None:
-    """Read the request, train, and end with one sentence where the contract or the data is broken; one rank that cannot ends them all."""
+    """Read the request and train. A violation of the contract or damaged data is one error message; an error on one rank ends all ranks."""
     parser = argparse.ArgumentParser(description="Train one workload as a request file says.")
-    parser.add_argument("--request", required=True, help="path of the request file that the harness wrote; rank 0 reads it")
-    parser.add_argument("--ranks", type=int, default=1, help="how many processes MPI started")
+    parser.add_argument("--request", required=True, help="the request file that the harness wrote; rank 0 reads it")
+    parser.add_argument("--ranks", type=int, default=1, help="number of processes that MPI started")
     arguments = parser.parse_args()
     world = World()
     try:
@@ -24,12 +24,12 @@ def main(build: Callable[[contract.Request, World], loop.Built]) -> None:
     except contract.ContractError as error:
         if world.size == 1:
             contract.fail(str(error))
-        contract.say("rank {} on {}: {}".format(world.rank, world.node, error))
+        contract.print_error("rank {} on {}: {}".format(world.rank, world.node, error))
         world.abort()
     except Exception as error:
         traceback.print_exc()
         if world.size > 1:
-            contract.say("rank {} on {}: {}".format(world.rank, world.node, traceback.format_exception_only(type(error), error)[-1].strip()))
+            contract.print_error("rank {} on {}: {}".format(world.rank, world.node, traceback.format_exception_only(type(error), error)[-1].strip()))
         world.abort()
         raise
 

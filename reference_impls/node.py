@@ -1,7 +1,7 @@
-"""What a node says of itself: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST}'`` prints it as one line of JSON.
+"""A node's facts: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST}'`` prints them as one line of JSON.
 
-Standard library only, Python 3.6 grammar: it runs on every node of a cluster, in a framework's environment. What cannot be known is None,
-with the reason beside it.
+Standard library only, Python 3.6 grammar: it runs on every node of a cluster, in a framework's environment. Unknown values are None,
+with the reason.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ SIOCGIFADDR = 0x8915
 
 
 def facts(data_folders: List[str], peer: Optional[str]) -> Dict[str, Any]:
-    """Everything; ``peer`` is a host whose messages come through the interface that is described."""
+    """All facts; ``peer`` is a host, and the link described is the interface that leads to it."""
     return {
         "node": socket.gethostname(),
         "python": platform.python_version(),
@@ -46,13 +46,13 @@ def suite_version(root: str) -> Optional[str]:
 
 
 def source_digest(root: str) -> str:
-    """SHA-256 over names and content of all that trains: the sources, settings and requirements of reference_impls."""
+    """SHA-256 over names and content of the sources, settings and requirements in reference_impls."""
     folder = os.path.join(root, "reference_impls")
     return _digest(folder, [name for name in _files(folder) if name.endswith(SOURCE_ENDS) and "__pycache__" not in name])
 
 
 def git_state(root: str) -> Optional[str]:
-    """The commit, with "+" when files that git knows were changed; None where git or its folder is missing."""
+    """The commit, with "+" when tracked files were changed; None where git or its folder is missing."""
     git = ["git", "-c", "safe.directory=*", "-C", root]
     try:
         commit = subprocess.check_output([*git, "rev-parse", "HEAD"], stderr=subprocess.DEVNULL)
@@ -63,7 +63,7 @@ def git_state(root: str) -> Optional[str]:
 
 
 def packages() -> Optional[Dict[str, str]]:
-    """Name and version of every package of this interpreter; None before Python 3.8, which cannot tell."""
+    """Name and version of every package of this interpreter; None before Python 3.8, which has no importlib.metadata."""
     try:
         from importlib import metadata
     except ImportError:
@@ -72,7 +72,7 @@ def packages() -> Optional[Dict[str, str]]:
 
 
 def data_digest(folder: str) -> Optional[str]:
-    """SHA-256 over names and content of a data set's files; None when there is no such folder. It reads all of it."""
+    """SHA-256 over names and content of a data set's files; None when there is no such folder. Reads all files."""
     if not os.path.isdir(folder):
         return None
     return _digest(folder, list(_files(folder)))
@@ -96,16 +96,16 @@ def _digest(folder: str, names: List[str]) -> str:
 
 
 def link_towards(peer: Optional[str], root: str = "/") -> Dict[str, Any]:
-    """The interface that messages to ``peer`` leave by: name, address, kind (wired, wireless, virtual) and speed as the kernel states it."""
+    """The interface of the route to ``peer``: name, address, kind (wired, wireless, virtual) and the speed that the kernel reports."""
     unknown = {"interface": None, "address": None, "kind": None, "speed_mbit_s": None}  # type: Dict[str, Any]
     if peer is None:
         return dict(unknown, reason="there is no other node")
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect((peer, 9))  # sends nothing, but chooses the way
+            probe.connect((peer, 9))  # sends nothing, but chooses the route
             address = probe.getsockname()[0]
     except OSError as error:
-        return dict(unknown, reason="there is no way to {} ({})".format(peer, error.strerror or error))
+        return dict(unknown, reason="there is no route to {} ({})".format(peer, error.strerror or error))
     interface = next((name for name in _interfaces(root) if _address_of(name) == address), None)
     if interface is None:
         return dict(unknown, address=address, reason="no interface has the address {}".format(address))
@@ -113,10 +113,10 @@ def link_towards(peer: Optional[str], root: str = "/") -> Dict[str, Any]:
 
 
 def describe_interface(name: str, root: str = "/") -> Dict[str, Any]:
-    """Kind and speed of a network interface, from sysfs; a wireless one states no speed there."""
+    """Kind and speed of a network interface, from sysfs; a wireless one reports no speed there."""
     folder = os.path.join(root, "sys/class/net", name)
     if os.path.isdir(os.path.join(folder, "wireless")) or os.path.exists(os.path.join(folder, "phy80211")):
-        return {"kind": "wireless", "speed_mbit_s": None, "reason": "a wireless interface states no speed"}
+        return {"kind": "wireless", "speed_mbit_s": None, "reason": "a wireless interface reports no speed"}
     kind = "wired" if os.path.exists(os.path.join(folder, "device")) else "virtual"
     try:
         with open(os.path.join(folder, "speed")) as stream:
@@ -124,7 +124,7 @@ def describe_interface(name: str, root: str = "/") -> Dict[str, Any]:
     except (OSError, ValueError):
         speed = -1
     if speed <= 0:
-        return {"kind": kind, "speed_mbit_s": None, "reason": "its driver states no speed"}
+        return {"kind": kind, "speed_mbit_s": None, "reason": "its driver reports no speed"}
     return {"kind": kind, "speed_mbit_s": speed, "reason": None}
 
 
@@ -145,5 +145,5 @@ def _address_of(interface: str) -> Optional[str]:
 
 
 if __name__ == "__main__":
-    asked = json.loads(sys.argv[1])
-    sys.stdout.write(json.dumps(facts(asked["data"], asked["peer"])) + "\n")
+    settings = json.loads(sys.argv[1])
+    sys.stdout.write(json.dumps(facts(settings["data"], settings["peer"])) + "\n")

@@ -1,4 +1,4 @@
-"""The probe: what a model computes on given weights and data, written down so that two implementations can be compared number by number.
+"""The probe: writes what a model computes on given weights and data, so that two implementations can be compared value by value.
 
 ``python -m <implementation>.probe --request probe.json`` writes ``request.output``, an ``.npz`` archive without pickles:
 
@@ -11,11 +11,11 @@
 ``losses``
     of every step, in training mode, before its update
 
-Of several ranks, each of which takes its share of every mini-batch, rank 0 writes ``losses``, parameters, its own statistics, and
+With several ranks, each trains on its share of every mini-batch; rank 0 writes ``losses``, parameters, its statistics, and
 ``apart``: the largest difference between any rank's parameter and rank 0's.
 
-Names, layout and everything random are fixed here, from the seed, so nothing but the request is exchanged. A vendor's implementation can
-be probed by any program that honours the request.
+Names, layout and all random values are defined here, from the seed, so that only the request is exchanged. A vendor's implementation can
+be probed by any program that reads the request and writes this archive.
 """
 
 import abc
@@ -29,14 +29,14 @@ import numpy as np
 
 from reference_impls import communication
 from reference_impls.communication import MpiWorld, World
-from reference_impls.contract import ContractError, Optimizer, Parallel, say
+from reference_impls.contract import ContractError, Optimizer, Parallel, print_error
 
 PROBE_VERSION = 2
 Arrays = Dict[str, np.ndarray]
 
 
 class ProbeRequest(NamedTuple):
-    """What to compute. As many optimiser steps are taken as there are learning rates, each on a mini-batch of its own."""
+    """A request to a probe. One optimiser step is taken per learning rate, each on another mini-batch."""
 
     probe_version: int
     model: str
@@ -49,7 +49,7 @@ class ProbeRequest(NamedTuple):
     learning_rates: List[float]
     threads: int
     parallel: Parallel
-    shares: int  # 1, or: one rank does by itself, one after the other, what so many would do together
+    shares: int  # 1, or N: one rank computes the shares of N ranks, one after the other
     output: str
 
 
@@ -82,23 +82,23 @@ class ProbedModel(abc.ABC):
 
     @abc.abstractmethod
     def join(self, world: MpiWorld, settings: Parallel) -> None:
-        """Train together with the other ranks from now on, from rank 0's parameters and statistics."""
+        """Train data-parallel with the other ranks from now on, starting from rank 0's parameters and statistics."""
 
 
 def probe(request: ProbeRequest, model: ProbedModel, world: World) -> Arrays:
-    """Everything that is compared."""
+    """All arrays of the archive."""
     shapes = {name: value.shape for name, value in {**model.parameters(), **model.statistics()}.items()}
-    # Other ranks begin elsewhere: joining must bring them to where rank 0 is.
+    # Other ranks start from other values: joining must give them rank 0's.
     values = {name: random_value(name, shape, request.seed + world.rank).astype(request.dtype) for name, shape in shapes.items()}
     model.assign(values)
     found = {} if isinstance(world, MpiWorld) else _first_mini_batch(request, model)
-    model.assign(values)  # the forward pass of training has moved the statistics
+    model.assign(values)  # the forward pass in training mode has updated the statistics
     if isinstance(world, MpiWorld):
         model.join(world, request.parallel)
-    found["losses"] = np.asarray(_by_hand(request, model) if request.shares > 1 else _steps(request, model, world))
+    found["losses"] = np.asarray(_shares_in_turn(request, model) if request.shares > 1 else _steps(request, model, world))
     parameters = model.parameters()
     if world.size > 1:
-        found["apart"] = np.asarray(_apart(parameters, world))
+        found["apart"] = np.asarray(_largest_difference(parameters, world))
     found.update(("parameter/" + name, value) for name, value in parameters.items())
     found.update(("statistic/" + name, value) for name, value in model.statistics().items())
     return found
@@ -114,7 +114,7 @@ def _first_mini_batch(request: ProbeRequest, model: ProbedModel) -> Arrays:
 
 
 def _steps(request: ProbeRequest, model: ProbedModel, world: World) -> List[float]:
-    """The implementation's own steps; the loss of a mini-batch is the mean over all ranks' samples."""
+    """The implementation's steps; the loss of a mini-batch is the mean over all ranks' samples."""
     losses = []
     for index, rate in enumerate(request.learning_rates):
         images, labels = mini_batch(request, index)
@@ -124,8 +124,8 @@ def _steps(request: ProbeRequest, model: ProbedModel, world: World) -> List[floa
     return losses
 
 
-def _by_hand(request: ProbeRequest, model: ProbedModel) -> List[float]:
-    """What ``shares`` ranks should compute: every share normalised by its own statistics, SGD in NumPy, rank 0's running statistics kept."""
+def _shares_in_turn(request: ProbeRequest, model: ProbedModel) -> List[float]:
+    """The expected result of ``shares`` ranks: every share normalised by its statistics, SGD in NumPy, rank 0's running statistics."""
     settings, losses = request.optimizer, []
     velocity = {name: np.zeros_like(value) for name, value in model.parameters().items()}
     for index, rate in enumerate(request.learning_rates):
@@ -149,13 +149,13 @@ def _by_hand(request: ProbeRequest, model: ProbedModel) -> List[float]:
     return losses
 
 
-def _apart(parameters: Arrays, world: World) -> float:
+def _largest_difference(parameters: Arrays, world: World) -> float:
     first = world.bcast(parameters)
     return float(max(world.allgather(max(float(np.abs(value - first[name]).max()) for name, value in parameters.items()))))
 
 
 def random_value(name: str, shape: Sequence[int], seed: int) -> np.ndarray:
-    """A value that hides no mistake: statistics and scales away from 0 and 1, every layer's output of the order of its input."""
+    """A random array that exposes mistakes: statistics and scales away from 0 and 1, every layer's output of the order of its input."""
     stream = np.random.RandomState([seed, zlib.crc32(name.encode("ascii"))])
     if name.endswith(".running_var") or (name.endswith(".weight") and len(shape) == 1):
         return stream.uniform(0.5, 1.5, shape)
@@ -180,13 +180,13 @@ def read_probe_request(path: str) -> ProbeRequest:
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ContractError("{}: the probe's request cannot be read: {}.".format(path, error)) from error
     if request.probe_version != PROBE_VERSION:
-        raise ContractError("{}: probe_version is {!r}, this implementation speaks {}.".format(path, request.probe_version, PROBE_VERSION))
+        raise ContractError("{}: probe_version is {!r}, this implementation supports {}.".format(path, request.probe_version, PROBE_VERSION))
     return request
 
 
 def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
     """The command line of an implementation's probe."""
-    parser = argparse.ArgumentParser(description="Write down what a model computes, for comparison.")
+    parser = argparse.ArgumentParser(description="Write what a model computes, for comparison.")
     parser.add_argument("--request", required=True, help="the request, a JSON file")
     world = World()
     try:
@@ -194,8 +194,8 @@ def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
         world = communication.join(request.parallel.ranks)
         found = probe(request, open_model(request), world)
     except ContractError as error:
-        say(str(error))
+        print_error(str(error))
         world.abort()
         sys.exit(2)
     if world.rank == 0:
-        np.savez(request.output, **cast(Any, found))  # its types know no arrays by name
+        np.savez(request.output, **cast(Any, found))  # its type hints lack arrays by keyword

@@ -1,4 +1,4 @@
-"""A rank's log and step records, and how those of all ranks come together in rank 0's folder. Standard library only."""
+"""A rank's log and step records, and gathering those of all ranks in rank 0's folder. Standard library only."""
 
 import os
 
@@ -7,7 +7,7 @@ from reference_impls.contract import LogWriter, Outbox, RecordFile, StepWriter, 
 
 
 class Records:
-    """What a rank writes: ``log`` and ``steps``. Rank 0 writes its own into the folder, and the others' at every :meth:`gather`."""
+    """A rank's ``log`` and ``steps``. Rank 0 writes its records to the folder as they come, and the other ranks' at every :meth:`gather`."""
 
     def __init__(self, world: World, directory: str) -> None:
         self._world = world
@@ -22,7 +22,7 @@ class Records:
         self.log, self.steps = LogWriter(log, world.rank), StepWriter(steps)
 
     def gather(self) -> None:
-        """Bring the other ranks' new records to rank 0, onto its storage medium. Every rank calls it, outside what is measured."""
+        """Write the other ranks' new records at rank 0 and sync them. All ranks call it, outside the measured region."""
         if self._world.size == 1:
             return
         log, steps = self._outboxes
@@ -33,7 +33,7 @@ class Records:
                 file.sync()
 
     def close(self) -> None:
-        """Bring together what is left, and close."""
+        """Gather the remaining records and close."""
         self.gather()
         self.steps.close()
         self.log.close()

@@ -1,4 +1,4 @@
-"""Learning-rate schedules by name, framework-neutral: the loop asks, the implementation is told. Standard library only."""
+"""Learning-rate schedules by name; the loop passes the rate to the implementation at every step. Standard library only."""
 
 import math
 from typing import Callable

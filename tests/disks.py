@@ -1,4 +1,4 @@
-"""A disk of its own for a test: a loop device with a file system on it. It takes root; where it cannot be made, the test is skipped."""
+"""A disk for a test: a loop device with a file system. It needs root; where it cannot be made, the test is skipped."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ SIZE_BYTES = 16 * 2**20
 
 @contextmanager
 def own_disk(folder: Path) -> Iterator[Path]:
-    """Where the disk is mounted, below ``folder``; it is gone afterwards."""
+    """The disk's mount point, below ``folder``; unmounted afterwards."""
     image, mount = folder / "disk.img", folder / "disk"
     mount.mkdir()
     with image.open("wb") as stream:
@@ -27,7 +27,7 @@ def own_disk(folder: Path) -> Iterator[Path]:
 
 
 def _must(*command: str) -> None:
-    """Run what needs root and its program, or skip with its last words."""
+    """Run a command that needs root, or skip with its error output."""
     if shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not installed (e2fsprogs, mount)")
     ran = subprocess.run(command, capture_output=True, text=True)

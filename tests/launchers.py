@@ -1,4 +1,4 @@
-"""A launcher that a person interrupts: it starts what mpirun starts, a process in a session of its own, and presses Ctrl-C once that runs."""
+"""A launcher for tests of Ctrl-C: like mpirun it starts a process in a new session; then it sends SIGINT to its parent."""
 
 import signal
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class InterruptedLauncher:
     started: Path
 
     def assert_nothing_runs(self) -> None:
-        """What it had put into a session of its own has ended, too."""
+        """The process in the new session has ended, too."""
         try:
             process = psutil.Process(int(self.started.read_text()))
         except psutil.NoSuchProcess:
@@ -34,8 +34,8 @@ class InterruptedLauncher:
 
 
 @contextmanager
-def hearing_ctrl_c() -> Iterator[None]:
-    """Ctrl-C reaches this process even where a shell started it in the background, which makes it deaf to that."""
+def with_ctrl_c() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, even where a shell started this process in the background and so ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -44,7 +44,7 @@ def hearing_ctrl_c() -> Iterator[None]:
 
 
 def interrupted_launcher(folder: Path) -> InterruptedLauncher:
-    """Make one in ``folder``, with programs beside it that do nothing."""
+    """Make one in ``folder``, with programs in the same folder that do nothing."""
     folder.mkdir()
     started = folder / "started"
     for name, text in (("mpirun", SCRIPT.format(started=started)), ("hpcc", "#!/bin/sh\n")):

@@ -1,4 +1,4 @@
-"""Hosts of their own for a test: network namespaces with addresses, host names and SSH servers of their own, joined by a bridge.
+"""Hosts for tests: network namespaces, each with an address, a host name and an SSH server, connected by a bridge.
 
 It takes root; where it cannot be made, the test is skipped with the reason. What is real: every byte between hosts crosses a network interface, an
 SSH session starts what runs on another host, and a cut link cuts all of it. What is not: hosts share processors, memory, disk and clocks.
@@ -59,7 +59,7 @@ done
 
 @dataclass(frozen=True)
 class Host:
-    """A namespace that plays a host; ``pid`` is its SSH server's."""
+    """A network namespace as a host; ``pid`` is its SSH server's."""
 
     name: str
     address: str
@@ -85,12 +85,12 @@ class Cluster:
     agent: Path
 
     def hostfile(self, path: Path) -> Path:
-        """A file with a host a line."""
+        """A file with one host per line."""
         path.write_text("".join(f"{host.name}\n" for host in self.hosts))
         return path
 
     def start(self, host: Host, *command: object, variables: Mapping[str, str] = OVER_THE_WIRE, **options: Any) -> "subprocess.Popen[str]":
-        """Start a command on a host, in a session of its own."""
+        """Start a command on a host, in a new session."""
         enter = ["nsenter", "--target", str(host.pid), "--mount", "--net", "--uts", "--"]
         return subprocess.Popen(
             [*enter, *map(str, command)],
@@ -123,11 +123,11 @@ class Cluster:
             _must("tc", "-n", namespace, "qdisc", "replace", "dev", device, "root", *rate)
 
     def cut(self, host: Host) -> None:
-        """Pull the host's cable: nothing goes in or out, and nobody is told."""
+        """Cut the host's link: no packet goes in or out, and no connection is closed."""
         _must("ip", "-n", self.switch, "link", "set", host.port, "nomaster")
 
     def replace(self, host: Host, path: Path, other: Path) -> None:
-        """Let one host alone find something else in a path."""
+        """Replace a path on one host only (bind mount)."""
         answer = self.run(host, "mount", "--bind", other, path)
         assert answer.returncode == 0, answer.stderr
 
@@ -142,7 +142,7 @@ class Cluster:
 
 @contextmanager
 def joined_hosts(count: int, folder: Path) -> Iterator[Cluster]:
-    """``count`` hosts, node1 first; whatever becomes of this process, they and all that runs on them are gone afterwards."""
+    """``count`` hosts, node1 first; they and their processes are removed afterwards, even if this process is killed."""
     _refuse_without_means()
     prefix = f"suite{os.getpid()}x{next(_NUMBERS)}"
     switch, namespaces = f"{prefix}s", [f"{prefix}n{number}" for number in range(1, count + 1)]
@@ -188,7 +188,7 @@ def _make_keys(folder: Path) -> None:
 
 
 def _make_host(number: int, namespace: str, switch: str, names: str, folder: Path) -> Host:
-    """A namespace with a cable to the switch, and an SSH server that answers."""
+    """A namespace with a link to the switch, and an SSH server that listens."""
     port = f"port{number}"
     _must("ip", "netns", "add", namespace)
     _must("ip", "-n", namespace, "link", "add", "eth0", "type", "veth", "peer", "name", port, "netns", switch)
@@ -209,7 +209,7 @@ def _make_host(number: int, namespace: str, switch: str, names: str, folder: Pat
 
 
 def _await_server(host: Host, server: "subprocess.Popen[bytes]", log: Path) -> None:
-    """Wait until the server says that it listens; skip with its last words when it ended."""
+    """Wait until the server listens; skip with its log when it exited."""
     while "Server listening" not in log.read_text():
         try:
             server.wait(0.05)
@@ -219,7 +219,7 @@ def _await_server(host: Host, server: "subprocess.Popen[bytes]", log: Path) -> N
 
 
 def _must(*command: str) -> None:
-    """Run what needs root, or skip with its last words."""
+    """Run a command that needs root, or skip with its error output."""
     ran = subprocess.run(command, capture_output=True, text=True)
     if ran.returncode != 0:
         pytest.skip(f"hosts cannot be made here: {' '.join(command[:6])}: {ran.stderr.strip()}")

@@ -1,1 +1,1 @@
-"""Reference implementations in Chainer. Start them with ``python -m`` from the root: by path this folder would hide the real one."""
+"""Reference implementations in Chainer. Start them with ``python -m`` from the root: run by path, this folder would hide the chainer package."""

@@ -1,4 +1,4 @@
-"""Gradients over several ranks: summed in buckets after the backward pass, or by ChainerMN."""
+"""Gradients of several ranks: summed in buckets after the backward pass, or by ChainerMN."""
 
 from typing import List, Union
 
@@ -11,7 +11,7 @@ from reference_impls.contract import Parallel
 
 
 def join(world: MpiWorld, model: chainer.Chain, settings: Parallel) -> "Exchange":
-    """Give every rank rank 0's weights and statistics; returns what sums the gradients from now on. The model is still on the CPU."""
+    """Broadcast rank 0's weights and statistics; returns the all-reduce of the gradients. The model is still on the CPU."""
     _broadcast(world, model)
     return ChainerMN(world, model) if settings.collective == "native" else GradientExchange(world, model, settings)
 
@@ -21,9 +21,9 @@ def _broadcast(world: MpiWorld, model: chainer.Chain) -> None:
 
 
 class GradientExchange:
-    """Puts every gradient, times this rank's share of the samples, into its bucket, and the sums back.
+    """Copies every gradient, times this rank's share of the samples, into its bucket, and the sums back.
 
-    Chainer tells nobody when a gradient is ready, so nothing is hidden behind the backward pass.
+    Chainer has no hook for a gradient that is ready, so communication does not overlap the backward pass.
     """
 
     def __init__(self, world: MpiWorld, model: chainer.Chain, settings: Parallel) -> None:
@@ -44,12 +44,12 @@ class GradientExchange:
         return communication_s
 
     def take_times(self) -> List[BucketTime]:
-        """Of every bucket, since the last call."""
+        """Times of every bucket, since the last call."""
         return self._buckets.take_times()
 
 
 class ChainerMN:
-    """ChainerMN's own mean of the gradients; without CuPy its one communicator is ``naive``."""
+    """ChainerMN's mean of the gradients; without CuPy its only communicator is ``naive``."""
 
     def __init__(self, world: MpiWorld, model: chainer.Chain) -> None:
         import chainermn
@@ -57,14 +57,14 @@ class ChainerMN:
         self._communicator, self._model, self._ranks = chainermn.create_communicator("naive", world.communicator), model, world.size
 
     def mean(self, share: float) -> float:
-        """As :meth:`GradientExchange.mean`; ChainerMN's mean counts every rank alike, so each gradient is scaled first."""
+        """Like :meth:`GradientExchange.mean`; ChainerMN's mean has equal weights, so each gradient is scaled first."""
         for parameter in self._model.params():
             parameter.grad *= share * self._ranks
         self._communicator.multi_node_mean_grad(self._model)
         return 0.0
 
     def take_times(self) -> List[BucketTime]:
-        """ChainerMN has no buckets of ours."""
+        """ChainerMN does not use the suite's buckets."""
         return []
 
 

@@ -1,4 +1,4 @@
-"""Chainer's side of the contract: a chain, an optimizer set up on it, a count of what is right."""
+"""The contract in Chainer: a chain, an optimizer set up on it, and the number of correct predictions."""
 
 from typing import Any, List, Optional, Tuple
 
@@ -19,7 +19,7 @@ DeviceBatch = Tuple[Any, Any]
 
 
 def build(request: Request, world: World) -> Built:
-    """The requested model on the requested device, with the seed's weights. Threads are OpenMP's and BLAS's: the harness sets them."""
+    """The requested model on the requested device, with the seed's weights. The harness sets the threads of OpenMP and BLAS."""
     if request.accelerator == "cuda" and not chainer.backends.cuda.available:
         raise ContractError("a CUDA device was requested and Chainer finds none; use `--accelerator cpu` or install CuPy.")
     model = MODELS[request.model](request.data.classes)
@@ -33,7 +33,7 @@ def build(request: Request, world: World) -> Built:
 
 
 def load_weights(model: chainer.Chain, distribution: str, seed: int) -> None:
-    """Overwrite the model's parameters with the seed's; Chainer's layout is the canonical one, its names differ."""
+    """Overwrite the model's parameters with the seed's weights; Chainer's layout is the canonical one, its names differ."""
     named = weights.parameters(model)
     shapes = {name: parameter.shape for name, parameter in named.items()}
     for name, value in initial_weights.make(distribution, shapes, seed).items():
@@ -63,7 +63,7 @@ class MomentumSGD(chainer.optimizers.MomentumSGD):
 
 
 class ChainerImplementation(Implementation):
-    """Define-by-run training, in the model's own precision."""
+    """Define-by-run training in the model's precision."""
 
     def __init__(self, model: chainer.Chain, settings: Optimizer, device: Any, exchange: Optional[Exchange] = None) -> None:
         self._model, self._device, self._exchange = model, device, exchange
@@ -72,7 +72,7 @@ class ChainerImplementation(Implementation):
             self._optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(settings.weight_decay))
 
     def to_device(self, batch: Batch) -> DeviceBatch:
-        """Arrays on the device; Chainer takes labels as int32."""
+        """Arrays on the device; Chainer needs int32 labels."""
         device_batch = self._device.send(batch.images), self._device.send(batch.labels.astype(np.int32))
         self._synchronize()
         return device_batch
@@ -90,7 +90,7 @@ class ChainerImplementation(Implementation):
         return StepResult(float(loss.array), communication_s)
 
     def bucket_times(self) -> List[BucketTime]:
-        """Of our own exchange."""
+        """Times of the suite's exchange; empty with the native one."""
         return [] if self._exchange is None else self._exchange.take_times()
 
     def count_correct(self, device_batch: DeviceBatch) -> int:

@@ -1,4 +1,4 @@
-"""Mini-batches through Chainer's MultiprocessIterator, when worker processes are asked for."""
+"""Mini-batches through Chainer's MultiprocessIterator, with worker processes."""
 
 from typing import Iterator
 
@@ -9,7 +9,7 @@ from reference_impls.data.pipelines import Batches
 
 
 def fetch(batches: Batches, loading: Loading) -> Iterator[Batch]:
-    """Each worker makes whole mini-batches: the iterator's examples are our mini-batches."""
+    """Each worker makes whole mini-batches: the iterator's examples are mini-batches."""
     iterator = MultiprocessIterator(
         batches, batch_size=1, repeat=False, shuffle=False, n_processes=loading.workers, n_prefetch=loading.prefetch * loading.workers
     )

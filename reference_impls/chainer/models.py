@@ -1,4 +1,4 @@
-"""The models in Chainer, and MODELS, which finds them by their workload's name for them; each takes the number of classes.
+"""The models in Chainer, and MODELS, by the name that workloads use; each takes the number of classes.
 
 Links are named and nested like torchvision's modules, so that their paths are the canonical names.
 """
@@ -14,7 +14,7 @@ from reference_impls import mobilenetv3_rows
 
 
 class Stack(chainer.Chain):
-    """Links and functions one after the other, a link named after its place.
+    """Links and functions in sequence; a link is named by its index.
 
     chainer.Sequential counts links only, and from the third on it names them in the wrong order.
     """
@@ -28,7 +28,7 @@ class Stack(chainer.Chain):
                     setattr(self, str(place), part)
 
     def forward(self, x: chainer.Variable) -> chainer.Variable:
-        """What the last part makes of it."""
+        """The output of the last part."""
         for part in self._parts:
             x = part(x)
         return x
@@ -89,12 +89,12 @@ def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1, groups
 
 
 def _normalization(channels: int, momentum: float = 0.1, epsilon: float = 1e-5) -> L.BatchNormalization:
-    """``momentum`` is PyTorch's: the share of the running statistics that is new."""
+    """``momentum`` is PyTorch's: the weight of the new statistics."""
     return L.BatchNormalization(channels, decay=1 - momentum, eps=epsilon)
 
 
 class Basic(chainer.Chain):
-    """Two 3x3 convolutions beside a shortcut."""
+    """Two 3x3 convolutions with a shortcut."""
 
     expansion = 1
 
@@ -113,7 +113,7 @@ class Basic(chainer.Chain):
 
 
 class Bottleneck(chainer.Chain):
-    """1x1, 3x3 (which has the stride) and 1x1 to four times the width, beside a shortcut."""
+    """1x1, 3x3 (which has the stride) and 1x1 to four times the width, with a shortcut."""
 
     expansion = 4
 
@@ -178,7 +178,7 @@ def hard_swish(x: chainer.Variable) -> chainer.Variable:
 
 
 class SqueezeExcite(chainer.Chain):
-    """Scales every channel by a share that is computed from all channels' means."""
+    """Scales every channel by a factor computed from all channels' means."""
 
     def __init__(self, channels: int, squeezed: int) -> None:
         super().__init__()
@@ -221,7 +221,7 @@ def _mobile(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int
 
 
 class MobileNetV3Large(chainer.Chain):
-    """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, whose masks no two frameworks draw alike."""
+    """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, because frameworks draw different masks."""
 
     def __init__(self, classes: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Chainer's side of the probe."""
+"""The probe of the Chainer implementation."""
 
 from typing import Tuple
 
@@ -16,7 +16,7 @@ from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 
 
 class ProbedChainerModel(ProbedModel):
-    """The implementation as it trains, in the request's precision."""
+    """The implementation in the request's precision."""
 
     def __init__(self, request: ProbeRequest) -> None:
         chainer.global_config.dtype = np.dtype(request.dtype)
@@ -33,30 +33,30 @@ class ProbedChainerModel(ProbedModel):
         return {name: value.copy() for name, value in weights.statistics(self._model).items()}
 
     def assign(self, values: Arrays) -> None:
-        """In place."""
+        """Overwrites in place."""
         for name, parameter in weights.parameters(self._model).items():
             parameter.array[...] = values[name]
         for name, array in weights.statistics(self._model).items():
             array[...] = values[name]
 
     def logits(self, images: np.ndarray) -> np.ndarray:
-        """In inference mode."""
+        """Runs the model in inference mode."""
         with chainer.using_config("train", False), chainer.no_backprop_mode():
             return self._model(images).array
 
     def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
-        """In training mode."""
+        """Runs forward and backward pass in training mode."""
         loss = F.softmax_cross_entropy(self._model(images), labels.astype(np.int32))
         self._model.cleargrads()
         loss.backward()
         return float(loss.array), {name: parameter.grad.copy() for name, parameter in weights.parameters(self._model).items()}
 
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
-        """The implementation's own."""
+        """The implementation's step."""
         return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate, share).loss
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
-        """As the implementation does it."""
+        """The implementation's join."""
         self._implementation = ChainerImplementation(self._model, self._settings, chainer.get_device("@numpy"), join(world, self._model, settings))
 
 

@@ -10,7 +10,7 @@ KINDS = {"W": "weight", "b": "bias", "gamma": "weight", "beta": "bias"}
 
 
 def parameters(model: chainer.Chain) -> Dict[str, chainer.Parameter]:
-    """What training changes, by canonical name: ``/layer1/0/conv1/W`` is ``layer1.0.conv1.weight``."""
+    """The parameters, by canonical name: ``/layer1/0/conv1/W`` is ``layer1.0.conv1.weight``."""
     found = {}
     for path, parameter in model.namedparams():
         link, kind = path.strip("/").rsplit("/", 1)

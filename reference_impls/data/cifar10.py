@@ -15,9 +15,9 @@ PADDING = 4
 
 
 class Cifar10Reader(Reader):
-    """Pictures (samples, 3, 32, 32).
+    """Images (samples, 3, 32, 32).
 
-    Augmentation ``crop_flip``: a random window of the picture with 4 black pixels around it, mirrored half the time.
+    Augmentation ``crop_flip``: a random window of the image with 4 black pixels around it, mirrored half the time.
     """
 
     def __init__(self, request: Request) -> None:
@@ -34,20 +34,20 @@ class Cifar10Reader(Reader):
         """test_batch.bin."""
         return self._open(EVAL)
 
-    def training_pictures(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """Augmented, if that is asked for."""
-        pictures = self.evaluation_pictures(split, chosen)
-        return crop_and_flip(pictures, draws) if self._augments else pictures
+    def training_images(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """Images by index, augmented if the request says so."""
+        images = self.evaluation_images(split, chosen)
+        return crop_and_flip(images, draws) if self._augments else images
 
-    def evaluation_pictures(self, split: Split, chosen: np.ndarray) -> np.ndarray:
-        """As they are."""
-        which = np.searchsorted(split.pictures.ends, chosen, side="right")
-        pictures = np.empty((len(chosen), 3, SIDE, SIDE), np.uint8)
+    def evaluation_images(self, split: Split, chosen: np.ndarray) -> np.ndarray:
+        """Images by index."""
+        which = np.searchsorted(split.images.ends, chosen, side="right")
+        images = np.empty((len(chosen), 3, SIDE, SIDE), np.uint8)
         for number in np.unique(which):
             rows = which == number
-            records = split.pictures.maps[number][chosen[rows] - split.pictures.starts[number]]
-            pictures[rows] = records[:, 1:].reshape(-1, 3, SIDE, SIDE)
-        return pictures
+            records = split.images.maps[number][chosen[rows] - split.images.starts[number]]
+            images[rows] = records[:, 1:].reshape(-1, 3, SIDE, SIDE)
+        return images
 
     def _open(self, names: tuple) -> Split:
         maps = [_map(os.path.join(self._directory, name)) for name in names]
@@ -55,7 +55,7 @@ class Cifar10Reader(Reader):
 
 
 class Maps:
-    """The records of several files, one after the other."""
+    """The records of several files, concatenated."""
 
     def __init__(self, maps: list) -> None:
         self.maps = maps
@@ -63,17 +63,17 @@ class Maps:
         self.starts = self.ends - [len(records) for records in maps]
 
 
-def crop_and_flip(pictures: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """A window of each padded picture (samples, channels, side, side), at the place and the way round that its three draws say."""
-    samples, channels, side, _ = pictures.shape
+def crop_and_flip(images: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """A window of each padded image (samples, channels, side, side); its three draws give row, column and whether it is mirrored."""
+    samples, channels, side, _ = images.shape
     padded = np.zeros((samples, channels, side + 2 * PADDING, side + 2 * PADDING), np.uint8)
-    padded[:, :, PADDING:-PADDING, PADDING:-PADDING] = pictures
+    padded[:, :, PADDING:-PADDING, PADDING:-PADDING] = images
     rows = (draws[:, 0, np.newaxis] * (2 * PADDING + 1)).astype(np.int64) + np.arange(side)
     columns = (draws[:, 1, np.newaxis] * (2 * PADDING + 1)).astype(np.int64) + np.arange(side)
     mirrored = draws[:, 2] < 0.5
     columns[mirrored] = columns[mirrored, ::-1]
-    everyone, planes = np.arange(samples)[:, np.newaxis, np.newaxis, np.newaxis], np.arange(channels)[np.newaxis, :, np.newaxis, np.newaxis]
-    return padded[everyone, planes, rows[:, np.newaxis, :, np.newaxis], columns[:, np.newaxis, np.newaxis, :]]
+    every_sample, planes = np.arange(samples)[:, np.newaxis, np.newaxis, np.newaxis], np.arange(channels)[np.newaxis, :, np.newaxis, np.newaxis]
+    return padded[every_sample, planes, rows[:, np.newaxis, :, np.newaxis], columns[:, np.newaxis, np.newaxis, :]]
 
 
 def _map(path: str) -> np.ndarray:
@@ -82,5 +82,5 @@ def _map(path: str) -> np.ndarray:
     except OSError as error:
         raise ContractError("{}: the data file cannot be read: {}.".format(path, error.strerror)) from error
     if size == 0 or size % RECORD_BYTES:
-        raise ContractError("{}: {} bytes are no whole number of records of {} bytes; the file is damaged.".format(path, size, RECORD_BYTES))
+        raise ContractError("{}: {} bytes are not a multiple of the record size {}; the file is damaged.".format(path, size, RECORD_BYTES))
     return np.memmap(path, dtype=np.uint8, mode="r", shape=(size // RECORD_BYTES, RECORD_BYTES))

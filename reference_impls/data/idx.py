@@ -10,16 +10,16 @@ UNSIGNED_BYTE = 0x08
 
 
 class IdxHeader(NamedTuple):
-    """What an IDX file says of itself: array shape and where the data begin."""
+    """The header of an IDX file: array shape and offset of the data."""
 
     shape: Tuple[int, ...]
     offset_bytes: int
 
 
 def read_header(path: str) -> IdxHeader:
-    """Read the header of an IDX file of unsigned bytes and hold it against the file's size.
+    """Read the header of an IDX file of unsigned bytes and check it against the file's size.
 
-    Raises ContractError naming the file, what was expected and what was found.
+    Raises ContractError naming the file, the expected value and the value found.
     """
     try:
         size = os.path.getsize(path)
@@ -31,7 +31,7 @@ def read_header(path: str) -> IdxHeader:
     except OSError as error:
         raise ContractError("{}: {}; prepare the data set with `suite data prepare`.".format(path, error.strerror)) from error
     if len(raw) < 4 * magic[3]:
-        raise ContractError("{}: the IDX header is cut off at {} bytes.".format(path, 4 + len(raw)))
+        raise ContractError("{}: the IDX header is truncated at {} bytes.".format(path, 4 + len(raw)))
     shape = struct.unpack(">{}I".format(magic[3]), raw)
     count = 1
     for length in shape:

@@ -1,4 +1,4 @@
-"""MNIST and data sets of its shape (digits): four IDX files, memory-mapped."""
+"""MNIST and data sets in its format (digits): four IDX files, memory-mapped."""
 
 import os
 
@@ -10,7 +10,7 @@ from reference_impls.data.reader import Reader, Split
 
 
 class MnistReader(Reader):
-    """Pictures (samples, 1, 28, 28), without augmentation."""
+    """Images (samples, 1, 28, 28), without augmentation."""
 
     def __init__(self, request: Request) -> None:
         self._directory = request.data.directory
@@ -23,13 +23,13 @@ class MnistReader(Reader):
         """t10k-*"""
         return self._open("t10k")
 
-    def training_pictures(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """As they are."""
-        return self.evaluation_pictures(split, chosen)
+    def training_images(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """Images by index."""
+        return self.evaluation_images(split, chosen)
 
-    def evaluation_pictures(self, split: Split, chosen: np.ndarray) -> np.ndarray:
-        """As they are."""
-        return split.pictures[chosen][:, np.newaxis]
+    def evaluation_images(self, split: Split, chosen: np.ndarray) -> np.ndarray:
+        """Images by index."""
+        return split.images[chosen][:, np.newaxis]
 
     def _open(self, prefix: str) -> Split:
         labels = _map(os.path.join(self._directory, prefix + "-labels-idx1-ubyte"))

@@ -1,4 +1,4 @@
-"""The order of samples, made by NumPy from the seed, so that every framework sees the same mini-batches."""
+"""The order of samples, from the seed by NumPy, so that every framework trains on the same mini-batches."""
 
 import numpy as np
 

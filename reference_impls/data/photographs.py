@@ -14,16 +14,16 @@ from reference_impls.contract import ContractError, Request
 from reference_impls.data.reader import Reader, Split
 
 SIDE = 224
-SHORT_SIDE = 256  # of an evaluation picture, before its middle is cut out
+SHORT_SIDE = 256  # of an evaluation image, before the central crop
 EXTENSIONS = (".jpg", ".jpeg", ".png")
 
 
 class PhotographReader(Reader):
-    """Pictures (224, 224, 3), one by one, decoded by as many threads as the request has.
+    """Images (224, 224, 3), one by one, decoded by the request's number of threads.
 
-    Augmentation ``resized_crop``: a random part of the picture, mirrored half the time.
-    The part has 8 % to 100 % of the area and an aspect ratio between 3:4 and 4:3 (Szegedy et al., Going deeper with convolutions, 2015, as
-    torchvision's RandomResizedCrop has it); an evaluation picture is the middle of one whose short side has become 256.
+    Augmentation ``resized_crop``: a random crop of the image, mirrored half the time.
+    The crop has 8 % to 100 % of the area and an aspect ratio between 3:4 and 4:3 (Szegedy et al., Going deeper with convolutions, 2015, as
+    in torchvision's RandomResizedCrop); an evaluation image is resized to a short side of 256, then cropped to its centre.
     """
 
     channels_last = True
@@ -31,31 +31,31 @@ class PhotographReader(Reader):
 
     def __init__(self, request: Request) -> None:
         self._directory = request.data.directory
-        # Pillow decodes and resizes without the interpreter's lock. Worker processes are parallel already.
+        # Pillow releases the GIL while it decodes and resizes. Worker processes are parallel already.
         self._threads = request.threads if request.loading.workers == 0 else 1
         self._augments = request.preprocessing.augmentation == "resized_crop"
         self.draws = 5 if self._augments else 0
 
-    def training_pictures(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> List[np.ndarray]:
-        """Augmented, if that is asked for."""
+    def training_images(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> List[np.ndarray]:
+        """Images by index, augmented if the request says so."""
         if not self._augments:
-            return self.evaluation_pictures(split, chosen)
-        return self._decoded(split, chosen, random_part, draws)
+            return self.evaluation_images(split, chosen)
+        return self._decoded(split, chosen, random_crop, draws)
 
-    def evaluation_pictures(self, split: Split, chosen: np.ndarray) -> List[np.ndarray]:
-        """The middles."""
-        return self._decoded(split, chosen, middle, [()] * len(chosen))
+    def evaluation_images(self, split: Split, chosen: np.ndarray) -> List[np.ndarray]:
+        """Central crops, by index."""
+        return self._decoded(split, chosen, central_crop, [()] * len(chosen))
 
-    def _decoded(self, split: Split, chosen: np.ndarray, part_of: "PartOf", draws: Iterable[object]) -> List[np.ndarray]:
-        paths = [split.pictures[number] for number in chosen]
+    def _decoded(self, split: Split, chosen: np.ndarray, crop_of: "CropOf", draws: Iterable[object]) -> List[np.ndarray]:
+        paths = [split.images[number] for number in chosen]
         if self._threads == 1:
-            return [_decode(path, part_of, draw) for path, draw in zip(paths, draws)]
+            return [_decode(path, crop_of, draw) for path, draw in zip(paths, draws)]
         with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(_decode, paths, itertools.repeat(part_of), draws))
+            return list(pool.map(_decode, paths, itertools.repeat(crop_of), draws))
 
 
 class Gld23kReader(PhotographReader):
-    """Google Landmarks 23k (Hsu et al., ECCV 2020): two tables and images/<image_id>.jpg, also below train/ and test/."""
+    """Google Landmarks 23k (Hsu et al., ECCV 2020): two tables and images/<image_id>.jpg, or the images in train/ and test/."""
 
     def training(self) -> Split:
         """mini_gld_train_split.csv: user_id, image_id, class."""
@@ -91,7 +91,7 @@ class ImageFolderReader(PhotographReader):
     def _open(self, names: Tuple[str, ...]) -> Split:
         found = [os.path.join(self._directory, name) for name in names if os.path.isdir(os.path.join(self._directory, name))]
         if not found:
-            raise ContractError("{}: there is no folder {} in it.".format(self._directory, " or ".join(names)))
+            raise ContractError("{}: it has no folder {}.".format(self._directory, " or ".join(names)))
         paths, labels = [], []  # type: List[str], List[int]
         for label, name in enumerate(sorted(os.listdir(found[0]))):
             files = sorted(file for file in os.listdir(os.path.join(found[0], name)) if file.lower().endswith(EXTENSIONS))
@@ -100,10 +100,10 @@ class ImageFolderReader(PhotographReader):
         return Split(np.array(labels, np.int64), paths)
 
 
-def random_part(width: int, height: int, draw: np.ndarray) -> Tuple[Tuple[float, float, float, float], bool]:
-    """Left, top, right and bottom of the part, and whether it is mirrored; ``draw`` are area, aspect, left, top and mirror from [0, 1).
+def random_crop(width: int, height: int, draw: np.ndarray) -> Tuple[Tuple[float, float, float, float], bool]:
+    """Left, top, right and bottom of the crop, and whether it is mirrored; ``draw`` are area, aspect, left, top and mirror from [0, 1).
 
-    A part that would not fit is cut to the picture, where torchvision draws again: one draw each keeps pictures independent of one another.
+    A crop that does not fit is clipped to the image, where torchvision draws again: a fixed number of draws keeps images independent.
     """
     area = width * height * (0.08 + 0.92 * draw[0])
     aspect = math.exp(math.log(3 / 4) + draw[1] * (math.log(4 / 3) - math.log(3 / 4)))
@@ -112,27 +112,27 @@ def random_part(width: int, height: int, draw: np.ndarray) -> Tuple[Tuple[float,
     return (left, top, left + wide, top + high), bool(draw[4] < 0.5)
 
 
-def middle(width: int, height: int, draw: object) -> Tuple[Tuple[float, float, float, float], bool]:
-    """The square in the middle that is left when the short side becomes 256 and 224 of it are kept."""
+def central_crop(width: int, height: int, draw: object) -> Tuple[Tuple[float, float, float, float], bool]:
+    """The central square of 224/256 of the short side; never mirrored."""
     side = min(width, height) * SIDE / SHORT_SIDE
     return ((width - side) / 2, (height - side) / 2, (width + side) / 2, (height + side) / 2), False
 
 
-PartOf = Callable[[int, int, object], Tuple[Tuple[float, float, float, float], bool]]
+CropOf = Callable[[int, int, object], Tuple[Tuple[float, float, float, float], bool]]
 
 
-def _decode(path: str, part_of: PartOf, draw: object) -> np.ndarray:
-    """The part of a picture at 224x224; JPEG is decoded at the smallest scale that still has enough pixels."""
+def _decode(path: str, crop_of: CropOf, draw: object) -> np.ndarray:
+    """The crop of an image at 224x224; JPEG is decoded at the smallest scale that still has enough pixels."""
     try:
-        with Image.open(path) as picture:
-            part, mirrored = part_of(picture.width, picture.height, draw)
-            shrunk = max(1.0, min(part[2] - part[0], part[3] - part[1]) / SIDE)
-            full_width = picture.width
-            picture.draft("RGB", (int(picture.width / shrunk), int(picture.height / shrunk)))
-            scale = picture.width / full_width
-            coloured = picture if picture.mode == "RGB" else picture.convert("RGB")  # which copies in any case
-            square = coloured.resize((SIDE, SIDE), Image.BILINEAR, box=[edge * scale for edge in part])
+        with Image.open(path) as image:
+            crop, mirrored = crop_of(image.width, image.height, draw)
+            shrunk = max(1.0, min(crop[2] - crop[0], crop[3] - crop[1]) / SIDE)
+            full_width = image.width
+            image.draft("RGB", (int(image.width / shrunk), int(image.height / shrunk)))
+            scale = image.width / full_width
+            coloured = image if image.mode == "RGB" else image.convert("RGB")  # convert() always copies
+            square = coloured.resize((SIDE, SIDE), Image.BILINEAR, box=[edge * scale for edge in crop])
     except (OSError, ValueError, SyntaxError) as error:
-        raise ContractError("{}: the picture cannot be decoded: {}.".format(path, error)) from error
+        raise ContractError("{}: the image cannot be decoded: {}.".format(path, error)) from error
     pixels = np.asarray(square)
     return pixels[:, ::-1] if mirrored else pixels

@@ -1,4 +1,4 @@
-"""Mini-batches from a reader's pictures: which samples, in which order, how normalised, the same in every framework."""
+"""Mini-batches from a reader's images: the same samples, order and normalisation in every framework."""
 
 import importlib
 from typing import Callable, Iterable, Iterator, NamedTuple, Tuple
@@ -7,7 +7,7 @@ import numpy as np
 
 from reference_impls.contract import Batch, ContractError, Loading, Pipeline, Request
 from reference_impls.data.order import epoch_order
-from reference_impls.data.reader import Pictures, Reader, Split
+from reference_impls.data.reader import Images, Reader, Split
 
 READERS = {
     "idx": "reference_impls.data.mnist:MnistReader",
@@ -15,11 +15,11 @@ READERS = {
     "gld23k": "reference_impls.data.photographs:Gld23kReader",
     "imagefolder": "reference_impls.data.photographs:ImageFolderReader",
 }
-"""By layout; imported when asked for, because photographs need Pillow."""
+"""Readers by layout; imported when used, because photographs need Pillow."""
 
 
 class Share(NamedTuple):
-    """Whose samples: this rank's of so many ranks."""
+    """A rank's share of every mini-batch: rank ``rank`` of ``size`` ranks."""
 
     rank: int
     size: int
@@ -29,10 +29,10 @@ ALONE = Share(0, 1)
 
 
 class Batches:
-    """The mini-batches of an epoch or an evaluation, each made when it is asked for, in any order and by any process, always the same.
+    """The mini-batches of an epoch or an evaluation; each is made on access, and is the same in any order and any process.
 
-    Float32 images (samples, channels, height, width), or channels last, and int64 labels (samples,). Of several ranks each takes every
-    so-manieth sample of a mini-batch: together they see what one rank alone would.
+    Float32 images (samples, channels, height, width), or channels last, and int64 labels (samples,). Rank r of n ranks takes the samples
+    r, r + n, ... of a mini-batch: together they train on the samples of one rank's mini-batch.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Batches:
             raise IndexError(index)
         chosen = self._order[index * self._size : (index + 1) * self._size][self._share.rank :: self._share.size]
         if self._draws is None:
-            pictures = self._reader.evaluation_pictures(self._split, chosen)
+            images = self._reader.evaluation_images(self._split, chosen)
         else:
-            pictures = self._reader.training_pictures(self._split, chosen, self._draws[chosen])
-        return Batch(self._normalise(pictures), self._split.labels[chosen])
+            images = self._reader.training_images(self._split, chosen, self._draws[chosen])
+        return Batch(self._normalise(images), self._split.labels[chosen])
 
 
 class Normalisation:
-    """Turns uint8 pictures into float32 ones, ``(pixel / 255 - mean) / std`` per channel, a whole mini-batch at a time."""
+    """Turns uint8 images into float32 ones, ``(pixel / 255 - mean) / std`` per channel, a whole mini-batch at a time."""
 
     def __init__(self, request: Request, from_channels_last: bool, to_channels_last: bool) -> None:
         mean, std = (np.array(values, np.float64) for values in (request.preprocessing.mean, request.preprocessing.std))
@@ -65,32 +65,32 @@ class Normalisation:
         self._shift = (-mean / std).astype(np.float32).reshape(shape)
         self._axes = None if from_channels_last == to_channels_last else (0, 2, 3, 1) if to_channels_last else (0, 3, 1, 2)
 
-    def __call__(self, pictures: Pictures) -> np.ndarray:
-        """A contiguous array of the layout asked for.
+    def __call__(self, images: Images) -> np.ndarray:
+        """A contiguous array in the framework's layout.
 
-        Small pictures come as one array and are normalised at once; large ones come one by one, and each stays in the processor's cache
+        Small images are one array, normalised at once; large ones are normalised one by one, so that each stays in the processor's cache
         from the first to the last operation: 16 of 224x224 take 1.2 instead of 3.6 ms.
         """
-        if isinstance(pictures, np.ndarray):
-            return self._into(np.empty(self._shape(pictures.shape), np.float32), pictures)
-        pixels = np.empty(self._shape((len(pictures), *pictures[0].shape)), np.float32)
-        for place, picture in zip(pixels, pictures):
-            self._into(place[np.newaxis], picture[np.newaxis])
+        if isinstance(images, np.ndarray):
+            return self._into(np.empty(self._shape(images.shape), np.float32), images)
+        pixels = np.empty(self._shape((len(images), *images[0].shape)), np.float32)
+        for place, image in zip(pixels, images):
+            self._into(place[np.newaxis], image[np.newaxis])
         return pixels
 
     def _shape(self, shape: Tuple[int, ...]) -> Tuple[int, ...]:
         return shape if self._axes is None else tuple(shape[axis] for axis in self._axes)
 
-    def _into(self, pixels: np.ndarray, pictures: np.ndarray) -> np.ndarray:
-        # Turned round while a pixel is still one byte.
-        np.copyto(pixels, pictures if self._axes is None else np.ascontiguousarray(pictures.transpose(self._axes)))
+    def _into(self, pixels: np.ndarray, images: np.ndarray) -> np.ndarray:
+        # Transposed while a pixel is still one byte.
+        np.copyto(pixels, images if self._axes is None else np.ascontiguousarray(images.transpose(self._axes)))
         pixels *= self._scale
         pixels += self._shift
         return pixels
 
 
 def in_process(batches: Batches, loading: Loading) -> Iterator[Batch]:
-    """One mini-batch after the other, made in the training process when it is fetched."""
+    """One mini-batch after the other, made in the training process at the time of the fetch."""
     for index in range(len(batches)):
         yield batches[index]
 
@@ -99,11 +99,11 @@ Fetch = Callable[[Batches, Loading], Iterable[Batch]]
 
 
 class ReaderPipeline(Pipeline):
-    """A data set's mini-batches, in the order that the seed prescribes.
+    """A data set's mini-batches, in the order that the seed gives.
 
-    The reader is opened at an epoch's first fetch, so that reading names and labels is inside the measured region, and let go of at its end.
-    ``fetch`` is how a framework goes through them when worker processes are asked for. The last mini-batch of an epoch may be smaller:
-    every sample is seen once an epoch.
+    The reader is opened at an epoch's first fetch, so that reading names and labels is inside the measured region, and closed at its end.
+    ``fetch`` is the framework's iterator over them with worker processes. The last mini-batch of an epoch may be smaller:
+    every sample is used once per epoch.
     """
 
     def __init__(self, request: Request, make_reader: Callable[[Request], Reader], channels_last: bool, fetch: Fetch, share: Share) -> None:
@@ -115,7 +115,7 @@ class ReaderPipeline(Pipeline):
         request, reader = self._request, self._make_reader(self._request)
         split = _checked(reader.training(), request.data.train_samples, request)
         order = epoch_order(request.seed, epoch, len(split.labels))
-        # One row of random numbers per sample: neither the mini-batch it is in nor who fetches it changes a picture.
+        # One row of random numbers per sample: an image does not depend on its mini-batch or on the process that fetches it.
         draws = np.random.RandomState([request.seed, epoch, 1]).random_sample((len(order), reader.draws))
         normalise = Normalisation(request, reader.channels_last, self._channels_last)
         yield from self._fetch(Batches(reader, split, order, request.global_batch_size, draws, normalise, self._share), request.loading)
@@ -136,7 +136,7 @@ def _checked(split: Split, samples: int, request: Request) -> Split:
 
 
 def open_pipeline(request: Request, channels_last: bool = False, fetch: Fetch = in_process, share: Share = ALONE) -> Pipeline:
-    """The pipeline of the request's data set, of one rank or a rank's share of it; touches no data yet."""
+    """The pipeline of the request's data set, or of a rank's share of it; reads no data yet."""
     if request.data.layout not in READERS:
         raise ContractError("no reader for the layout {!r}; known: {}.".format(request.data.layout, ", ".join(sorted(READERS))))
     module, name = READERS[request.data.layout].split(":")

@@ -1,4 +1,4 @@
-"""What a data set's reader answers: pictures by number. Pipelines make mini-batches of them, frameworks decide who fetches them and when."""
+"""The reader of a data set: images by index. Pipelines make mini-batches of them, which the frameworks fetch."""
 
 import abc
 from typing import List, NamedTuple, Union
@@ -7,40 +7,40 @@ import numpy as np
 
 
 class Split(NamedTuple):
-    """One half of a data set: ``labels`` int64 (samples,), and whatever the reader finds its pictures by."""
+    """Training or evaluation set: ``labels`` int64 (samples,), and ``images``, the reader's references to its images."""
 
     labels: np.ndarray
-    pictures: object
+    images: object
 
 
-Pictures = Union[np.ndarray, List[np.ndarray]]
-"""Uint8 pictures in one array (samples, ...), or, large ones, one by one."""
+Images = Union[np.ndarray, List[np.ndarray]]
+"""Uint8 images: one array (samples, ...), or a list of large ones."""
 
 
 class Reader(abc.ABC):
-    """A data set on disk. Opening it reads what names and labels its pictures; the pictures are read when they are asked for."""
+    """A data set on disk. Opening it reads the names and labels of its images; images are read on access."""
 
     channels_last = False
-    """Whether a picture is (height, width, channels), else (channels, height, width)."""
+    """True for images (height, width, channels), False for (channels, height, width)."""
 
     draws = 0
-    """How many random numbers from [0, 1) a training picture's augmentation takes."""
+    """Number of random numbers from [0, 1) that the augmentation of one image takes."""
 
     evaluation_batch = 250
-    """Pictures in a mini-batch of the evaluation: memory that suffices for training suffices for them."""
+    """Images in a mini-batch of the evaluation, which needs no more memory than training."""
 
     @abc.abstractmethod
     def training(self) -> Split:
-        """The training half."""
+        """The training set."""
 
     @abc.abstractmethod
     def evaluation(self) -> Split:
-        """The evaluation half."""
+        """The evaluation set."""
 
     @abc.abstractmethod
-    def training_pictures(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> Pictures:
-        """Pictures by their numbers, augmented; ``draws`` (samples, self.draws) are theirs whoever fetches them and in which company."""
+    def training_images(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> Images:
+        """Images by index, augmented; ``draws`` (samples, self.draws) are the images' random numbers, the same in every mini-batch and process."""
 
     @abc.abstractmethod
-    def evaluation_pictures(self, split: Split, chosen: np.ndarray) -> Pictures:
-        """Pictures by their numbers, as they are evaluated."""
+    def evaluation_images(self, split: Split, chosen: np.ndarray) -> Images:
+        """Images by index, without augmentation."""

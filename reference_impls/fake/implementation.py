@@ -1,6 +1,6 @@
 """Softmax regression in pure Python on 28x28 IDX files, through the suite's own loop and contract.
 
-It is no LeNet: whatever model is requested, it trains 7x7 pooled pixels times 10 weights and says so in its log, so it can enter
+It is no LeNet: for every requested model it trains 7x7 pooled pixels times 10 weights, and logs that, so it can enter
 the open division only. It learns from real data, needs nothing but Python 3.6, and runs a whole epoch of the digits in about
 a second: everything of the harness can be tried with it. A vendor's implementation may begin as a copy of this folder.
 """
@@ -23,7 +23,7 @@ EVAL_BATCH = 250
 
 
 def build(request: Request, world: World) -> Built:
-    """A regression for the request's classes, whatever model it names; the log's ``model_trained`` says what it really is."""
+    """A regression for the request's classes, for every model that it names; ``model_trained`` in the log is the true model."""
     if request.accelerator != "cpu":
         raise ContractError("the fake framework has no accelerator; use `--accelerator cpu`.")
     if world.size > 1:

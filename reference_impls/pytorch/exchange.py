@@ -1,4 +1,4 @@
-"""Gradients over several ranks: summed in buckets while the backward pass goes on, or by DistributedDataParallel."""
+"""Gradients of several ranks: summed in buckets during the backward pass, or by DistributedDataParallel."""
 
 from functools import partial
 from typing import List
@@ -11,7 +11,7 @@ from reference_impls.contract import Parallel
 
 
 def broadcast(world: MpiWorld, model: nn.Module) -> None:
-    """Every rank gets rank 0's weights and buffers."""
+    """Broadcast rank 0's weights and buffers to all ranks."""
     for tensor in [*model.parameters(), *model.buffers()]:
         value = tensor.detach().cpu().numpy().copy()
         world.broadcast([value])
@@ -20,10 +20,10 @@ def broadcast(world: MpiWorld, model: nn.Module) -> None:
 
 
 class GradientExchange:
-    """Puts each gradient, times this rank's share of the samples, into its bucket as soon as the backward pass has made it.
+    """Copies each gradient, times this rank's share of the samples, into its bucket as soon as the backward pass has computed it.
 
-    After :meth:`finish` every parameter's ``grad`` is the mean over the global mini-batch. With overlap a full bucket is on its way
-    while earlier layers are still computed (Li et al., PyTorch Distributed, VLDB 2020, section 3.2.3).
+    After :meth:`finish` every parameter's ``grad`` is the mean over the global mini-batch. With overlap, a full bucket is summed
+    while the gradients of earlier layers are computed (Li et al., PyTorch Distributed, VLDB 2020, section 3.2.3).
     """
 
     def __init__(self, world: MpiWorld, model: nn.Module, settings: Parallel) -> None:
@@ -53,7 +53,7 @@ class GradientExchange:
             self._buckets.progress()
 
     def finish(self) -> float:
-        """Call after the backward pass; returns the seconds that were waited."""
+        """Call after the backward pass; returns the seconds of waiting."""
         if not self._overlap:
             for bucket in range(len(self._missing)):
                 self._buckets.start(bucket)
@@ -64,13 +64,13 @@ class GradientExchange:
         return communication_s
 
     def take_times(self) -> List[BucketTime]:
-        """Of every bucket, since the last call."""
+        """Times of every bucket, since the last call."""
         return self._buckets.take_times()
 
 
 def distributed_data_parallel(world: MpiWorld, model: nn.Module) -> nn.Module:
-    """The model in PyTorch's own DistributedDataParallel over Gloo; MPI tells the ranks where to meet."""
-    meeting_point = "tcp://" + world.bcast(free_address(world))
-    torch.distributed.init_process_group("gloo", init_method=meeting_point, rank=world.rank, world_size=world.size)
-    # Buffers stay local: batch normalisation is each rank's own, and ranks may evaluate unequal numbers of mini-batches.
+    """The model in PyTorch's DistributedDataParallel over Gloo; the rendezvous address is broadcast over MPI."""
+    rendezvous = "tcp://" + world.bcast(free_address(world))
+    torch.distributed.init_process_group("gloo", init_method=rendezvous, rank=world.rank, world_size=world.size)
+    # Buffers stay local: each rank has its batch normalisation statistics, and ranks may evaluate different numbers of mini-batches.
     return nn.parallel.DistributedDataParallel(model, broadcast_buffers=False)

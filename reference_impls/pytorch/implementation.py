@@ -1,4 +1,4 @@
-"""PyTorch's side of the contract: build a model, take a step, count what is right."""
+"""The contract in PyTorch: builds the model, takes steps, counts correct predictions."""
 
 from typing import Any, Callable, List, Optional, Tuple
 
@@ -19,7 +19,7 @@ Make = Callable[[nn.Module, Optimizer, str], "PyTorchImplementation"]
 
 
 def build(request: Request, world: World, make: Optional["Make"] = None) -> Built:
-    """The requested model on the requested device, with the seed's weights; a variant gives its own implementation as ``make``."""
+    """The requested model on the requested device, with the seed's weights; a variant passes its implementation as ``make``."""
     torch.set_num_threads(request.threads)
     if request.accelerator == "cuda" and not torch.cuda.is_available():
         raise ContractError("a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a CUDA build of PyTorch.")
@@ -38,7 +38,7 @@ def build(request: Request, world: World, make: Optional["Make"] = None) -> Buil
 
 
 def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
-    """Overwrite the model's parameters with the seed's; PyTorch's names and layout are the canonical ones."""
+    """Overwrite the model's parameters with the seed's weights; PyTorch's names and layout are the canonical ones."""
     shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     weights = initial_weights.make(distribution, shapes, seed)
     with torch.no_grad():
@@ -47,27 +47,27 @@ def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
 
 
 class PyTorchImplementation(Implementation):
-    """Eager training, in the model's own precision, with torch.optim.SGD."""
+    """Eager training in the model's precision, with torch.optim.SGD."""
 
     def __init__(self, model: nn.Module, settings: Optimizer, accelerator: str) -> None:
         self._model, self._device = model, torch.device(accelerator)
         self._exchange = None  # type: Optional[GradientExchange]
-        self._ranks = 1  # among which DistributedDataParallel takes the mean
+        self._ranks = 1  # over which DistributedDataParallel takes the mean
         self._optimizer = torch.optim.SGD(
             model.parameters(), lr=settings.base_learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay
         )
 
     def to_device(self, batch: Batch) -> DeviceBatch:
-        """Tensors over the mini-batch's own memory on a CPU; a finished copy on a GPU."""
+        """On a CPU, tensors that share the mini-batch's memory; on a GPU, a finished copy."""
         images, labels = torch.as_tensor(batch.images), torch.as_tensor(batch.labels)
         device_batch = images.to(self._device), labels.to(self._device)
         self._synchronize()
         return device_batch
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
-        """Train together with the other ranks from now on, from rank 0's weights.
+        """Train data-parallel with the other ranks from now on, starting from rank 0's weights.
 
-        What DistributedDataParallel, the native way, does not hide is part of the compute time.
+        With DistributedDataParallel, the native all-reduce, exposed communication is part of the compute time.
         """
         broadcast(world, self._model)
         if settings.collective == "native":
@@ -98,7 +98,7 @@ class PyTorchImplementation(Implementation):
         return self._exchange.finish()
 
     def bucket_times(self) -> List[BucketTime]:
-        """Of our own exchange."""
+        """Times of the suite's exchange; empty with the native one."""
         return [] if self._exchange is None else self._exchange.take_times()
 
     @torch.no_grad()

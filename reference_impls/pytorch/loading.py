@@ -1,4 +1,4 @@
-"""Mini-batches through PyTorch's DataLoader, when worker processes are asked for."""
+"""Mini-batches through PyTorch's DataLoader, with worker processes."""
 
 from typing import Iterable
 
@@ -9,5 +9,5 @@ from reference_impls.data.pipelines import Batches
 
 
 def fetch(batches: Batches, loading: Loading) -> Iterable[Batch]:
-    """Each worker makes whole mini-batches; they come as tensors in shared memory, in order."""
+    """Each worker makes whole mini-batches, passed as tensors in shared memory, in order."""
     return DataLoader(batches, batch_size=None, shuffle=False, num_workers=loading.workers, prefetch_factor=loading.prefetch)

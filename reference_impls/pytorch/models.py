@@ -1,6 +1,6 @@
-"""The models in PyTorch, and MODELS, which finds them by their workload's name for them; each takes the number of classes.
+"""The models in PyTorch, and MODELS, by the name that workloads use; each takes the number of classes.
 
-All but LeNet-5 are torchvision's: where they differ from it, they say so. Its parameter names and layout are the canonical ones.
+All but LeNet-5 are torchvision's; their docstrings list the differences. Its parameter names and layout are the canonical ones.
 """
 
 import torch
@@ -36,7 +36,7 @@ class LeNet5(nn.Module):
 
 
 def mobilenetv3_large(classes: int) -> nn.Module:
-    """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, whose masks no two frameworks draw alike."""
+    """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, because frameworks draw different masks."""
     return import_torchvision().models.mobilenet_v3_large(num_classes=classes, dropout=0.0)
 
 
@@ -51,7 +51,7 @@ def resnet50(classes: int) -> nn.Module:
 
 
 def resnet50_imagenet(classes: int) -> nn.Module:
-    """ResNet-50 with its own stem, for images of 224x224."""
+    """ResNet-50 with its original stem, for images of 224x224."""
     return import_torchvision().models.resnet50(num_classes=classes)
 
 

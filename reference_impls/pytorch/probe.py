@@ -1,4 +1,4 @@
-"""PyTorch's side of the probe."""
+"""The probe of the PyTorch implementation."""
 
 from typing import Dict, Tuple
 
@@ -14,7 +14,7 @@ from reference_impls.pytorch.models import MODELS
 
 
 class ProbedPyTorchModel(ProbedModel):
-    """The implementation as it trains, in the request's precision."""
+    """The implementation in the request's precision."""
 
     def __init__(self, request: ProbeRequest) -> None:
         torch.set_num_threads(request.threads)
@@ -26,7 +26,7 @@ class ProbedPyTorchModel(ProbedModel):
         return {name: value.detach().numpy().copy() for name, value in self._model.named_parameters()}
 
     def statistics(self) -> Arrays:
-        """The buffers but for the counters."""
+        """The buffers without the counters."""
         return {name: value.numpy().copy() for name, value in self._statistics().items()}
 
     def _statistics(self) -> Dict[str, torch.Tensor]:
@@ -34,18 +34,18 @@ class ProbedPyTorchModel(ProbedModel):
 
     @torch.no_grad()
     def assign(self, values: Arrays) -> None:
-        """In place."""
+        """Overwrites in place."""
         for name, tensor in [*self._model.named_parameters(), *self._statistics().items()]:
             tensor.copy_(torch.from_numpy(values[name]))
 
     @torch.no_grad()
     def logits(self, images: np.ndarray) -> np.ndarray:
-        """In inference mode."""
+        """Runs the model in inference mode."""
         self._model.eval()
         return self._model(torch.from_numpy(images)).numpy()
 
     def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
-        """In training mode."""
+        """Runs forward and backward pass in training mode."""
         self._model.train()
         self._model.zero_grad()
         loss = nn.functional.cross_entropy(self._model(torch.from_numpy(images)), torch.from_numpy(labels))
@@ -53,11 +53,11 @@ class ProbedPyTorchModel(ProbedModel):
         return loss.item(), {name: parameter.grad.numpy().copy() for name, parameter in self._model.named_parameters()}
 
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
-        """The implementation's own."""
+        """The implementation's step."""
         return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate, share).loss
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
-        """As the implementation does it."""
+        """The implementation's join."""
         self._implementation.join(world, settings)
 
 

@@ -1,1 +1,1 @@
-"""PyTorch, tuned: an open-division variant of reference_impls.pytorch, and the example of what an open submission looks like."""
+"""PyTorch, tuned: an open-division variant of reference_impls.pytorch, and an example of an open submission."""

@@ -1,4 +1,4 @@
-"""What is tuned: the forward pass in bfloat16, and images and weights with their channels last."""
+"""The tuned parts: forward pass in bfloat16; images and weights with channels last."""
 
 import torch
 from torch import nn
@@ -17,7 +17,7 @@ class Bfloat16ChannelsLast(PyTorchImplementation):
         super().__init__(model.to(memory_format=torch.channels_last), settings, accelerator)
 
     def to_device(self, batch: Batch) -> DeviceBatch:
-        """As the reference does, then reordered."""
+        """Like the reference, then converted to channels last."""
         images, labels = super().to_device(batch)
         return images.contiguous(memory_format=torch.channels_last), labels
 

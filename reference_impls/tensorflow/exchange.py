@@ -1,4 +1,4 @@
-"""Gradients over several ranks: packed into buckets inside the graph and summed between two graphs, or by MultiWorkerMirroredStrategy."""
+"""Gradients of several ranks: packed into buckets inside the graph and summed between two graphs, or by MultiWorkerMirroredStrategy."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from reference_impls.tensorflow import weights
 
 
 def open_strategy(world: World, settings: Parallel) -> "Optional[StrategyExchange]":
-    """TensorFlow's own way, if it was asked for; call it before anything else of TensorFlow, which must know its peers from the start."""
+    """TensorFlow's strategy for the native collective, else None; call it first: TensorFlow must know its peers when it starts."""
     return StrategyExchange(world) if settings.collective == "native" else None
 
 
 def join(world: MpiWorld, model: keras.Model, settings: Parallel, strategy: "Optional[StrategyExchange]") -> "Exchange":
-    """Give every rank rank 0's weights and statistics; returns what sums the gradients from now on."""
+    """Broadcast rank 0's weights and statistics; returns the all-reduce of the gradients."""
     _broadcast(world, model)
     return strategy or GradientExchange(world, model, settings)
 
@@ -31,7 +31,7 @@ def _broadcast(world: MpiWorld, model: keras.Model) -> None:
 
 
 class GradientExchange:
-    """``pack`` and ``unpack`` are for graphs, ``sum`` is between them: nothing is hidden behind the backward pass, which is one graph."""
+    """``pack`` and ``unpack`` run in graphs, ``sum`` between them: no overlap, because the backward pass is one graph."""
 
     def __init__(self, world: MpiWorld, model: keras.Model, settings: Parallel) -> None:
         self._shapes = [tuple(variable.shape) for variable in model.trainable_variables]
@@ -41,7 +41,7 @@ class GradientExchange:
 
     @property
     def specs(self) -> List[tf.TensorSpec]:
-        """What the buckets look like to a graph."""
+        """The buckets' shapes and types in a graph."""
         return [tf.TensorSpec(array.shape, array.dtype) for array in self._buckets.arrays]
 
     def pack(self, gradients: Sequence[tf.Tensor], share: tf.Tensor) -> List[tf.Tensor]:
@@ -64,12 +64,12 @@ class GradientExchange:
         return [gradients[place] for place in range(len(gradients))]
 
     def take_times(self) -> List[BucketTime]:
-        """Of every bucket, since the last call."""
+        """Times of every bucket, since the last call."""
         return self._buckets.take_times()
 
 
 class StrategyExchange:
-    """MultiWorkerMirroredStrategy's sum over all ranks, inside the step's graph; MPI tells the ranks where to meet.
+    """MultiWorkerMirroredStrategy's sum over all ranks, inside the step's graph; the ranks' addresses are exchanged over MPI.
 
     Keras 3 has no support for this strategy (its `fit` refuses it), so the variables are each rank's own and the strategy only sums gradients.
     """
@@ -90,7 +90,7 @@ class StrategyExchange:
         return self._strategy.run(sums)
 
     def take_times(self) -> List[BucketTime]:
-        """TensorFlow has no buckets of ours."""
+        """TensorFlow does not use the suite's buckets."""
         return []
 
 

@@ -1,4 +1,4 @@
-"""TensorFlow's side of the contract: a Keras model, a compiled train step, a count of what is right."""
+"""The contract in TensorFlow: a Keras model, a compiled train step, and the number of correct predictions."""
 
 from typing import Any, List, Optional, Tuple
 
@@ -36,7 +36,7 @@ def build(request: Request, world: World) -> Built:
 
 
 def load_weights(model: keras.Model, distribution: str, seed: int) -> None:
-    """Overwrite the model's parameters with the seed's, from the canonical layout to Keras's."""
+    """Overwrite the model's parameters with the seed's weights, from the canonical layout to Keras's."""
     named = weights.parameters(model)
     shapes = {name: variable.read().shape for name, variable in named.items()}
     for name, value in initial_weights.make(distribution, shapes, seed).items():
@@ -57,7 +57,7 @@ class SGD(keras.optimizers.SGD):
 
 
 class TensorFlowImplementation(Implementation):
-    """Training in one compiled graph for any mini-batch size, in the model's own precision."""
+    """Training in one compiled graph for any mini-batch size, in the model's precision."""
 
     def __init__(self, model: keras.Model, settings: Optimizer, accelerator: str, exchange: Optional[Exchange] = None) -> None:
         self._model, self._weight_decay, self._exchange = model, settings.weight_decay, exchange
@@ -67,7 +67,7 @@ class TensorFlowImplementation(Implementation):
         self._optimizer.build(model.trainable_variables)
         images = tf.TensorSpec((None, *model.input_shape[1:]), model.dtype)
         labels = tf.TensorSpec((None,), tf.int64)
-        # Concrete functions: nothing is left to be looked up, or traced, when a step is timed.
+        # Concrete functions: no lookup and no tracing while a step is timed.
         number = tf.TensorSpec((), model.dtype)
         if exchange is None or isinstance(exchange, StrategyExchange):
             self._train = tf.function(self._train_step).get_concrete_function(images, labels, number, number)
@@ -82,7 +82,7 @@ class TensorFlowImplementation(Implementation):
             return tf.convert_to_tensor(batch.images), tf.convert_to_tensor(batch.labels)
 
     def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
-        """Forward, backward and update; reading the loss, or the count of updates, waits for the device."""
+        """Forward, backward and update; reading the loss, or the number of updates, waits for the device."""
         rate = tf.constant(learning_rate, self._model.dtype)
         counts = tf.constant(share, self._model.dtype)
         if not isinstance(self._exchange, GradientExchange):
@@ -93,7 +93,7 @@ class TensorFlowImplementation(Implementation):
         return StepResult(float(loss), communication_s)
 
     def bucket_times(self) -> List[BucketTime]:
-        """Of our own exchange."""
+        """Times of the suite's exchange; empty with the native one."""
         return [] if self._exchange is None else self._exchange.take_times()
 
     def count_correct(self, device_batch: DeviceBatch) -> int:
@@ -104,7 +104,7 @@ class TensorFlowImplementation(Implementation):
         loss, gradients = self._gradients(images, labels)
         if isinstance(self._exchange, StrategyExchange):
             gradients = self._exchange.mean(gradients, share)
-        # The loss must not be read before the update is done, or the clock stops too early.
+        # The loss must not be read before the update has finished, or the step is timed too short.
         with tf.control_dependencies([self._update(gradients, learning_rate)]):
             return tf.identity(loss)
 
@@ -121,7 +121,7 @@ class TensorFlowImplementation(Implementation):
         return loss, tape.gradient(loss, self._model.trainable_variables)
 
     def _update(self, gradients: List[tf.Tensor], learning_rate: tf.Tensor) -> tf.Tensor:
-        """Returns the count of updates, this one included."""
+        """Returns the number of updates, including this one."""
         variables = self._model.trainable_variables
         if self._weight_decay:
             gradients = [gradient + self._weight_decay * variable for gradient, variable in zip(gradients, variables)]

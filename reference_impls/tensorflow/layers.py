@@ -1,4 +1,4 @@
-"""Keras layers as the models need them to be equal to the other frameworks' to the last bit that rounding leaves."""
+"""Keras layers that compute the same as the other frameworks', up to rounding."""
 
 from typing import Any, Optional, Tuple
 
@@ -33,7 +33,7 @@ class BatchNormalization(layers.BatchNormalization):
 
 
 class Normalization:
-    """Makes a model's batch normalisations; ``momentum`` is PyTorch's, the share that is new."""
+    """Makes a model's batch normalisations; ``momentum`` is PyTorch's, the weight of the new statistics."""
 
     def __init__(self, momentum: float, epsilon: float) -> None:
         self._momentum, self._epsilon = 1 - momentum, epsilon
@@ -44,19 +44,19 @@ class Normalization:
 
 
 def convolution(x: keras.KerasTensor, filters: int, kernel: int, name: str, stride: int = 1, bias: bool = False) -> keras.KerasTensor:
-    """A convolution padded alike on all sides."""
+    """A convolution with equal padding on all sides."""
     x, padding = _padding(x, kernel, stride)
     return layers.Conv2D(filters, kernel, strides=stride, padding=padding, use_bias=bias, name=name)(x)
 
 
 def depthwise(x: keras.KerasTensor, kernel: int, name: str, stride: int) -> keras.KerasTensor:
-    """One filter per channel, padded alike on all sides."""
+    """A depthwise convolution with equal padding on all sides."""
     x, padding = _padding(x, kernel, stride)
     return layers.DepthwiseConv2D(kernel, strides=stride, padding=padding, use_bias=False, name=name)(x)
 
 
 def _padding(x: keras.KerasTensor, kernel: int, stride: int) -> Tuple[keras.KerasTensor, str]:
-    """The convolution pads by itself where it does so alike on all sides: with a stride of 2 ``same`` pads only right and below."""
+    """Keras's ``same`` where that pads all sides equally; with a stride of 2 it pads only right and below."""
     return (x, "same") if stride == 1 else (padded(x, kernel // 2), "valid")
 
 

@@ -1,4 +1,4 @@
-"""Mini-batches through tf.data, when parallel fetching is asked for."""
+"""Mini-batches through tf.data, with parallel fetching."""
 
 from typing import Iterator
 
@@ -9,7 +9,7 @@ from reference_impls.data.pipelines import Batches
 
 
 def fetch(batches: Batches, loading: Loading) -> Iterator[Batch]:
-    """As many threads as workers, each making whole mini-batches; tf.data keeps them in order and some ahead."""
+    """One thread per worker, each making whole mini-batches; tf.data keeps them in order and prefetches some."""
 
     def make(index: tf.Tensor) -> "tuple[tf.Tensor, tf.Tensor]":
         return tf.numpy_function(lambda number: tuple(batches[int(number)]), [index], (tf.float32, tf.int64), stateful=False)

@@ -1,4 +1,4 @@
-"""The models in Keras, one function each, and MODELS, which finds them by their workload's name for them; each takes the number of classes.
+"""The models in Keras, one function each, and MODELS, by the name that workloads use; each takes the number of classes.
 
 Layers carry the canonical names, torchvision's: the layer ``conv1`` holds ``conv1.weight`` and ``conv1.bias``.
 """
@@ -65,7 +65,7 @@ def resnet(block: Block, expansion: int, depths: tuple[int, ...], small_images: 
     else:
         images = keras.Input((None, None, 3))
         x = layers.ReLU()(normalized(convolution(images, 64, 7, "conv1", stride=2), "bn1"))
-        # Zeros may stand in for the lowest values at the border: after a ReLU nothing is lower.
+        # Padding with zeros equals padding with minus infinity: after a ReLU no value is lower.
         x = layers.MaxPooling2D(3, strides=2)(padded(x, 1))
     for stage, depth in enumerate(depths, start=1):
         for index in range(depth):
@@ -94,7 +94,7 @@ def bottleneck(x: keras.KerasTensor, width: int, stride: int, name: str) -> kera
 
 
 def mobilenetv3_large(classes: int) -> keras.Model:
-    """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, whose masks no two frameworks draw alike."""
+    """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, because frameworks draw different masks."""
     rows = mobilenetv3_rows
     normalized = Normalization(rows.BATCH_NORM_MOMENTUM, rows.BATCH_NORM_EPSILON)
     images = keras.Input((None, None, 3))

@@ -1,4 +1,4 @@
-"""TensorFlow's side of the probe."""
+"""The probe of the TensorFlow implementation."""
 
 from typing import Tuple
 
@@ -17,7 +17,7 @@ from reference_impls.tensorflow.models import MODELS
 
 
 class ProbedTensorFlowModel(ProbedModel):
-    """The implementation as it trains, in the request's precision."""
+    """The implementation in the request's precision."""
 
     def __init__(self, request: ProbeRequest) -> None:
         tf.config.threading.set_intra_op_parallelism_threads(request.threads)
@@ -33,20 +33,20 @@ class ProbedTensorFlowModel(ProbedModel):
         return {name: variable.read().copy() for name, variable in weights.parameters(self._model).items()}
 
     def statistics(self) -> Arrays:
-        """Vectors, the same in every layout."""
+        """Vectors: the same in every layout."""
         return {name: variable.read().copy() for name, variable in weights.statistics(self._model).items()}
 
     def assign(self, values: Arrays) -> None:
-        """In place."""
+        """Overwrites in place."""
         for name, variable in {**weights.parameters(self._model), **weights.statistics(self._model)}.items():
             variable.write(values[name])
 
     def logits(self, images: np.ndarray) -> np.ndarray:
-        """In inference mode."""
+        """Runs the model in inference mode."""
         return self._model(_channels_last(images), training=False).numpy()
 
     def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
-        """In training mode."""
+        """Runs forward and backward pass in training mode."""
         named = weights.parameters(self._model)
         loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         with tf.GradientTape() as tape:
@@ -55,11 +55,11 @@ class ProbedTensorFlowModel(ProbedModel):
         return float(loss), {name: entry.layout.to_canonical(gradient.numpy()) for (name, entry), gradient in zip(named.items(), gradients)}
 
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
-        """The implementation's own."""
+        """The implementation's step."""
         return self._implementation.step(self._implementation.to_device(Batch(_channels_last(images), labels)), learning_rate, share).loss
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
-        """As the implementation does it."""
+        """The implementation's join."""
         self._implementation = TensorFlowImplementation(self._model, self._settings, "cpu", join(world, self._model, settings, self._strategy))
 
 

@@ -17,7 +17,7 @@ Transposition = Callable[[np.ndarray], np.ndarray]
 
 
 class Layout(NamedTuple):
-    """How a kernel is turned from Keras's axes to the canonical ones, and back."""
+    """The permutations of a kernel's axes from Keras to the canonical layout, and back."""
 
     to_canonical: Transposition
     from_canonical: Transposition
@@ -33,7 +33,7 @@ VECTOR = Layout(np.asarray, np.asarray)
 
 
 class NamedVariable(NamedTuple):
-    """A variable of the model, and the layout that it has there."""
+    """A variable of the model, and its layout."""
 
     variable: keras.Variable
     layout: Layout
@@ -43,12 +43,12 @@ class NamedVariable(NamedTuple):
         return self.layout.to_canonical(np.asarray(self.variable))
 
     def write(self, value: np.ndarray) -> None:
-        """Take over a value in the canonical layout."""
+        """Assign a value in the canonical layout."""
         self.variable.assign(self.layout.from_canonical(value))
 
 
 def parameters(model: keras.Model) -> Dict[str, NamedVariable]:
-    """What training changes, by canonical name."""
+    """The parameters, by canonical name."""
     return {name: named for name, named in _variables(model) if not name.endswith((".running_mean", ".running_var"))}
 
 

@@ -1,4 +1,4 @@
-"""Judges a cluster: what its nodes say, and what was measured between them, to one sentence for every point that fails."""
+"""Checks a cluster: compares its nodes' facts and link measures, and reports one problem, with a remedy, per failed check."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,13 +12,13 @@ from suite.cluster.nodes import Answer, NodeFacts, Question, ask_nodes
 from suite.launch.environments import Environment
 from suite.launch.placement import Placement, is_this_machine
 
-LARGEST_CLOCK_OFFSET_S = 1.0
-LEAST_SHARE_OF_SPEED, LEAST_SHARE_OF_PEERS = 0.5, 0.25
+MAX_CLOCK_OFFSET_S = 1.0
+MIN_SHARE_OF_SPEED, MIN_SHARE_OF_PEERS = 0.5, 0.25
 
 
 @dataclass(frozen=True)
 class ClusterProblem:
-    """What is wrong with a node, and what to do; ``point`` is reach, first, suite, packages, data, clock, mpi or link."""
+    """A problem of a node, and its remedy; ``point`` is the check: reach, first, suite, packages, data, clock, mpi or link."""
 
     node: str
     point: str
@@ -28,7 +28,7 @@ class ClusterProblem:
 
 @dataclass(frozen=True)
 class Expected:
-    """What every node should have: this machine's."""
+    """The versions and packages of this machine, which every node should have."""
 
     version: str | None
     source_sha256: str
@@ -38,7 +38,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Examination:
-    """All that was found; ``links`` is None where fewer than two nodes could take part."""
+    """The result of all checks; ``links`` is None when fewer than two nodes are fit."""
 
     answers: tuple[Answer, ...]
     links: LinkMeasures | None
@@ -46,7 +46,7 @@ class Examination:
 
 
 def examine(placement: Placement, environment: Environment, data: tuple[Path, ...]) -> Examination:
-    """Ask the nodes, measure the links between those that are fit to start a rank, and judge."""
+    """Query the nodes, measure the links between those that can start a rank, and check both."""
     answers = ask_nodes(placement.hosts, Question(environment.interpreter, data, placement.agent, environment.framework))
     fit = tuple(answer.host for answer in answers if answer.facts is not None)
     links = measure_links(Placement(fit, 1, placement.agent), environment.interpreter) if len(fit) > 1 else None
@@ -54,7 +54,7 @@ def examine(placement: Placement, environment: Environment, data: tuple[Path, ..
 
 
 def judge(answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected) -> tuple[ClusterProblem, ...]:
-    """All that is wrong, in the order of nodes, data and links."""
+    """All problems: of nodes, data sets and links, in this order."""
     return (*_about_nodes(answers, expected), *_about_data(answers), *_about_links(answers, links))
 
 
@@ -65,8 +65,8 @@ def _expected(environment: Environment) -> Expected:
 
 def _about_first(host: str) -> Iterator[ClusterProblem]:
     if not is_this_machine(host):
-        remedy = f"write this machine's own name first in the hostfile, or work on {host}"
-        yield ClusterProblem(host, "first", f"{host}, the first of the hosts, is not this machine, where a run's directory is kept", remedy)
+        remedy = f"write this machine's name first in the hostfile, or work on {host}"
+        yield ClusterProblem(host, "first", f"{host}, the first host, is not this machine, where the run directory is written", remedy)
 
 
 def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[ClusterProblem]:
@@ -85,7 +85,7 @@ def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[Cl
     elif facts.source_sha256 != expected.source_sha256:
         states = f"{_short(facts.git)} there, {_short(expected.git)} here"
         yield ClusterProblem(
-            host, "suite", f"{host} has other sources in reference_impls than this machine, in the same version (git: {states})", remedy
+            host, "suite", f"{host} has other sources in reference_impls than this machine, with the same version (git: {states})", remedy
         )
 
 
@@ -103,12 +103,12 @@ def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator
             host,
             "packages",
             f"{host} has other packages: {', '.join(others[:3])}{more}",
-            "make the environment again there: suite env create … --force",
+            "create the environment there again: suite env create … --force",
         )
 
 
 def _about_data(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
-    """Every folder must be the same everywhere; the one that most nodes have is taken to be right, the first of them when they are as many."""
+    """Every folder must be the same on all nodes; the expected content is that of most nodes (of several equally frequent ones, the first)."""
     known = [answer for answer in answers if answer.facts is not None]
     for folder in known[0].facts.data if known and known[0].facts else ():
         digests = {answer.host: answer.facts.data[folder] for answer in known if answer.facts}
@@ -135,8 +135,8 @@ def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Ite
         yield ClusterProblem(
             where,
             "mpi",
-            f"MPI did not get from {fit[0]} to {where}: {links.problem}",
-            "see that no firewall is between them, and that both have one MPI",
+            f"MPI cannot send from {fit[0]} to {where}: {links.problem}",
+            "check that no firewall is between them, and that both have the same MPI",
         )
     best = max((measure.bandwidth_mbit_s for measure in links.measures), default=0.0)
     for measure in links.measures:
@@ -146,25 +146,25 @@ def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Ite
 
 def _about_clock(host: str, measure: LinkMeasure) -> Iterator[ClusterProblem]:
     offset_s = measure.wall_offset_ns * SECONDS_PER_NS
-    if abs(offset_s) > LARGEST_CLOCK_OFFSET_S:
+    if abs(offset_s) > MAX_CLOCK_OFFSET_S:
         yield ClusterProblem(
             host,
             "clock",
             f"The clock of {host} is {offset_s:+.3g} s off the first node's",
-            "let it be set: sudo timedatectl set-ntp true, on all nodes",
+            "synchronise the clocks: sudo timedatectl set-ntp true, on all nodes",
         )
 
 
-def _about_bandwidth(host: str, measure: LinkMeasure, own: NodeFacts, first: NodeFacts, best_mbit_s: float) -> Iterator[ClusterProblem]:
-    """Against the slower interface of both ends where that is hardware, and against the fastest link of the cluster."""
+def _about_bandwidth(host: str, measure: LinkMeasure, node: NodeFacts, first: NodeFacts, best_mbit_s: float) -> Iterator[ClusterProblem]:
+    """Compare with the slower interface of both ends, where both are hardware, and with the fastest link of the cluster."""
     found = measure.bandwidth_mbit_s
-    speeds = [facts.link.speed_mbit_s for facts in (own, first) if facts.link.kind == "wired" and facts.link.speed_mbit_s]
-    remedy = "look at its cable, its port and what else it sends"
-    if speeds and found < LEAST_SHARE_OF_SPEED * min(speeds):
+    speeds = [facts.link.speed_mbit_s for facts in (node, first) if facts.link.kind == "wired" and facts.link.speed_mbit_s]
+    remedy = "check its cable, its port and its other traffic"
+    if speeds and found < MIN_SHARE_OF_SPEED * min(speeds):
         yield ClusterProblem(
             host, "link", f"The link to {host} carries {found:.3g} Mbit/s of the {min(speeds)} Mbit/s that its interfaces state", remedy
         )
-    elif found < LEAST_SHARE_OF_PEERS * best_mbit_s:
+    elif found < MIN_SHARE_OF_PEERS * best_mbit_s:
         yield ClusterProblem(
             host, "link", f"The link to {host} carries {found:.3g} Mbit/s and the fastest one {best_mbit_s:.0f}: every step waits for it", remedy
         )

@@ -1,4 +1,4 @@
-"""Measures the links between nodes by MPI, as a run would use them: reference_impls.links, started by the same launcher."""
+"""Measures the links between nodes over MPI, as a run uses them: reference_impls.links, started by the same launcher."""
 
 import json
 import subprocess
@@ -12,12 +12,12 @@ from suite.launch.mpirun import allow_root, find_mpirun, last_output_line, mpiru
 from suite.launch.placement import Placement
 from suite.launch.process import terminate
 
-LIMIT_S = 60.0
+TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
 class LinkMeasure:
-    """The way from the first host to another and back, and how far that one's clocks are ahead, to within ``uncertainty_ns``."""
+    """The link from the first host to another: round trip, bandwidth, and the offset of its clocks (theirs less the first's)."""
 
     rank: int
     node: str
@@ -31,14 +31,14 @@ class LinkMeasure:
 
 @dataclass(frozen=True)
 class LinkMeasures:
-    """What was measured, as far as it came, and why it came no further."""
+    """The measures up to the first link that failed, and why it failed (None: all were measured)."""
 
     measures: tuple[LinkMeasure, ...]
     problem: str | None
 
 
 def measure_links(placement: Placement, interpreter: Path) -> LinkMeasures:
-    """From the placement's first host to each of the others; raises SuiteError when there is no mpirun."""
+    """Measure from the placement's first host to each of the others; raises SuiteError when there is no mpirun."""
     variables = allow_root(child_environment(1))
     program = [str(interpreter), "-m", "reference_impls.links", "--ranks", str(placement.ranks)]
     with tempfile.TemporaryDirectory() as folder:
@@ -54,14 +54,14 @@ def measure_links(placement: Placement, interpreter: Path) -> LinkMeasures:
             start_new_session=True,
         )
         try:
-            said, complaints = process.communicate(timeout=LIMIT_S)
+            output, errors = process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             terminate(process)
-            said = process.communicate()[0]
-            complaints = f"nothing more came within {LIMIT_S:g} s"
+            output = process.communicate()[0]
+            errors = f"no output within {TIMEOUT_S:g} s"
         finally:
             terminate(process)
-    measures = tuple(LinkMeasure(**json.loads(line)) for line in said.splitlines() if line.startswith("{"))
+    measures = tuple(LinkMeasure(**json.loads(line)) for line in output.splitlines() if line.startswith("{"))
     if len(measures) == placement.ranks - 1:
         return LinkMeasures(measures, None)
-    return LinkMeasures(measures, last_output_line(complaints.splitlines()) or f"mpirun ended with {process.returncode}")
+    return LinkMeasures(measures, last_output_line(errors.splitlines()) or f"mpirun ended with {process.returncode}")

@@ -1,4 +1,4 @@
-"""Asks every node what it is: whether it answers, and what reference_impls.node says there."""
+"""Queries the nodes: whether each can be reached, and its facts (reference_impls.node, run there)."""
 
 import json
 import subprocess
@@ -12,12 +12,12 @@ from suite.files.paths import repository_root
 from suite.launch.placement import is_this_machine
 from suite.launch.remote_shell import NO_CHECKOUT, NO_INTERPRETER, module_script, remote_command
 
-REACH_S, FACTS_S = 15.0, 900.0
+CONNECT_TIMEOUT_S, FACTS_TIMEOUT_S = 15.0, 900.0
 
 
 @dataclass(frozen=True)
 class Link:
-    """The interface by which a node reaches the others; what is None is unknown for ``reason``."""
+    """The network interface that a node uses to reach the others; a field is None when it is unknown, for ``reason``."""
 
     interface: str | None
     address: str | None
@@ -28,7 +28,7 @@ class Link:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """What a node says of itself; ``data`` has a digest for every folder, None where it is missing."""
+    """A node's versions, packages, data sets and link; ``data`` has a digest of every folder, None for a missing one."""
 
     node: str
     python: str
@@ -42,7 +42,7 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back from a host: its facts, or what is wrong and what to do about it."""
+    """A host's reply: its facts, or the problem and the remedy."""
 
     host: str
     reached: bool
@@ -53,7 +53,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of every host: ``data`` are the folders to look at, ``agent`` starts a command there (None: ssh)."""
+    """A query to every host: ``data`` are the folders to digest, ``agent`` starts commands there (None: ssh)."""
 
     interpreter: Path
     data: tuple[Path, ...]
@@ -62,7 +62,7 @@ class Question:
 
 
 def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
-    """Every host's answer, in their order; they are asked at the same time. The data are read whole, which takes a while."""
+    """Every host's answer, in the order of the hosts, which are queried in parallel. Each reads its data sets completely, which takes a while."""
     with ThreadPoolExecutor(len(hosts)) as pool:
         return tuple(pool.map(lambda host: _ask(host, next((other for other in hosts if other != host), None), question), hosts))
 
@@ -71,26 +71,26 @@ def _ask(host: str, peer: str | None, question: Question) -> Answer:
     here = is_this_machine(host)
     typed = f"{question.agent or 'ssh'} {host} true"
     if not here:
-        problem = _failure(remote_command(host, question.agent, "true"), REACH_S)
+        problem = _failure(remote_command(host, question.agent, "true"), CONNECT_TIMEOUT_S)
         if problem is not None:
             return Answer(
                 host,
                 False,
                 None,
                 f"{host} cannot be reached: {problem}",
-                f"see that it is on, has this name, and that `{typed}` asks for no password",
+                f"check that it is on, has this name, and that `{typed}` asks for no password",
             )
-    asked = json.dumps({"data": [str(folder) for folder in question.data], "peer": peer})
-    script = module_script((question.interpreter,), "reference_impls.node", asked)
+    settings = json.dumps({"data": [str(folder) for folder in question.data], "peer": peer})
+    script = module_script((question.interpreter,), "reference_impls.node", settings)
     command = ["sh", "-c", script] if here else remote_command(host, question.agent, script)
     try:
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=FACTS_S, stdin=subprocess.DEVNULL)
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=FACTS_TIMEOUT_S, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
-        return Answer(host, True, None, f"{host} did not say what it is within {FACTS_S:g} s", "look at its disk, from which the data are read")
-    return _understand(host, ran, question)
+        return Answer(host, True, None, f"{host} sent no facts within {FACTS_TIMEOUT_S:g} s", "check its disk, from which the data are read")
+    return _parse(host, ran, question)
 
 
-def _understand(host: str, ran: "subprocess.CompletedProcess[str]", question: Question) -> Answer:
+def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Question) -> Answer:
     if ran.returncode == NO_CHECKOUT:
         place = repository_root()
         return Answer(
@@ -102,14 +102,14 @@ def _understand(host: str, ran: "subprocess.CompletedProcess[str]", question: Qu
             True,
             None,
             f"{host} has no {question.interpreter}",
-            f"make the environment there: suite env create {question.framework} (same user, same place)",
+            f"create the environment there: suite env create {question.framework} (same user, same path)",
         )
     try:
         values = json.loads(ran.stdout.strip().splitlines()[-1])
         return Answer(host, True, _facts(values))
     except (ValueError, IndexError, KeyError, TypeError):
         last = _last_line(ran.stderr or ran.stdout)
-        return Answer(host, True, None, f"{host} could not say what it is: {last}", "put the same checkout and environment on every node")
+        return Answer(host, True, None, f"{host} could not report its facts: {last}", "put the same checkout and environment on every node")
 
 
 def _facts(values: Mapping[str, Any]) -> NodeFacts:
@@ -117,7 +117,7 @@ def _facts(values: Mapping[str, Any]) -> NodeFacts:
 
 
 def _failure(command: Sequence[str], timeout_s: float) -> str | None:
-    """Why a command failed; None when it did not."""
+    """The reason why a command failed; None when it succeeded."""
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
@@ -128,4 +128,4 @@ def _failure(command: Sequence[str], timeout_s: float) -> str | None:
 
 
 def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["it said nothing"])[-1][:200]
+    return (text.strip().splitlines() or ["no output"])[-1][:200]

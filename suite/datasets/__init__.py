@@ -1,1 +1,1 @@
-"""Data sets: their definitions, how they are prepared and verified, and where they lie."""
+"""Data sets: their definitions, how they are prepared and verified, and their folders."""

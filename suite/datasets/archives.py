@@ -1,4 +1,4 @@
-"""A data set that is published as one archive: its checksum, and the unpacking of what is expected in it and of nothing else."""
+"""Data sets that are published as one archive: verifies its checksum and unpacks the expected files only."""
 
 import hashlib
 import tarfile
@@ -19,7 +19,7 @@ def problem_with(path: Path, archive: Archive) -> str | None:
 
 
 def unpack(path: Path, folder: Path, files: Sequence[DataFile]) -> None:
-    """Write the files that are expected, each by its full name and with its size; whatever else the archive holds is not touched."""
+    """Unpack the expected files, each by its full name and size; other members are ignored."""
     try:
         with tarfile.open(path) as archive:
             for file in files:
@@ -27,7 +27,7 @@ def unpack(path: Path, folder: Path, files: Sequence[DataFile]) -> None:
                 stream = archive.extractfile(member) if member.isfile() and member.size == file.size_bytes else None
                 if stream is None:
                     raise SuiteError(
-                        f"{path} holds {file.name} with {member.size} bytes, expected a file of {file.size_bytes}; get the archive again."
+                        f"{path} contains {file.name} with {member.size} bytes, expected a file of {file.size_bytes}; get the archive again."
                     )
                 target = folder / file.name
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -35,6 +35,6 @@ def unpack(path: Path, folder: Path, files: Sequence[DataFile]) -> None:
                     while chunk := stream.read(2**20):
                         out.write(chunk)
     except KeyError as error:
-        raise SuiteError(f"{path} does not hold {error.args[0]}; get the archive again.") from error
+        raise SuiteError(f"{path} does not contain {error.args[0]}; get the archive again.") from error
     except (tarfile.TarError, EOFError) as error:
-        raise SuiteError(f"{path} is not a whole archive ({error}); get it again.") from error
+        raise SuiteError(f"{path} is not a complete archive ({error}); get it again.") from error

@@ -1,6 +1,6 @@
-"""What lies in a folder that holds a data set, by layout: how many samples and classes, and what is wrong, with the file named.
+"""Checks the files of a data set, by layout, and counts samples and classes; errors name the file.
 
-These checks are quick enough to be made before every run; :mod:`suite.datasets.decoding` looks at every picture.
+These checks are quick enough for every run; :mod:`suite.datasets.decoding` decodes every image.
 """
 
 import csv
@@ -15,13 +15,13 @@ from suite.errors import SuiteError
 from suite.files.digest import sha256
 
 CIFAR10_RECORD_BYTES = 1 + 3 * 32 * 32
-PICTURES = (".jpg", ".jpeg", ".png")
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
 _IMAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 @dataclass(frozen=True)
 class DataSetContents:
-    """What was found; ``verified`` is whether checksums prove that it is what was published."""
+    """Classes and samples of a data set; ``verified`` when checksums prove that it is the published one."""
 
     classes: int
     train_samples: int
@@ -30,16 +30,16 @@ class DataSetContents:
 
 
 def inspect(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
-    """Look at every file of a data set; ``checksums`` also reads them to their ends.
+    """Check every file of a data set; ``checksums`` also reads them completely.
 
-    ``digests`` are the SHA-256 that the content had when it came out of a verified archive. Raises SuiteError naming the first file that
-    is wrong, what was expected and what was found.
+    ``digests`` are the SHA-256 of the files when they were unpacked from a verified archive. Raises SuiteError naming the first file that
+    is wrong, the expected value and the value found.
     """
     return LAYOUTS[definition.layout](definition, directory, digests, checksums)
 
 
 def problem_with(path: Path, file: DataFile, checksum: bool = True) -> str | None:
-    """Why this file is not the one that the definition names; None when it is."""
+    """Why this file is not the one in the definition; None when it is."""
     if not path.is_file():
         return f"{path} is missing"
     size = path.stat().st_size
@@ -56,7 +56,7 @@ def _idx(definition: DataSetDefinition, directory: Path, digests: dict[str, str]
         problem = problem_with(directory / file.name, file, checksums)
         if problem is not None:
             raise SuiteError(problem)
-    assert definition.classes and definition.train_samples and definition.eval_samples  # its files are pinned, so these are
+    assert definition.classes and definition.train_samples and definition.eval_samples  # a definition with checksums of its files has these too
     return DataSetContents(definition.classes, definition.train_samples, definition.eval_samples, True)
 
 
@@ -78,7 +78,7 @@ def _cifar10(definition: DataSetDefinition, directory: Path, digests: dict[str, 
 
 def _check_labels(paths: Sequence[Path], classes: int) -> None:
     """The first byte of every record is a class, and every class occurs."""
-    import numpy as np
+    import numpy as np  # start-up: loads numpy
 
     found: set[int] = set()
     for path in paths:
@@ -87,7 +87,7 @@ def _check_labels(paths: Sequence[Path], classes: int) -> None:
             raise SuiteError(f"{path} has labels {min(labels)} to {max(labels)}, expected 0 to {classes - 1}")
         found |= labels
     if len(found) != classes:
-        raise SuiteError(f"{paths[0]} and the files beside it have samples of {len(found)} classes, expected {classes}")
+        raise SuiteError(f"{paths[0]} and the other files of this folder have samples of {len(found)} classes, expected {classes}")
 
 
 def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
@@ -96,14 +96,14 @@ def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, s
         path = directory / table.name
         rows = _read_table(path, definition.classes or 0)
         folder = next((directory / name for name in ("images", split) if (directory / name).is_dir()), directory / "images")
-        check_pictures([folder / f"{image_id}.jpg" for image_id in rows], f" ({path.name} names it)")
+        check_images([folder / f"{image_id}.jpg" for image_id in rows], f" ({path.name} names it)")
         counts.append(len(rows))
         verified &= hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() == table.md5
     return DataSetContents(definition.classes or 0, counts[0], counts[1], verified)
 
 
 def _read_table(path: Path, classes: int) -> list[str]:
-    """The pictures that a table names; their names become file names, so nothing but letters, digits, - and _ may be in them."""
+    """The image ids of a table; they become file names, so only letters, digits, - and _ are allowed."""
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             rows = [(row.get("image_id") or "", row.get("class") or "") for row in csv.DictReader(stream)]
@@ -111,11 +111,11 @@ def _read_table(path: Path, classes: int) -> list[str]:
         raise SuiteError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     for line, (image_id, label) in enumerate(rows, start=2):
         if not _IMAGE_ID.fullmatch(image_id):
-            raise SuiteError(f"{path}:{line} names the picture {image_id[:60]!r}, which is no plain name")
+            raise SuiteError(f"{path}:{line} names the image {image_id[:60]!r}; only letters, digits, - and _ are allowed")
         if not (label.isascii() and label.isdigit() and int(label) < classes):
             raise SuiteError(f"{path}:{line} has the class {label[:60]!r}, expected a number from 0 to {classes - 1}")
     if not rows:
-        raise SuiteError(f"{path} names no picture")
+        raise SuiteError(f"{path} names no image")
     return [image_id for image_id, _ in rows]
 
 
@@ -124,16 +124,16 @@ def _imagefolder(definition: DataSetDefinition, directory: Path, digests: dict[s
     for names in (("train",), ("val", "test")):
         folder = next((directory / name for name in names if (directory / name).is_dir()), None)
         if folder is None:
-            raise SuiteError(f"{directory} holds no folder {' or '.join(names)}")
-        splits.append({path.name: sorted(file for file in path.iterdir() if file.suffix.lower() in PICTURES) for path in folder.iterdir()})
+            raise SuiteError(f"{directory} has no folder {' or '.join(names)}")
+        splits.append({path.name: sorted(file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES) for path in folder.iterdir()})
     training, evaluation = splits
     if training.keys() != evaluation.keys():
         raise SuiteError(f"{directory}: the classes of training and evaluation differ: {sorted(training.keys() ^ evaluation.keys())[:5]}")
     empty = [name for split in splits for name, files in split.items() if not files]
     if empty or len(training) < 2:
-        raise SuiteError(f"{directory} needs two classes or more, each with pictures ({', '.join(PICTURES)}); empty: {sorted(set(empty))[:5]}")
+        raise SuiteError(f"{directory} needs at least two classes, each with images ({', '.join(IMAGE_SUFFIXES)}); empty: {sorted(set(empty))[:5]}")
     for split in splits:
-        check_pictures([file for files in split.values() for file in files])
+        check_images([file for files in split.values() for file in files])
     train_samples, eval_samples = (sum(map(len, split.values())) for split in splits)
     return DataSetContents(len(training), train_samples, eval_samples, False)
 
@@ -146,8 +146,8 @@ LAYOUTS: dict[str, Callable[[DataSetDefinition, Path, dict[str, str], bool], Dat
 }
 
 
-def check_pictures(paths: Sequence[Path], told_by: str = "") -> None:
-    """Every picture is there, begins as JPEG or PNG does, and is not cut off; raises SuiteError naming the first that is not."""
+def check_images(paths: Sequence[Path], named_by: str = "") -> None:
+    """Check that every image exists, starts like JPEG or PNG, and is not truncated; raises SuiteError naming the first that fails."""
     for path in paths:
         try:
             with path.open("rb") as stream:
@@ -155,6 +155,6 @@ def check_pictures(paths: Sequence[Path], told_by: str = "") -> None:
                 stream.seek(max(0, path.stat().st_size - 64))
                 tail = stream.read()
         except OSError as error:
-            raise SuiteError(f"{path} cannot be read{told_by}: {error.strerror}") from error
+            raise SuiteError(f"{path} cannot be read{named_by}: {error.strerror}") from error
         if not (head.startswith(b"\xff\xd8") and b"\xff\xd9" in tail) and not (head == b"\x89PNG\r\n\x1a\n" and b"IEND" in tail):
-            raise SuiteError(f"{path} is damaged{told_by}: it is no whole JPEG or PNG picture")
+            raise SuiteError(f"{path} is damaged{named_by}: it is not a complete JPEG or PNG image")

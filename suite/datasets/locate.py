@@ -1,4 +1,4 @@
-"""Where a prepared data set lies, and whether it is what its definition says."""
+"""Finds a prepared data set and checks it against its definition."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ SYNTHETIC = "synthetic"
 
 @dataclass(frozen=True)
 class PreparedDataSet:
-    """A data set on disk that was looked at."""
+    """A data set on disk, checked."""
 
     definition: DataSetDefinition
     directory: Path
@@ -23,20 +23,20 @@ class PreparedDataSet:
 
 
 def place(name: str, home: Path | None = None) -> Path:
-    """Where `suite data prepare` puts a data set."""
+    """The folder into which `suite data prepare` writes a data set."""
     return (home or paths.home()) / "data" / name
 
 
 def synthetic_place(name: str, home: Path | None = None) -> Path:
-    """Where `suite data prepare NAME --synthetic` puts what it generates."""
+    """The folder into which `suite data prepare NAME --synthetic` writes generated data."""
     return place(f"{name}-{SYNTHETIC}", home)
 
 
 def find(name: str, directory: Path | None = None, home: Path | None = None, verify: bool = True) -> PreparedDataSet:
-    """The prepared data set, in ``directory`` or where `suite data prepare` puts it.
+    """The prepared data set, in ``directory`` or in the folder of `suite data prepare`.
 
-    ``verify`` also reads every file and holds it against the checksums that are known. Raises SuiteError naming the file, what was
-    expected and what was found, and the command that prepares the data set.
+    ``verify`` also reads every file and verifies the known checksums. Raises SuiteError naming the file, the expected value and the value
+    found, and the command that prepares the data set.
     """
     definition = load_data_set(name)
     where = directory or place(name, home)
@@ -58,7 +58,7 @@ def _is_published(definition: DataSetDefinition, provenance: Provenance) -> bool
 
 
 def _as_generated(definition: DataSetDefinition, where: Path, provenance: Provenance) -> DataSetDefinition:
-    """The definition of data that were generated: in the same layout, of another size and content."""
+    """The definition of generated data: the same layout with other sizes and content."""
     sizes = {file.name: (where / file.name).stat().st_size if (where / file.name).is_file() else -1 for file in definition.files}
     files = tuple(DataFile(file.name, sizes[file.name], provenance.sha256.get(file.name)) for file in definition.files)
     return replace(definition, files=files, train_samples=provenance.train_samples, eval_samples=provenance.eval_samples)

@@ -1,4 +1,4 @@
-"""Puts a data set in its place: verified file by file in a temporary folder, then moved, so that half a data set is never found."""
+"""Prepares a data set: verifies it file by file in a temporary folder, then renames the folder, so that no data set is incomplete."""
 
 import errno
 import gzip
@@ -13,7 +13,7 @@ from suite.catalog.data_sets import DataSetDefinition, load_data_set
 from suite.datasets import archives, digits, synthetic
 from suite.datasets.decoding import decode_all
 from suite.datasets.download import Progress, download
-from suite.datasets.layouts import PICTURES, problem_with
+from suite.datasets.layouts import IMAGE_SUFFIXES, problem_with
 from suite.datasets.locate import PreparedDataSet, find, how_to_prepare, place, synthetic_place
 from suite.datasets.provenance import Provenance
 from suite.errors import SuiteError
@@ -23,10 +23,10 @@ MAKERS: dict[str, Callable[[Path], None]] = {"digits": digits.write}
 
 
 def make(name: str, home: Path | None = None) -> PreparedDataSet:
-    """Prepare a data set that is made on this machine from what is installed."""
+    """Prepare a data set that is made on this machine from installed packages."""
     definition = load_data_set(name)
     if name not in MAKERS:
-        raise SuiteError(f"The data set {name!r} must come from somewhere: add --from DIR or --download.")
+        raise SuiteError(f"The data set {name!r} cannot be made on this machine; add --from DIR or --download.")
     with _new_folder(name, home) as folder:
         MAKERS[name](folder)
         _verify(definition, folder)
@@ -34,15 +34,15 @@ def make(name: str, home: Path | None = None) -> PreparedDataSet:
 
 
 def from_directory(name: str, source: Path, home: Path | None = None, decoded: Callable[[int, int], None] = lambda done, of: None) -> PreparedDataSet:
-    """Prepare a data set from a folder that holds it.
+    """Prepare a data set from a folder that contains it.
 
-    Files of a known size are taken from the folder or one below it, plain or as ``<name>.gz``; an archive is taken whole once its
-    checksum is right; pictures are taken with their tables and folders, and each is decoded once (``decoded`` is told how many of how many).
-    Files are linked, not copied, where they can be.
+    Files of a known size are taken from the folder or one below it, plain or as ``<name>.gz``; an archive is unpacked once its
+    checksum is verified; images are taken with their tables and folders, and each is decoded once (``decoded`` is called with the number
+    decoded and the total). Files are hard-linked where possible, else copied.
     """
     definition = load_data_set(name)
     if not source.is_dir():
-        raise SuiteError(f"{source} is not a folder; give the folder that holds {_wanted(definition)}.")
+        raise SuiteError(f"{source} is not a folder; give the folder that contains {_wanted(definition)}.")
     if definition.archive is not None and (source / definition.archive.name).is_file():
         return _from_archive(definition, source / definition.archive.name, home)
     if definition.layout != "idx":
@@ -55,7 +55,7 @@ def from_directory(name: str, source: Path, home: Path | None = None, decoded: C
 
 
 def from_network(name: str, progress: Progress, home: Path | None = None) -> PreparedDataSet:
-    """Download a data set from its mirrors and prepare it; a broken-off download is taken up where it stopped."""
+    """Download a data set from its mirrors and prepare it; an interrupted download is resumed."""
     definition = load_data_set(name)
     if not definition.mirrors and definition.archive is None:
         raise SuiteError(f"The data set {name!r} cannot be downloaded; prepare it with {how_to_prepare(definition)}.")
@@ -91,14 +91,14 @@ def _problem_of_gzip(definition: DataSetDefinition, path: Path, name: str) -> st
 
 
 def generate(name: str, train_samples: int, seed: int, home: Path | None = None) -> PreparedDataSet:
-    """Write learnable data that nobody published, in the layout of ``name``: a fifth as many samples for evaluation as for training.
+    """Write learnable synthetic data in the layout of ``name``, with a fifth as many samples for evaluation as for training.
 
-    Runs on them are marked and never comply with the closed division.
+    Runs on synthetic data are marked and never comply with the closed division.
     """
     definition = load_data_set(name)
     classes = definition.classes or synthetic.FOLDERS
     if train_samples < classes:
-        raise SuiteError(f"{name!r} has {classes} classes, so generate at least as many samples.")
+        raise SuiteError(f"{name!r} has {classes} classes, so generate at least {classes} samples.")
     eval_samples = max(train_samples // 5, classes)
     target = synthetic_place(name, home)
     with _new_folder(target.name, home) as folder:
@@ -129,16 +129,16 @@ def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) 
 
 
 def _from_tree(definition: DataSetDefinition, source: Path, home: Path | None, decoded: Callable[[int, int], None]) -> PreparedDataSet:
-    """Take over a tree as it is, once it was looked at: its tables name files, and names that lead elsewhere are refused."""
+    """Take over a checked tree; symbolic links, which may lead outside of it, are refused."""
     with _new_folder(definition.name, home) as folder:
         find(definition.name, source)
         for path in sorted(source.rglob("*")):
             target = folder / path.relative_to(source)
             if path.is_symlink():
-                raise SuiteError(f"{path} is a link; the data set must hold its files itself.")
+                raise SuiteError(f"{path} is a symbolic link; the data set must contain its files.")
             if path.is_dir():
                 target.mkdir()
-            elif path.suffix.lower() in (*PICTURES, ".csv", ".bin", ".txt"):
+            elif path.suffix.lower() in (*IMAGE_SUFFIXES, ".csv", ".bin", ".txt"):
                 _link_or_copy(path, target)
         decode_all(folder, decoded)
     return find(definition.name, home=home, verify=False)
@@ -156,11 +156,11 @@ def _find_source(source: Path, name: str) -> Path:
         for candidate in (folder / name, folder / f"{name}.gz"):
             if candidate.is_file():
                 return candidate
-    raise SuiteError(f"{source} holds neither {name} nor {name}.gz (nor does a folder in it); give the folder that holds the data set's files.")
+    raise SuiteError(f"Neither {source} nor a folder in it has {name} or {name}.gz; give the folder that contains the data set's files.")
 
 
 def _unpack(source: Path, target: Path, size_bytes: int) -> None:
-    """Copy, decompressing gzip; reads one byte more than expected at most, so that a bomb does not fill the disk."""
+    """Copy, decompressing gzip; reads at most one byte more than expected, so that a decompression bomb does not fill the disk."""
     try:
         with gzip.open(source) if source.suffix == ".gz" else source.open("rb") as incoming, target.open("wb") as outgoing:
             left = size_bytes + 1
@@ -168,7 +168,7 @@ def _unpack(source: Path, target: Path, size_bytes: int) -> None:
                 outgoing.write(chunk)
                 left -= len(chunk)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise SuiteError(f"{source} is not a whole gzip file ({error}); expected {size_bytes} bytes of content. Get it again.") from error
+        raise SuiteError(f"{source} is not a complete gzip file ({error}); expected {size_bytes} bytes of content. Get it again.") from error
     except PermissionError as error:
         raise SuiteError(f"{error.filename} cannot be read or written: {error.strerror}.") from error
 
@@ -177,13 +177,13 @@ def _verify(definition: DataSetDefinition, folder: Path, source: Path | None = N
     for file in definition.files:
         problem = problem_with(folder / file.name, file)
         if problem is not None:
-            told = problem.replace(str(folder / file.name), str((source or folder) / file.name))
-            raise SuiteError(f"{told} (decompressed content); this is not {definition.title}, or it is damaged: get the file again.")
+            named = problem.replace(str(folder / file.name), str((source or folder) / file.name))
+            raise SuiteError(f"{named} (decompressed content); this is not {definition.title}, or it is damaged: get the file again.")
 
 
 @contextmanager
 def _new_folder(name: str, home: Path | None) -> Iterator[Path]:
-    """A folder beside the data set's place that takes it over once the block has ended well, and is removed otherwise."""
+    """A temporary folder, renamed to the data set's folder when the block succeeds, and removed otherwise."""
     target = place(name, home)
     with _disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)

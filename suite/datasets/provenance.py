@@ -1,4 +1,4 @@
-"""Where a prepared data set came from: ``prepared.json``, written beside its files."""
+"""The origin of a prepared data set: ``prepared.json`` in its folder."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -9,9 +9,9 @@ NAME = "prepared.json"
 
 @dataclass(frozen=True)
 class Provenance:
-    """``archive_md5`` is the checksum of the archive that it came out of; ``sha256`` what each file's content was then.
+    """``archive_md5`` is the checksum of the archive that it was unpacked from; ``sha256`` that of each file then.
 
-    ``synthetic_seed`` is there when it was generated, with so many samples.
+    ``synthetic_seed`` and the numbers of samples are set when it was generated.
     """
 
     archive_md5: str | None = None
@@ -26,7 +26,7 @@ class Provenance:
 
 
 def read_provenance(directory: Path) -> Provenance:
-    """What is known; a folder without the file, or with one that is no such file, has no known origin."""
+    """The origin; empty when the folder has no such file, or one that cannot be read."""
     try:
         values = json.loads((directory / NAME).read_text(encoding="utf-8"))
         return Provenance(**{**values, "sha256": dict(values["sha256"])})

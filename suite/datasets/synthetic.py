@@ -1,4 +1,4 @@
-"""Generated data in the layouts of published data sets, for machines that have none. Learnable: each class is a pattern under noise."""
+"""Synthetic data in the layouts of published data sets. Learnable: each class is a pattern with noise."""
 
 import csv
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from suite.datasets.digits import write_idx
 
 NOISE = 40.0
 FOLDERS = 10
-"""Classes of generated folders of pictures."""
+"""Number of classes of the layout imagefolder."""
 PHOTOGRAPH = (320, 256)  # width, height
 
 
-def pictures(labels: "np.ndarray[Any, Any]", shape: tuple[int, int, int], seed: int, part: int) -> "np.ndarray[Any, np.dtype[np.uint8]]":
-    """Pictures (samples, height, width, channels) uint8: the class's smooth pattern, moved by up to an eighth of the picture, and noise.
+def images(labels: "np.ndarray[Any, Any]", shape: tuple[int, int, int], seed: int, part: int) -> "np.ndarray[Any, np.dtype[np.uint8]]":
+    """Images (samples, height, width, channels) uint8: the class's smooth pattern, shifted by up to an eighth of the image, plus noise.
 
-    ``part`` tells training from evaluation: the same patterns under other noise.
+    ``part`` seeds shifts and noise: training and evaluation have the same patterns.
     """
     height, width, channels = shape
     stream = np.random.RandomState([seed, 2, part])
@@ -33,15 +33,15 @@ def pictures(labels: "np.ndarray[Any, Any]", shape: tuple[int, int, int], seed: 
 
 
 def labels_of(samples: int, classes: int, seed: int, part: int) -> "np.ndarray[Any, Any]":
-    """Every class equally often, but for what does not divide, in random order."""
+    """Labels in random order; the classes' frequencies differ by at most one."""
     return np.random.RandomState([seed, 3, part]).permutation(np.arange(samples) % classes)
 
 
 def write_mnist(folder: Path, definition: DataSetDefinition, train: int, evaluation: int, seed: int) -> None:
-    """Four IDX files of 28x28 pictures."""
+    """Four IDX files of 28x28 images."""
     for part, (prefix, samples) in enumerate((("train", train), ("t10k", evaluation))):
         labels = labels_of(samples, definition.classes or 10, seed, part)
-        write_idx(folder / f"{prefix}-images-idx3-ubyte", pictures(labels, (28, 28, 1), seed, part)[..., 0])
+        write_idx(folder / f"{prefix}-images-idx3-ubyte", images(labels, (28, 28, 1), seed, part)[..., 0])
         write_idx(folder / f"{prefix}-labels-idx1-ubyte", labels.astype(np.uint8))
 
 
@@ -49,7 +49,7 @@ def write_cifar10(folder: Path, definition: DataSetDefinition, train: int, evalu
     """The binary version's records, the training samples over its five files."""
     for part, samples in enumerate((train, evaluation)):
         labels = labels_of(samples, definition.classes or 10, seed, part)
-        planes = pictures(labels, (32, 32, 3), seed, part).transpose(0, 3, 1, 2).reshape(samples, -1)
+        planes = images(labels, (32, 32, 3), seed, part).transpose(0, 3, 1, 2).reshape(samples, -1)
         records = np.concatenate([labels.astype(np.uint8)[:, np.newaxis], planes], axis=1)
         files = [file.name for file in definition.files if ("data_batch" in file.name) == (part == 0)]
         for name, chunk in zip(files, np.array_split(records, len(files)), strict=True):
@@ -81,10 +81,10 @@ def write_folders(folder: Path, definition: DataSetDefinition, train: int, evalu
 
 
 def _save(path: Path, label: int, seed: int, number: int) -> None:
-    from PIL import Image
+    from PIL import Image  # start-up: loads Pillow
 
     width, height = PHOTOGRAPH
-    Image.fromarray(pictures(np.array([label]), (height, width, 3), seed, number)[0]).save(path, quality=85)
+    Image.fromarray(images(np.array([label]), (height, width, 3), seed, number)[0]).save(path, quality=85)
 
 
 WRITERS: dict[str, Callable[[Path, DataSetDefinition, int, int, int], None]] = {

@@ -1,4 +1,4 @@
-"""Baseload: what the machine draws right before a run, when it does nothing but wait and be measured."""
+"""Baseload: the power of the idle machine, measured right before a run."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,9 @@ from suite.meters.sources.cpu import CpuMeter
 
 
 def baseload_meters(meters: Sequence[Meter]) -> tuple[Meter, ...]:
-    """Those that a power rule adds up and that can read here, and the processor's load, which tells how idle the machine was.
+    """The available meters that a power rule names, and the CPU meter, which shows how idle the machine was.
 
-    Empty where nothing measures power. A meter that fails while it is asked is left to the run to name.
+    Empty where nothing measures power. The run records meters whose ``availability`` raises; here they are left out.
     """
     sources = power_sources(load_power_rules())
     power = tuple(meter for meter in meters if meter.name in sources and _is_available(meter))
@@ -24,9 +24,9 @@ def baseload_meters(meters: Sequence[Meter]) -> tuple[Meter, ...]:
 
 @contextmanager
 def recorded_baseload(meters: Sequence[Meter], directory: Path) -> Iterator[None]:
-    """While the block waits, the meters are read into ``baseload.csv`` in ``directory``; they are closed after it.
+    """Read the meters into ``baseload.csv`` in ``directory`` while the block waits; they are closed after it.
 
-    Nothing a meter does raises: what it did not read is not there.
+    A meter that fails raises nothing here; its readings are absent.
     """
     recorder = Recorder(meters, directory, file_name=BASELOAD_RAW)
     recorder.start(MeteredProcess(os.getpid(), directory))
@@ -39,5 +39,5 @@ def recorded_baseload(meters: Sequence[Meter], directory: Path) -> Iterator[None
 def _is_available(meter: Meter) -> bool:
     try:
         return meter.availability().available
-    except Exception:  # noqa: BLE001 - whatever a driver does, the run goes on without this meter's baseload
+    except Exception:  # noqa: BLE001 - whatever a driver raises, the run continues without this meter's baseload
         return False

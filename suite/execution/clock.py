@@ -1,4 +1,4 @@
-"""Time as the recorder sees it: the kernel's clocks, or a scripted clock in a test."""
+"""The recorder's clock: the kernel's clocks, or a scripted clock in a test."""
 
 import threading
 import time
@@ -6,29 +6,29 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What the recorder asks of time."""
+    """The clock functions that the recorder needs."""
 
     def now_ns(self) -> int:
-        """CLOCK_MONOTONIC."""
+        """CLOCK_MONOTONIC, ns."""
 
     def thread_cpu_s(self) -> float:
-        """CPU time that the calling thread has used."""
+        """CPU time of the calling thread, s."""
 
     def wait(self, event: threading.Event, timeout_s: float) -> bool:
-        """Wait for the event, at most so long; True when it is set."""
+        """Wait for the event, at most ``timeout_s``; True when it is set."""
 
 
 class SystemClock:
     """The kernel's clocks."""
 
     def now_ns(self) -> int:
-        """CLOCK_MONOTONIC."""
+        """CLOCK_MONOTONIC, ns."""
         return time.monotonic_ns()
 
     def thread_cpu_s(self) -> float:
-        """CPU time that the calling thread has used."""
+        """CPU time of the calling thread, s."""
         return time.thread_time()
 
     def wait(self, event: threading.Event, timeout_s: float) -> bool:
-        """Wait for the event, at most so long; True when it is set."""
+        """Wait for the event, at most ``timeout_s``; True when it is set."""
         return event.wait(timeout_s)

@@ -1,4 +1,4 @@
-"""Starts a framework's implementation on one rank, or by mpirun on several."""
+"""Starts a framework's implementation: one rank directly, several with mpirun."""
 
 import subprocess
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from suite.launch.environments import Environment
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.process import start
 
-NOTHING: Mapping[str, str] = MappingProxyType({})
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 def implementation_command(request: RunRequest, environment: Environment, variables: Mapping[str, str]) -> list[str]:
@@ -21,12 +21,12 @@ def implementation_command(request: RunRequest, environment: Environment, variab
     program = [str(environment.interpreter), "-m", request.framework.module, "--request", str(directory / contract.REQUEST_NAME)]
     if ranks == 1:
         return program
-    watched = [str(environment.interpreter), "-m", "reference_impls.rank", *program, "--ranks", str(ranks)]
-    return mpirun_command(find_mpirun(environment.interpreter), request.placement, watched, variables, directory)
+    with_heartbeat = [str(environment.interpreter), "-m", "reference_impls.rank", *program, "--ranks", str(ranks)]
+    return mpirun_command(find_mpirun(environment.interpreter), request.placement, with_heartbeat, variables, directory)
 
 
 def start_implementation(
-    request: RunRequest, environment: Environment, output: Path, extra: Mapping[str, str] = NOTHING
+    request: RunRequest, environment: Environment, output: Path, extra: Mapping[str, str] = NO_VARIABLES
 ) -> "subprocess.Popen[bytes]":
     """Start the implementation, its output appended to ``output``, ``extra`` added to its environment; see :func:`suite.launch.process.start`."""
     variables = {**child_environment(request.training.threads), **extra}

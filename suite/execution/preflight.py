@@ -1,4 +1,4 @@
-"""What must be there before a run is started: memory and disk."""
+"""Checks before a run: the first host, memory and disk space."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ BUNDLE_SIZE_BYTES = 64 * 2**20  # logs, step records and readings of a long run
 
 
 def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
-    """Refuse a run that cannot come to its end on this machine; raises SuiteError naming what is short and by how much."""
+    """Raise SuiteError for a run that this machine cannot finish, with the memory or disk space that it needs and that there is."""
     _refuse_foreign_first_host(request.placement.hosts)
     available = _available_memory_bytes(system_root)
     needed = request.workload.needs.memory_size_bytes
@@ -30,11 +30,11 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
 
 
 def _refuse_foreign_first_host(hosts: tuple[str, ...]) -> None:
-    """Rank 0 runs on the first host and keeps the run's directory, which the harness reads as it grows."""
+    """Rank 0 runs on the first host and writes the run directory there; the harness reads it during the run."""
     if hosts and not is_this_machine(hosts[0]):
         raise SuiteError(
             f"The hostfile's first host, {hosts[0]}, is not this machine, where the run directory is kept; "
-            f"write this machine's own name first, or start the run on {hosts[0]}."
+            f"write this machine's name first, or start the run on {hosts[0]}."
         )
 
 

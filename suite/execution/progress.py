@@ -1,4 +1,4 @@
-"""How far a run is, read from the log while the implementation writes it: nothing is asked of the measured process."""
+"""A run's progress, read from the log while the implementation writes it, without any work in the measured process."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,7 @@ from suite.bundle.log import LogEvent, parse_line
 
 
 class LogFollower:
-    """Reads the lines that were added to a growing log; a line without its end is left for the next time."""
+    """Reads the events that are appended to a log; an incomplete line is read with the next call."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._position, self._line = path, 0, 0
@@ -31,7 +31,7 @@ class LogFollower:
 
 @dataclass
 class EpochEstimate:
-    """Tells how long the run may last at most: it ends sooner when the target is reached."""
+    """Estimates the longest time that is left; the run ends earlier when the target is reached."""
 
     epochs: int
     started_ns: int | None = None
@@ -39,7 +39,7 @@ class EpochEstimate:
     last_ns: int | None = None
 
     def event(self, event: LogEvent) -> None:
-        """Take note of the run's start and of every finished evaluation or epoch."""
+        """Update the estimate at the run's start and after every epoch or evaluation."""
         if event.key == "run_start":
             self.started_ns = event.mono_ns
         if event.key in ("epoch_stop", "eval_stop") and event.epoch is not None:

@@ -1,4 +1,4 @@
-"""``readings.csv``: appended to as a run goes, so that a killed run keeps what was read."""
+"""``readings.csv``: appended to during a run, so that a killed run keeps its readings."""
 
 import csv
 import io
@@ -12,9 +12,9 @@ COLUMNS = ("t_ns", "source", "channel", "value", "unit")
 
 
 class ReadingsFile:
-    """Appends readings and hands them to the kernel at every :meth:`flush`; the file never ends in half a line of ours.
+    """Appends readings, which :meth:`flush` writes; the file never ends in an incomplete line.
 
-    The first write that fails (a full disk) ends the writing for good and its sentence stays in ``failure``: nothing is raised.
+    The first write that fails (a full disk) is the last one; ``failure`` is then the error message. Nothing is raised.
     """
 
     def __init__(self, path: Path) -> None:
@@ -34,13 +34,13 @@ class ReadingsFile:
         self.flush()
 
     def add(self, readings: Sequence[Reading]) -> None:
-        """Take readings, their values so that they read back exactly; they are written at the next flush."""
+        """Add readings, which the next flush writes; floats are written so that they read back exactly."""
         if self._handle is not None:
             self._rows.writerows((each.t_ns, each.source, each.channel, float(each.value), each.unit) for each in readings)
             self._buffered += len(readings)
 
     def flush(self) -> None:
-        """Hand everything taken so far to the kernel."""
+        """Write all added readings (write(2), no fsync)."""
         data = self._buffer.getvalue().encode()
         self._buffer.seek(0)
         self._buffer.truncate()
@@ -69,7 +69,7 @@ class ReadingsFile:
             view = view[os.write(handle, view) :]
 
     def _fail(self, error: OSError) -> None:
-        """Keep what the kernel already has whole, cut off the rest and write no more."""
+        """Truncate the file to the last complete write and stop writing."""
         self.failure = f"{self._path} cannot be written ({error.strerror}): the readings after this moment are lost"
         handle, self._handle = self._handle, None
         if handle is None:
@@ -77,6 +77,6 @@ class ReadingsFile:
         try:
             os.ftruncate(handle, self._size)
         except OSError:
-            pass  # a device or pipe has no length; the reader leaves out half a line
+            pass  # a device or pipe cannot be truncated; readers ignore an incomplete line
         finally:
             os.close(handle)

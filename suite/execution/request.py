@@ -1,4 +1,4 @@
-"""A run's request: what a person asked for, resolved once against workload, device and framework, then never changed."""
+"""A run's request: the user's options, resolved once against workload, device and framework, then immutable."""
 
 import enum
 import os
@@ -18,18 +18,18 @@ from suite.machine.identify import resolve_device
 GPU_WORKERS, PREFETCH = 4, 2
 BUCKET_BYTES = 4 * 2**20
 ALONE = Placement()
-MOST_WORKERS, MOST_PREFETCH = 64, 64
+MAX_WORKERS, MAX_PREFETCH = 64, 64
 
 
 class Collective(str, enum.Enum):
-    """Who sums the gradients of several ranks: reference_impls.communication over MPI, or the framework's own collectives."""
+    """All-reduce backend: reference_impls.communication over MPI, or the framework's collectives (``native``)."""
 
     MPI = "mpi"
     NATIVE = "native"
 
 
 class Accelerator(str, enum.Enum):
-    """Where the model is trained; ``auto`` is CUDA on devices whose profile has a GPU."""
+    """The processor that trains; ``auto`` is CUDA on devices whose profile has a GPU."""
 
     AUTO = "auto"
     CPU = "cpu"
@@ -38,7 +38,7 @@ class Accelerator(str, enum.Enum):
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a person typed; None means: as the workload says."""
+    """The user's options; None: the workload's value."""
 
     division: Division
     device: str
@@ -60,7 +60,7 @@ class RunOptions:
 
 
 class PageCache(str, enum.Enum):
-    """How a run finds the page cache: emptied, or with the data set read into it."""
+    """State of the page cache at the start of a run: emptied, or with the data set read into it."""
 
     COLD = "cold"
     WARM = "warm"
@@ -68,9 +68,9 @@ class PageCache(str, enum.Enum):
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A resolved run: the definitions it stands on, and ``training``, all that the implementation is told.
+    """A resolved run: its definitions, and ``training``, the request that the implementation reads.
 
-    ``baseload_s`` is for how long the idle nodes are measured before it, in seconds; 0: they are not.
+    ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all.
     """
 
     run_id: str
@@ -86,7 +86,7 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class DataChoice:
-    """Which data set a run is on: its name, its folder if one was named, and the model, target and epochs that hold on it."""
+    """The data set of a run: its name, its folder if one was named, and the model, target and epochs that apply to it."""
 
     name: str
     directory: Path | None
@@ -96,9 +96,9 @@ class DataChoice:
 
 
 def choose_data(workload: Workload, data: str | None) -> DataChoice:
-    """The workload's own data set, one of its other data sets by name, or its own in a folder that was named, or generated.
+    """The data set for ``--data``: None or the workload's data set, one of its other data sets, a folder, ``name=folder`` or "synthetic".
 
-    Raises SuiteError when the word is neither a data set of the workload nor a folder.
+    Raises SuiteError when ``data`` is neither a data set of the workload nor a folder.
     """
     own = DataChoice(workload.data, None, workload.model, workload.target_accuracy, workload.epochs)
     others = {other.data: other for other in workload.other_data}
@@ -120,7 +120,7 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
 
 
 def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: Path, run_id: str) -> RunRequest:
-    """Resolve what was asked into what is run.
+    """Resolve the options into a request.
 
     ``data_set`` is the prepared data set for ``choose_data(...)``. Raises SuiteError for an unknown workload, framework or
     device.
@@ -162,7 +162,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         drop_cache_every_epoch=False,
         accelerator=accelerator,
         threads=options.threads or workload.threads or max(1, len(os.sched_getaffinity(0)) // options.placement.ranks_per_node),
-        cache_cleared=None,  # known once the cache was dropped, right before the start
+        cache_cleared=None,  # set by the run, once the page cache was emptied
         output_directory=str(output_directory),
     )
     return RunRequest(run_id, workload, device.device, device.evidence, framework, training, placement=options.placement)
@@ -181,31 +181,31 @@ def _parallel(options: RunOptions, data_set: contract.DataSet, batch_size: int) 
     return contract.Parallel(placement.ranks, placement.nodes, options.collective.value, BUCKET_BYTES, True)
 
 
-def _accelerator(asked: Accelerator, device: Device) -> str:
-    if asked is Accelerator.AUTO:
-        asked = Accelerator.CPU if device.gpu is None else Accelerator.CUDA
-    return str(asked.value)
+def _accelerator(option: Accelerator, device: Device) -> str:
+    if option is Accelerator.AUTO:
+        option = Accelerator.CPU if device.gpu is None else Accelerator.CUDA
+    return str(option.value)
 
 
 def _workers(options: RunOptions, accelerator: str) -> int:
-    """As asked; else four beside a GPU (the default of Prashanthi et al., section 5.1), and none where they would take the model's cores."""
+    """``--workers``; by default four with a GPU (Prashanthi et al., section 5.1), and none on a CPU, where they would take the model's cores."""
     if options.workers is not None:
         return options.workers
     return min(GPU_WORKERS, len(os.sched_getaffinity(0))) if accelerator == Accelerator.CUDA.value else 0
 
 
-def refuse_impossible(options: RunOptions) -> None:
-    """Raise SuiteError for names that do not exist and values that no run can have; needs neither data nor device."""
+def validate(options: RunOptions) -> None:
+    """Raise SuiteError for unknown names and values out of range; needs neither data set nor device."""
     load_workload(options.workload)
     load_framework(options.framework)
     at_least_one = {"--epochs": options.epochs, "--steps": options.steps, "--batch-size": options.batch_size, "--threads": options.threads}
     for flag, value in at_least_one.items():
         if value is not None and value < 1:
             raise SuiteError(f"{flag} must be at least 1, not {value}.")
-    if options.workers is not None and not 0 <= options.workers <= MOST_WORKERS:
-        raise SuiteError(f"--workers must be between 0 and {MOST_WORKERS}, not {options.workers}.")
-    if options.prefetch is not None and not 1 <= options.prefetch <= MOST_PREFETCH:
-        raise SuiteError(f"--prefetch must be between 1 and {MOST_PREFETCH}, not {options.prefetch}.")
+    if options.workers is not None and not 0 <= options.workers <= MAX_WORKERS:
+        raise SuiteError(f"--workers must be between 0 and {MAX_WORKERS}, not {options.workers}.")
+    if options.prefetch is not None and not 1 <= options.prefetch <= MAX_PREFETCH:
+        raise SuiteError(f"--prefetch must be between 1 and {MAX_PREFETCH}, not {options.prefetch}.")
     if not 0 <= options.seed < 2**32:
         raise SuiteError(f"--seed must be between 0 and {2**32 - 1}, not {options.seed}.")
     if options.learning_rate is not None and not 0 < options.learning_rate < float("inf"):

@@ -6,7 +6,7 @@ from pathlib import Path
 from reference_impls.contract import DataSet
 from suite.catalog.workloads import load_workload
 from suite.datasets.locate import find
-from suite.execution.request import RunOptions, RunRequest, choose_data, refuse_impossible, resolve
+from suite.execution.request import RunOptions, RunRequest, choose_data, validate, resolve
 from suite.execution.run import new_run_id
 
 RUNS = Path("runs")
@@ -17,7 +17,7 @@ def resolve_options(options: RunOptions, output: Path | None = None) -> RunReque
 
     Raises SuiteError for unknown names, impossible values, and a data set that is not prepared or damaged.
     """
-    refuse_impossible(options)
+    validate(options)
     choice = choose_data(load_workload(options.workload), options.data)
     prepared = find(choice.name, choice.directory)
     contents = prepared.contents

@@ -1,7 +1,7 @@
-"""One virtual environment per framework, because their NumPy needs conflict; or an interpreter that is already there.
+"""One virtual environment per framework, because their NumPy requirements conflict; or an interpreter that already has the framework.
 
-An environment lies under the suite's home, named after the framework and a digest of its requirements: checkouts that
-ask for the same packages share it, and changed requirements make a new one.
+An environment is below the suite's home, named after the framework and a digest of its requirements: checkouts with
+the same requirements share it, and changed requirements create a new one.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ from suite.errors import SuiteError
 from suite.files import paths
 
 RECORD = "environment.json"
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The interpreter that runs a framework's implementation, and what it found installed (pip's names and versions)."""
+    """The interpreter that runs a framework's implementation, and its installed packages (pip's names and versions)."""
 
     framework: str
     interpreter: Path
@@ -33,9 +33,9 @@ class Environment:
 
 
 def location(framework: Framework, home: Path | None = None) -> Path:
-    """Where the framework's environment is or would be."""
-    asked = requirements_file(framework).read_bytes() if requirements_file(framework).is_file() else b""
-    recipe = asked + repr((framework.install, platform.python_version_tuple()[:2], platform.machine())).encode()
+    """The folder of the framework's environment, which may not exist yet."""
+    requirements = requirements_file(framework).read_bytes() if requirements_file(framework).is_file() else b""
+    recipe = requirements + repr((framework.install, platform.python_version_tuple()[:2], platform.machine())).encode()
     return (home or paths.home()) / "envs" / f"{framework.environment_of or framework.name}-{hashlib.sha256(recipe).hexdigest()[:12]}"
 
 
@@ -56,10 +56,10 @@ def find(framework: Framework, home: Path | None = None) -> Environment:
     return environment
 
 
-def create(framework: Framework, say: Say, python: Path | None = None, home: Path | None = None, force: bool = False) -> Environment:
+def create(framework: Framework, report: Report, python: Path | None = None, home: Path | None = None, force: bool = False) -> Environment:
     """Create the framework's environment with venv and pip; packages come from pip's configured index.
 
-    ``python`` is the interpreter to build on (default: the harness's own). Half an environment is never left behind.
+    ``python`` is the base interpreter (default: the harness's). An incomplete environment is removed.
     """
     place = location(framework, home)
     if (place / RECORD).is_file() and not force:
@@ -71,10 +71,10 @@ def create(framework: Framework, say: Say, python: Path | None = None, home: Pat
     log = place.with_suffix(".log")
     try:
         with log.open("w", encoding="utf-8") as output:
-            say(f"creating {place}")
+            report(f"creating {place}")
             _run([str(python or sys.executable), "-m", "venv", str(place)], output, framework)
             for arguments in _pip_steps(framework):
-                say(f"pip install {' '.join(arguments)} (from the network, or pip's cache)")
+                report(f"pip install {' '.join(arguments)} (from the network, or pip's cache)")
                 _run([str(interpreter), "-m", "pip", "install", *arguments], output, framework)
             return _register(framework, interpreter, place)
     except BaseException:
@@ -83,7 +83,7 @@ def create(framework: Framework, say: Say, python: Path | None = None, home: Pat
 
 
 def adopt(framework: Framework, interpreter: Path, home: Path | None = None) -> Environment:
-    """Use an interpreter that already has the framework: a Jetson's system Python with NVIDIA's build, say."""
+    """Use an interpreter that already has the framework: a Jetson's system Python with NVIDIA's build, for example."""
     path = shutil.which(str(interpreter))
     if path is None:
         raise SuiteError(f"{interpreter} is not an interpreter that can be started; give the path of a Python that has {framework.title}.")
@@ -93,7 +93,7 @@ def adopt(framework: Framework, interpreter: Path, home: Path | None = None) -> 
 
 
 def _refuse_unfit(framework: Framework, python: Path) -> None:
-    """The framework's packages must exist for the interpreter; raises SuiteError naming the option that helps."""
+    """Raise SuiteError, naming the option to use, when the framework has no packages for the interpreter."""
     script = "import sys; print(*sys.version_info[:2])"
     try:
         answer = subprocess.run([str(python), "-c", script], capture_output=True, text=True, check=True)
@@ -103,7 +103,7 @@ def _refuse_unfit(framework: Framework, python: Path) -> None:
     highest = framework.highest_python
     if highest is not None and version > tuple(map(int, highest.split("."))):
         raise SuiteError(
-            f"{framework.title} has no packages for Python {version[0]}.{version[1]} ({python}); name Python {highest} or an earlier one: "
+            f"{framework.title} has no packages for Python {version[0]}.{version[1]} ({python}); use Python {highest} or an earlier one: "
             f"`suite env create {framework.name} --python PATH`."
         )
 
@@ -114,7 +114,7 @@ def _pip_steps(framework: Framework) -> list[list[str]]:
 
 
 def _register(framework: Framework, interpreter: Path, place: Path) -> Environment:
-    """Prove that the framework imports, and write down what is installed."""
+    """Check that the framework can be imported, and record the installed packages."""
     probe = subprocess.run([str(interpreter), "-c", f"import {framework.import_name}"], capture_output=True, text=True, cwd="/")
     if probe.returncode != 0:
         last = probe.stderr.strip().splitlines()[-1:] or ["no message"]

@@ -1,4 +1,4 @@
-"""Which hosts train, with how many ranks each: hostfiles and placements."""
+"""Hostfiles and placements: the hosts that train, and the number of ranks on each."""
 
 import re
 import socket
@@ -13,7 +13,7 @@ _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}")
 
 @dataclass(frozen=True)
 class Placement:
-    """Which hosts train, none meaning this machine alone, with how many ranks each, started there by ``agent`` (ssh unless said otherwise)."""
+    """The hosts that train (empty: this machine), the ranks on each, and the ``agent`` that starts commands there (None: ssh)."""
 
     hosts: tuple[str, ...] = ()
     ranks_per_node: int = 1
@@ -21,17 +21,17 @@ class Placement:
 
     @property
     def nodes(self) -> int:
-        """How many machines."""
+        """Number of machines."""
         return max(1, len(self.hosts))
 
     @property
     def ranks(self) -> int:
-        """How many processes in all."""
+        """Number of ranks on all machines."""
         return self.nodes * self.ranks_per_node
 
 
 def read_hosts(path: Path) -> tuple[str, ...]:
-    """The hosts of a file, one a line, what follows a name (slots, comments) left aside; raises SuiteError naming the line that is none."""
+    """The hosts of a file, one per line; text after a name (slots, comments) is ignored. Raises SuiteError naming a line that is invalid."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -40,21 +40,21 @@ def read_hosts(path: Path) -> tuple[str, ...]:
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].split()
         if words and not _HOST.fullmatch(words[0]):
-            raise SuiteError(f"{path}:{number}: {words[0][:80]!r} is no host name; write one host a line, as in `pi1 slots=4`.")
+            raise SuiteError(f"{path}:{number}: {words[0][:80]!r} is not a host name; write one host per line, as in `pi1 slots=4`.")
         if words:
             hosts.append(words[0].partition(":")[0])
     if not hosts:
-        raise SuiteError(f"The hostfile {path} names no host; write one host a line.")
+        raise SuiteError(f"The hostfile {path} names no host; write one host per line.")
     return tuple(dict.fromkeys(hosts))
 
 
 def place(nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: str | None) -> Placement:
-    """The first ``nodes`` hosts of the file (default: all of them); without a file, this machine."""
+    """The first ``nodes`` hosts of the file (default: all); without a file, this machine."""
     if ranks_per_node < 1 or (nodes is not None and nodes < 1):
         raise SuiteError("--nodes and --ranks-per-node must be at least 1.")
     if hostfile is None:
         if nodes not in (None, 1):
-            raise SuiteError(f"--nodes {nodes} needs --hostfile FILE with a host a line; for several ranks on this machine type --ranks-per-node.")
+            raise SuiteError(f"--nodes {nodes} needs --hostfile FILE with one host per line; for several ranks on this machine use --ranks-per-node.")
         return Placement((), ranks_per_node, agent)
     hosts = read_hosts(hostfile)
     if nodes is not None and nodes > len(hosts):
@@ -63,7 +63,7 @@ def place(nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: 
 
 
 def is_this_machine(host: str) -> bool:
-    """True when the name's address is one of this machine's own."""
+    """True when the name resolves to an address of this machine."""
     try:
         with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as probe:
             probe.bind((host, 0))

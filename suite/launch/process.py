@@ -1,4 +1,4 @@
-"""Child processes: started in a session of their own, waited for and terminated with all their descendants. No orphan is left."""
+"""Child processes, each started in a new session and terminated with all its descendants: no orphan is left."""
 
 import ctypes
 import os
@@ -38,10 +38,10 @@ class ExitReport:
 
 
 def start(command: Sequence[str], variables: Mapping[str, str], output: Path) -> "subprocess.Popen[bytes]":
-    """Start ``command`` from the repository's root in a session of its own, its output appended to ``output``.
+    """Start ``command`` in the repository's root and a new session, its output appended to ``output``.
 
-    The kernel kills it when the harness dies. Call this from the main thread, before any other thread exists: the parent-death signal
-    belongs to the starting thread.
+    The kernel kills it when the harness dies. Call this from the main thread, before any other thread exists: the parent-death
+    signal is sent when the thread that started the process exits.
     """
     libc = ctypes.CDLL(None)
 
@@ -73,12 +73,12 @@ def terminate(process: "subprocess.Popen[Any]") -> None:
             process.wait(GRACE_S)
     process.poll()
     for descendant in descendants:
-        with suppress(psutil.NoSuchProcess):  # psutil tells a process from a later one with the same pid
+        with suppress(psutil.NoSuchProcess):  # psutil distinguishes a process from a later one with the same pid
             descendant.kill()
 
 
 def wait(process: "subprocess.Popen[bytes]", output: Path) -> ExitReport:
-    """Wait for the process, terminate what it left behind, and report how it ended."""
+    """Wait for the process, terminate its remaining descendants, and report how it ended."""
     exit_code = process.wait()
     terminate(process)
     lines = output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
@@ -86,7 +86,7 @@ def wait(process: "subprocess.Popen[bytes]", output: Path) -> ExitReport:
 
 
 def _descendants(process: "subprocess.Popen[Any]") -> "list[psutil.Process]":
-    """Everything it started, however deep; empty once it has ended, when its pid may belong to another process."""
+    """All its descendants; empty once it has exited, when its pid may belong to another process."""
     try:
         return psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
     except psutil.NoSuchProcess:

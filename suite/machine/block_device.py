@@ -1,4 +1,4 @@
-"""Which block device holds a folder, found through the mount table."""
+"""Finds the block device that holds a folder, from the mount table."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from suite.machine.procfs import text
 
 @dataclass(frozen=True)
 class Mount:
-    """A line of proc(5)'s mountinfo: device number, where it is mounted, file system, what is mounted."""
+    """A line of mountinfo (proc(5)): device number, mount point, file system, mounted source."""
 
     number: str
     point: Path
@@ -18,16 +18,16 @@ class Mount:
 
 
 def mount_of(folder: Path, root: Path = Path("/")) -> Mount | None:
-    """The mount that ``folder`` lies on; of two on the same point, the later one hides the earlier."""
+    """The mount that holds ``folder``; of two on the same mount point, the later one hides the earlier."""
     mounts = [_mount(line) for line in (text(root / "proc/self/mountinfo") or "").splitlines()]
     above = [mount for mount in mounts if folder.is_relative_to(mount.point)]
     return max(enumerate(above), key=lambda pair: (len(pair[1].point.parts), pair[0]))[1] if above else None
 
 
 def disk_of(mount: Mount, root: Path = Path("/")) -> Path | None:
-    """The folder below /sys of the whole disk under a mount; None where there is none (tmpfs, network, overlay).
+    """The folder below /sys of a mount's whole disk; None when it has none (tmpfs, network, overlay).
 
-    btrfs mounts carry a number of their own, so the name of what is mounted is tried next.
+    btrfs mounts have device numbers that are no block device's, so the source's name is tried next.
     """
     entries = [root / "sys/dev/block" / mount.number]
     if mount.source.startswith("/dev/"):

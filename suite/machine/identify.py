@@ -1,4 +1,4 @@
-"""Which device profile this machine is, and by what evidence."""
+"""Finds the device profile of this machine, with the evidence."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +12,14 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Identification:
-    """Which profile a machine is, and by what."""
+    """A machine's device profile, and the evidence for it."""
 
     device: Device
     evidence: str
 
 
 def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identification:
-    """The profile of the machine below ``system_root``: the device tree decides, and without one it is generic."""
+    """The profile of the machine below ``system_root``, by its device tree; the generic profile when it has none or none matches."""
     entries = _compatible(system_root)
     for device in load_devices(root):
         for part in device.identity.compatible:
@@ -32,9 +32,9 @@ def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identif
 
 
 def resolve_device(name: str, system_root: Path = Path("/"), root: Path | None = None) -> Identification:
-    """The profile asked for; a machine that is another device is refused, while ``generic`` suits every machine.
+    """The profile ``name``; "auto" is the machine's, and "generic" fits every machine.
 
-    Raises SuiteError saying what was found and what to type.
+    Raises SuiteError when the machine is another device, with the device found and the option to use.
     """
     found = identify(system_root, root)
     if name in (AUTO, found.device.name):
@@ -44,7 +44,7 @@ def resolve_device(name: str, system_root: Path = Path("/"), root: Path | None =
         return Identification(wanted, f"asked for; {found.evidence}")
     raise SuiteError(
         f"This machine is not the device {name!r} ({wanted.title}): found {found.device.name!r} ({found.evidence}). "
-        f"Type `--device {found.device.name}` or `--device auto`."
+        f"Use `--device {found.device.name}` or `--device auto`."
     )
 
 

@@ -1,4 +1,4 @@
-"""How much of the data the kernel holds in memory, and emptying that before a run."""
+"""The page cache: how much of the data set is in memory, and emptying or filling it before a run."""
 
 import ctypes
 import enum
@@ -16,7 +16,7 @@ _MAP_FAILED = ctypes.c_void_p(-1).value
 
 @dataclass(frozen=True)
 class Residency:
-    """Bytes of files, and how many of them are in memory; None where the kernel would not tell the truth, with the ``reason``."""
+    """Size of files and how much of it is in memory; None, with the ``reason``, where the kernel does not report it."""
 
     size_bytes: int
     resident_bytes: int | None
@@ -24,15 +24,15 @@ class Residency:
 
 
 class DropMethod(str, enum.Enum):
-    """How the cache was emptied."""
+    """How the page cache was emptied."""
 
-    WHOLE_MACHINE = "drop_caches"  # root only; other programs' files go too
+    WHOLE_MACHINE = "drop_caches"  # root only; drops other programs' files too
     PER_FILE = "posix_fadvise"  # the data set's files only
 
 
 @dataclass(frozen=True)
 class CacheDrop:
-    """What emptying the cache came to: ``is_cold`` once less than a hundredth of the data is left, None when that cannot be told."""
+    """Result of emptying the page cache: ``is_cold`` when less than 1 % of the data is left in memory, None when that is unknown."""
 
     method: DropMethod
     before: Residency
@@ -46,26 +46,28 @@ def data_files(directory: Path) -> list[Path]:
 
 
 def residency(files: Iterable[Path]) -> Residency:
-    """How much of the files is in memory now.
+    """Size of the files and how much of it is in memory now.
 
-    Since Linux 5.2, mincore(2) answers "all of it" for a file that the caller neither owns nor may write: then it is None.
+    Since Linux 5.2, mincore(2) reports every page as resident of a file that the caller neither owns nor may write: then it is None.
     """
     found = [(path, path.stat()) for path in files]
     size_bytes = sum(status.st_size for _, status in found)
     for path, status in found:
         if os.geteuid() not in (0, status.st_uid) and not os.access(path, os.W_OK):
-            return Residency(size_bytes, None, f"{path} is neither this user's nor writable: the kernel does not tell what of it is in memory")
+            return Residency(
+                size_bytes, None, f"{path} is neither owned nor writable by this user: the kernel does not report what of it is in memory"
+            )
     return Residency(size_bytes, sum(_resident_bytes(path, status.st_size) for path, status in found))
 
 
 def drop_page_cache(directory: Path, root: Path = Path("/")) -> CacheDrop:
-    """Empty the page cache: of the whole machine as root, else of the folder's files, which needs no right but reading them.
+    """Empty the page cache: of the whole machine as root, else of the folder's files, which needs only read permission.
 
-    Raises OSError when a file cannot be read. Pages that another program has mapped stay; ``after`` shows it.
+    Raises OSError when a file cannot be read. Pages that another program has mapped stay, as ``after`` shows.
     """
     files = data_files(directory)
     before = residency(files)
-    os.sync()  # a page that waits to be written stays
+    os.sync()  # dirty pages are not dropped
     method = DropMethod.WHOLE_MACHINE if _drop_whole_machine(root) else DropMethod.PER_FILE
     if method is DropMethod.PER_FILE:
         for path in files:
@@ -76,7 +78,7 @@ def drop_page_cache(directory: Path, root: Path = Path("/")) -> CacheDrop:
 
 
 def fill_page_cache(directory: Path) -> Residency:
-    """Read every file of the folder once; the answer says how much of it the kernel then holds: less than all where memory is short.
+    """Read every file of the folder once; returns how much of it is then in memory: less than all where memory is short.
 
     Raises OSError when a file cannot be read.
     """
@@ -90,8 +92,10 @@ def fill_page_cache(directory: Path) -> Residency:
 
 @dataclass(frozen=True)
 class CacheState:
-    """How a node's page cache was made ready for a run: ``asked`` is cold or warm, ``how`` it was emptied or that the data were read, and what
-    of them was in memory then; ``is_cold`` is None when that cannot be told, for ``reason``."""
+    """A node's page cache at the start of a run: ``asked`` is cold or warm, ``how`` the method, ``resident_bytes`` what was in memory then.
+
+    ``is_cold`` is None when that is unknown, for ``reason``.
+    """
 
     asked: str
     is_cold: bool | None
@@ -102,14 +106,14 @@ class CacheState:
 
 
 def prepare_page_cache(directory: Path, asked: str) -> CacheState:
-    """Empty the page cache of the folder ("cold"), so that no run profits from the one before, or fill it ("warm"); never raises."""
+    """Empty the page cache of the folder ("cold"), so that no run profits from an earlier one, or fill it ("warm"); never raises."""
     try:
         if asked == COLD:
             drop = drop_page_cache(directory)
             is_cold, how, after = drop.is_cold, drop.method.value, drop.after
         else:
             is_cold, how, after = False, "read", fill_page_cache(directory)
-    except OSError as error:  # files that cannot be read are the implementation's to name
+    except OSError as error:  # the implementation reports files that cannot be read
         return CacheState(asked, None, None, None, None, str(error))
     return CacheState(asked, is_cold, how, after.size_bytes, after.resident_bytes, after.reason)
 
@@ -131,7 +135,7 @@ def _drop_file(path: Path) -> None:
 
 
 def _resident_bytes(path: Path, size_bytes: int) -> int:
-    """Bytes of the file's pages that are in memory; the last page counts with what the file has of it."""
+    """Bytes of the file that are in memory; the last page counts with the part that the file fills."""
     if size_bytes == 0:
         return 0
     pages = (ctypes.c_ubyte * -(-size_bytes // mmap.PAGESIZE))()
@@ -144,7 +148,7 @@ _LOWEST_BIT = bytes(value & 1 for value in range(256))
 
 
 def _mincore(path: Path, size_bytes: int, pages: "ctypes.Array[ctypes.c_ubyte]") -> None:
-    """mincore(2) over the file, mapped without touching a page."""
+    """mincore(2) over the file, which is mapped without reading a page."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]

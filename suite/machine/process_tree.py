@@ -1,4 +1,4 @@
-"""An implementation's processes on this machine: its root and all that was started from there (data-loader workers, MPI ranks)."""
+"""An implementation's processes on this machine: its root process and all descendants (data-loader workers, MPI ranks)."""
 
 import os
 from collections import defaultdict
@@ -9,7 +9,7 @@ CLOCK_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def process_tree(root: Path, pid: int) -> list[int]:
-    """The process and its descendants that are there now; empty once the process is gone."""
+    """The process and its present descendants; empty once the process has exited."""
     proc = root / "proc"
     if not (proc / str(pid)).exists():
         return []
@@ -22,19 +22,19 @@ def process_tree(root: Path, pid: int) -> list[int]:
 
 
 def parent_of(root: Path, pid: int) -> int | None:
-    """The process that started this one; None once either is gone (the first process adopts orphans)."""
+    """The parent of a process; None once either has exited (process 1 adopts orphans)."""
     fields = _stat_fields(root / "proc" / str(pid))
     return int(fields[1]) if fields and int(fields[1]) > 1 else None
 
 
 def cpu_s(root: Path, pids: list[int]) -> float:
-    """CPU time that the processes and their ended, waited-for children have used; one that has just gone adds nothing."""
+    """CPU time of the processes and of their children that were waited for, s; a process that has just exited adds nothing."""
     fields = [_stat_fields(root / "proc" / str(pid)) for pid in pids]
     return sum(int(ticks) for each in fields for ticks in each[11:15]) / CLOCK_TICKS_PER_S  # utime, stime, cutime, cstime
 
 
 def _children_of(proc: Path, pid: int) -> Callable[[int], list[int]]:
-    """How to find a process's children: from the kernel's list, or where it keeps none, from every process's parent."""
+    """A function that returns a process's children: from the kernel's list, or without CONFIG_PROC_CHILDREN from every process's parent."""
     if (proc / str(pid) / "task" / str(pid) / "children").exists():
         return lambda parent: _listed_children(proc / str(parent))
     by_parent = defaultdict(list)
@@ -46,18 +46,18 @@ def _children_of(proc: Path, pid: int) -> Callable[[int], list[int]]:
 
 
 def _listed_children(process: Path) -> list[int]:
-    """Every thread has its own list (CONFIG_PROC_CHILDREN)."""
+    """The children of all threads of a process; each thread has a list (CONFIG_PROC_CHILDREN)."""
     found = []
     try:
         for thread in os.listdir(process / "task"):  # noqa: PTH208 - names only: this is read for every thread, every second
             found += [int(child) for child in (process / "task" / thread / "children").read_bytes().split()]
     except OSError:
-        pass  # a thread or process that has just ended
+        pass  # a thread or process that has just exited
     return found
 
 
 def _stat_fields(process: Path) -> list[str]:
-    """The fields of ``stat`` after the command's name, which may hold spaces and brackets: state, parent, ...; empty once gone."""
+    """The fields of ``stat`` after the command's name, which may contain spaces and brackets: state, parent, ...; empty once it has exited."""
     try:
         return (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:

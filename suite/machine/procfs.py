@@ -1,4 +1,4 @@
-"""Reads small files of /proc and /sys, which may be missing on one board and unreadable on another."""
+"""Reads small files of /proc and /sys, which some boards lack and some let only root read."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ def text(path: Path) -> str | None:
 
 
 def integer(path: Path) -> int | None:
-    """A file that holds one integer; None when it cannot be read or holds something else."""
+    """The integer in a file; None when the file cannot be read or has other content."""
     content = text(path)
     try:
         return int(content) if content else None
@@ -23,5 +23,5 @@ def integer(path: Path) -> int | None:
 
 
 def in_order(paths: Iterable[Path]) -> list[Path]:
-    """Paths in the order of the numbers in their names: zone2 before zone10."""
+    """Paths in natural order of their names: zone2 before zone10."""
     return sorted(paths, key=lambda path: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)])

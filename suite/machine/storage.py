@@ -1,4 +1,4 @@
-"""What the data lie on: SD card, eMMC, NVMe, SATA, USB, or nothing that this machine holds."""
+"""The storage medium of a folder: SD card, eMMC, NVMe, SATA, USB, virtual disk, network or memory."""
 
 import enum
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Medium(str, enum.Enum):
     NVME = "NVMe"
     SATA = "SATA"
     USB_HDD = "USB HDD"
-    USB = "USB"  # flash, or a disk that does not say whether it turns
+    USB = "USB"  # flash, or a disk that does not report whether it rotates
     VIRTUAL = "virtual disk"
     NETWORK = "network"
     MEMORY = "memory"
@@ -27,9 +27,9 @@ class Medium(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Storage:
-    """What holds a folder. ``medium`` is None when it cannot be told, ``evidence`` says by what it was told or why not.
+    """A folder's storage. ``medium`` is None when it is unknown; ``evidence`` says how it was found, or why not.
 
-    ``is_rotational`` is the kernel's word; behind many USB bridges it takes a solid-state disk for a rotating one.
+    ``is_rotational`` is as the kernel reports it: behind many USB bridges, a solid-state disk is reported as rotating.
     """
 
     medium: Medium | None
@@ -39,17 +39,17 @@ class Storage:
 
 
 def storage_of(folder: Path, root: Path = Path("/")) -> Storage:
-    """What ``folder`` lies on; /proc and /sys are read below ``root``."""
+    """The storage of ``folder``; /proc and /sys are read below ``root``."""
     mount = mount_of(folder.resolve() if root == Path("/") else folder, root)
     if mount is None:
         return Storage(None, None, None, "/proc/self/mountinfo cannot be read")
     if mount.file_system in NETWORK:
         return Storage(Medium.NETWORK, None, None, f"{folder} is mounted from {mount.source} ({mount.file_system})")
     if mount.file_system in MEMORY:
-        return Storage(Medium.MEMORY, None, None, f"{folder} lies on {mount.file_system}")
+        return Storage(Medium.MEMORY, None, None, f"{folder} is on {mount.file_system}")
     disk = disk_of(mount, root)
     if disk is None:
-        return Storage(None, None, None, f"{folder} lies on {mount.file_system} ({mount.source}), which is on no disk of this machine")
+        return Storage(None, None, None, f"{folder} is on {mount.file_system} ({mount.source}), which is on no disk of this machine")
     return _of_disk(_physical(disk))
 
 
@@ -64,18 +64,18 @@ def _physical(disk: Path) -> Path:
 
 def _of_disk(disk: Path) -> Storage:
     rotational = integer(disk / "queue/rotational")
-    turns = _turns(disk)
+    rotates = _rotates(disk)
     medium, evidence = _medium(disk)
-    if medium is Medium.USB and turns:
-        medium, evidence = Medium.USB_HDD, f"{evidence} and says that it turns"
-    if turns is None and rotational is not None and not (rotational and medium is Medium.USB):
-        turns = bool(rotational)
-    return Storage(medium, disk.name, turns, evidence)
+    if medium is Medium.USB and rotates:
+        medium, evidence = Medium.USB_HDD, f"{evidence} and reports that it rotates"
+    if rotates is None and rotational is not None and not (rotational and medium is Medium.USB):
+        rotates = bool(rotational)
+    return Storage(medium, disk.name, rotates, evidence)
 
 
-def _turns(disk: Path) -> bool | None:
-    """What the disk itself says of its medium (SCSI block device characteristics, page B1h: 1 for one that does not turn, else
-    revolutions per minute); None where it says nothing. The kernel takes every USB disk that says nothing for a turning one."""
+def _rotates(disk: Path) -> bool | None:
+    """Whether the disk itself reports a rotating medium (SCSI block device characteristics, page B1h: 1 for one that does not rotate, else
+    revolutions per minute); None when it reports nothing, which the kernel treats as rotating on USB."""
     try:
         rate = int.from_bytes((disk / "device/vpd_pgb1").read_bytes()[4:6], "big")
     except OSError:
@@ -84,7 +84,7 @@ def _turns(disk: Path) -> bool | None:
 
 
 def _medium(disk: Path) -> tuple[Medium | None, str]:
-    """By the kernel's name of the disk, its card type, and what its device hangs on."""
+    """The medium, by the kernel's name of the disk, its card type and its bus."""
     name, where = disk.name, str(disk)
     if name.startswith("mmcblk"):
         kind = text(disk / "device/type")
@@ -96,7 +96,7 @@ def _medium(disk: Path) -> tuple[Medium | None, str]:
     if name.startswith(("zram", "ram")):
         return Medium.MEMORY, f"the disk is {name}"
     if name.startswith("sd") and "/usb" in where:
-        return Medium.USB, f"{name} hangs on USB"
+        return Medium.USB, f"{name} is on the USB bus"
     if name.startswith("sd") and "/ata" in where:
-        return Medium.SATA, f"{name} hangs on SATA"
-    return None, f"{name} is of no known kind"
+        return Medium.SATA, f"{name} is on the SATA bus"
+    return None, f"{name} is of an unknown kind"

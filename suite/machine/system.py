@@ -1,4 +1,4 @@
-"""``system.json``: the machine and its software as they were found before the run. What cannot be established is None."""
+"""``system.json``: the machine and its software, as found before the run. Unknown fields are None, with a note."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ from suite.machine.storage import storage_of
 
 @dataclass(frozen=True)
 class SystemDescription:
-    """What ran the run. ``notes`` gives, by field name, why a field is None."""
+    """The system that ran the run. ``notes`` has, by field name, the reason why a field is None."""
 
     schema: int
     device: str  # the device profile's name
@@ -39,7 +39,7 @@ class SystemDescription:
 
 
 def board_name(root: Path = Path("/")) -> str | None:
-    """The machine's own name: the device tree's model on ARM boards, else DMI's vendor and product, else None."""
+    """The machine's name: the device tree's model on ARM boards, else DMI's vendor and product, else None."""
     model = _text(root / "proc/device-tree/model")
     if model:
         return model
@@ -50,7 +50,7 @@ def board_name(root: Path = Path("/")) -> str | None:
 def describe(
     device: str, framework: str, framework_version: str | None, libraries: Mapping[str, str], data: Path, root: Path = Path("/")
 ) -> SystemDescription:
-    """Read the machine's description below ``root``, and what the folder ``data`` lies on; never raises for a missing file."""
+    """The description of the machine below ``root`` and of the storage of the folder ``data``; never raises for a missing file."""
     storage = storage_of(data, root)
     found = {
         "board": board_name(root),
@@ -62,7 +62,7 @@ def describe(
         "boot": boot_id(str(root)),
     }
     reasons = {
-        "board": "neither /proc/device-tree/model nor /sys/class/dmi/id names the machine",
+        "board": "neither /proc/device-tree/model nor /sys/class/dmi/id has the machine's name",
         "cpu_model": "/proc/cpuinfo has no 'model name' or 'Model' line",
         "cpu_cores": "not read from a recorded tree",
         "memory_size_bytes": "/proc/meminfo has no MemTotal",
@@ -106,7 +106,7 @@ def _field(path: Path, pattern: str) -> str | None:
 
 
 def cpu_model(root: Path = Path("/")) -> str | None:
-    """The processor as the kernel names it."""
+    """The kernel's name of the processor."""
     return _field(root / "proc/cpuinfo", r"^(?:model name|Model)\s*:\s*(.+)$")
 
 

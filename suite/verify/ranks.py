@@ -49,16 +49,16 @@ class RanksVerdict:
         return {**asdict(self), "passed": self.passed, "differences": [{**asdict(one), "passed": one.passed} for one in self.differences]}
 
 
-def verify_ranks(workload: Workload, implementation: ProbedImplementation, parallel: Parallel, say: Callable[[str], None]) -> RanksVerdict:
+def verify_ranks(workload: Workload, implementation: ProbedImplementation, parallel: Parallel, report: Callable[[str], None]) -> RanksVerdict:
     """Train with N ranks on this machine and with one, and compare. Raises SuiteError when a probe fails.
 
     Mini-batches have one sample more than can be shared evenly, so that a rank with more samples must have a larger weight.
     """
-    say(f"{parallel.ranks} ranks of {implementation.name}")
+    report(f"{parallel.ranks} ranks of {implementation.name}")
     found = probe_as(implementation, _request(workload, parallel, parallel.ranks, 1))
     is_normalised = any(name.startswith("statistic/") for name in found)
     reference = SHARES_IN_TURN if is_normalised else ONE_RANK
-    say(f"{reference} of {implementation.name}")
+    report(f"{reference} of {implementation.name}")
     expected = probe_as(implementation, _request(workload, ALONE, parallel.ranks, parallel.ranks if is_normalised else 1))
     tolerances = workload.verification.tolerances
     limits = {"losses": tolerances.losses, "parameter": tolerances.parameter, "statistic": tolerances.statistic}

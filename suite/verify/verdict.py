@@ -62,14 +62,14 @@ class EquivalenceVerdict:
 
 
 def verify(
-    workload: Workload, reference: ProbedImplementation, implementations: Sequence[ProbedImplementation], say: Callable[[str], None]
+    workload: Workload, reference: ProbedImplementation, implementations: Sequence[ProbedImplementation], report: Callable[[str], None]
 ) -> EquivalenceVerdict:
     """Probe the reference and every implementation in both precisions and compare. Raises SuiteError when a probe fails."""
-    say(f"probing {reference.name} (the reference)")
+    report(f"probing {reference.name} (the reference)")
     expected = probe_both(reference, workload)
     verdicts = []
     for implementation in implementations:
-        say(f"probing {implementation.name}")
+        report(f"probing {implementation.name}")
         found = expected if implementation == reference else probe_both(implementation, workload)
         verdicts.append(judge(implementation, workload, expected, found))
     return EquivalenceVerdict(SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, tuple(verdicts))

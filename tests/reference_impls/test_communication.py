@@ -25,7 +25,7 @@ def test_every_parameter_is_in_one_bucket(bucket_bytes: int) -> None:
     assert plan.lengths == [sum(sizes[place] for place in members) for members in plan.members]
 
 
-def test_one_rank_is_a_world_of_its_own() -> None:
+def test_a_single_rank_is_a_world_of_size_one() -> None:
     world = join(1)
     assert type(world) is World
     assert (world.rank, world.size, world.allgather(3), world.gather(4), world.bcast(5)) == (0, 1, [3], [4], 5)

@@ -47,7 +47,7 @@ def request(file: Path, **changes: object) -> Request:
     return made._replace(**changes)  # type: ignore[arg-type]
 
 
-def test_as_a_rule_the_pipeline_is_left_alone(file: Path) -> None:
+def test_without_a_stall_analysis_the_pipeline_is_not_wrapped(file: Path) -> None:
     pipeline = Counting(file)
     assert as_requested(request(file), pipeline) is pipeline
 
@@ -72,6 +72,6 @@ def test_uncached_gives_the_same_batches_and_leaves_nothing_of_the_files_in_memo
         assert residency(files).resident_bytes == 0
 
 
-def test_another_word_for_the_source_is_refused(file: Path) -> None:
+def test_an_unknown_source_of_batches_is_refused(file: Path) -> None:
     with pytest.raises(ContractError, match="must be 'read' or 'synthetic'"):
         as_requested(request(file, batches="made up"), Counting(file))

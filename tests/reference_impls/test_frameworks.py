@@ -42,8 +42,8 @@ def test_parameters_and_first_loss(framework: str, workload: Workload, tmp_path:
     assert trained.losses[0] == pytest.approx(math.log(classes), rel=0.1)
 
 
-def test_who_makes_the_mini_batches_does_not_change_them(framework: str, tmp_path: Path) -> None:
-    """The losses of augmented pictures are the same with two workers as with none, in their order."""
+def test_worker_processes_do_not_change_the_mini_batches(framework: str, tmp_path: Path) -> None:
+    """The losses of augmented images are the same with two workers as with none, in their order."""
     definition = load_data_set("cifar10")
     WRITERS["cifar10"](tmp_path, definition, 40, 10, 1)
     data = DataSet("cifar10", str(tmp_path), "cifar10", 10, 40, 10, False, True)
@@ -55,12 +55,12 @@ def test_who_makes_the_mini_batches_does_not_change_them(framework: str, tmp_pat
     assert len(runs[0].losses) == 10
 
 
-def test_64_samples_are_learned_by_heart(framework: str, few: DataSet, tmp_path: Path) -> None:
+def test_64_samples_can_be_overfitted(framework: str, few: DataSet, tmp_path: Path) -> None:
     trained = train(framework, tmp_path / "run", few, epochs=60, eval_every_epochs=5, target_accuracy=1.0)
     assert max(event.value for event in trained.log.all("eval_accuracy")) == 1.0
 
 
-def test_the_seed_decides(framework: str, few: DataSet, tmp_path: Path) -> None:
+def test_same_seed_same_losses_other_seed_other_losses(framework: str, few: DataSet, tmp_path: Path) -> None:
     runs = [train(framework, tmp_path / str(index), few, seed=seed, steps=12, epochs=3) for index, seed in enumerate((5, 5, 6))]
     assert runs[0].losses == pytest.approx(runs[1].losses, rel=1e-6)
     assert runs[0].losses[0] != pytest.approx(runs[2].losses[0], rel=1e-4)

@@ -33,7 +33,7 @@ def test_an_interface_is_described_from_sysfs(tmp_path: Path, speed: str | None,
     assert (found["reason"] is None) == (expected is not None)
 
 
-def test_the_way_to_this_machine_is_its_loopback() -> None:
+def test_the_route_to_this_machine_is_its_loopback() -> None:
     found = node.link_towards("127.0.0.1")
     assert (found["interface"], found["address"]) == ("lo", "127.0.0.1")
 

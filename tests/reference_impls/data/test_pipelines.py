@@ -1,4 +1,4 @@
-"""Mini-batches: every sample once, in the seed's order, the same picture whoever fetches it and in whatever company."""
+"""Mini-batches: every sample once, in the seed's order, the same image whoever fetches it and in whatever company."""
 
 import dataclasses
 import shutil
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reference_impls.contract import ContractError, DataSet, Loading, Preprocessing, Request
 from reference_impls.data.cifar10 import crop_and_flip
-from reference_impls.data.photographs import middle, random_part
+from reference_impls.data.photographs import central_crop, random_crop
 from reference_impls.data.pipelines import READERS, Share, open_pipeline
 from suite.catalog.data_sets import load_data_set
 from suite.datasets.synthetic import WRITERS
@@ -57,7 +57,7 @@ def test_shapes_types_and_sizes(layout: str, folders: Callable[[str], Path]) -> 
 
 
 @pytest.mark.parametrize("layout", READERS)
-def test_the_size_of_a_mini_batch_changes_no_picture(layout: str, folders: Callable[[str], Path]) -> None:
+def test_the_size_of_a_mini_batch_changes_no_image(layout: str, folders: Callable[[str], Path]) -> None:
     small, large = (list(open_pipeline(request_for(folders(layout), layout, size)).training(3)) for size in (3, 20))
     assert np.array_equal(np.concatenate([batch.images for batch in small]), large[0].images)
     assert np.array_equal(np.concatenate([batch.labels for batch in small]), large[0].labels)
@@ -66,7 +66,7 @@ def test_the_size_of_a_mini_batch_changes_no_picture(layout: str, folders: Calla
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 @pytest.mark.parametrize("layout", READERS)
 def test_ranks_see_together_what_one_sees(layout: str, ranks: int, folders: Callable[[str], Path]) -> None:
-    """Rank r has every picture r, r + n, … of each mini-batch, augmented alike; the evaluation set is shared out without rest."""
+    """Rank r has every image r, r + n, … of each mini-batch, augmented alike; the evaluation set is shared out without rest."""
     request = request_for(folders(layout), layout, 8)
     shares = [open_pipeline(request, share=Share(rank, ranks)) for rank in range(ranks)]
     for whole, *parts in zip(open_pipeline(request).training(1), *(share.training(1) for share in shares), strict=True):
@@ -76,7 +76,7 @@ def test_ranks_see_together_what_one_sees(layout: str, ranks: int, folders: Call
 
 
 @pytest.mark.parametrize("layout", READERS)
-def test_channels_last_is_the_same_picture(layout: str, folders: Callable[[str], Path]) -> None:
+def test_channels_last_is_the_same_image(layout: str, folders: Callable[[str], Path]) -> None:
     request = request_for(folders(layout), layout, 20)
     first, last = (next(iter(open_pipeline(request, channels_last=way).training(1))) for way in (False, True))
     assert np.array_equal(first.images.transpose(0, 2, 3, 1), last.images)
@@ -85,12 +85,12 @@ def test_channels_last_is_the_same_picture(layout: str, folders: Callable[[str],
 
 @pytest.mark.parametrize("layout", [layout for layout, name in AUGMENTATIONS.items() if name != "none"])
 def test_every_epoch_and_every_seed_augments_anew(layout: str, folders: Callable[[str], Path]) -> None:
-    def pictures(seed: int, epoch: int) -> np.ndarray:
+    def images(seed: int, epoch: int) -> np.ndarray:
         (batch,) = open_pipeline(request_for(folders(layout), layout, TRAIN, seed)).training(epoch)
         return np.sort(batch.images.sum(axis=(1, 2, 3)))
 
-    assert not np.allclose(pictures(1, 1), pictures(1, 2))
-    assert not np.allclose(pictures(1, 1), pictures(2, 1))
+    assert not np.allclose(images(1, 1), images(1, 2))
+    assert not np.allclose(images(1, 1), images(2, 1))
 
 
 def test_pixels_are_normalised_as_the_request_says(folders: Callable[[str], Path]) -> None:
@@ -103,40 +103,40 @@ def test_pixels_are_normalised_as_the_request_says(folders: Callable[[str], Path
 
 
 @given(st.integers(0, 8), st.integers(0, 8), st.booleans())
-def test_a_crop_is_a_window_of_the_padded_picture(top: int, left: int, mirrored: bool) -> None:
-    picture = np.random.RandomState(0).randint(1, 255, (1, 3, 32, 32)).astype(np.uint8)
+def test_a_crop_is_a_window_of_the_padded_image(top: int, left: int, mirrored: bool) -> None:
+    image = np.random.RandomState(0).randint(1, 255, (1, 3, 32, 32)).astype(np.uint8)
     draws = np.array([[(top + 0.5) / 9, (left + 0.5) / 9, 0.25 if mirrored else 0.75]])
-    padded = np.pad(picture[0], ((0, 0), (4, 4), (4, 4)))
+    padded = np.pad(image[0], ((0, 0), (4, 4), (4, 4)))
     window = padded[:, top : top + 32, left : left + 32]
-    assert np.array_equal(crop_and_flip(picture, draws)[0], window[:, :, ::-1] if mirrored else window)
+    assert np.array_equal(crop_and_flip(image, draws)[0], window[:, :, ::-1] if mirrored else window)
 
 
 unit = st.floats(0, 1, exclude_max=True)
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000), st.tuples(unit, unit, unit, unit, unit))
-def test_a_random_part_lies_in_the_picture(width: int, height: int, draw: tuple[float, ...]) -> None:
-    (left, top, right, bottom), _ = random_part(width, height, np.array(draw))
+def test_a_random_crop_lies_in_the_image(width: int, height: int, draw: tuple[float, ...]) -> None:
+    (left, top, right, bottom), _ = random_crop(width, height, np.array(draw))
     assert -1e-9 <= left < right <= width + 1e-6
     assert -1e-9 <= top < bottom <= height + 1e-6
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000))
 def test_the_middle_is_a_square_of_seven_eighths_of_the_short_side(width: int, height: int) -> None:
-    (left, top, right, bottom), mirrored = middle(width, height, None)
+    (left, top, right, bottom), mirrored = central_crop(width, height, None)
     assert right - left == pytest.approx(bottom - top) == pytest.approx(min(width, height) * 0.875)
     assert (left + right, top + bottom) == pytest.approx((width, height))
     assert not mirrored
 
 
 @pytest.mark.parametrize("layout", ["gld23k", "imagefolder"])
-def test_the_number_of_threads_changes_no_picture(layout: str, folders: Callable[[str], Path]) -> None:
+def test_the_number_of_threads_changes_no_image(layout: str, folders: Callable[[str], Path]) -> None:
     alone, together = (list(open_pipeline(request_for(folders(layout), layout, 8)._replace(threads=threads)).training(1)) for threads in (1, 3))
     assert all(np.array_equal(one.images, other.images) for one, other in zip(alone, together, strict=True))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_picture_that_cannot_be_decoded_is_named(threads: int, folders: Callable[[str], Path], tmp_path: Path) -> None:
+def test_an_image_that_cannot_be_decoded_is_named(threads: int, folders: Callable[[str], Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(folders("imagefolder"), tmp_path / "data"))
     victim = next(iter(sorted((folder / "train").rglob("*.jpg"))))
     victim.write_bytes(victim.read_bytes()[:300])

@@ -81,17 +81,17 @@ def test_a_slower_interface_at_one_end_explains_its_link() -> None:
     assert judge(answers(FACTS, slow), links(replace(MEASURE, bandwidth_mbit_s=280.0)), EXPECTED) == ()
 
 
-def test_what_a_virtual_interface_states_is_no_measure() -> None:
+def test_the_speed_that_a_virtual_interface_reports_is_ignored() -> None:
     virtual = replace(FACTS, link=Link("eth0", "10.0.0.1", "virtual", 10000, None))
     assert judge(answers(virtual, virtual), links(MEASURE), EXPECTED) == ()
 
 
 def test_a_link_much_slower_than_the_others_is_a_complaint() -> None:
-    unknown = replace(FACTS, link=Link("eth0", "10.0.0.1", "virtual", None, "its driver states no speed"))
+    unknown = replace(FACTS, link=Link("eth0", "10.0.0.1", "virtual", None, "its driver reports no speed"))
     found = complaint(answers(unknown, unknown, unknown), links(MEASURE, replace(MEASURE, bandwidth_mbit_s=90.0)))
     assert (found.node, found.point) == ("pi3", "link")
 
 
 def test_a_link_that_mpi_cannot_use_is_named_by_how_far_it_came() -> None:
-    found = complaint(answers(FACTS, FACTS, FACTS), links(MEASURE, problem="nothing more came within 60 s"))
+    found = complaint(answers(FACTS, FACTS, FACTS), links(MEASURE, problem="no output within 60 s"))
     assert (found.node, found.point) == ("pi3", "mpi")

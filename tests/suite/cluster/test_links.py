@@ -6,11 +6,11 @@ import pytest
 
 from suite.cluster.links import measure_links
 from suite.launch.placement import Placement
-from tests.launchers import hearing_ctrl_c, interrupted_launcher
+from tests.launchers import interrupted_launcher, with_ctrl_c
 
 
-def test_ctrl_c_ends_what_mpirun_put_into_a_session_of_its_own(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(tmp_path: Path) -> None:
     launcher = interrupted_launcher(tmp_path / "bin")
-    with hearing_ctrl_c(), pytest.raises(KeyboardInterrupt):
+    with with_ctrl_c(), pytest.raises(KeyboardInterrupt):
         measure_links(Placement(("pi1", "pi2")), launcher.interpreter)
     launcher.assert_nothing_runs()

@@ -74,12 +74,12 @@ def spoil(path: Path, how: str) -> None:
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("missing", "holds neither"),
+        ("missing", "Neither "),
         ("longer", "bytes, expected"),
         ("truncated", "bytes, expected"),
         ("changed", "has SHA-256"),
-        ("cut gzip", "not a whole gzip file"),
-        ("no gzip", "not a whole gzip file"),
+        ("cut gzip", "not a complete gzip file"),
+        ("no gzip", "not a complete gzip file"),
     ],
 )
 def test_a_broken_file_is_named_and_nothing_is_prepared(how: str, words: str, digits_files: Path, tmp_path: Path) -> None:

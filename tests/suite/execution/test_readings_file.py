@@ -10,7 +10,7 @@ from suite.meters.meter import Reading
 AWKWARD = Reading(3, "power", 'CPU, "big" cores', 0.1 + 0.2, "W")
 
 
-def test_what_is_written_reads_back_exactly(tmp_path: Path) -> None:
+def test_readings_read_back_exactly(tmp_path: Path) -> None:
     file = ReadingsFile(tmp_path / "readings.csv")
     file.add([Reading(1, "cpu", "total", 1 / 3, "%"), AWKWARD])
     file.close()
@@ -20,7 +20,7 @@ def test_what_is_written_reads_back_exactly(tmp_path: Path) -> None:
     assert (file.written, file.failure) == (2, None)
 
 
-def test_a_flush_hands_over_whole_lines_while_the_file_is_open(tmp_path: Path) -> None:
+def test_a_flush_writes_complete_lines(tmp_path: Path) -> None:
     file = ReadingsFile(tmp_path / "readings.csv")
     file.add([AWKWARD])
     assert (tmp_path / "readings.csv").read_text() == "t_ns,source,channel,value,unit\n"
@@ -36,7 +36,7 @@ def test_a_folder_that_is_gone_is_a_failure_not_an_exception(tmp_path: Path) -> 
     assert "No such file" in (file.failure or "")
 
 
-def test_a_full_disk_ends_the_writing_and_says_so(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_writing_with_an_error_message(tmp_path: Path) -> None:
     (tmp_path / "readings.csv").symlink_to("/dev/full")  # the kernel answers every write with ENOSPC
     file = ReadingsFile(tmp_path / "readings.csv")
     file.add([AWKWARD])
@@ -45,7 +45,7 @@ def test_a_full_disk_ends_the_writing_and_says_so(tmp_path: Path) -> None:
     assert file.written == 0
 
 
-def test_a_disk_that_fills_up_leaves_whole_lines_only(tmp_path: Path) -> None:
+def test_a_disk_that_fills_up_leaves_complete_lines_only(tmp_path: Path) -> None:
     """The kernel stops the file at 1000 bytes, in the middle of a line, and takes a part of that write."""
     program = f"""
 from pathlib import Path

@@ -91,7 +91,7 @@ def test_a_dry_run_prints_the_request_and_runs_nothing(suite: Run, digits: Path,
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else None,
 )
-def test_what_cannot_be_done_is_one_sentence(arguments: tuple[object, ...], words: str, suite: Run, digits: Path) -> None:
+def test_an_impossible_run_is_one_sentence(arguments: tuple[object, ...], words: str, suite: Run, digits: Path) -> None:
     given = {"--workload": "lenet", **dict(zip(arguments[::2], arguments[1::2], strict=True))}
     answer = suite("run", "--division", "open", *(word for pair in given.items() for word in pair))
     assert answer.returncode == 2
@@ -188,7 +188,7 @@ def test_a_killed_implementation_leaves_every_finished_epoch(live: Live, suite: 
 
 
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
-def test_who_asks_it_to_end_gets_one_sentence_and_loses_nothing(live: Live, suite: Run, asked: signal.Signals) -> None:
+def test_sigint_and_sigterm_end_it_with_one_sentence_and_lose_nothing(live: Live, suite: Run, asked: signal.Signals) -> None:
     """Ctrl-C, and what `kill`, systemd and job schedulers send."""
     live.process.send_signal(asked)
     _, errors = live.process.communicate(timeout=60)

@@ -17,7 +17,7 @@ from suite.experiments.linpack import LinpackRequest, choose_blas, measure, read
 from suite.experiments.linpack_power import power_of
 from suite.launch.placement import Placement
 from suite.metrics.linpack import Problem, find_linpacks, operations, read_linpack, share_reached
-from tests.launchers import hearing_ctrl_c, interrupted_launcher
+from tests.launchers import interrupted_launcher, with_ctrl_c
 
 ANSWER = """T/V                N    NB     P     Q               Time                 Gflops
 WR11C2R4        2000   128     1     2               0.68              7.801e+00
@@ -112,10 +112,10 @@ def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(tmp_path: Path, monk
         measure(tmp_path / "two", LinpackRequest(Placement(("a", "b"), 1), size=512))
 
 
-def test_ctrl_c_ends_what_mpirun_put_into_a_session_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     launcher = interrupted_launcher(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{launcher.interpreter.parent}:{os.environ['PATH']}")
-    with hearing_ctrl_c(), pytest.raises(KeyboardInterrupt):
+    with with_ctrl_c(), pytest.raises(KeyboardInterrupt):
         measure(tmp_path / "record", LinpackRequest(Placement((), 2), size=512))
     launcher.assert_nothing_runs()
 

@@ -40,12 +40,12 @@ def test_fewer_nodes_than_the_file_has_are_its_first_ones_and_more_are_refused(h
         place(2, None, 1, None)
 
 
-def test_a_machine_knows_its_own_addresses_from_others() -> None:
+def test_this_machines_addresses_are_recognised() -> None:
     assert is_this_machine("127.0.0.1")
     assert not is_this_machine("192.0.2.1")  # set aside for documents, RFC 5737
 
 
-def test_mpich_is_told_hosts_agent_and_the_variables_that_concern_it(tmp_path: Path) -> None:
+def test_mpich_gets_the_hosts_the_agent_and_the_forwarded_variables(tmp_path: Path) -> None:
     words = mpirun_command(MPICH, PI, ["python", "-m", "x"], VARIABLES, tmp_path)
     assert words[:3] == ["/env/bin/mpirun", "-n", "4"]
     assert words[-3:] == ["python", "-m", "x"]
@@ -54,7 +54,7 @@ def test_mpich_is_told_hosts_agent_and_the_variables_that_concern_it(tmp_path: P
     assert {words[place + 1] for place, word in enumerate(words) if word == "-genv"} == set(VARIABLES) - {"HOME"}
 
 
-def test_open_mpi_is_told_the_same_in_its_own_words(tmp_path: Path) -> None:
+def test_open_mpi_gets_the_same_by_its_options(tmp_path: Path) -> None:
     words = mpirun_command(OPEN_MPI, PI, ["python"], VARIABLES, tmp_path)
     assert words[words.index("plm_rsh_agent") + 1] == "/usr/bin/agent"
     assert (tmp_path / HOSTS_NAME).read_text() == "pi1 slots=2\npi2 slots=2\n"
@@ -96,23 +96,23 @@ mpirun noticed that process rank 1 with PID 7 on node pi2 exited on signal 9 (Ki
 
 
 @pytest.mark.parametrize("launcher", [MPICH_SAYS, OPEN_MPI_SAYS])
-def test_a_ranks_words_count_more_than_its_launchers(launcher: str) -> None:
+def test_a_ranks_output_precedes_its_launchers(launcher: str) -> None:
     assert last_output_line(f"loading\nBus error\n{launcher}".splitlines()) == "Bus error"
 
 
 @pytest.mark.parametrize("launcher", [MPICH_SAYS, OPEN_MPI_SAYS])
-def test_the_first_rank_that_names_itself_is_believed(launcher: str) -> None:
+def test_the_first_error_reported_by_a_rank_is_the_cause(launcher: str) -> None:
     said = f"error: rank 1 on pi2: the data set is not there\nerror: rank 0 on pi1: MPI_ERR_OTHER\nBus error\n{launcher}"
     assert last_output_line(said.splitlines()) == "error: rank 1 on pi2: the data set is not there"
 
 
-def test_launchers_say_whose_end_was_the_first() -> None:
+def test_launchers_report_the_process_that_failed_first() -> None:
     assert failed_process(MPICH_SAYS.splitlines()) == FailedProcess(None, 7, "pi2")
     assert failed_process(OPEN_MPI_SAYS.splitlines()) == FailedProcess(1, None, None)
     assert failed_process(["Bus error"]) is None
 
 
-def test_a_launcher_that_speaks_alone_is_heard() -> None:
+def test_without_output_of_ranks_the_launchers_last_line_is_the_cause() -> None:
     assert last_output_line(["", "  ", RULE, "ORTE was unable to reliably start one or more daemons.", RULE]) == (
         "ORTE was unable to reliably start one or more daemons."
     )

@@ -67,12 +67,12 @@ def test_as_root_the_kernel_is_asked_to_drop_what_is_clean(data: Path, tree) -> 
     assert (root / "proc/sys/vm/drop_caches").read_text() == "1\n"
 
 
-def test_a_file_of_somebody_else_is_unknown_not_all_in_memory(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_residency_of_another_users_file_is_unknown(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_cache.os, "geteuid", lambda: 12345)
     monkeypatch.setattr(page_cache.os, "access", lambda path, mode: False)
     found = residency(data_files(data))
     assert found.resident_bytes is None
-    assert "does not tell" in (found.reason or "")
+    assert "does not report" in (found.reason or "")
     assert drop_page_cache(data, NO_ROOT).is_cold is None
 
 

@@ -54,7 +54,7 @@ MACHINES = {
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_the_medium_is_told_by_what_the_disk_hangs_on(tree, machine: str) -> None:
+def test_the_medium_follows_from_the_disks_bus(tree, machine: str) -> None:
     files, medium, device, is_rotational = MACHINES[machine]
     found = storage_of(Path("/data"), tree(files))
     assert (found.medium, found.device, found.is_rotational) == (medium, device, is_rotational)

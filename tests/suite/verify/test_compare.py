@@ -28,7 +28,7 @@ def test_the_worst_array_is_named() -> None:
     assert difference.error == pytest.approx(0.05)
 
 
-def test_what_is_zero_but_for_rounding_is_not_compared_with_itself() -> None:
+def test_a_gradient_that_is_zero_up_to_rounding_has_a_floor() -> None:
     assert only({**REFERENCE, "gradient/b.bias": np.array([-3e-17])}, "gradient").passed
 
 
@@ -44,7 +44,7 @@ def test_a_gradient_that_should_be_zero_and_is_not_shows() -> None:
         ({**REFERENCE, "gradient/a.weight": np.array([[2.0, 1.0]])}, r"shape \(1, 2\) where the reference has \(2,\)"),
     ],
 )
-def test_other_names_and_shapes_are_a_problem_not_a_number(found: Arrays, words: str) -> None:
+def test_different_names_and_shapes_are_a_problem(found: Arrays, words: str) -> None:
     difference = only(found, "gradient")
     assert difference.error is None
     assert not difference.passed
@@ -53,5 +53,5 @@ def test_other_names_and_shapes_are_a_problem_not_a_number(found: Arrays, words:
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_what_is_no_number_never_passes(bad: float) -> None:
+def test_nan_never_passes(bad: float) -> None:
     assert not only({"logits": np.array([1.0, bad])}, "logits", 1e9).passed

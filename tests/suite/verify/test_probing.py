@@ -21,13 +21,13 @@ def run(body: str, folder: Path, precision: str = "float64") -> dict[str, np.nda
     return dict(probe(ProbedImplementation("theirs", program, "their.probe"), load_workload("lenet"), precision))
 
 
-def test_the_request_says_everything(tmp_path: Path) -> None:
+def test_the_request_is_complete(tmp_path: Path) -> None:
     body = START + "np.savez(request['output'], losses=np.array(request['learning_rates']), seed=request['seed'])\n"
     found = run(body, tmp_path)
     assert list(found["losses"]) == list(load_workload("lenet").verification.learning_rates)
 
 
-def test_one_step_is_asked_for_in_float32(tmp_path: Path) -> None:
+def test_one_step_is_requested_in_float32(tmp_path: Path) -> None:
     body = START + "np.savez(request['output'], rates=np.array(request['learning_rates']))\n"
     assert list(run(body, tmp_path, "float32")["rates"]) == [load_workload("lenet").verification.learning_rates[0]]
 

@@ -43,7 +43,7 @@ def test_every_framework_computes_the_same(workload: str, suite: Run, tmp_path: 
     assert quantities >= {("float32", "logits"), ("float32", "loss"), ("float32", "statistic")}
 
 
-def test_resnet50_for_large_pictures_is_the_same_too() -> None:
+def test_resnet50_for_large_images_is_the_same_too() -> None:
     """The network that folders of pictures are trained on, which no workload has by default: another stem, and max-pooling at stride 2."""
     workload = load_workload("resnet50")
     settings = replace(workload.verification, image_shape=(3, 64, 64))
@@ -73,7 +73,7 @@ def test_a_mistake_is_noticed_where_it_is_made(mistake: str, resnet18: dict[str,
     assert not verdict.passed
 
 
-def test_a_vendors_program_with_a_mistake_is_answered_with_exit_code_1(suite: Run) -> None:
+def test_a_vendors_program_with_a_mistake_gives_exit_code_1(suite: Run) -> None:
     """On the smallest workload: a mistake that any model shows."""
     command = ("verify-model", "lenet", "--implementation", MISTAKEN, "--python", environment_of("pytorch").interpreter, "--json")
     answer = suite(*command, SUITE_HOME=str(home()), MISTAKE="momentum_of_keras")

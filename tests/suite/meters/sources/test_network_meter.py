@@ -53,4 +53,4 @@ def test_links_are_described_by_kind_and_speed_or_the_reason_why_not(tree) -> No
     assert set(links) == {"eth0", "wlan0", "br0"}
     assert (links["eth0"]["kind"], links["eth0"]["speed_mbit_s"], links["eth0"]["reason"]) == ("wired", 1000, None)
     assert (links["wlan0"]["kind"], links["wlan0"]["speed_mbit_s"]) == ("wireless", None)
-    assert (links["br0"]["kind"], links["br0"]["reason"]) == ("virtual", "its driver states no speed")
+    assert (links["br0"]["kind"], links["br0"]["reason"]) == ("virtual", "its driver reports no speed")

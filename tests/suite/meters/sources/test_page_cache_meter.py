@@ -30,7 +30,7 @@ def test_data_that_the_kernel_would_not_tell_about_are_an_error_not_a_full_cache
     (tmp_path / "data").write_bytes(b"x")
     monkeypatch.setattr(page_cache.os, "geteuid", lambda: 12345)
     monkeypatch.setattr(page_cache.os, "access", lambda path, mode: False)
-    with pytest.raises(PermissionError, match="does not tell"):
+    with pytest.raises(PermissionError, match="does not report"):
         PageCacheMeter().open(MeteredProcess(1, tmp_path))
 
 
