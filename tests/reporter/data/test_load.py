@@ -106,7 +106,7 @@ def test_a_withdrawn_run_keeps_its_numbers_and_says_why(runs: Path, tmp_path: Pa
 
 
 def test_a_path_without_bundles_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match="holds none"):
+    with pytest.raises(SuiteError, match="holds no run directory"):
         reporter.load([tmp_path])
 
 
