@@ -33,8 +33,9 @@ def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identif
     if found is not None:
         return found
     board = board_name(system_root) or "an unnamed board"
-    source = "device tree" if entries else "DMI names" if _dmi(system_root) else "CPU model"
-    return Identification(load_device(GENERIC, root), f"{board}: no profile matches its {source}")
+    sources = [name for name, value in (("device tree", entries), ("DMI names", _dmi(system_root)), ("CPU model", model)) if value]
+    reason = f"no profile matches its {' or '.join(sources)}" if sources else "it has no device tree, no DMI names and no CPU model"
+    return Identification(load_device(GENERIC, root), f"{board}: {reason}")
 
 
 def _match(devices: Iterable[Device], parts_of: Callable[[Identity], tuple[str, ...]], names: Mapping[str, str]) -> Identification | None:
