@@ -11,18 +11,25 @@ GENERIC = "generic"
 
 @dataclass(frozen=True)
 class Identity:
-    """How a machine is recognised: parts of entries of the device tree's ``compatible`` list."""
+    """How a machine is recognised; each list holds parts of names, any one of which suffices.
 
-    compatible: tuple[str, ...]
+    ``compatible``: of the device tree's ``compatible`` entries (ARM boards). ``dmi``: of the names in /sys/class/dmi/id (PCs). ``cpu_model``: of
+    /proc/cpuinfo's model name, for machines whose DMI names are useless.
+    """
+
+    compatible: tuple[str, ...] = ()
+    dmi: tuple[str, ...] = ()
+    cpu_model: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """The profile's processor."""
+    """The profile's processor; ``machine`` are the instruction sets of its kernels, as ``uname -m`` prints them (empty: not checked)."""
 
     architecture: str
     cores: int
     max_frequency_mhz: int
+    machine: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,20 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """What one machine of the profile reports, as evidence that it is recognised: device tree, else DMI names, else CPU model.
+
+    ``compatible``: entries of the device tree. ``dmi``: file names in /sys/class/dmi/id and their contents, as ``"product_name: NUC11TNKi5"``.
+    ``memory_gb`` is the machine's nominal memory.
+    """
+
+    memory_gb: int
+    compatible: tuple[str, ...] = ()
+    dmi: tuple[str, ...] = ()
+    cpu_model: str | None = None
+
+
+@dataclass(frozen=True)
 class PowerMode:
     """A setting of cores and clocks."""
 
@@ -59,6 +80,7 @@ class Device:
     """A hardware profile; ``max_power_w`` is the board's limit (or its adapter's where none is stated).
 
     ``peak_gflops`` is more than the device can compute per second in any precision that trains; None where that is not known.
+    ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``.
     """
 
     name: str
@@ -73,6 +95,8 @@ class Device:
     gpu: Gpu | None = None
     memory: Memory | None = None
     power_modes: tuple[PowerMode, ...] = ()
+    sample: Sample | None = None
+    is_fallback: bool = False
 
 
 def folder(root: Path | None = None) -> Path:

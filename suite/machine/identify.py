@@ -1,13 +1,16 @@
 """Finds the device profile of this machine, with the evidence."""
 
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.catalog.devices import GENERIC, Device, load_device, load_devices
+from suite.catalog.devices import GENERIC, Device, Identity, load_device, load_devices
 from suite.errors import SuiteError
-from suite.machine.system import board_name
+from suite.machine.system import board_name, cpu_model
 
 AUTO = "auto"
+DMI_FILES = ("product_name", "product_version", "product_family", "board_name")
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Identification:
 
 
 def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identification:
+<<<<<<< HEAD
     """The profile of the machine below ``system_root``, by its device tree; the generic profile when it has none or none matches."""
     entries = _compatible(system_root)
     for device in load_devices(root):
@@ -26,9 +30,32 @@ def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identif
             for entry in entries:
                 if part in entry:
                     return Identification(device, f"/proc/device-tree/compatible holds {entry!r}")
+=======
+    """The profile of the machine below ``system_root``, by its device tree, else by DMI, else by its CPU model; generic if none matches."""
+    devices = load_devices(root)
+    entries, model = _compatible(system_root), cpu_model(system_root)
+    found = (
+        _match(devices, lambda identity: identity.compatible, {entry: "/proc/device-tree/compatible" for entry in entries})
+        or _match(devices, lambda identity: identity.dmi, _dmi(system_root))
+        or _match(devices, lambda identity: identity.cpu_model, {} if model is None else {model: "/proc/cpuinfo"})
+    )
+    if found is not None:
+        return found
+>>>>>>> wip-c
     board = board_name(system_root) or "an unnamed board"
-    reason = "no profile matches its device tree" if entries else "it has no device tree"
+    sources = [name for name, value in (("device tree", entries), ("DMI names", _dmi(system_root)), ("CPU model", model)) if value]
+    reason = f"no profile matches its {' or '.join(sources)}" if sources else "it has no device tree, no DMI names and no CPU model"
     return Identification(load_device(GENERIC, root), f"{board}: {reason}")
+
+
+def _match(devices: Iterable[Device], parts_of: Callable[[Identity], tuple[str, ...]], names: Mapping[str, str]) -> Identification | None:
+    """The first profile one of whose parts occurs in a name; ``names`` gives, by name, the file that holds it."""
+    for device in devices:
+        for part in parts_of(device.identity):
+            for name, file in names.items():
+                if part in name:
+                    return Identification(device, f"{file} holds {name!r}")
+    return None
 
 
 def resolve_device(name: str, system_root: Path = Path("/"), root: Path | None = None) -> Identification:
@@ -46,6 +73,16 @@ def resolve_device(name: str, system_root: Path = Path("/"), root: Path | None =
         f"This machine is not the device {name!r} ({wanted.title}): found {found.device.name!r} ({found.evidence}). "
         f"Use `--device {found.device.name}` or `--device auto`."
     )
+
+
+def _dmi(system_root: Path) -> dict[str, str]:
+    """The machine's DMI names, and the file of each."""
+    names = {}
+    for file in DMI_FILES:
+        with contextlib.suppress(OSError):
+            names[(system_root / "sys/class/dmi/id" / file).read_text(encoding="utf-8", errors="replace").strip()] = f"/sys/class/dmi/id/{file}"
+    names.pop("", None)
+    return names
 
 
 def _compatible(system_root: Path) -> tuple[str, ...]:

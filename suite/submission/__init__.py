@@ -1,1 +1,1 @@
-"""Submissions: bundles in their places, with who submits them and how what ran can be had."""
+"""Submissions: packaged bundles with a declaration of organization, availability and code."""

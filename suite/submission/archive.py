@@ -1,4 +1,4 @@
-"""A submission as one file: written the same way every time, read as what a stranger sent.
+"""A submission as one file: written reproducibly, read as hostile input.
 
 The archive is a plain tar: bundles hold compressed tables, and a compressor's version would change the bytes.
 """
@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from suite.errors import SuiteError
 
-MOST_FILES = 20_000
-MOST_BYTES = 2 * 2**30
-MOST_DEPTH = 12
+MAX_FILES = 20_000
+MAX_BYTES = 2 * 2**30
+MAX_DEPTH = 12
 CHUNK_BYTES = 2**20
 
 
@@ -23,7 +23,7 @@ def pack(directory: Path, target: Path) -> Path:
     with target.open("xb") as stream, tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path in sorted(directory.rglob("*")):
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
-                raise SuiteError(f"{path} is neither a file nor a folder; a submission holds nothing else.")
+                raise SuiteError(f"{path} is neither a file nor a folder; remove it from the submission.")
             if path.is_file():
                 member = tarfile.TarInfo(path.relative_to(directory.parent.parent).as_posix())  # <round>/<organization>/…
                 member.size, member.mode, member.mtime = path.stat().st_size, 0o644, 0
@@ -35,38 +35,38 @@ def pack(directory: Path, target: Path) -> Path:
 def unpack(path: Path, directory: Path) -> None:
     """Write an archive's plain files below ``directory``, which must be empty.
 
-    Raises SuiteError, before anything more is written, for a member that is not a plain file or folder, whose name leads out of
-    ``directory`` or occurs twice, and for more files, bytes or folders in one another than any submission has.
+    Raises SuiteError, before anything more is written, for a member that is not a plain file or folder, for a name that leads out of
+    ``directory`` or occurs twice, and for more than MAX_FILES files, MAX_BYTES bytes or MAX_DEPTH nested folders.
     """
     try:
-        with tarfile.open(path, "r:") as archive:  # plain: what is compressed may be a bomb
+        with tarfile.open(path, "r:") as archive:  # plain tar only: a compressed archive may be a bomb
             written, seen = 0, set()
             for count, member in enumerate(_members(archive, path)):
                 name = _safe_name(member, path)
                 written += member.size
-                if count >= MOST_FILES or written > MOST_BYTES:
-                    raise SuiteError(f"{path} holds more than {MOST_FILES} files or {MOST_BYTES // 2**20} MiB; it is not unpacked further.")
+                if count >= MAX_FILES or written > MAX_BYTES:
+                    raise SuiteError(f"{path} holds more than {MAX_FILES} files or {MAX_BYTES // 2**20} MiB; unpacking stopped.")
                 if name in seen:
-                    raise SuiteError(f"{path} holds {name} twice; it is not unpacked further.")
+                    raise SuiteError(f"{path} holds {name} twice; unpacking stopped.")
                 seen.add(name)
                 _write(archive, member, directory / name)
-            _demand_end(archive, path)
+            _require_end(archive, path)
     except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
         raise SuiteError(f"{path} is not a whole tar archive ({str(error)[:200]}); pack it again with `suite package`.") from error
 
 
 def _members(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
-    """Files only; folders follow from their names."""
+    """The plain files; folders follow from their names."""
     for member in archive:
         if member.isdir():
             continue
         if not member.isreg() or member.issparse():
-            raise SuiteError(f"{path} holds {member.name[:100]!r}, which is no plain file; it is not unpacked further.")
+            raise SuiteError(f"{path} holds {member.name[:100]!r}, which is not a plain file; unpacking stopped.")
         yield member
 
 
-def _demand_end(archive: tarfile.TarFile, path: Path) -> None:
-    """An archive ends with two empty blocks; without them it was cut off between two members, which reading it does not notice."""
+def _require_end(archive: tarfile.TarFile, path: Path) -> None:
+    """Raise ReadError unless two empty blocks end the archive: tarfile accepts an archive cut off between two members."""
     with path.open("rb") as stream:
         stream.seek(archive.offset)
         if stream.read(2 * tarfile.BLOCKSIZE) != bytes(2 * tarfile.BLOCKSIZE):
@@ -75,9 +75,11 @@ def _demand_end(archive: tarfile.TarFile, path: Path) -> None:
 
 def _safe_name(member: tarfile.TarInfo, path: Path) -> PurePosixPath:
     name = PurePosixPath(member.name)
-    bad = name.is_absolute() or ".." in name.parts or "\0" in member.name or "\\" in member.name or len(name.parts) > MOST_DEPTH or not name.parts
-    if bad:
-        raise SuiteError(f"{path} holds a file named {member.name[:100]!r}, which leads elsewhere; it is not unpacked further.")
+    is_unsafe = (
+        name.is_absolute() or ".." in name.parts or "\0" in member.name or "\\" in member.name or len(name.parts) > MAX_DEPTH or not name.parts
+    )
+    if is_unsafe:
+        raise SuiteError(f"{path} holds a file named {member.name[:100]!r}, which leads out of the folder; unpacking stopped.")
     return name
 
 

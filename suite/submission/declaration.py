@@ -1,4 +1,4 @@
-"""``declaration.json``: who submits, in which round, how the system can be had, and where the code is that ran."""
+"""``declaration.json``: organization, round, availability of the system, and the code that ran."""
 
 import enum
 import re
@@ -12,11 +12,11 @@ from suite.files.json_file import read_json, write_json
 NAME = "declaration.json"
 SCHEMA = 1
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
-LONGEST_NOTE = 4000
+MAX_NOTES_LENGTH = 4000
 
 
 class SystemAvailability(str, enum.Enum):
-    """How what was measured can be had: by anybody today, within half a year, or not."""
+    """Availability of the measured system: to anybody today, within half a year, or not."""
 
     AVAILABLE = "available"
     PREVIEW = "preview"
@@ -25,7 +25,7 @@ class SystemAvailability(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Code:
-    """The code that ran: the repository's address and commit, None where the checkout has none, and whether files differed from it."""
+    """The code that ran: the repository's address and commit, and whether files differed from it; None where git does not know."""
 
     address: str | None
     commit: str | None
@@ -34,7 +34,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a submission says of itself; ``notes`` are free words, on cooling for instance."""
+    """The declaration of a submission; ``notes`` are free text, on cooling for instance."""
 
     schema: int
     organization: str
@@ -50,7 +50,7 @@ class Declaration:
 
 
 def plain_name(value: str, what: str) -> str:
-    """The name, which becomes a folder's; raises SuiteError for anything but lower-case letters, digits, dots, dashes and underscores."""
+    """The name, which becomes a folder's; raises SuiteError unless it is lower-case letters, digits, dots, dashes and underscores."""
     if not _PLAIN.fullmatch(value):
         raise SuiteError(f"{what} {value[:80]!r} must be lower-case letters, digits, '.', '-' and '_', 60 at most: it names a folder.")
     return value
@@ -65,7 +65,7 @@ def read_declaration(directory: Path) -> Declaration:
     try:
         return _build(values)
     except (TypeError, KeyError, ValueError, SuiteError) as error:
-        raise FileError(path, f"is no declaration ({str(error)[:200]})") from error
+        raise FileError(path, f"is not a declaration ({str(error)[:200]})") from error
 
 
 def _build(values: dict[str, Any]) -> Declaration:
@@ -74,8 +74,8 @@ def _build(values: dict[str, Any]) -> Declaration:
     code = values["code"]
     if not all(code[name] is None or isinstance(code[name], str) for name in ("address", "commit")) or code["modified"] not in (None, True, False):
         raise ValueError("code must hold address, commit and modified")
-    if not all(isinstance(values[name], str) for name in ("suite_version", "notes")) or len(values["notes"]) > LONGEST_NOTE:
-        raise ValueError(f"suite_version and notes must be text, notes of {LONGEST_NOTE} letters at most")
+    if not all(isinstance(values[name], str) for name in ("suite_version", "notes")) or len(values["notes"]) > MAX_NOTES_LENGTH:
+        raise ValueError(f"suite_version and notes must be text, notes of {MAX_NOTES_LENGTH} characters at most")
     return Declaration(
         SCHEMA,
         plain_name(str(values["organization"]), "organization"),

@@ -1,4 +1,4 @@
-"""Puts bundles in their places: a submission's tree from runs as `suite run` left them."""
+"""Packages bundles, as `suite run` left them, into a submission's folder."""
 
 import shutil
 import subprocess
@@ -20,12 +20,12 @@ MACHINE = (
     "device", "board", "architecture", "cpu_model", "cpu_cores", "memory_size_bytes", "power_mode", "cpu_governor", "storage_medium", "kernel",
     "operating_system",
 )  # fmt: skip
-"""What of a bundle's system description tells of the machine; the rest tells of the framework."""
+"""Fields of system.json that describe the machine; the others describe the framework."""
 
 
 @dataclass(frozen=True)
 class PackageRequest:
-    """What a person wants to submit: who, in which round, how it can be had, the notes, and verdicts of `suite verify-model`."""
+    """What `suite package` is told: organization, round, availability, notes, and files with verdicts of `suite verify-model`."""
 
     organization: str
     round: str
@@ -34,23 +34,25 @@ class PackageRequest:
     probes: tuple[Path, ...]
 
 
-def package(runs: Sequence[Path], offer: PackageRequest, root: Path) -> Path:
-    """Copy the sealed bundles into ``root/<round>/<organization>`` and describe them; returns that folder.
+def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
+    """Copy the sealed bundles into ``root/<round>/<organization>`` with declaration and system description; returns that folder.
 
-    The bundles are copied as they are, in the order of their run ids. Raises SuiteError, having written nothing, for an unsealed bundle,
-    runs on different machines, an organization that a bundle's own contradicts, and a folder that exists.
+    The bundles are copied unchanged, in the order of their run ids. Raises SuiteError, with nothing written, for an unsealed bundle, runs on
+    different machines, runs made for another organization, and a folder that exists.
     """
-    folder = root / plain_name(offer.round, "--round") / plain_name(offer.organization, "--org")
+    folder = root / plain_name(request.round, "--round") / plain_name(request.organization, "--org")
     if folder.exists():
-        raise SuiteError(f"{folder} exists; a submission is never written over: choose another --round, or move it away.")
-    bundles = sorted((Bundle(path) for path in runs), key=lambda one: one.run().run_id)
+        raise SuiteError(f"{folder} exists; submissions are never overwritten: choose another --round, or move it away.")
+    bundles = sorted((Bundle(path) for path in runs), key=lambda bundle: bundle.run().run_id)
     system = _one_system(bundles)
-    placed = _places(bundles, offer)
-    probes = {probe_path(folder, *_about(path)): path for path in offer.probes}
-    declaration = Declaration(SCHEMA, offer.organization, offer.round, offer.availability, __version__, code_of(repository_root()), offer.notes)
+    folders = _folders(bundles, request)
+    probes = {probe_path(folder, *_subject(path)): path for path in request.probes}
+    declaration = Declaration(
+        SCHEMA, request.organization, request.round, request.availability, __version__, code_of(repository_root()), request.notes
+    )
     try:
-        for place, one in placed.items():
-            _copy(one, folder / place)
+        for run_folder, bundle in folders.items():
+            _copy(bundle, folder / run_folder)
         for target, source in probes.items():
             target.parent.mkdir(exist_ok=True)
             shutil.copyfile(source, target)
@@ -62,70 +64,71 @@ def package(runs: Sequence[Path], offer: PackageRequest, root: Path) -> Path:
     return folder
 
 
-def _places(bundles: Sequence[Bundle], offer: PackageRequest) -> dict[Path, Bundle]:
-    placed: dict[Path, Bundle] = {}
-    for one in bundles:
-        request = one.run().request
-        if not one.is_sealed:
-            raise SuiteError(f"{one.path} is no finished, sealed run; only what `suite run` brought to its end can be submitted.")
-        if request["organization"] not in ("none", offer.organization):
-            raise SuiteError(f"{one.path} was run for {request['organization']!r}, not for {offer.organization!r}; its owner submits it.")
-        parent = Path(plain_name(str(request["workload"]), "workload")) / plain_name(str(request["framework"]), "framework")
-        number = sum(place.parent == parent for place in placed) + 1
-        placed[parent / f"run_{number}"] = one
-    return placed
+def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, Bundle]:
+    """Each bundle by its folder in the submission."""
+    folders: dict[Path, Bundle] = {}
+    for bundle in bundles:
+        of_run = bundle.run().request
+        if not bundle.is_sealed:
+            raise SuiteError(f"{bundle.path} is not a finished, sealed run; submit only runs that `suite run` finished.")
+        if of_run["organization"] not in ("none", request.organization):
+            raise SuiteError(f"{bundle.path} was run for {of_run['organization']!r}, not for {request.organization!r}, who cannot submit it.")
+        parent = Path(plain_name(str(of_run["workload"]), "workload")) / plain_name(str(of_run["framework"]), "framework")
+        number = sum(folder.parent == parent for folder in folders) + 1
+        folders[parent / f"run_{number}"] = bundle
+    return folders
 
 
 def _one_system(bundles: Sequence[Bundle]) -> Mapping[str, object]:
-    """What all bundles say of the machine; raises SuiteError naming the field in which two differ."""
-    systems = [one.json(SYSTEM) for one in bundles]
-    for one, system in zip(bundles, systems, strict=True):
+    """The machine that all bundles describe; raises SuiteError naming the first field in which two differ."""
+    systems = [bundle.json(SYSTEM) for bundle in bundles]
+    for bundle, system in zip(bundles, systems, strict=True):
         different = [name for name in MACHINE if system.get(name) != systems[0].get(name)]
         if different:
             raise SuiteError(
-                f"{one.path} was run on another system than {bundles[0].path} ({different[0]}: {system.get(different[0])!r} and "
-                f"{systems[0].get(different[0])!r}); a submission is of one system."
+                f"{bundle.path} was run on another system than {bundles[0].path} ({different[0]}: {system.get(different[0])!r} and "
+                f"{systems[0].get(different[0])!r}); submit each system separately."
             )
     return {"schema": layout.SCHEMA, **{name: systems[0].get(name) for name in MACHINE}}
 
 
-def _about(path: Path) -> tuple[str, str]:
-    """Which workload and implementation a verdict of `suite verify-model` is about."""
+def _subject(path: Path) -> tuple[str, str]:
+    """Workload and implementation of a verdict from `suite verify-model`."""
     values = read_json(path)
     try:
         (subject,) = values["subjects"]
         return plain_name(str(values["workload"]), "workload"), plain_name(str(subject["name"]), "implementation")
     except (KeyError, TypeError, ValueError) as error:
         how = f"`suite verify-model WORKLOAD --framework NAME --output {path}`"
-        raise SuiteError(f"{path} is no verdict on one implementation; make it with {how}.") from error
+        raise SuiteError(f"{path} is not a verdict on one implementation; make it with {how}.") from error
 
 
-def _copy(one: Bundle, target: Path) -> None:
-    """The files that the manifest lists, and the manifest."""
-    names = [line.split("  ", 1)[1] for line in one.manifest()]
+def _copy(bundle: Bundle, target: Path) -> None:
+    """Copy the files that the manifest lists, and the manifest."""
+    names = [line.split("  ", 1)[1] for line in bundle.manifest()]
     target.mkdir(parents=True)
     for name in (*names, MANIFEST):
-        shutil.copyfile(one.file(name), target / name)
+        shutil.copyfile(bundle.file(name), target / name)
 
 
 def code_of(checkout: Path) -> Code:
-    """The commit that is checked out, where it came from, and whether files differ from it; None where git does not tell."""
+    """The checked-out commit, the repository's address, and whether files differ from the commit; None where git does not know."""
     commit, address, changes = (
-        _git(checkout, *words) for words in (("rev-parse", "HEAD"), ("config", "--get", "remote.origin.url"), ("status", "--porcelain"))
+        _git(checkout, *arguments) for arguments in (("rev-parse", "HEAD"), ("config", "--get", "remote.origin.url"), ("status", "--porcelain"))
     )
     return Code(_without_password(address), commit, None if changes is None else bool(changes))
 
 
-def _git(checkout: Path, *words: str) -> str | None:
+def _git(checkout: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", "-C", str(checkout), *words], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(["git", "-C", str(checkout), *arguments], capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _without_password(address: str | None) -> str | None:
-    """An address that can be published: no name and password before the host, no path on this machine."""
+    """The address without user name and password; None for a path on this machine."""
     if not address or not address.startswith(("https://", "git@", "ssh://")):
         return None
     scheme, separator, rest = address.partition("://")

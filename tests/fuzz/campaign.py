@@ -1,4 +1,4 @@
-"""`make fuzz`: many inputs for the checker, byte by byte and value by value; a target ends at the first that the checker cannot bear."""
+"""`make fuzz`: many edited inputs for the checker; a target ends at the first input that breaks it."""
 
 import sys
 import tempfile
@@ -13,12 +13,12 @@ from tests.fuzz.targets import Target, targets
 from tests.fuzz.watch import Watch, peak_mib
 
 BATCH = 1000
-"""Inputs after which hypothesis begins anew with another seed: it remembers all that it tried."""
+"""Inputs per hypothesis run, each with another seed: hypothesis keeps every input of a run in memory."""
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What became of one target's inputs, by the checker's exit code."""
+    """One target's inputs by the checker's exit code, and the time they took."""
 
     target: str
     complied: int
@@ -29,12 +29,12 @@ class Tally:
 
     @property
     def inputs(self) -> int:
-        """All of them."""
+        """The number of inputs."""
         return self.complied + self.not_compliant + self.refused
 
 
 def explore(watch: Watch, target: Target, inputs: int, first_seed: int = 0) -> Tally:
-    """Give a target its share of all inputs; raises what an input made the checker raise, with the input."""
+    """Try a target's share of all inputs; raises what the checker raised, with the input."""
     watch.answers.clear()
     watch.slowest_s, started_s, number = 0.0, time.perf_counter(), first_seed
     while watch.inputs < round(target.share * inputs):
@@ -63,7 +63,7 @@ def main() -> int:
         for target in targets(watch):
             try:
                 tally = explore(watch, target, inputs, first_seed)
-            except Exception:  # noqa: BLE001 - whatever it is, it is what was looked for
+            except Exception:  # noqa: BLE001 - any exception is a failure of the checker
                 traceback.print_exc(file=sys.stdout)
                 broken.append(target.name)
                 continue
@@ -75,7 +75,7 @@ def main() -> int:
             )
     print(f"{total} inputs in {time.perf_counter() - started_s:.0f} s: no traceback, no hang, no file written, {peak_mib():.0f} MiB at most")
     if broken:
-        print(f"but for these targets, which ended early: {', '.join(broken)}")
+        print(f"except these targets, which ended early: {', '.join(broken)}")
     return int(bool(broken))
 
 

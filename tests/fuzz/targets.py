@@ -1,4 +1,4 @@
-"""What is fuzzed: each target makes one input from a good bundle, submission or archive, has it judged, and puts everything back."""
+"""Fuzzing targets: each edits a good bundle, submission or archive, has it checked, and restores it."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ from tests.fuzz.watch import Watch
 from tests.suite.submission.conftest import make_probe
 
 SMALL = Scenario(data="digits", division="open", step_s=0.1, accuracies=(0.5, 0.6), power_w=6.0, power_meter="um25c", idle_w=3.0)
-"""A run with everything measured in it, of few steps: most of the time goes into judging, not into reading."""
+"""A run of few steps with every measurement: most of the time goes into checks, not into reading."""
 
 
 ODD_MEMBERS = (
@@ -40,9 +40,9 @@ ODD_MEMBERS = (
 
 @dataclass(frozen=True)
 class Target:
-    """``share`` of all inputs: half of the time goes into readers, which are fast, half into judging whole bundles.
+    """A kind of input. ``share`` of all inputs: half of the time goes into readers, which are fast, half into checks of whole bundles.
 
-    ``inputs`` is drawn by hypothesis, ``examine`` makes and judges one.
+    ``inputs`` is drawn by hypothesis, ``examine`` makes and checks one.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Target:
 
 
 def targets(watch: Watch) -> tuple[Target, ...]:
-    """Every target, with a good bundle of one rank, one of two ranks, a submission and its archive in ``watch.scratch``."""
+    """Every target; a good bundle of one rank, one of two ranks, a submission and its archive are made in ``watch.scratch``."""
     scratch, seeds = watch.scratch, st.integers(0, 2**64 - 1)
     bundles = tuple(make_bundle(scratch / f"ranks{ranks}", _scenario(1, ranks)) for ranks in (1, 2))
     submission = _submission(scratch)
@@ -88,7 +88,7 @@ def _log_bytes(watch: Watch, bundle: Path, seed: int) -> None:
 
 
 def _json_bytes(watch: Watch, submission: Path, seed: int) -> None:
-    """The readers of run.json and declaration.json, and the one of every other JSON file."""
+    """Edit bytes of a JSON file, and read it with its own reader."""
     chance = random.Random(seed)
     path = chance.choice(sorted(submission.glob("**/*.json")))
     with _instead(path, edited(path.read_bytes(), chance)):
@@ -97,25 +97,25 @@ def _json_bytes(watch: Watch, submission: Path, seed: int) -> None:
 
 
 def _file_bytes(watch: Watch, bundle: Path, seed: int) -> None:
-    """Any file of a bundle; the manifest is made to fit half of the time."""
+    """Edit bytes of any file of a bundle; the manifest is made to fit half of the time."""
     chance = random.Random(seed)
     path = chance.choice(sorted(bundle.iterdir()))
     with _instead(path, edited(path.read_bytes(), chance)), _resealed(bundle, chance.random() < 0.5 and path.name != MANIFEST):
-        watch.judge(bundle)
+        watch.check(bundle)
 
 
 def _json_value(watch: Watch, bundle: Path, seed: int, value: Any) -> None:
-    """A value in a JSON file is another one, or gone."""
+    """Replace or remove a value of a JSON file."""
     chance = random.Random(seed)
     path = chance.choice(sorted(bundle.glob("*.json")))
     content = json.loads(path.read_text(encoding="utf-8"))
     _put(content, value, chance)
     with _instead(path, json.dumps(content).encode()), _resealed(bundle, True):
-        watch.judge(bundle)
+        watch.check(bundle)
 
 
 def _log_value(watch: Watch, bundle: Path, seed: int, value: Any) -> None:
-    """A value of an event is another one, or gone, or the event is in another place; the chain is made to fit half of the time."""
+    """Replace or remove a value of an event, or move the event; the chain is made to fit half of the time."""
     chance = random.Random(seed)
     path = chance.choice(sorted(bundle.glob("log*.txt")))
     events = [json.loads(line[len(TOKEN) :]) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -124,7 +124,7 @@ def _log_value(watch: Watch, bundle: Path, seed: int, value: Any) -> None:
     else:
         _put(chance.choice(events), value, chance)
     with _instead(path, _lines(events, chance.random() < 0.5).encode()), _resealed(bundle, True):
-        watch.judge(bundle)
+        watch.check(bundle)
 
 
 def _cell(watch: Watch, bundle: Path, seed: int, value: float) -> None:
@@ -149,22 +149,22 @@ def _cell(watch: Watch, bundle: Path, seed: int, value: float) -> None:
         with contextlib.suppress(ValueError, TypeError, OverflowError):
             frame = frame.infer_objects()
     with _kept(path):
-        with contextlib.suppress(Exception):  # what Arrow cannot write is no input
+        with contextlib.suppress(Exception):  # values that Arrow cannot write make no input
             write_table(frame, path)
         path.with_name(f".{path.name}").unlink(missing_ok=True)
         with _resealed(bundle, True):
-            watch.judge(bundle)
+            watch.check(bundle)
 
 
 def _archive_bytes(watch: Watch, archive: Path, seed: int) -> None:
-    """Bytes of an archive, or members that no submission has."""
+    """Edit bytes of an archive, or make one with members that no submission has."""
     chance = random.Random(seed)
     path = watch.scratch / "fuzzed.tar"
     if chance.random() < 0.7:
         path.write_bytes(edited(archive.read_bytes(), chance))
     else:
         _odd_archive(path, chance)
-    watch.judge(path)
+    watch.check(path)
     path.unlink()
 
 
@@ -194,24 +194,24 @@ def _odd_archive(path: Path, chance: random.Random) -> None:
 
 
 def _submission_file(watch: Watch, submission: Path, seed: int, value: Any) -> None:
-    """A value of the files on top, or something that is no file of a submission."""
+    """Replace a value of the submission's own JSON files, or add a file, folder, pipe or link that does not belong there."""
     chance = random.Random(seed)
     if chance.random() < 0.5:
         path = chance.choice([submission / "declaration.json", submission / "system.json", *(submission / "probes").iterdir()])
         content = json.loads(path.read_text(encoding="utf-8"))
         _put(content, value, chance)
         with _instead(path, json.dumps(content).encode()):
-            watch.judge(submission)
+            watch.check(submission)
         return
     folder = chance.choice([submission, *sorted(path for path in submission.rglob("*") if path.is_dir())])
     path = folder / chance.choice(("more", "run_9", "é", "\udc80", "\n", "x" * 200, "run.json.", "declaration.json~", "\x1b[2J"))
     chance.choice((Path.mkdir, Path.touch, os.mkfifo, lambda it: it.symlink_to(chance.choice(("/etc/passwd", "/", ".", "nowhere", it.name)))))(path)
-    watch.judge(submission)
+    watch.check(submission)
     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def _put(content: Any, value: Any, chance: random.Random) -> None:
-    """Replace something in a nested object, or take it away."""
+    """Replace or remove one value of a nested object."""
     while True:
         keys = list(content) if isinstance(content, dict) else list(range(len(content)))
         key = chance.choice(keys)
@@ -255,7 +255,7 @@ def _instead(path: Path, content: bytes) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _resealed(bundle: Path, is_wanted: bool) -> Iterator[None]:
-    """A manifest that fits what is there now."""
+    """Write a manifest that fits the current files."""
     with _kept(bundle / MANIFEST):
         if is_wanted:
             (bundle / MANIFEST).unlink()

@@ -1,4 +1,4 @@
-"""What nobody should put into a file: values, and edits of bytes."""
+"""Awkward values, and edits of bytes."""
 
 import json
 import random
@@ -22,18 +22,18 @@ json_values = st.one_of(
         max_leaves=8,
     ),
 )
-"""Any JSON value, awkward ones first."""
+"""Any JSON value, awkward ones often."""
 
 numbers = st.one_of(
     st.sampled_from((0, 1, -1, 2**31, 2**63 - 1, -(2**63), float("nan"), float("inf"), -float("inf"), 1e308, -1e308, 5e-324, -0.0)),
     st.integers(-(2**63), 2**63 - 1),
     st.floats(),
 )
-"""What a cell of a table can hold."""
+"""Numbers that a cell of a table can hold."""
 
 
 def edited(content: bytes, chance: random.Random) -> bytes:
-    """The bytes with one to eight edits: flipped, set, taken out, put in, repeated, cut off, and numbers in them made extreme."""
+    """The bytes with one to eight edits: flipped, set, removed, inserted, repeated or cut off."""
     changed = bytearray(content)
     for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
         place = chance.randrange(len(changed) + 1)

@@ -1,4 +1,4 @@
-"""Watches the checker judge one input: no exception but SuiteError, no hang, no file written, memory bounded, everything it says printable."""
+"""Watches the checker check one input: no exception but SuiteError, no hang, no file written, bounded memory, printable output."""
 
 import contextlib
 import io
@@ -21,9 +21,9 @@ from suite.compliance.finding import escaped
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
 
-HANG_S = 20
-MOST_MIB = 600
-"""More than the suite's own libraries take, and less than any input of these sizes could excuse."""
+TIMEOUT_S = 20
+MAX_MIB = 600
+"""The suite's own libraries take less; no input of these sizes needs more."""
 
 _WRITES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.chmod", "os.truncate", "os.utime", "os.mkfifo", "os.mknod")
 _STARTS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect", "socket.getaddrinfo")
@@ -32,30 +32,30 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 @dataclass
 class Watch:
-    """What was judged so far: how many inputs were refused (2), found not compliant (1) or compliant (0), and the slowest."""
+    """Counts the inputs by exit code: refused (2), not compliant (1), compliant (0); keeps the longest time."""
 
     scratch: Path
     answers: Counter[int] = field(default_factory=Counter)
     slowest_s: float = 0.0
-    _trespasses: list[str] = field(default_factory=list)
+    _forbidden: list[str] = field(default_factory=list)
     _unpacking: Path | None = None
-    """The temporary directory of the call that is watched: archives are unpacked there, and nothing else is written anywhere."""
+    """The temporary directory of the watched call: the only place where it may write."""
 
     def __post_init__(self) -> None:
-        sys.addaudithook(self._hear)
+        sys.addaudithook(self._audit)
 
     @property
     def inputs(self) -> int:
-        """How many were judged."""
+        """The number of inputs checked."""
         return sum(self.answers.values())
 
-    def judge(self, path: Path) -> int:
-        """Judge a path as `suite check` does, in one of its three formats; returns the exit code. Raises AssertionError for what must not be."""
+    def check(self, path: Path) -> int:
+        """Check a path as `suite check` does, in one of its three formats; returns the exit code. Raises AssertionError for a violation."""
         formats: tuple[Callable[[Any], None], ...] = (show_sarif, lambda verdict: show(verdict, json=True), lambda verdict: show(verdict, json=False))
         return self.call(lambda: formats[self.inputs % 3](check_paths([path])), path)
 
     def call(self, act: Callable[[], object], *untouched: Path) -> int:
-        """Watch any reader: 2 where it raises SuiteError, 1 where it ends as not compliant, else 0."""
+        """Watch any reader; returns 2 if it raises SuiteError, 1 if it ends as not compliant, else 0."""
         before, started_s = [_snapshot(path) for path in untouched], time.perf_counter()
         with self._watching(), _alarm(), contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="strict")) as printed:
             try:
@@ -67,18 +67,18 @@ class Watch:
             except typer.Exit as end:
                 code = end.exit_code
             printed.flush()
-            said = printed.buffer.getvalue().decode()
+            output = printed.buffer.getvalue().decode()
         self.slowest_s = max(self.slowest_s, time.perf_counter() - started_s)
         self.answers[code] += 1
-        assert escaped(said.replace("\n", "")) == said.replace("\n", ""), "it said what a terminal would obey"
-        assert not self._trespasses, f"wrote or started something: {self._trespasses[:3]}"
+        assert escaped(output.replace("\n", "")) == output.replace("\n", ""), "control characters in the output"
+        assert not self._forbidden, f"wrote or started something: {self._forbidden[:3]}"
         assert [_snapshot(path) for path in untouched] == before, "the input was changed"
-        assert peak_mib() < MOST_MIB, f"{peak_mib():.0f} MiB were in use"
+        assert peak_mib() < MAX_MIB, f"{peak_mib():.0f} MiB were in use"
         return code
 
     @contextlib.contextmanager
     def _watching(self) -> Iterator[None]:
-        self._trespasses.clear()
+        self._forbidden.clear()
         usual = tempfile.tempdir
         with tempfile.TemporaryDirectory() as folder:
             tempfile.tempdir, self._unpacking = folder, Path(folder)
@@ -87,18 +87,18 @@ class Watch:
             finally:
                 tempfile.tempdir, self._unpacking = usual, None
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self._unpacking is None:
             return
-        if event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING and not self._is_own(arguments[0]):
-            self._trespasses.append(f"{event} {arguments[0]!r}")
-        elif event in _STARTS or (event in _WRITES and not self._is_own(arguments[0], _folder(event, arguments))):
-            self._trespasses.append(f"{event} {arguments!r}"[:200])
+        if event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING and not self._is_allowed(arguments[0]):
+            self._forbidden.append(f"{event} {arguments[0]!r}")
+        elif event in _STARTS or (event in _WRITES and not self._is_allowed(arguments[0], _folder(event, arguments))):
+            self._forbidden.append(f"{event} {arguments!r}"[:200])
 
-    def _is_own(self, path: Any, folder: Path | None = None) -> bool:
-        """Whether it is the unpacked archive's, Python's or nobody's; a relative path is in `folder`, without one in the working directory."""
+    def _is_allowed(self, path: Any, folder: Path | None = None) -> bool:
+        """True for the temporary directory, Python's caches and /dev/null; a relative path is in `folder`, without one in the working directory."""
         if not isinstance(path, str | bytes | os.PathLike):
-            return True  # a file that is open already
+            return True  # a descriptor of an open file
         whole = (folder or Path.cwd()) / os.fsdecode(path)
         if whole == Path(os.devnull) or "__pycache__" in whole.parts:
             return True
@@ -106,23 +106,23 @@ class Watch:
 
 
 def _folder(event: str, arguments: tuple[Any, ...]) -> Path | None:
-    """The folder that was named by its descriptor, as `shutil.rmtree` does when the temporary directory is taken away."""
+    """The folder behind a descriptor, by which `shutil.rmtree` names the temporary directory."""
     descriptor = arguments[1] if event in ("os.remove", "os.rmdir") else -1
     return Path(f"/proc/self/fd/{descriptor}").readlink() if descriptor >= 0 else None
 
 
 def peak_mib() -> float:
-    """The most memory that this process ever had."""
+    """The peak memory of this process, MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 @contextlib.contextmanager
 def _alarm() -> Iterator[None]:
     def ring(*_: object) -> None:
-        raise AssertionError(f"not done after {HANG_S} s")
+        raise AssertionError(f"not finished after {TIMEOUT_S} s")
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, HANG_S)
+    signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S)
     try:
         yield
     finally:
@@ -131,5 +131,5 @@ def _alarm() -> Iterator[None]:
 
 
 def _snapshot(path: Path) -> list[tuple[str, int, int]]:
-    found = [path, *path.rglob("*")]
-    return sorted((str(one), one.lstat().st_mtime_ns, one.lstat().st_size) for one in found)
+    paths = [path, *path.rglob("*")]
+    return sorted((str(each), each.lstat().st_mtime_ns, each.lstat().st_size) for each in paths)

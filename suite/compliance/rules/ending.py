@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import RUN, STEPS
-from suite.bundle.log import Log
+from suite.bundle.log import MAX_TIME_MS, Log
 from suite.compliance.faults.fault import both, sealed
 from suite.compliance.faults.file_edits import set_run, shift_start
 from suite.compliance.faults.log_edits import (
@@ -112,12 +112,13 @@ def _record(context: BundleContext) -> Iterator[Violation]:
     if run.exit_code != 0 or run.message is not None:
         observed = f"exit code {run.exit_code!r}, message {run.message!r}"[:200]
         yield Violation(RUN, "exit code 0 and no message for a finished run", observed, RUN_AGAIN)
-    started_ms = run.started_time_ms
-    if first is not None and not (
-        isinstance(started_ms, int | float) and -MAX_CLOCK_DIFFERENCE_S <= (first.time_ms - started_ms) / 1000 <= MAX_SETUP_S + MAX_CLOCK_DIFFERENCE_S
-    ):
-        observed = f"started_time_ms {started_ms!r}, first event {first.time_ms!r}"[:200]
-        yield Violation(RUN, "a start in the hour before the log's first event", observed, "wait until NTP has set the clock, then run again")
+    if first is None:
+        return
+    started_ms, fix = run.started_time_ms, "wait until NTP has set the clock, then run again"
+    is_time = isinstance(started_ms, int | float) and abs(started_ms) <= MAX_TIME_MS  # a larger integer would overflow
+    if not is_time or not -MAX_CLOCK_DIFFERENCE_S <= (first.time_ms - started_ms) / 1000 <= MAX_SETUP_S + MAX_CLOCK_DIFFERENCE_S:
+        observed = f"started_time_ms {started_ms!r}"[:100] + f", first event {first.time_ms!r}"[:100]
+        yield Violation(RUN, "a start in the hour before the log's first event", observed, fix)
 
 
 RULES = (

@@ -130,8 +130,9 @@ def _machine(context: BundleContext) -> Iterator[Violation]:
         return
     system, fix = context.system, f"run on a {device.title}, or with --device generic"
     if device.cpu is not None:
-        if str(system.get("architecture"))[:3] not in ("aar", "arm"):
-            yield Violation(SYSTEM, f"the ARM processor of {device.name}", f"{system.get('architecture')!r}"[:200], fix)
+        if device.cpu.machine and system.get("architecture") not in device.cpu.machine:
+            expected = f"architecture {' or '.join(device.cpu.machine)}, as of {device.name}"
+            yield Violation(SYSTEM, expected, f"{system.get('architecture')!r}"[:200], fix)
         cores = system.get("cpu_cores")
         if isinstance(cores, int) and cores > device.cpu.cores:
             yield Violation(SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores}", fix)

@@ -127,7 +127,7 @@ def test_a_withdrawn_run_is_kept_with_its_reason(runs: Path, tmp_path: Path) -> 
 
 
 def test_a_path_without_bundles_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match="holds none"):
+    with pytest.raises(SuiteError, match="holds no run directory"):
         reporter.load([tmp_path])
 
 

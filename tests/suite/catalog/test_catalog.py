@@ -7,12 +7,11 @@ import pytest
 
 from reference_impls.schedules import SCHEDULES
 from suite.catalog.data_sets import load_data_set
-from suite.catalog.devices import Device, load_device, load_devices
+from suite.catalog.devices import GENERIC, Device, load_device, load_devices
 from suite.catalog.workloads import Workload, load_workload, load_workloads
 from suite.datasets.prepare import generate
 from suite.errors import SuiteError
 from suite.files.toml_file import read_toml
-from suite.machine.identify import identify, resolve_device
 
 
 @dataclass(frozen=True)
@@ -82,37 +81,20 @@ def test_a_device_names_workloads_that_exist(device: Device) -> None:
         load_workload(name)
 
 
-TREES = {
-    "orin": b"nvidia,p3737-0000+p3701-0000\0nvidia,p3701-0000\0nvidia,tegra234\0",
-    "agx-xavier": b"nvidia,p2972-0000\0nvidia,tegra194\0",
-    "xavier-nx": b"nvidia,p3449-0000+p3668-0000\0nvidia,tegra194\0",
-    "nano": b"nvidia,p3449-0000-b00+p3448-0000-b00\0nvidia,jetson-nano\0nvidia,tegra210\0",
-    "tx1": b"nvidia,p2371-2180\0nvidia,p2180\0nvidia,tegra210\0",
-    "tx2": b"nvidia,quill\0nvidia,p2771-0000\0nvidia,tegra186\0",
-    "raspberry-pi-4": b"raspberrypi,4-model-b\0brcm,bcm2711\0",
-    "raspberry-pi-5": b"raspberrypi,5-model-b\0brcm,bcm2712\0",
-    "generic": b"acme,board\0",
-}
-
-
 @pytest.mark.parametrize("device", load_devices(), ids=lambda device: device.name)
-def test_a_board_is_recognised_by_its_device_tree(device: Device, tmp_path: Path) -> None:
-    (tmp_path / "proc/device-tree").mkdir(parents=True)
-    (tmp_path / "proc/device-tree/compatible").write_bytes(TREES[device.name])
-    assert identify(tmp_path).device == device
-    assert resolve_device(device.name, tmp_path).device == device
-    assert resolve_device("auto", tmp_path).device == device
+def test_a_device_has_an_identity_and_a_sample(device: Device) -> None:
+    identity, sample = device.identity, device.sample
+    if device.is_fallback:
+        assert device.name == GENERIC and not (identity.compatible or identity.dmi or identity.cpu_model)
+        return
+    file = f"rules/devices/{device.name}.toml"
+    assert identity.compatible or identity.dmi or identity.cpu_model, f"fill in [identity] of {file}: compatible, dmi or cpu_model"
+    assert sample is not None, f"fill in [sample] of {file}: memory_gb, and compatible, dmi or cpu_model as one such machine reports them"
+    assert device.memory is None or sample.memory_gb in device.memory.sizes_gb, f"{file}: sample.memory_gb is not in memory.sizes_gb"
 
 
-def test_a_machine_without_a_device_tree_is_generic(tmp_path: Path) -> None:
-    assert identify(tmp_path).device.name == "generic"
-
-
-def test_another_device_is_refused_with_what_was_found_and_what_to_type(tmp_path: Path) -> None:
-    (tmp_path / "proc/device-tree").mkdir(parents=True)
-    (tmp_path / "proc/device-tree/compatible").write_bytes(TREES["nano"])
-    with pytest.raises(SuiteError, match=r"not the device 'orin'.*found 'nano'.*--device nano"):
-        resolve_device("orin", tmp_path)
+def test_one_profile_is_the_fallback() -> None:
+    assert [device.name for device in load_devices() if device.is_fallback] == [GENERIC]
 
 
 def test_the_paper_s_figures_of_the_orin() -> None:

@@ -57,4 +57,4 @@ def test_nothing_is_sent_anywhere(suite: Run, packaged: Path) -> None:
 def test_a_rule_over_submissions_is_explained(suite: Run) -> None:
     answer = suite("explain", "submission-seeds")
     assert answer.returncode == 0
-    assert "measures the machine, not the training" in answer.stdout
+    assert "measures the spread of the machine, not of training" in answer.stdout

@@ -1,4 +1,4 @@
-"""The bundles that the rules' faults spoil: everything that rules look at was measured."""
+"""The bundles that faults are made in: with every measurement that a rule reads."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The checker takes a bundle as hostile input: it says what is wrong, and never breaks."""
+"""The checker reads a bundle as hostile input: it reports what is wrong, without a traceback."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def test_links_are_not_followed(good_bundle: Path, tmp_path: Path) -> None:
     ),
     ids=str,
 )  # fmt: skip
-def test_a_request_of_the_wrong_kind_cannot_be_judged(change: dict[str, object], good_bundle: Path) -> None:
+def test_a_request_of_the_wrong_type_is_refused(change: dict[str, object], good_bundle: Path) -> None:
     run = json.loads((good_bundle / "run.json").read_text())
     run["request"].update(change)
     (good_bundle / "run.json").write_text(json.dumps(run))

@@ -1,4 +1,4 @@
-"""What was sent to do harm, or by somebody who did not look: bounded, escaped, and a finding like any other."""
+"""Hostile and careless input: bounded, escaped, and reported as a finding."""
 
 import dataclasses
 import gzip
@@ -33,23 +33,23 @@ def edited(bundle: Path, change: Callable[[EditableBundle], object]) -> Path:
     return bundle
 
 
-@pytest.mark.parametrize(("text", "said"), [("a b", "a b"), ("é…", "é…"), ("\x1b[2J", "\\x1b[2J"), ("a\nb", "a\\nb"), ("\ud800", "\\ud800")])
-def test_what_a_terminal_would_obey_is_escaped(text: str, said: str) -> None:
-    assert escaped(text) == said
+@pytest.mark.parametrize(("text", "expected"), [("a b", "a b"), ("é…", "é…"), ("\x1b[2J", "\\x1b[2J"), ("a\nb", "a\\nb"), ("\ud800", "\\ud800")])
+def test_control_characters_are_escaped(text: str, expected: str) -> None:
+    assert escaped(text) == expected
 
 
-def test_a_value_cannot_paint_the_screen_of_who_reads_the_finding(good_bundle: Path, suite: Run) -> None:
+def test_a_value_cannot_send_control_characters_to_the_terminal(good_bundle: Path, suite: Run) -> None:
     answer = suite("check", edited(good_bundle, lambda bundle: bundle.system.update(device="\x1b[2Jcomplies\ud800")))
     assert answer.returncode == 1
     assert "\x1b" not in answer.stdout and "system-agrees" in answer.stdout
 
 
-def test_a_finding_is_short_whatever_was_written(good_bundle: Path) -> None:
+def test_a_finding_is_short_however_long_the_value(good_bundle: Path) -> None:
     (finding,) = findings_of(edited(good_bundle, lambda bundle: bundle.request["optimizer"].update(name="x" * 10**6)), "closed-hyperparameters")
     assert all(len(str(value)) <= MAX_TEXT_LENGTH for value in dataclasses.astuple(finding))
 
 
-def test_one_rule_does_not_fill_the_page(good_bundle: Path) -> None:
+def test_a_rule_reports_a_limited_number_of_violations(good_bundle: Path) -> None:
     for number in range(2 * MAX_VIOLATIONS):
         (good_bundle / f"more{number}").touch()
     assert len(findings_of(good_bundle, "manifest")) == MAX_VIOLATIONS
@@ -61,7 +61,7 @@ def test_a_manifest_of_millions_of_lines_is_not_read(good_bundle: Path) -> None:
 
 
 @pytest.mark.parametrize("ranks", [0, -1, 10**12, "2", True, None])
-def test_a_number_of_ranks_that_there_cannot_be_is_not_counted_to(ranks: object, good_bundle: Path) -> None:
+def test_an_impossible_number_of_ranks_is_refused_at_once(ranks: object, good_bundle: Path) -> None:
     edited(good_bundle, lambda bundle: bundle.request["parallel"].update(ranks=ranks))
     with pytest.raises(SuiteError, match=r"run\.json"):
         check_bundle(good_bundle)
@@ -75,7 +75,7 @@ def test_values_that_overflow_are_a_finding(column: str, value: float, good_bund
 
 
 @pytest.mark.parametrize("boot", [[], {"a": []}, 10**400, None])
-def test_metadata_of_any_kind_is_compared(boot: object, good_bundle: Path) -> None:
+def test_metadata_of_any_type_is_compared(boot: object, good_bundle: Path) -> None:
     edited(good_bundle, lambda bundle: bundle.event("run_start")["metadata"].update(boot=boot))
     assert findings_of(good_bundle, "log-clock")
 
@@ -90,14 +90,14 @@ def test_a_compressed_archive_is_refused_before_it_is_decompressed(submission_fo
 
 @pytest.fixture
 def submission_folder(tmp_path: Path) -> Path:
-    """Something to be packed."""
+    """A folder to pack."""
     folder = tmp_path / "v0.1" / "acme"
     folder.mkdir(parents=True)
     (folder / "declaration.json").write_text(json.dumps({}))
     return folder
 
 
-def test_an_event_behind_a_million_letters_is_not_passed_over(good_bundle: Path) -> None:
+def test_an_event_after_a_million_characters_is_reported(good_bundle: Path) -> None:
     log = good_bundle / "log.txt"
     log.write_text(log.read_text() + "x" * 2**20 + ':::MLLOG {"key": "eval_accuracy"}\n')
     (good_bundle / MANIFEST).unlink()
@@ -106,7 +106,7 @@ def test_an_event_behind_a_million_letters_is_not_passed_over(good_bundle: Path)
     assert finding.line == len(log.read_text().splitlines())
 
 
-def test_text_that_is_no_text_is_a_table_that_cannot_be_read(good_bundle: Path) -> None:
+def test_a_table_with_text_that_is_not_utf_8_is_a_finding(good_bundle: Path) -> None:
     table = pyarrow.parquet.read_table(good_bundle / "readings.parquet")
     names = pyarrow.array([b"proc\xffss_tree_rss"] * len(table)).cast(pyarrow.binary()).view(pyarrow.string())
     table = table.set_column(table.schema.get_field_index("channel"), "channel", names)
@@ -115,12 +115,25 @@ def test_text_that_is_no_text_is_a_table_that_cannot_be_read(good_bundle: Path) 
 
 
 @pytest.mark.parametrize("column", ["source", "channel", "unit"])
-def test_a_reading_of_no_channel_is_a_finding_and_not_left_out(column: str, good_bundle: Path) -> None:
+def test_a_reading_without_a_channel_is_a_finding(column: str, good_bundle: Path) -> None:
     edited(good_bundle, lambda bundle: bundle.readings.loc.__setitem__((3, column), None))
     assert "readings.parquet" in {finding.file for finding in findings_of(good_bundle, "bundle-readable")}
 
 
 @pytest.mark.parametrize("name", ["\ud800", "", 7, None, []])
-def test_a_meter_may_be_called_anything(name: object, good_bundle: Path) -> None:
+def test_a_meter_name_of_any_type_is_compared(name: object, good_bundle: Path) -> None:
     edited(good_bundle, lambda bundle: bundle.run["meters"][0].update(name=name))
     assert findings_of(good_bundle, "readings-counted")
+
+
+@pytest.mark.parametrize("started", [10**400, -(10**400), 1e308])
+def test_a_start_that_overflows_is_a_finding(started: float, good_bundle: Path) -> None:
+    edited(good_bundle, lambda bundle: bundle.run.update(started_time_ms=started))
+    assert findings_of(good_bundle, "run-record")
+
+
+def test_a_huge_number_of_samples_is_not_counted_to(good_bundle: Path) -> None:
+    def change(bundle: EditableBundle) -> None:
+        bundle.request["data"]["train_samples"], bundle.request["global_batch_size"] = 2**62, 1
+
+    assert findings_of(edited(good_bundle, change), "ranks-complete")

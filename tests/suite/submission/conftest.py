@@ -12,7 +12,7 @@ from suite.submission.package import PackageRequest, package
 from tests.builders import Scenario, make_bundle
 
 EPOCHS_TO_TARGET = (3, 4, 6)
-"""As the reference's runs take; three times three would be a convergence that chance does not explain."""
+"""Like the reference's runs; three times three would converge faster than chance explains."""
 
 
 def make_runs(folder: Path, count: int = 3) -> list[Path]:
@@ -26,7 +26,7 @@ def make_runs(folder: Path, count: int = 3) -> list[Path]:
 
 
 def make_probe(path: Path, passed: bool = True) -> Path:
-    """What `suite verify-model lenet --framework pytorch --output` writes, in short."""
+    """A verdict as `suite verify-model lenet --framework pytorch --output` writes it, shortened."""
     subject = {"name": "pytorch", "module": "reference_impls.pytorch.probe", "passed": passed}
     path.write_text(json.dumps({"schema": 1, "workload": "lenet", "model": load_workload("lenet").model, "passed": passed, "subjects": [subject]}))
     return path
@@ -34,11 +34,11 @@ def make_probe(path: Path, passed: bool = True) -> Path:
 
 @pytest.fixture
 def offer(tmp_path: Path) -> PackageRequest:
-    """Who submits."""
+    """The package request of the good submission."""
     return PackageRequest("acme", "v0.1", SystemAvailability.RESEARCH, "a fan", (make_probe(tmp_path / "probe.json"),))
 
 
 @pytest.fixture
 def submission(offer: PackageRequest, tmp_path: Path) -> Path:
-    """The good submission, to be spoiled."""
+    """A good submission that a test may edit."""
     return package(make_runs(tmp_path / "runs"), offer, tmp_path / "submissions")

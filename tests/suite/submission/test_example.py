@@ -1,4 +1,4 @@
-"""What is in `submissions/` complies with the rules as they are, whenever either changes."""
+"""The submissions in the checkout comply with its rules."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ from suite.submission.folders import find_submissions
 TREE = repository_root() / "submissions"
 
 
-def test_every_submission_of_the_tree_complies() -> None:
+def test_every_submission_of_the_checkout_complies() -> None:
     verdict = check_paths([TREE])
     assert not verdict.broken
     assert [(str(path), finding.rule, finding.observed) for path, finding in verdict.all_findings()] == []
 
 
 @pytest.mark.parametrize("submission", find_submissions(TREE), ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_its_archive_judges_the_same(submission: Path, tmp_path: Path) -> None:
+def test_its_archive_complies_too(submission: Path, tmp_path: Path) -> None:
     pack(submission, tmp_path / "submission.tar")
     assert check_paths([tmp_path / "submission.tar"]).complies

@@ -1,4 +1,4 @@
-"""Packing, judging, and what a stranger may send."""
+"""Packaging and checking submissions; hostile archives."""
 
 import io
 import json
@@ -26,30 +26,30 @@ def test_a_packed_submission_complies_without_a_finding(submission: Path) -> Non
     assert sorted(path.name for path in (submission / "lenet/pytorch").iterdir()) == ["run_1", "run_2", "run_3"]
 
 
-def test_a_broken_bundle_among_good_ones_is_named_and_the_others_are_judged(submission: Path) -> None:
+def test_an_unreadable_bundle_is_named_and_the_others_are_checked(submission: Path) -> None:
     (submission / "lenet/pytorch/run_2/run.json").write_text("{")
     verdict = check_submission(submission)
     assert not verdict.complies
     assert len(verdict.bundles) == 2
-    (words,) = verdict.broken
-    assert "run_2" in words
+    (sentence,) = verdict.broken
+    assert "run_2" in sentence
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"schema": 1}', '{"schema": 2, "organization": "../x"}', "\x00"])
-def test_a_declaration_that_is_none_is_one_sentence(content: str, submission: Path) -> None:
+def test_a_malformed_declaration_is_one_sentence(content: str, submission: Path) -> None:
     (submission / "declaration.json").write_text(content)
     verdict = check_submission(submission)
     assert not verdict.complies
-    (words,) = verdict.broken
-    assert "declaration.json" in words
+    (sentence,) = verdict.broken
+    assert "declaration.json" in sentence
 
 
-def test_a_submission_is_never_written_over(submission: Path, offer: PackageRequest, tmp_path: Path) -> None:
+def test_a_submission_is_never_overwritten(submission: Path, offer: PackageRequest, tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="exists"):
         package(make_runs(tmp_path / "more"), offer, tmp_path / "submissions")
 
 
-def test_runs_of_different_machines_are_not_packed(offer: PackageRequest, tmp_path: Path) -> None:
+def test_runs_of_different_machines_are_refused(offer: PackageRequest, tmp_path: Path) -> None:
     runs = make_runs(tmp_path / "more")
     system = json.loads((runs[1] / "system.json").read_text())
     (runs[1] / "system.json").write_text(json.dumps({**system, "kernel": "another"}))
@@ -70,13 +70,13 @@ def test_the_same_submission_gives_the_same_bytes(submission: Path, tmp_path: Pa
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_what_is_packed_is_unpacked(submission: Path, tmp_path: Path) -> None:
+def test_an_archive_unpacks_to_the_same_submission(submission: Path, tmp_path: Path) -> None:
     target = tmp_path / "unpacked"
     unpack(pack(submission, tmp_path / "one.tar"), target)
     assert check_submission(target / "v0.1/acme").complies
 
 
-def test_an_archive_cut_off_anywhere_is_noticed(submission: Path, tmp_path: Path) -> None:
+def test_a_truncated_archive_is_refused(submission: Path, tmp_path: Path) -> None:
     whole = pack(submission, tmp_path / "whole.tar").read_bytes()
     with tarfile.open(tmp_path / "whole.tar") as archive:
         ends = [member.offset for member in archive]
@@ -101,45 +101,45 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 1, target: str 
 
 
 @pytest.mark.parametrize(
-    ("members", "words"),
+    ("members", "message"),
     [
-        ([member("../outside")], "leads elsewhere"),
-        ([member("/etc/cron.d/x")], "leads elsewhere"),
-        ([member("a/../../x")], "leads elsewhere"),
-        ([member("a\\b")], "leads elsewhere"),
-        ([member("/".join("abcdefghijklmnop"))], "leads elsewhere"),
-        ([member("x", tarfile.SYMTYPE, target="/etc/passwd")], "no plain file"),
-        ([member("x", tarfile.LNKTYPE, target="/etc/passwd")], "no plain file"),
-        ([member("x", tarfile.FIFOTYPE)], "no plain file"),
-        ([member("x", tarfile.CHRTYPE)], "no plain file"),
+        ([member("../outside")], "leads out"),
+        ([member("/etc/cron.d/x")], "leads out"),
+        ([member("a/../../x")], "leads out"),
+        ([member("a\\b")], "leads out"),
+        ([member("/".join("abcdefghijklmnop"))], "leads out"),
+        ([member("x", tarfile.SYMTYPE, target="/etc/passwd")], "not a plain file"),
+        ([member("x", tarfile.LNKTYPE, target="/etc/passwd")], "not a plain file"),
+        ([member("x", tarfile.FIFOTYPE)], "not a plain file"),
+        ([member("x", tarfile.CHRTYPE)], "not a plain file"),
         ([member("x"), member("x")], "twice"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "-".join(repr(one.name) for one in value),
+    ids=lambda value: value if isinstance(value, str) else "-".join(repr(each.name) for each in value),
 )
-def test_a_hostile_archive_is_refused_and_nothing_is_outside(members: list[tarfile.TarInfo], words: str, tmp_path: Path) -> None:
+def test_a_hostile_archive_is_refused_and_nothing_is_outside(members: list[tarfile.TarInfo], message: str, tmp_path: Path) -> None:
     archive, target = hostile(tmp_path / "bad.tar", *members), tmp_path / "in/target"
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(SuiteError, match=words):
+    with pytest.raises(SuiteError, match=message):
         unpack(archive, target)
     assert [path for path in sorted(tmp_path.rglob("*")) if path not in before and not path.is_relative_to(tmp_path / "in")] == []
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suite.submission.archive.MOST_BYTES", 10_000)
+    monkeypatch.setattr("suite.submission.archive.MAX_BYTES", 10_000)
     with pytest.raises(SuiteError, match="more than"):
         unpack(hostile(tmp_path / "bomb.tar", *(member(f"f{index}", size=3000) for index in range(5))), tmp_path / "target")
-    monkeypatch.setattr("suite.submission.archive.MOST_FILES", 3)
+    monkeypatch.setattr("suite.submission.archive.MAX_FILES", 3)
     with pytest.raises(SuiteError, match="more than"):
         unpack(hostile(tmp_path / "many.tar", *(member(f"f{index}") for index in range(5))), tmp_path / "target2")
 
 
-def test_what_is_no_archive_is_one_sentence(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_archive_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_bytes(b"\x1f\x8b" + bytes(1000))
     with pytest.raises(SuiteError, match="not a whole tar archive"):
         unpack(tmp_path / "x.tar", tmp_path / "target")
 
 
-def test_a_run_in_two_submissions_shows_in_the_second(submission: Path, tmp_path: Path) -> None:
+def test_a_run_in_two_submissions_is_reported_for_the_second(submission: Path, tmp_path: Path) -> None:
     again = tmp_path / "submissions/v0.1/globex"
     shutil.copytree(submission, again)
     edit_declaration(again, organization="globex")
@@ -154,7 +154,7 @@ def edit_declaration(path: Path, **values: object) -> None:
     (path / "declaration.json").write_text(json.dumps({**content, **values}))
 
 
-def test_a_tree_is_judged_whole_archives_included(submission: Path, tmp_path: Path) -> None:
+def test_folders_and_archives_are_checked_together(submission: Path, tmp_path: Path) -> None:
     archive = pack(submission, tmp_path / "sent.tar")
     alone = make_runs(tmp_path / "alone", 1)
     result = check_paths((tmp_path / "submissions", tmp_path / "alone", archive))
@@ -163,6 +163,6 @@ def test_a_tree_is_judged_whole_archives_included(submission: Path, tmp_path: Pa
     assert {finding.rule for _, finding in result.all_findings()} == {"submission-duplicates", "submission-losses"}, "the archive holds the same runs"
 
 
-def test_a_tree_that_holds_nothing_is_one_sentence(tmp_path: Path) -> None:
+def test_a_folder_without_bundles_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="holds no run directory"):
         check_paths((tmp_path,))

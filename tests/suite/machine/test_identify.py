@@ -1,0 +1,144 @@
+"""Machines are recognised by device tree, DMI or CPU model, and a recognised machine fits its profile."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from suite.catalog.devices import Device, Sample, load_device, load_devices
+from suite.compliance.checker import check_bundle
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.log_edits import set_device
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+from suite.machine.identify import identify, resolve_device
+
+GIB = 2**30
+X86 = """
+name = "nuc"
+title = "A small PC"
+source = "made up by tests"
+storage_interfaces = ["NVMe"]
+closed_workloads = ["lenet"]
+
+[identity]
+{identity}
+
+[cpu]
+architecture = "Tiger Lake"
+machine = ["x86_64"]
+cores = 8
+max_frequency_mhz = 4200
+
+[memory]
+sizes_gb = [16]
+
+[sample]
+memory_gb = 16
+dmi = ["product_name: NUC11TNKi5", "board_name: NUC11TNBi5"]
+cpu_model = "11th Gen Intel(R) Core(TM) i5-1135G7 @ 2.40GHz"
+"""
+
+
+def machine(root: Path, sample: Sample) -> Path:
+    """A recorded tree of a machine that reports this."""
+    (root / "proc/device-tree").mkdir(parents=True)
+    (root / "sys/class/dmi/id").mkdir(parents=True)
+    if sample.compatible:
+        (root / "proc/device-tree/compatible").write_bytes(b"".join(entry.encode() + b"\0" for entry in sample.compatible))
+    for entry in sample.dmi:
+        name, _, content = entry.partition(": ")
+        (root / "sys/class/dmi/id" / name).write_text(content + "\n")
+    if sample.cpu_model is not None:
+        (root / "proc/cpuinfo").write_text(f"processor\t: 0\nmodel name\t: {sample.cpu_model}\n")
+    return root
+
+
+def with_x86(root: Path, identity: str) -> Path:
+    """A copy of the rules with a profile for an x86 machine."""
+    shutil.copytree(repository_root() / "rules", root / "rules")
+    (root / "rules/devices/nuc.toml").write_text(X86.format(identity=identity))
+    return root
+
+
+SAMPLED = [device for device in load_devices() if device.sample is not None]
+
+
+@pytest.mark.parametrize("device", SAMPLED, ids=lambda device: device.name)
+def test_a_device_is_recognised_by_its_sample(device: Device, tmp_path: Path) -> None:
+    assert device.sample is not None
+    here = machine(tmp_path, device.sample)
+    assert identify(here).device == device, f"[identity] does not recognise [sample] in rules/devices/{device.name}.toml"
+    assert resolve_device(device.name, here).device == device
+    assert resolve_device("auto", here).device == device
+
+
+@pytest.mark.parametrize("device", SAMPLED, ids=lambda device: device.name)
+def test_a_run_on_the_device_fits_its_profile(device: Device, good_bundle: Path) -> None:
+    on_device(good_bundle, device)
+    assert "machine-fits-profile" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+
+
+def on_device(path: Path, device: Device) -> None:
+    """Let a bundle's run be of the device, as its profile and sample describe it."""
+    bundle = EditableBundle(path)
+    set_device(device.name)(bundle)
+    assert device.sample is not None
+    if device.cpu is not None:
+        assert device.cpu.machine, f"fill in cpu.machine of rules/devices/{device.name}.toml: what uname -m prints"
+        bundle.system.update(architecture=device.cpu.machine[0], cpu_cores=device.cpu.cores)
+    bundle.system["memory_size_bytes"] = device.sample.memory_gb * GIB
+    bundle.save(recomputed=True)
+
+
+def test_an_unknown_machine_is_generic(tmp_path: Path) -> None:
+    assert identify(tmp_path).device.name == "generic"
+    found = identify(machine(tmp_path / "board", Sample(4, compatible=("acme,board",))))
+    assert found.device.name == "generic" and "device tree" in found.evidence
+    found = identify(machine(tmp_path / "pc", Sample(4, dmi=("product_name: Acme 1",))))
+    assert found.device.name == "generic" and "DMI" in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("identity", "evidence"),
+    [
+        ('dmi = ["NUC11TN"]', "/sys/class/dmi/id/product_name holds 'NUC11TNKi5'"),
+        ('cpu_model = ["i5-1135G7"]', "/proc/cpuinfo holds '11th Gen Intel(R) Core(TM) i5-1135G7 @ 2.40GHz'"),
+    ],
+)
+def test_an_x86_machine_is_recognised_and_its_run_complies(
+    identity: str, evidence: str, good_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = with_x86(tmp_path / "checkout", identity)
+    nuc = load_device("nuc", root)
+    assert nuc.sample is not None
+    found = identify(machine(tmp_path / "pc", nuc.sample), root)
+    assert (found.device, found.evidence) == (nuc, evidence)
+
+    monkeypatch.setattr("suite.catalog.devices.repository_root", lambda: root)
+    on_device(good_bundle, nuc)
+    assert check_bundle(good_bundle).findings == ()
+
+
+def test_a_run_of_another_instruction_set_does_not_fit(good_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = with_x86(tmp_path / "checkout", 'dmi = ["NUC11TN"]')
+    monkeypatch.setattr("suite.catalog.devices.repository_root", lambda: root)
+    on_device(good_bundle, load_device("nuc", root))
+    bundle = EditableBundle(good_bundle)
+    bundle.system["architecture"] = "aarch64"
+    bundle.save()
+    (finding,) = check_bundle(good_bundle).findings
+    assert (finding.rule, finding.observed) == ("machine-fits-profile", "'aarch64'") and "x86_64" in finding.expected
+
+
+def test_the_device_tree_decides_before_dmi(tmp_path: Path) -> None:
+    root = with_x86(tmp_path / "checkout", 'dmi = ["NUC11TN"]')
+    both = Sample(8, compatible=("raspberrypi,5-model-b",), dmi=("product_name: NUC11TNKi5",))
+    assert identify(machine(tmp_path / "board", both), root).device.name == "raspberry-pi-5"
+
+
+def test_another_device_is_refused_with_what_was_found_and_what_to_type(tmp_path: Path) -> None:
+    nano = load_device("nano").sample
+    assert nano is not None
+    with pytest.raises(SuiteError, match=r"not the device 'orin'.*found 'nano'.*--device nano"):
+        resolve_device("orin", machine(tmp_path, nano))
