@@ -1,4 +1,4 @@
-"""Device profiles, ``rules/devices/*.toml``, and which of them this machine is."""
+"""Device profiles, each defined in ``rules/devices/*.toml``."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +11,14 @@ GENERIC = "generic"
 
 @dataclass(frozen=True)
 class Identity:
-    """How a machine is recognised: parts of entries of the device tree's ``compatible`` list."""
+    """How a machine is identified: substrings of entries of the device tree's ``compatible`` list."""
 
     compatible: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """The profile's processor."""
+    """Processor."""
 
     architecture: str
     cores: int
@@ -27,7 +27,7 @@ class Cpu:
 
 @dataclass(frozen=True)
 class Gpu:
-    """The profile's graphics processor."""
+    """Graphics processor."""
 
     architecture: str
     cuda_cores: int
@@ -37,7 +37,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Memory:
-    """The profile's memory; boards are sold in several sizes."""
+    """Memory; boards are sold with several sizes."""
 
     sizes_gb: tuple[int, ...]
     max_frequency_mhz: int | None = None
@@ -45,7 +45,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class PowerMode:
-    """A setting of cores and clocks."""
+    """A power mode: active cores and maximum clocks."""
 
     name: str
     cpu_cores: int
@@ -56,9 +56,9 @@ class PowerMode:
 
 @dataclass(frozen=True)
 class Device:
-    """A hardware profile; ``max_power_w`` is the board's limit (or its adapter's where none is stated).
+    """A hardware profile. ``max_power_w`` is the board's limit, or its adapter's where none is stated.
 
-    ``peak_gflops`` is more than the device can compute per second in any precision that trains; None where that is not known.
+    ``peak_gflops`` is an upper bound of the device's rate in any precision used for training; None if unknown.
     """
 
     name: str
@@ -76,15 +76,15 @@ class Device:
 
 
 def folder(root: Path | None = None) -> Path:
-    """Where the profiles are defined."""
+    """The folder of the profiles."""
     return (root or repository_root()) / "rules" / "devices"
 
 
 def load_device(name: str, root: Path | None = None) -> Device:
-    """The profile of this name; raises SuiteError naming the nearest one when there is none."""
+    """The profile of this name; raises SuiteError with the nearest name if there is none."""
     return load_one(folder(root), Device, "device", name)
 
 
 def load_devices(root: Path | None = None) -> tuple[Device, ...]:
-    """Every profile, by name."""
+    """All profiles, sorted by name."""
     return load_all(folder(root), Device)
