@@ -11,14 +11,14 @@ GENERIC = "generic"
 
 @dataclass(frozen=True)
 class Identity:
-    """How a machine is identified: substrings of entries of the device tree's ``compatible`` list."""
+    """How a machine is recognised: parts of entries of the device tree's ``compatible`` list."""
 
     compatible: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """Processor."""
+    """The profile's processor."""
 
     architecture: str
     cores: int
@@ -56,9 +56,9 @@ class PowerMode:
 
 @dataclass(frozen=True)
 class Device:
-    """A hardware profile. ``max_power_w`` is the board's limit, or its adapter's where none is stated.
+    """A hardware profile; ``max_power_w`` is the board's limit (or its adapter's where none is stated).
 
-    ``peak_gflops`` is an upper bound of the device's rate in any precision used for training; None if unknown.
+    ``peak_gflops`` is more than the device can compute per second in any precision that trains; None where that is not known.
     """
 
     name: str
