@@ -1,7 +1,7 @@
-"""Reads an implementation's log: MLPerf lines, with our hash chain and monotonic clock. Every problem has its true line number.
+"""Reads an implementation's log: MLPerf lines with a hash chain and a monotonic clock. Problems carry their line number.
 
-Logs of other producers are read, too: lines with a launcher's rank before them or an older machine's line ends, other output in between, events in
-any order, no chain, no monotonic clock. What cannot be read is a problem, and never an exception: a log may be hostile, or cut off anywhere.
+Logs of other producers can be read, too: with a launcher's rank before the line, CR LF line ends, other output in between, events in any order,
+no chain, no monotonic clock. Logs are untrusted and may be truncated anywhere: malformed content becomes a problem, never an exception.
 """
 
 import json
@@ -17,12 +17,12 @@ MAX_LINE_BYTES = 2**20
 MAX_EVENTS = 200_000
 MAX_PROBLEMS = 100
 MAX_TIME_MS = 2.0**53
-_CUT_TOKENS = tuple(TOKEN[:length] for length in range(len(":::"), len(TOKEN)))
+_TRUNCATED_TOKENS = tuple(TOKEN[:length] for length in range(len(":::"), len(TOKEN)))
 
 
 @dataclass(frozen=True)
 class LogEvent:
-    """One line of the log. ``mono_ns`` is the monotonic clock, None in logs of other producers."""
+    """One event of the log. ``mono_ns`` is CLOCK_MONOTONIC; None in logs of other producers."""
 
     line: int
     time_ms: float
@@ -33,23 +33,23 @@ class LogEvent:
 
     @property
     def mono_ns(self) -> int | None:
-        """Monotonic time stamp in nanoseconds."""
-        return _counter(self.metadata.get("mono_ns"))
+        """Time stamp on the monotonic clock, ns."""
+        return _int64(self.metadata.get("mono_ns"))
 
     @property
     def epoch(self) -> int | None:
         """The epoch this event belongs to (1, 2, ...)."""
-        return _counter(self.metadata.get("epoch_num"))
+        return _int64(self.metadata.get("epoch_num"))
 
 
-def _counter(value: Any) -> int | None:
-    """What fits a table's 64 bits; None for anything else."""
+def _int64(value: Any) -> int | None:
+    """The value if it is an integer of 64 bits, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
 
 
 @dataclass(frozen=True)
 class LogProblem:
-    """Why a line cannot be read or trusted; ``chain`` tells a broken chain from an unreadable line."""
+    """Why a line cannot be read or trusted. ``chain``: the hash chain is broken; otherwise the line is malformed."""
 
     line: int
     what: str
@@ -58,35 +58,35 @@ class LogProblem:
 
 @dataclass(frozen=True)
 class Log:
-    """A rank's log: the events that could be read, in file order, and the problems met on the way."""
+    """A rank's log: its readable events and its problems, in file order."""
 
     path: Path
     events: tuple[LogEvent, ...]
     problems: tuple[LogProblem, ...]
 
     def all(self, key: str) -> tuple[LogEvent, ...]:
-        """Every event with this key, in file order."""
+        """All events with this key, in file order."""
         return tuple(event for event in self.events if event.key == key)
 
     def first(self, key: str) -> LogEvent | None:
-        """The first event with this key."""
+        """The first event with this key, or None."""
         return next((event for event in self.events if event.key == key), None)
 
     def value(self, key: str) -> Any:
-        """The first event's value, None when the key was never logged."""
+        """The value of the first event with this key; None if there is none."""
         event = self.first(key)
         return None if event is None else event.value
 
     def finished_epochs(self) -> tuple[int, ...]:
-        """Epochs whose ``epoch_stop`` was logged: their steps are complete on the storage medium."""
+        """Epochs with a logged ``epoch_stop``: all their steps are on the storage medium."""
         return tuple(event.epoch for event in self.all("epoch_stop") if event.epoch is not None)
 
 
 def read_log(path: Path) -> Log:
-    """Read a log that may be hostile, cut off or another producer's; never raises for content, only OSError for the file.
+    """Read a log that may be hostile, truncated or another producer's. Raises OSError for the file, nothing for its content.
 
-    Lines without the MLPerf token are other output and are passed over. A missing chain is a problem of the first line only. After ``MAX_EVENTS``
-    events or ``MAX_PROBLEMS`` problems the rest is not read, which is a problem, too.
+    Lines without the MLPerf token are skipped as other output. A missing chain is reported once, for the first line. Reading stops after
+    ``MAX_EVENTS`` events or ``MAX_PROBLEMS`` problems; that is reported as a problem.
     """
     events: list[LogEvent] = []
     problems: list[LogProblem] = []
@@ -112,13 +112,13 @@ def read_log(path: Path) -> Log:
 
 
 def parse_line(number: int, text: str) -> LogEvent | None:
-    """The event on a line of the log, None when there is none or it cannot be read."""
+    """The event on a line of the log; None if there is none or it is malformed."""
     start = text.find(TOKEN)
     return _parse(number, text[start:])[0] if start >= 0 else None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, LogProblem | None]]:
-    """Every line with its number; a line that is too long or cut off before its event is a problem."""
+    """Every line with its number; a problem for a line that is too long or truncated within the token."""
     with path.open("rb") as stream:
         number = 0
         while raw := stream.readline(MAX_LINE_BYTES):
@@ -128,8 +128,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str, LogProblem | None]]:
                 problem = LogProblem(number, f"the line is longer than {MAX_LINE_BYTES} bytes")
                 while raw and not raw.endswith(b"\n"):
                     raw = stream.readline(MAX_LINE_BYTES)
-            elif not raw.endswith(b"\n") and text.endswith(_CUT_TOKENS):
-                problem = LogProblem(number, "the line is cut off within the token")
+            elif not raw.endswith(b"\n") and text.endswith(_TRUNCATED_TOKENS):
+                problem = LogProblem(number, "the line is truncated within the token")
             yield number, text, problem
 
 
@@ -137,7 +137,7 @@ def _parse(number: int, text: str) -> tuple[LogEvent | None, LogProblem | None]:
     try:
         record = json.loads(text[len(TOKEN) :])
     except (ValueError, RecursionError):
-        return None, LogProblem(number, "the line is not valid JSON after the token (cut off or edited)")
+        return None, LogProblem(number, "the text after the token is not valid JSON (truncated or edited)")
     if not isinstance(record, dict) or not isinstance(record.get("key"), str):
         return None, LogProblem(number, "the line has no event key")
     key, time_ms, metadata = record["key"], record.get("time_ms"), record.get("metadata")
@@ -149,7 +149,7 @@ def _parse(number: int, text: str) -> tuple[LogEvent | None, LogProblem | None]:
 
 
 def _follow(chain: str | None, number: int, text: str, problems: list[LogProblem]) -> str | None:
-    """Check one link; returns the value to go on from. A break is reported once: the next line is judged by what is written."""
+    """Verify one link of the chain and return the line's written value, with which the next line is verified: a break is reported once."""
     plain, written = unchained(text)
     if chain is None:
         return None

@@ -1,4 +1,4 @@
-"""``nodes.json``: the nodes of a run on several, and what was read on each; and their readings on one clock."""
+"""``nodes.json``: the nodes of a run on several nodes, with each node's description, meters and page cache."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from suite.files.json_file import write_json
 
 NODES = "nodes.json"
 SCHEMA = 1
-MOST_NODES = 10_000
+MAX_NODES = 10_000
 
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """A node: its name in the hostfile and its own (None: it never answered), and the ranks that ran there.
+    """One node: ``host`` is its name in the hostfile, ``node`` its host name (None: it never replied), ``ranks`` the ranks that ran there.
 
-    The first one is the harness's: its readings are readings.parquet, any other's are in a table of its own, on its own clock. ``problem``
-    says why a node has none, or that its recorder was lost during the run. ``link`` is the interface towards the other nodes, ``page_cache``
-    what became of the cache before the run, ``system`` the node's description and ``meters`` what became of each meter (of the harness's
-    node, they are in system.json and run.json).
+    The first node is the harness's; its readings are readings.parquet. Every other node has a readings table, on that node's clock.
+    ``problem`` is the reason why a node has no readings, or that its recorder was lost during the run. ``link`` is the interface to the other
+    nodes, ``page_cache`` the state of the page cache before the run, ``system`` the system description, ``meters`` one record per meter (those
+    of the harness's node are in system.json and run.json).
     """
 
     host: str
@@ -35,18 +35,18 @@ class NodeRecord:
 
 
 def write_nodes(path: Path, records: Sequence[NodeRecord]) -> None:
-    """Write ``nodes.json`` into a bundle, the nodes in the hostfile's order."""
+    """Write ``nodes.json`` into the bundle at ``path``, in the hostfile's order."""
     write_json(path / NODES, {"schema": SCHEMA, "nodes": [vars(record) for record in records]})
 
 
 def read_nodes(bundle: Bundle) -> tuple[NodeRecord, ...]:
-    """The nodes of a bundle; empty for a run on one machine. Raises FileError for what is no such file."""
+    """The nodes of a bundle; empty for a run on one machine. Raises FileError when the file is malformed."""
     path = bundle.path / NODES
     if not path.exists():
         return ()
     values = bundle.json(NODES)
     nodes = values.get("nodes")
-    if values.get("schema") != SCHEMA or not isinstance(nodes, list) or len(nodes) > MOST_NODES:
+    if values.get("schema") != SCHEMA or not isinstance(nodes, list) or len(nodes) > MAX_NODES:
         raise FileError(path, f"is not a list of nodes of schema {SCHEMA}")
     records = tuple(_record(each, path) for each in nodes)
     if len({record.host for record in records}) < len(records):
@@ -57,7 +57,7 @@ def read_nodes(bundle: Bundle) -> tuple[NodeRecord, ...]:
 def _record(values: Any, path: Path) -> NodeRecord:
     names = set(NodeRecord.__dataclass_fields__)
     if not isinstance(values, dict) or set(values) != names:
-        raise FileError(path, f"must say of each node {', '.join(sorted(names))}")
+        raise FileError(path, f"must have for each node exactly the keys {', '.join(sorted(names))}")
     ranks, meters, link = values["ranks"], values["meters"], values["link"]
     if not (isinstance(ranks, list) and ranks and all(type(rank) is int and rank >= 0 for rank in ranks)):
         raise FileError(path, "has a node without ranks")

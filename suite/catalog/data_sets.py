@@ -1,4 +1,4 @@
-"""Data sets as data: ``rules/datasets/*.toml``."""
+"""Data sets, each defined in ``rules/datasets/*.toml``."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,20 +9,20 @@ from suite.files.paths import repository_root
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of a prepared data set; size and SHA-256 are of the decompressed content.
+    """One file of a prepared data set; ``size_bytes`` and ``sha256`` are those of the decompressed content.
 
-    Where no SHA-256 of the content was published, the archive's checksum stands for it.
+    ``sha256`` is None where none was published: the archive's checksum then verifies the content.
     """
 
     name: str
     size_bytes: int
     sha256: str | None = None
-    download_size_bytes: int | None = None  # compressed; None where nothing is downloaded
+    download_size_bytes: int | None = None  # compressed; None for files that are not downloaded
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A file that holds the whole data set; MD5 is what was published, against damage, not against malice."""
+    """A file with the whole data set. MD5, the published checksum, detects damage, not tampering."""
 
     name: str
     md5: str
@@ -31,7 +31,7 @@ class Archive:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that names pictures and their classes."""
+    """A table of images and their classes."""
 
     name: str
     md5: str
@@ -39,10 +39,10 @@ class Table:
 
 @dataclass(frozen=True)
 class DataSetDefinition:
-    """A data set; ``layout`` is how its files lie, and which reader serves it.
+    """A data set. ``layout`` names the arrangement of its files and thereby the reader.
 
-    ``mirrors`` are addresses that hold ``<name>.gz`` of every file, ``archive`` is one file with everything; neither is there for a data
-    set that is made or that only its owner can provide. Numbers of classes and samples are None where they are what is found.
+    ``mirrors`` are addresses with ``<name>.gz`` of every file, ``archive`` is one file with everything; a data set that is generated or that
+    users must provide has neither. Numbers of classes and samples are None where they are counted in the files.
     """
 
     name: str
@@ -59,15 +59,15 @@ class DataSetDefinition:
 
 
 def folder(root: Path | None = None) -> Path:
-    """Where the data sets are defined."""
+    """The folder of the definitions."""
     return (root or repository_root()) / "rules" / "datasets"
 
 
 def load_data_set(name: str, root: Path | None = None) -> DataSetDefinition:
-    """The data set of this name; raises SuiteError naming the nearest one when there is none."""
+    """The data set of this name; raises SuiteError with the nearest name if there is none."""
     return load_one(folder(root), DataSetDefinition, "data set", name)
 
 
 def load_data_sets(root: Path | None = None) -> tuple[DataSetDefinition, ...]:
-    """Every data set, by name."""
+    """All data sets, sorted by name."""
     return load_all(folder(root), DataSetDefinition)

@@ -1,4 +1,4 @@
-"""Folders of TOML files, one definition each, the file named after the definition."""
+"""Loads folders of TOML files: one definition per file, the file named after the definition."""
 
 import difflib
 from pathlib import Path
@@ -9,34 +9,34 @@ from suite.files.toml_file import read_toml
 
 
 class Named(Protocol):
-    """A definition that carries its own name."""
+    """A definition with a name."""
 
     @property
     def name(self) -> str:
-        """The name that commands use."""
+        """The name used in commands."""
 
 
 Definition = TypeVar("Definition", bound=Named)
 
 
-def load_one(folder: Path, kind: type[Definition], word: str, name: str, plural: str | None = None) -> Definition:
-    """The definition of this name; ``word`` says in the error what was looked for, ``plural`` (default: an s more) how `suite list` calls it."""
+def load_one(folder: Path, kind: type[Definition], noun: str, name: str, plural: str | None = None) -> Definition:
+    """The definition of this name. The error for an unknown name uses ``noun``, and ``plural`` (default: with an s) for `suite list`."""
     names = sorted(path.stem for path in folder.glob("*.toml"))
     if name not in names:
-        raise SuiteError(unknown_name(word, name, names, f"`suite list {plural or word + 's'}`"))
+        raise SuiteError(unknown_name(noun, name, names, f"`suite list {plural or noun + 's'}`"))
     return _load(folder / f"{name}.toml", kind)
 
 
 def load_all(folder: Path, kind: type[Definition]) -> tuple[Definition, ...]:
-    """Every definition of the folder, by name."""
+    """All definitions of the folder, sorted by name."""
     return tuple(_load(path, kind) for path in sorted(folder.glob("*.toml")))
 
 
-def unknown_name(word: str, name: str, names: list[str], command: str) -> str:
-    """One sentence for a name that does not exist, with the nearest that does."""
+def unknown_name(noun: str, name: str, names: list[str], command: str) -> str:
+    """The error sentence for an unknown name, with the nearest known one."""
     nearest = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-    return f"There is no {word} {name!r}; {hint}{command} shows the known ones ({', '.join(names)})."
+    return f"There is no {noun} {name!r}; {hint}{command} shows the known ones ({', '.join(names)})."
 
 
 def _load(path: Path, kind: type[Definition]) -> Definition:

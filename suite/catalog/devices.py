@@ -1,4 +1,4 @@
-"""Device profiles, ``rules/devices/*.toml``, and which of them this machine is."""
+"""Device profiles, each defined in ``rules/devices/*.toml``."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ class Cpu:
 
 @dataclass(frozen=True)
 class Gpu:
-    """The profile's graphics processor."""
+    """Graphics processor."""
 
     architecture: str
     cuda_cores: int
@@ -44,7 +44,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Memory:
-    """The profile's memory; boards are sold in several sizes."""
+    """Memory; boards are sold with several sizes."""
 
     sizes_gb: tuple[int, ...]
     max_frequency_mhz: int | None = None
@@ -66,7 +66,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class PowerMode:
-    """A setting of cores and clocks."""
+    """A power mode: active cores and maximum clocks."""
 
     name: str
     cpu_cores: int
@@ -100,15 +100,15 @@ class Device:
 
 
 def folder(root: Path | None = None) -> Path:
-    """Where the profiles are defined."""
+    """The folder of the profiles."""
     return (root or repository_root()) / "rules" / "devices"
 
 
 def load_device(name: str, root: Path | None = None) -> Device:
-    """The profile of this name; raises SuiteError naming the nearest one when there is none."""
+    """The profile of this name; raises SuiteError with the nearest name if there is none."""
     return load_one(folder(root), Device, "device", name)
 
 
 def load_devices(root: Path | None = None) -> tuple[Device, ...]:
-    """Every profile, by name."""
+    """All profiles, sorted by name."""
     return load_all(folder(root), Device)

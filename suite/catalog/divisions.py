@@ -4,7 +4,7 @@ import enum
 
 
 class Division(str, enum.Enum):
-    """Closed: same model, data, optimiser and target, tuned within listed ranges. Open: anything, quality reported."""
+    """Closed: prescribed model, data, optimiser and target; tuned within listed ranges. Open: anything; quality is reported."""
 
     CLOSED = "closed"
     OPEN = "open"

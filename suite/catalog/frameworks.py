@@ -11,7 +11,7 @@ from suite.files.toml_file import read_toml
 
 @dataclass(frozen=True)
 class Install:
-    """How pip sets the framework up: what goes first, and with which options the requirements follow."""
+    """How pip installs the framework: packages to install first, then pip's options for the requirements."""
 
     first: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -19,10 +19,9 @@ class Install:
 
 @dataclass(frozen=True)
 class Framework:
-    """A framework's implementation: the module to start, and what its environment needs.
+    """A framework's implementation: the module to start and its environment.
 
-    ``environment_of`` is another framework whose environment serves it; ``open_only`` implementations compute otherwise than the
-    closed division demands.
+    ``environment_of`` is another framework whose environment it uses. ``open_only``: its computation differs from the closed division's.
     """
 
     name: str
@@ -37,17 +36,17 @@ class Framework:
 
 
 def folder(root: Path | None = None) -> Path:
-    """Where the implementations are."""
+    """The folder of the implementations."""
     return (root or repository_root()) / "reference_impls"
 
 
 def requirements_file(framework: Framework, root: Path | None = None) -> Path:
-    """What pip installs into the framework's environment."""
+    """The requirements that pip installs into the framework's environment."""
     return folder(root) / (framework.environment_of or framework.name) / "requirements.txt"
 
 
 def load_framework(name: str, root: Path | None = None) -> Framework:
-    """The framework of this name; raises SuiteError naming the nearest one when there is none."""
+    """The framework of this name; raises SuiteError with the nearest name if there is none."""
     known = {framework.name: framework for framework in load_frameworks(root)}
     if name not in known:
         raise SuiteError(unknown_name("framework", name, sorted(known), "`suite list frameworks`"))
@@ -55,7 +54,7 @@ def load_framework(name: str, root: Path | None = None) -> Framework:
 
 
 def load_frameworks(root: Path | None = None) -> tuple[Framework, ...]:
-    """Every framework, by name."""
+    """All frameworks, sorted by name."""
     return tuple(_load(path) for path in sorted(folder(root).glob("*/framework.toml")))
 
 

@@ -1,6 +1,6 @@
-"""Power totals, ``rules/power.toml``: which channels add up, what the total covers and what kind of instrument measures it.
+"""Power rules, ``rules/power.toml``: the channels of a total, what the total covers and the kind of instrument that measures it.
 
-Every raw channel is kept; a rule only names what is added up. A bundle carries the rules that its energies were computed by (``power.json``).
+Every raw channel is kept; a rule only names the channels to sum. A bundle carries the rules of its meters (``power.json``).
 """
 
 import enum
@@ -23,7 +23,7 @@ class Coverage(str, enum.Enum):
 
 
 class Tier(str, enum.Enum):
-    """Kind of instrument, best first."""
+    """Measurement tier: kind of instrument, best first."""
 
     ANALYSER = "analyser"
     WALL_METER = "wall meter"
@@ -33,10 +33,11 @@ class Tier(str, enum.Enum):
 
 @dataclass(frozen=True)
 class PowerRule:
-    """A total: the sum of the channels that match ``channels`` (shell patterns, each must match one) of the first of ``sources`` that has them.
+    """Rule for a power total: the sum of the channels that match ``channels``, of the first of ``sources`` that has them.
 
-    ``unit`` is W for power, J for an energy counter. ``plausible_w`` bounds one channel's readings: a rail may read a little below zero by
-    its sensor's offset; a counter's reading is left out when reaching it would take more power than the upper bound.
+    ``channels`` are shell patterns; each must match a channel. ``unit`` is W for power, J for an energy counter. ``plausible_w`` bounds the
+    readings of one channel; below zero is possible because of a sensor's offset. A counter's reading is left out if its increase needs more
+    power than the upper bound.
     """
 
     name: str
@@ -45,13 +46,13 @@ class PowerRule:
     coverage: Coverage
     tier: Tier
     unit: str
-    plausible_w: tuple[float, ...]  # lowest, highest
+    plausible_w: tuple[float, ...]  # minimum, maximum
     reference: str
 
 
 @dataclass(frozen=True)
 class PowerTotal:
-    """A rule applied to what was read: the source, and the channels that are added up."""
+    """A rule applied to readings: the source, and the channels that are summed."""
 
     rule: PowerRule
     source: str
@@ -64,12 +65,12 @@ class _PowerFile:
 
 
 def path(root: Path | None = None) -> Path:
-    """Where the totals are defined."""
+    """The file of the rules."""
     return (root or repository_root()) / "rules" / "power.toml"
 
 
 def load_power_rules(root: Path | None = None) -> tuple[PowerRule, ...]:
-    """Every rule, in order of preference."""
+    """All rules, in order of preference."""
     return read_toml(path(root), _PowerFile).total
 
 
@@ -79,13 +80,13 @@ def power_sources(rules: Iterable[PowerRule]) -> frozenset[str]:
 
 
 def rules_for(rules: Iterable[PowerRule], sources: Iterable[str]) -> tuple[PowerRule, ...]:
-    """The rules that apply to any of these meters, in order of preference."""
+    """The rules for any of these meters, in order of preference."""
     wanted = frozenset(sources)
     return tuple(rule for rule in rules if wanted.intersection(rule.sources))
 
 
 def totals(rules: Sequence[PowerRule], channels: Iterable[tuple[str, str]]) -> tuple[PowerTotal, ...]:
-    """Every total that (source, channel) pairs allow, in order of preference."""
+    """All totals whose channels are among the (source, channel) pairs, in order of preference."""
     by_source: dict[str, list[str]] = {}
     for source, channel in channels:
         by_source.setdefault(source, []).append(channel)

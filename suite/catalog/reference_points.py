@@ -1,4 +1,4 @@
-"""Reference points, ``rules/reference_points/<workload>.json``: in how many epochs our own runs reached the target."""
+"""Reference points, ``rules/reference_points/<workload>.json``: epochs to target of the reference runs."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class ReferenceRun:
-    """A run that a point stands on; ``manifest`` is the SHA-256 of its bundle's manifest."""
+    """A run of a reference point; ``manifest`` is the SHA-256 of its bundle's manifest."""
 
     run_id: str
     framework: str
@@ -26,7 +26,7 @@ class ReferenceRun:
 
 @dataclass(frozen=True)
 class ReferencePoint:
-    """The closed runs of a workload at one batch size and learning rate."""
+    """The closed runs of a workload with one batch size and learning rate."""
 
     workload: str
     batch_size: int
@@ -36,17 +36,17 @@ class ReferencePoint:
 
     @property
     def epochs(self) -> tuple[int, ...]:
-        """What each run took."""
+        """Epochs to target of each run."""
         return tuple(run.epochs_to_target for run in self.runs)
 
 
 def folder(root: Path | None = None) -> Path:
-    """Where the points are."""
+    """The folder of the points."""
     return (root or repository_root()) / "rules" / "reference_points"
 
 
 def load_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint, ...]:
-    """The workload's points; none when nobody has made any."""
+    """The workload's points; empty if there are none. Raises FileError when the file is malformed."""
     path = folder(root) / f"{workload}.json"
     if not path.is_file():
         return ()
@@ -65,7 +65,7 @@ def _point(workload: str, values: dict[str, Any]) -> ReferencePoint:
 
 
 def write_points(points: Sequence[ReferencePoint], root: Path | None = None) -> tuple[Path, ...]:
-    """Write each workload's points, over its earlier ones at the same batch size and rate."""
+    """Write each workload's points; they replace earlier ones with the same batch size and learning rate. Returns the files."""
     written = []
     for workload in sorted({point.workload for point in points}):
         new = {(point.batch_size, point.base_learning_rate): point for point in points if point.workload == workload}

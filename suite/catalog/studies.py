@@ -1,4 +1,4 @@
-"""Studies: which setting is varied over which values, the rest held fixed; each defined once in ``rules/studies/*.toml``."""
+"""Studies, each defined in ``rules/studies/*.toml``: one setting is varied, the rest is fixed."""
 
 import enum
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from suite.files.paths import repository_root
 
 
 class Variable(str, enum.Enum):
-    """What a study may vary: fields of RunOptions, and nodes. All values but the framework are integers."""
+    """Settings that a study can vary: fields of RunOptions, and nodes. All values except frameworks are integers."""
 
     NODES = "nodes"
     BATCH_SIZE = "batch_size"
@@ -22,7 +22,7 @@ class Variable(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Fixed:
-    """What is the same in every run, unless the command line says otherwise; None: as the workload says."""
+    """Settings of every run, unless an option overrides them; None: the workload's."""
 
     epochs: int | None = None
     steps: int | None = None
@@ -34,7 +34,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class StudyDefinition:
-    """One study. Its values are ``numbers``, or ``names`` where the variable is no number; steps up to ``warm_up_steps`` count in no figure."""
+    """One study. Its values are ``numbers``, or ``names`` for a variable that is not numeric. Figures exclude steps up to ``warm_up_steps``."""
 
     name: str
     title: str
@@ -47,23 +47,23 @@ class StudyDefinition:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """As they are typed on the command line."""
+        """The values as strings, as on the command line."""
         return self.names or tuple(map(str, self.numbers))
 
 
 def folder(root: Path | None = None) -> Path:
-    """Where the studies are defined."""
+    """The folder of the definitions."""
     return (root or repository_root()) / "rules" / "studies"
 
 
 def load_study(name: str, root: Path | None = None) -> StudyDefinition:
-    """The study of this name; raises SuiteError naming the nearest one when there is none."""
+    """The study of this name; raises SuiteError with the nearest name if there is none."""
     definition = load_one(folder(root), StudyDefinition, "study", name, "studies")
     if bool(definition.numbers) == bool(definition.names):
-        raise SuiteError(f"{folder(root) / name}.toml: give either numbers or names, the study's values.")
+        raise SuiteError(f"{folder(root) / name}.toml: give the study's values as either numbers or names.")
     return definition
 
 
 def load_studies(root: Path | None = None) -> tuple[StudyDefinition, ...]:
-    """Every study, by name."""
+    """All studies, sorted by name."""
     return load_all(folder(root), StudyDefinition)

@@ -1,4 +1,4 @@
-"""Workloads: model, data set and target, defined once in ``rules/workloads/*.toml``."""
+"""Workloads (model, data set, target), each defined in ``rules/workloads/*.toml``."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from suite.files.paths import repository_root
 
 @dataclass(frozen=True)
 class OptimizerDefinition:
-    """SGD as every implementation takes it; ``schedule`` is a name in reference_impls.schedules."""
+    """SGD with momentum; ``schedule`` is a name in reference_impls.schedules."""
 
     name: str
     base_learning_rate: float
@@ -20,7 +20,7 @@ class OptimizerDefinition:
 
 @dataclass(frozen=True)
 class PreprocessingDefinition:
-    """Normalisation of pixels scaled to [0, 1], per channel, after an augmentation of training pictures (none, crop_flip, resized_crop)."""
+    """Normalisation per channel of pixels scaled to [0, 1], after the augmentation of training images (none, crop_flip, resized_crop)."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
@@ -29,9 +29,9 @@ class PreprocessingDefinition:
 
 @dataclass(frozen=True)
 class OtherData:
-    """A data set that the workload may be run on in the open division.
+    """A further data set for the workload in the open division.
 
-    ``target_accuracy`` is None where none has been established there, ``model`` where it is the workload's own.
+    ``target_accuracy`` is None where none has been established; ``model`` is None for the workload's model.
     """
 
     data: str
@@ -42,7 +42,7 @@ class OtherData:
 
 @dataclass(frozen=True)
 class Tunable:
-    """What a closed submission may tune: each range is (lowest, highest), both allowed."""
+    """Ranges within which a closed submission may tune: (minimum, maximum), inclusive."""
 
     batch_size: tuple[int, ...]
     base_learning_rate: tuple[float, ...]
@@ -50,7 +50,7 @@ class Tunable:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a device must have for the workload at its default batch size."""
+    """Memory and disk space for the workload at its default batch size."""
 
     memory_size_bytes: int
     disk_size_bytes: int
@@ -58,9 +58,9 @@ class Needs:
 
 @dataclass(frozen=True)
 class Tolerances:
-    """How far an implementation may be from the reference, relative to a quantity's largest value; float64 unless named otherwise.
+    """Tolerances of `suite verify-model`, relative to a quantity's maximum; float64 unless the name says float32.
 
-    ``losses``, ``statistic`` and ``parameter`` are those of the optimiser steps and after them, ``statistic_float32`` is that after the first.
+    ``losses`` are of the optimiser steps, ``statistic`` and ``parameter`` after them, ``statistic_float32`` after the first step.
     """
 
     logits: float
@@ -76,9 +76,9 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class Verification:
-    """What `suite verify-model` computes: as many optimiser steps as there are learning rates, on images (channels, height, width).
+    """Inputs of `suite verify-model`: one optimiser step per learning rate, on images of shape (channels, height, width).
 
-    ``samples_per_rank`` are for `suite verify-ranks`, whose first rank takes one more.
+    ``samples_per_rank`` is for `suite verify-ranks`, whose first rank has one more.
     """
 
     seed: int
@@ -92,10 +92,10 @@ class Verification:
 
 @dataclass(frozen=True)
 class Workload:
-    """One workload; ``forward_macs`` are multiply-adds of the forward pass of one sample, training costs about three times that.
+    """One workload. ``forward_macs`` are the multiply-adds of a forward pass per sample; a training step has about three times that.
 
-    ``target_accuracy`` is None where no target has been established: a run then trains all its epochs.
-    ``threads`` is the default thread count, None for every usable core.
+    ``target_accuracy`` is None where no target has been established: a run then trains all epochs.
+    ``threads`` is the default number of threads; None: one per usable core.
     """
 
     name: str
@@ -119,15 +119,15 @@ class Workload:
 
 
 def folder(root: Path | None = None) -> Path:
-    """Where the workloads are defined."""
+    """The folder of the definitions."""
     return (root or repository_root()) / "rules" / "workloads"
 
 
 def load_workload(name: str, root: Path | None = None) -> Workload:
-    """The workload of this name; raises SuiteError naming the nearest one when there is none."""
+    """The workload of this name; raises SuiteError with the nearest name if there is none."""
     return load_one(folder(root), Workload, "workload", name)
 
 
 def load_workloads(root: Path | None = None) -> tuple[Workload, ...]:
-    """Every workload, by name."""
+    """All workloads, sorted by name."""
     return load_all(folder(root), Workload)

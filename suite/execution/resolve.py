@@ -6,7 +6,7 @@ from pathlib import Path
 from reference_impls.contract import DataSet
 from suite.catalog.workloads import load_workload
 from suite.datasets.locate import find
-from suite.execution.request import RunOptions, RunRequest, choose_data, validate, resolve
+from suite.execution.request import RunOptions, RunRequest, choose_data, resolve, validate
 from suite.execution.run import new_run_id
 
 RUNS = Path("runs")

@@ -1,4 +1,4 @@
-"""JSON files: written whole or not at all, read as hostile input (bounded size, no NaN, no nesting bomb)."""
+"""JSON files: written atomically; read as untrusted input (bounded size, no NaN, bounded nesting)."""
 
 import json
 import os
@@ -14,7 +14,7 @@ MAX_JSON_BYTES = 16 * 2**20
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file that may be hostile: bounded size, no NaN, no nesting bomb."""
+    """The JSON object in an untrusted file. Raises FileError if it is too large, nested too deeply, not an object, or has NaN or infinity."""
     if path.stat().st_size > MAX_JSON_BYTES:
         raise FileError(path, f"is larger than {MAX_JSON_BYTES} bytes")
     try:
@@ -31,7 +31,7 @@ def _refuse_constant(name: str) -> float:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a dataclass or plain value as JSON, whole or not at all (temporary file, fsync, rename)."""
+    """Write a dataclass or plain value as JSON, atomically (temporary file, fsync, rename)."""
     plain = value if isinstance(value, Mapping) else asdict(value)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

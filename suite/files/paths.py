@@ -1,4 +1,4 @@
-"""Where things are: the checkout that holds rules and implementations, and the place for environments and data."""
+"""Paths: the checkout with rules and implementations, and the folder for environments and data."""
 
 import os
 from collections.abc import Mapping
@@ -8,12 +8,12 @@ HOME_VARIABLE = "SUITE_HOME"
 
 
 def repository_root() -> Path:
-    """The checkout this harness runs from; it holds ``rules/`` and ``reference_impls/``."""
+    """The checkout that this harness runs from; it contains ``rules/`` and ``reference_impls/``."""
     return Path(__file__).resolve().parent.parent.parent
 
 
 def home(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where framework environments and prepared data are kept, shared by all checkouts of one user.
+    """The folder of framework environments and prepared data, shared by all checkouts of a user.
 
     ``$SUITE_HOME``, else ``$XDG_CACHE_HOME/edge-training-suite``, else ``~/.cache/edge-training-suite``.
     """

@@ -1,4 +1,4 @@
-"""Reads a TOML file, or plain values, into a frozen dataclass and refuses what does not fit, naming file, key and the nearest valid key."""
+"""Reads a TOML file or plain values into a frozen dataclass. Errors name the file, the key and the nearest valid key."""
 
 import dataclasses
 import difflib
@@ -22,9 +22,8 @@ Kind = TypeVar("Kind")
 def read_toml(path: Path, kind: type[Kind]) -> Kind:
     """The file's content as an instance of the dataclass ``kind``.
 
-    Fields may be str, int, float, bool, enums, nested dataclasses, tuples of these, and any of them or None (a key that is left
-    out takes the field's default). Raises SuiteError for a file that cannot be read and for keys that are unknown, missing or of
-    the wrong type.
+    Fields may be str, int, float, bool, enums, nested dataclasses, tuples of these, and each of these or None. An absent key takes the field's
+    default. Raises SuiteError for a file that cannot be read and for keys that are unknown, missing or of the wrong type.
     """
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -36,7 +35,7 @@ def read_toml(path: Path, kind: type[Kind]) -> Kind:
 
 
 def from_plain(values: dict[str, Any], kind: type[Kind], where: str) -> Kind:
-    """Plain values as an instance of ``kind``, as :func:`read_toml` makes them; None is taken where the field may be None."""
+    """Plain values as an instance of ``kind``, converted as in :func:`read_toml`; None is accepted for fields that may be None."""
     return typing.cast(Kind, _build(kind, values, where))
 
 
@@ -82,7 +81,7 @@ def _choice(kind: type[enum.Enum], value: Any, where: str) -> enum.Enum:
         raise SuiteError(f"{where}: expected one of {', '.join(str(choice.value) for choice in kind)}, found {value!r}.") from None
 
 
-def _expect(value: Any, kind: type, words: str, where: str) -> Any:
+def _expect(value: Any, kind: type, expected: str, where: str) -> Any:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise SuiteError(f"{where}: expected {words}, found {value!r}.")
+        raise SuiteError(f"{where}: expected {expected}, found {value!r}.")
     return value

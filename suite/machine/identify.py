@@ -22,15 +22,6 @@ class Identification:
 
 
 def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identification:
-<<<<<<< HEAD
-    """The profile of the machine below ``system_root``, by its device tree; the generic profile when it has none or none matches."""
-    entries = _compatible(system_root)
-    for device in load_devices(root):
-        for part in device.identity.compatible:
-            for entry in entries:
-                if part in entry:
-                    return Identification(device, f"/proc/device-tree/compatible holds {entry!r}")
-=======
     """The profile of the machine below ``system_root``, by its device tree, else by DMI, else by its CPU model; generic if none matches."""
     devices = load_devices(root)
     entries, model = _compatible(system_root), cpu_model(system_root)
@@ -41,7 +32,6 @@ def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identif
     )
     if found is not None:
         return found
->>>>>>> wip-c
     board = board_name(system_root) or "an unnamed board"
     sources = [name for name, value in (("device tree", entries), ("DMI names", _dmi(system_root)), ("CPU model", model)) if value]
     reason = f"no profile matches its {' or '.join(sources)}" if sources else "it has no device tree, no DMI names and no CPU model"

@@ -1,1 +1,1 @@
-"""Everything that is calculated from bundles: energy, counters, disturbances, summary, stall analysis, studies, convergence."""
+"""Calculations on bundles: energy, counters, disturbances, summary, stall analysis, studies, convergence."""

@@ -1,4 +1,4 @@
-"""``counters.json``: event counts in each phase of a run, and the figures of the training region that follow from them.
+"""``counters.json``: event counts in each phase of a run, and the figures of the training region.
 
 Computed from the log, the step records and the readings of the meter "counters" only, so that the checker can recompute them.
 """
@@ -21,7 +21,7 @@ from suite.metrics.window import Counter, Measured
 SOURCE = "counters"
 USER_ONLY = ":u"
 EVENTS = (*SOFTWARE_EVENTS, *HARDWARE_EVENTS)
-MIN_PERIODS = 10  # up to one period is interpolated at each end, across what may be another phase: at worst a tenth each
+MIN_PERIODS = 10  # up to one period at each end is interpolated, possibly from another phase: an error of at most a tenth each
 RATIOS = {
     "instructions_per_cycle": ("instructions", "cycles"),
     "l1d_miss_ratio": ("l1d_refill", "l1d_access"),
@@ -125,7 +125,7 @@ def counter_figures(phase: PhaseCounts | None) -> dict[str, Figure]:
 
 def _count_phase(counters: Mapping[str, Counter], units: Mapping[str, str], window: Window) -> PhaseCounts:
     events = {name: _count_event(counters, units, name, window) for name in EVENTS}
-    return PhaseCounts(*window, events, {name: _quotient(events[above], events[below]) for name, (above, below) in RATIOS.items()})
+    return PhaseCounts(*window, events, {name: _quotient(events[upper], events[lower]) for name, (upper, lower) in RATIOS.items()})
 
 
 def _count_event(counters: Mapping[str, Counter], units: Mapping[str, str], name: str, window: Window) -> EventCount:
@@ -153,8 +153,8 @@ def _increase(counters: Mapping[str, Counter], name: str, window: Window) -> Mea
     return counter.increase(window, MIN_PERIODS) if counter else Measured(None, f"{name} was not read", 0.0, 0, None, None, 0, 0)
 
 
-def _quotient(above: EventCount, below: EventCount) -> float | None:
-    return above.count / below.count if above.count is not None and below.count else None
+def _quotient(numerator: EventCount, denominator: EventCount) -> float | None:
+    return numerator.count / denominator.count if numerator.count is not None and denominator.count else None
 
 
 def _count_figure(event: EventCount, unit: str, scale: float) -> Figure:

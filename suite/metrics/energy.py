@@ -1,4 +1,4 @@
-"""Energy of a window of time from readings of power or of an energy counter, and how well it was measured."""
+"""Energy of a window of time from power readings or an energy counter, with its quality."""
 
 import math
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from suite.metrics.window import Measured, increase, integral
 
 @dataclass(frozen=True)
 class Energy:
-    """Energy of a window, and how well it was measured. ``energy_j`` is None when it cannot be told, and ``reason`` says why.
+    """Energy of a window. ``energy_j`` is None, with a ``reason``, if the readings do not determine it.
 
     The other fields are those of :class:`suite.metrics.window.Measured`.
     """
@@ -29,16 +29,16 @@ class Energy:
 
 
 def integrate_power(t_ns: Times, power_w: Values, start_ns: int, stop_ns: int, period_s: float, plausible_w: tuple[float, float]) -> Energy:
-    """Energy in [start, stop] from readings of power (W); readings outside ``plausible_w`` are left out, see :func:`integral`."""
+    """Energy in [start, stop] from power readings (W); readings outside ``plausible_w`` are left out. See :func:`integral`."""
     return _energy(integral(t_ns, power_w, start_ns, stop_ns, period_s, plausible_w))
 
 
-def difference_counter(t_ns: Times, energy_j: Values, start_ns: int, stop_ns: int, period_s: float, most_w: float = math.inf) -> Energy:
-    """Energy in [start, stop] from readings of a counter of energy (J) that does not wrap; see :func:`increase`.
+def difference_counter(t_ns: Times, energy_j: Values, start_ns: int, stop_ns: int, period_s: float, max_w: float = math.inf) -> Energy:
+    """Energy in [start, stop] from readings of an energy counter (J) without wraps; see :func:`increase`.
 
-    A reading that would take more than ``most_w`` to reach is left out.
+    A reading is left out if its increase needs more power than ``max_w``.
     """
-    return _energy(increase(t_ns, energy_j, start_ns, stop_ns, period_s, most_w))
+    return _energy(increase(t_ns, energy_j, start_ns, stop_ns, period_s, max_w))
 
 
 def _energy(measured: Measured) -> Energy:
@@ -55,7 +55,7 @@ def _energy(measured: Measured) -> Energy:
 
 
 def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:
-    """Energy of a total in a window: every channel by itself, then the sum; one channel without an energy leaves none."""
+    """Energy of a total in a window: the sum of its channels' energies; None if one channel has none."""
     return _sum(total, [_channel_energy(channels.get(total.source, name), total.rule, start_ns, stop_ns) for name in total.channels])
 
 
@@ -67,7 +67,7 @@ def _channel_energy(channel: Channel, rule: PowerRule, start_ns: int, stop_ns: i
 
 
 def _sum(total: PowerTotal, parts: list[Energy]) -> Energy:
-    """The channels' energies added up; as good as the worst of them."""
+    """Sum of the channels' energies, with the quality of the channel with the lowest coverage."""
     worst = min(parts, key=lambda part: part.coverage)
     missing = [f"{channel}: {part.reason}" for channel, part in zip(total.channels, parts, strict=True) if part.reason]
     energies_j = [part.energy_j for part in parts if part.energy_j is not None]

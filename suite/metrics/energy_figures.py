@@ -1,4 +1,4 @@
-"""Figures of energy: of the run, per epoch, and the share that the idle machine would have used (baseload)."""
+"""Energy figures: of the run, per epoch, and the baseload (the idle machine's share)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,18 +17,18 @@ NOT_FINISHED = "the run was not finished"
 
 
 def epoch_energy_j(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> float | None:
-    """Energy of an epoch; None with fewer than two readings in it: that would be its neighbours' energy."""
+    """Energy of an epoch, J; None with fewer than two readings in it, which would give its neighbours' energy."""
     energy = energy_of(channels, total, start_ns, stop_ns)
     return energy.energy_j if energy.count >= MIN_READINGS else None
 
 
 def energy_figures(channels: Channels, total: PowerTotal | None, run: Window | None, epochs_j: Sequence[float | None]) -> dict[str, Figure]:
-    """Energy of the run (run_start to run_stop), and per epoch from the energies of epochs 2..k."""
+    """Energy of the run (run_start to run_stop), and the mean of ``epochs_j``, the energies of epochs 2..k."""
     if total is None or run is None:
         return {name: unknown("J", READINGS, NO_SENSOR if total is None else NOT_FINISHED) for name in ("energy_j", "energy_per_epoch_j")}
     energy, sensor = energy_of(channels, total, *run), sensor_of([total])
     values = [value for value in epochs_j if value is not None]
-    reason = "no epoch after the first has an energy: too few readings in it"
+    reason = "no epoch after the first has an energy (fewer than two readings)"
     per_epoch = mean_figure(values, "J", READINGS, reason, energy.achieved_period_s)
     whole = Figure(energy.energy_j, "J", READINGS, energy.count, energy.achieved_period_s, energy.coverage, reason=energy.reason)
     return {"energy_j": replace(whole, sensor=sensor), "energy_per_epoch_j": replace(per_epoch, sensor=sensor)}
@@ -50,7 +50,7 @@ def baseload_figures(power: Figure, run: Window | None, energy: Figure, epoch: F
 
 
 def idle_power(idle: Channels, total: PowerTotal | None) -> Figure:
-    """Mean power in ``idle``, the readings before the run, by the run's own total."""
+    """Mean power in ``idle``, the readings before the run, of the run's total."""
     if total is None or not idle:
         return unknown("W", BASELOAD, NO_SENSOR if total is None else "the idle machine was not measured before the run")
     of_total = [idle.get(total.source, name) for name in total.channels]

@@ -11,7 +11,7 @@ from suite.catalog.power import Coverage, PowerTotal, Tier
 
 @dataclass(frozen=True)
 class Sensor:
-    """What measured an energy or a power: the meters, the rules that summed their channels, what they cover and the tier of the worst."""
+    """The sensor of an energy or power: meters, the rules that summed their channels, what they cover, and the tier of the worst meter."""
 
     instruments: tuple[str, ...]
     rules: tuple[str, ...]
@@ -30,9 +30,9 @@ class Sensor:
 
 @dataclass(frozen=True)
 class Figure:
-    """One derived number. ``value`` is None when it is unknown; ``reason`` then says why. It is never guessed.
+    """One derived number. ``value`` is None, with a ``reason``, when it is unknown; it is never guessed.
 
-    ``source`` names the raw record it is computed from, ``period_s`` the readings' period (None: every event is recorded), ``coverage`` the
+    ``source`` is the raw record that it is computed from, ``period_s`` the readings' period (None: every event is recorded), ``coverage`` the
     fraction of the measured time that the record covers, ``spread`` the sample standard deviation over ``count`` values in the same unit
     (None for fewer than two). ``method`` is a remark for people on how the value was obtained; programs read ``sensor`` (of energies and
     powers) and ``is_significant`` (of differences: more than twice the standard error; None: not tested).
@@ -57,7 +57,7 @@ class Figure:
 
 
 def unknown(unit: str, source: str, reason: str) -> Figure:
-    """A figure that could not be established, with the reason."""
+    """A figure without a value, with the reason."""
     return Figure(value=None, unit=unit, source=source, count=0, reason=reason)
 
 
@@ -74,7 +74,7 @@ def mean_figure(
 
 
 def sensor_of(totals: Sequence[PowerTotal]) -> Sensor:
-    """The sensor of one power total, or of several that are added up and cover the same."""
+    """The sensor of one power total, or of the sum of several with the same coverage."""
     tiers = list(Tier)
     return Sensor(
         instruments=tuple(dict.fromkeys(total.source for total in totals)),

@@ -1,4 +1,4 @@
-"""Whether what a record says is what its raw material says, computed again on another machine."""
+"""Differences between a stored JSON record and the same record recomputed, possibly on another machine."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -8,9 +8,9 @@ TOLERANCE = 1e-9
 
 
 def differences(computed: Any, written: Any, where: str = "", tolerance: float = TOLERANCE) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Every place at which two values of JSON differ, as (where, (computed, written)); numbers agree within ``tolerance`` of the larger."""
+    """All differences of two JSON values, as (path, (computed, written)); ``tolerance`` for numbers is relative to the larger one."""
     if isinstance(computed, Mapping) and isinstance(written, Mapping):
-        keys = [key for key in {*computed, *written} if not _are_the_same(computed.get(key), written.get(key))]
+        keys = [key for key in {*computed, *written} if not _identical(computed.get(key), written.get(key))]
         for key in sorted(keys, key=str):
             yield from differences(computed.get(key), written.get(key), f"{where}.{key}" if where else str(key), tolerance)
     elif isinstance(computed, list | tuple) and isinstance(written, list) and len(computed) == len(written):
@@ -20,8 +20,8 @@ def differences(computed: Any, written: Any, where: str = "", tolerance: float =
         yield where, (computed, written)
 
 
-def _are_the_same(computed: Any, written: Any) -> bool:
-    """Whether two values of JSON that hold no others are of one kind and equal: most are, and need no closer look."""
+def _identical(computed: Any, written: Any) -> bool:
+    """Whether two scalars have the same type and value: a fast path, which most values take."""
     return type(computed) is type(written) and not isinstance(computed, Mapping | list | tuple) and bool(computed == written)
 
 

@@ -1,4 +1,4 @@
-"""A sum of known columns with unknown, never negative factors, fitted to noisy values, with intervals that hold for normal noise."""
+"""Non-negative linear least squares with confidence intervals (for normally distributed errors)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Array = Any  # of float64
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and the ends of its interval of confidence, none below 0."""
+    """An estimate and its confidence interval, clipped at 0."""
 
     value: float
     low: float
@@ -22,55 +22,57 @@ class Interval:
 
 @dataclass(frozen=True)
 class LinearFit:
-    """What :func:`fit` found. ``estimate`` are the factors, not negative; intervals come from ``free``, the unbounded least squares."""
+    """Result of :func:`fit`: non-negative ``coefficients``, and the ``unconstrained`` ones, on which confidence intervals are based."""
 
-    estimate: Array
-    free: Array
+    coefficients: Array
+    unconstrained: Array
     covariance: Array
-    freedom: int
+    degrees_of_freedom: int
     relative_error: float
 
     def interval(self, row: Sequence[float], confidence: float) -> Interval:
-        """The sum at another row of columns: the expected value there, not that of one more measurement."""
+        """Confidence interval of the expected value at ``row`` (not a prediction interval of one more measurement)."""
         from scipy.special import stdtrit  # type: ignore[import-untyped]
 
         columns = np.asarray(row, dtype=float)
-        value, free = float(columns @ self.estimate), float(columns @ self.free)
-        half = float(stdtrit(self.freedom, 0.5 + confidence / 2)) * float(np.sqrt(max(0.0, columns @ self.covariance @ columns)))
-        return Interval(value, max(0.0, min(free - half, value)), max(free + half, value))
+        value, centre = float(columns @ self.coefficients), float(columns @ self.unconstrained)
+        quantile = float(stdtrit(self.degrees_of_freedom, 0.5 + confidence / 2))
+        half = quantile * float(np.sqrt(max(0.0, columns @ self.covariance @ columns)))
+        return Interval(value, max(0.0, min(centre - half, value)), max(centre + half, value))
 
 
 def fit(rows: Sequence[Sequence[float]], values: Sequence[float], groups: Sequence[int], what: str) -> LinearFit:
-    """Least squares of relative errors: each value counts by the mean of its group (the repetitions of one setting).
+    """Non-negative least squares (Lawson and Hanson, 1974) of relative errors.
 
-    The factors are those of non-negative least squares (Lawson and Hanson, 1974). Raises SuiteError where the values cannot tell the factors
-    apart, or leave none to judge the fit by; ``what`` names in the sentence what is fitted.
+    ``rows`` has shape (values, coefficients). Each value is divided by the mean of its group (the repetitions of one setting). Raises SuiteError
+    if the coefficients are not identifiable or no degree of freedom is left; ``what`` names the fitted quantity in the error.
     """
     from scipy.optimize import nnls  # type: ignore[import-untyped]
 
     matrix, measured = np.asarray(rows, dtype=float), np.asarray(values, dtype=float)
-    factors = matrix.shape[1] if matrix.ndim == 2 else 0
-    if len(measured) <= factors:
+    columns = matrix.shape[1] if matrix.ndim == 2 else 0
+    if len(measured) <= columns:
         raise SuiteError(
-            f"Too few points to fit {what}: {len(measured)} measured, {factors + 1} needed for {factors} parameters; "
+            f"Too few points to fit {what}: {len(measured)} measured, {columns + 1} needed for {columns} parameters; "
             f"add repetitions or numbers of ranks."
         )
     weights = _weights(measured, np.asarray(groups))
     scaled, target = matrix * weights[:, None], measured * weights
     norms = np.linalg.norm(scaled, axis=0)
-    if not norms.all() or np.linalg.matrix_rank(scaled / norms) < factors:
-        raise SuiteError(f"Too few different settings to fit {what}: {factors} parameters cannot be told apart; add numbers of ranks.")
-    unit = scaled / norms  # columns differ by many powers of ten
+    if not norms.all() or np.linalg.matrix_rank(scaled / norms) < columns:
+        raise SuiteError(f"Too few different settings to fit {what}: its {columns} parameters are not identifiable; add numbers of ranks.")
+    unit = scaled / norms  # columns differ by many orders of magnitude
     inverse = np.linalg.inv(unit.T @ unit)
-    free = inverse @ unit.T @ target
-    bounded = nnls(unit, target)[0]
-    freedom = len(measured) - factors
-    variance = float(np.sum((target - unit @ free) ** 2)) / freedom
-    error = float(np.sqrt(np.sum((target - unit @ bounded) ** 2) / freedom))
-    return LinearFit(bounded / norms, free / norms, variance * inverse / np.outer(norms, norms), freedom, error)
+    unconstrained = inverse @ unit.T @ target
+    coefficients = nnls(unit, target)[0]
+    degrees_of_freedom = len(measured) - columns
+    variance = float(np.sum((target - unit @ unconstrained) ** 2)) / degrees_of_freedom
+    error = float(np.sqrt(np.sum((target - unit @ coefficients) ** 2) / degrees_of_freedom))
+    covariance = variance * inverse / np.outer(norms, norms)
+    return LinearFit(coefficients / norms, unconstrained / norms, covariance, degrees_of_freedom, error)
 
 
 def _weights(measured: Array, groups: Array) -> Array:
     means = {group: float(np.mean(measured[groups == group])) for group in set(groups.tolist())}
-    floor = max(1e-6 * max(means.values()), 1e-12)  # a group of nothing but zeros
+    floor = max(1e-6 * max(means.values()), 1e-12)  # for a group of zeros
     return np.array([1 / max(means[group], floor) for group in groups.tolist()])

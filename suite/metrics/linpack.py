@@ -1,4 +1,4 @@
-"""``linpack.json``: one sealed LINPACK result, how it is read back, and what of it follows from what."""
+"""``linpack.json``: one sealed LINPACK result, its reader and its formulas."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from suite.files.toml_file import from_plain
 RECORD = "linpack.json"
 SCHEMA = 2
 THRESHOLD = 16.0
-"""HPL's own: a scaled residual at or above it is a wrong answer."""
+"""HPL's threshold: a scaled residual at or above it is a wrong answer."""
 
 FAST = ("openblas", "libblis", "libatlas", "libmkl", "libarmpl", "libnvpl")
 TRAINING_PASSES = 3
-"""A training step costs about three forward passes: forward, and backward to inputs and to weights."""
+"""A training step has about three times the operations of a forward pass: forward, backward to inputs, backward to weights."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The order of the matrix and its block, and the grid of processes, P <= Q."""
+    """Order of the matrix, block size, and process grid, P <= Q."""
 
     size: int
     block: int
@@ -30,7 +30,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """The problem that was solved, how long that took, and the scaled residual of the answer."""
+    """The solved problem, the time for it, and the scaled residual of the answer."""
 
     problem: Problem
     time_s: float
@@ -40,7 +40,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Power:
-    """The energy of ``time_s`` in which the system was solved; ``gflops_per_watt`` is over its mean power. None, with a reason, if not measured."""
+    """Energy of the ``time_s`` seconds of solving; ``gflops_per_watt`` uses their mean power. All None, with a ``reason``, if not measured."""
 
     energy_j: float | None
     time_s: float | None
@@ -51,9 +51,9 @@ class Power:
 
 @dataclass(frozen=True)
 class Linpack:
-    """One LINPACK result. ``kind`` is HPL or LU: HPL proper, or SciPy's LU decomposition on one node, which is not to be called HPL.
+    """One LINPACK result. ``kind`` is HPL, or LU for SciPy's LU decomposition on one node, which is not HPL.
 
-    ``blas`` is None where the program carries its own; ``output`` is the file that the solution was read from.
+    ``blas`` is None if it is linked into the program; ``output`` is the file from which the solution was read.
     """
 
     schema: int
@@ -72,26 +72,26 @@ class Linpack:
 
 
 def operations(size: int) -> float:
-    """HPL's count of floating-point operations for a system of this order: 2/3 N^3 + 3/2 N^2."""
+    """HPL's number of floating-point operations for order N: 2/3 N^3 + 3/2 N^2."""
     return 2 / 3 * size**3 + 3 / 2 * size**2
 
 
 def share_reached(forward_macs: int, samples_per_s: float, gflops: float) -> float:
-    """The share of LINPACK's rate that a training reaches: 3 x 2 x forward multiply-adds x samples per second, over GFLOPS."""
+    """Training rate as a share of LINPACK's: 3 x 2 x forward multiply-adds x samples per second, over GFLOPS."""
     return TRAINING_PASSES * 2 * forward_macs * samples_per_s / (gflops * 1e9)
 
 
 def refuse_wrong(solution: Solution) -> Solution:
-    """The solution itself; raises SuiteError where it fails HPL's residual test."""
+    """Return the solution; raises SuiteError if it fails HPL's residual test."""
     if not solution.residual < THRESHOLD:  # NaN fails, too
         raise SuiteError(
-            f"LINPACK's answer is wrong: its scaled residual is {solution.residual:g}, not below {THRESHOLD:g}; suspect the BLAS or the memory."
+            f"LINPACK's answer is wrong: its scaled residual is {solution.residual:g}, not below {THRESHOLD:g}; check the BLAS and the memory."
         )
     return solution
 
 
 def read_linpack(directory: Path) -> Linpack:
-    """The record in a directory; raises FileError or SuiteError where it is missing or not what the suite writes."""
+    """Read the record in a directory; raises FileError if it is missing, SuiteError if it is malformed."""
     path = directory / RECORD
     if path.is_symlink() or not path.is_file():
         raise FileError(path, "is missing")
@@ -102,6 +102,6 @@ def read_linpack(directory: Path) -> Linpack:
 
 
 def find_linpacks(path: Path) -> Iterator[Path]:
-    """The directories at or below ``path`` that hold a record, links not followed."""
+    """The directories with a record, at or below ``path``; symbolic links are not followed."""
     found = path.rglob(RECORD) if path.is_dir() else iter(())
     return (file.parent for file in sorted(found) if file.is_file() and not file.is_symlink())

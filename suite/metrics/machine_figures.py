@@ -16,7 +16,7 @@ from suite.metrics.disturbances import find_clock_steps, find_throttling, is_wat
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.window import Counter
 
-NEAR_S = 2.0  # a reading of the page cache belongs to a moment this close; the harness asks for one at each end of an epoch
+MAX_DISTANCE_S = 2.0  # maximum distance of a page cache reading from its moment; the harness takes one at each end of an epoch
 MIN_PERIODS = 5  # shortest window of a counter: up to one period is interpolated at each end
 COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
 COUNTER_SOURCES = ("counters", "disk", "network", "wall-clock")
@@ -24,30 +24,30 @@ COUNTER_SOURCES = ("counters", "disk", "network", "wall-clock")
 
 @dataclass(frozen=True)
 class Gauge:
-    """A figure from readings: mean or maximum of the first (source, channel pattern) that was read."""
+    """A figure from readings: mean or maximum over the first of ``channels`` (source, channel pattern) that was read."""
 
     unit: str
     how: str
     channels: tuple[tuple[str, str], ...]
 
 
-def _of_gpu(what: str) -> tuple[tuple[str, str], ...]:
-    return (("tegra", f"gpu.{what}"), ("nvml", f"gpu0.{what}"), ("tegrastats", f"gpu.{what}"), ("jtop", f"gpu.{what}"))
+def _gpu(quantity: str) -> tuple[tuple[str, str], ...]:
+    return (("tegra", f"gpu.{quantity}"), ("nvml", f"gpu0.{quantity}"), ("tegrastats", f"gpu.{quantity}"), ("jtop", f"gpu.{quantity}"))
 
 
-def _of_memory_controller(what: str) -> tuple[tuple[str, str], ...]:
-    return tuple((source, f"memory_controller.{what}") for source in ("tegra", "tegrastats", "jtop"))
+def _memory_controller(quantity: str) -> tuple[tuple[str, str], ...]:
+    return tuple((source, f"memory_controller.{quantity}") for source in ("tegra", "tegrastats", "jtop"))
 
 
 GAUGES: Mapping[str, Gauge] = {
     "cpu_utilisation": Gauge("%", "mean", (("cpu", "utilisation.total"),)),
     "cpu_utilisation_max": Gauge("%", "max", (("cpu", "utilisation.total"),)),
     "cpu_frequency_hz": Gauge("Hz", "mean", (("cpu", "frequency.core*"),)),
-    "gpu_utilisation": Gauge("%", "mean", _of_gpu("utilisation")),
-    "gpu_utilisation_max": Gauge("%", "max", _of_gpu("utilisation")),
-    "gpu_frequency_hz": Gauge("Hz", "mean", _of_gpu("frequency")),
-    "memory_controller_utilisation": Gauge("%", "mean", _of_memory_controller("utilisation")),
-    "memory_controller_frequency_hz": Gauge("Hz", "mean", _of_memory_controller("frequency")),
+    "gpu_utilisation": Gauge("%", "mean", _gpu("utilisation")),
+    "gpu_utilisation_max": Gauge("%", "max", _gpu("utilisation")),
+    "gpu_frequency_hz": Gauge("Hz", "mean", _gpu("frequency")),
+    "memory_controller_utilisation": Gauge("%", "mean", _memory_controller("utilisation")),
+    "memory_controller_frequency_hz": Gauge("Hz", "mean", _memory_controller("frequency")),
     "temperature_max_degc": Gauge("degC", "max", (("temperature", "*"), ("nvml", "gpu*.temperature"))),
     "peak_rss_bytes": Gauge("B", "max", (("memory", "process_tree_rss"),)),
     "peak_process_rss_bytes": Gauge("B", "max", (("memory", "largest_process_peak_rss"),)),
@@ -63,33 +63,33 @@ DISK_RATES = {
 
 
 def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
-    """Every figure of this module; ``window`` is run_start to run_stop (None: the run was not finished, all readings count)."""
+    """All figures of this module. ``window`` is run_start to run_stop; None: the run was not finished, and gauges use all readings."""
     during = _during(channels, window)
-    figures = {name: _gauge(during, gauge) for name, gauge in GAUGES.items()}
+    figures = {name: _gauge_figure(during, gauge) for name, gauge in GAUGES.items()}
     for name, (channel, unit) in DISK_RATES.items():
         figures[name] = _rate(channels, channel, unit, window)
     for name, at in (("page_cache_start_ratio", 0), ("page_cache_end_ratio", 1)):
         value = None if window is None else resident_ratio(channels, window[at])
-        reason = "the run was not finished" if window is None else f"the page cache was not read within {NEAR_S:g} s of this moment"
+        reason = "the run was not finished" if window is None else f"the page cache was not read within {MAX_DISTANCE_S:g} s of this moment"
         figures[name] = unknown("ratio", READINGS, reason) if value is None else Figure(value, "ratio", READINGS, 1)
     return {**figures, **_disturbance_figures(channels, window)}
 
 
 def resident_ratio(channels: Channels, moment_ns: int, window_s: float = math.inf) -> float | None:
-    """Share of the data set in memory at a moment: the nearest reading, if one was taken within two seconds of it.
+    """Share of the data set in memory at a moment: the nearest reading, if it is within two seconds of it.
 
-    At an end of a window of ``window_s`` it must be within a twentieth of that, too: a fast disk is read before a later reading comes.
+    At an end of a window of ``window_s`` it must also be within a twentieth of that: a fast disk can be read before a later reading.
     """
     resident = channels.get("page-cache", "resident")
     if not resident:
         return None
     distances_ns = np.abs(resident.t_ns - moment_ns)
     nearest = int(distances_ns.argmin())
-    return None if distances_ns[nearest] * SECONDS_PER_NS > min(NEAR_S, window_s / 20) else float(resident.values[nearest])
+    return None if distances_ns[nearest] * SECONDS_PER_NS > min(MAX_DISTANCE_S, window_s / 20) else float(resident.values[nearest])
 
 
 def disk_increase(channels: Channels, name: str, window: Window) -> tuple[float | None, str | None, float | None]:
-    """Increase of a counter of the data's disk in ``window``, the reason if unknown, and the readings' period in s."""
+    """Increase of a counter of the data set's disk in ``window``, the reason if it is unknown, and the readings' period, s."""
     channel = channels.get("disk", name)
     if channel.period_s is None:
         return None, "the disk that holds the data was not read", None
@@ -98,7 +98,7 @@ def disk_increase(channels: Channels, name: str, window: Window) -> tuple[float 
 
 
 def disturbances(channels: Channels, window: Window | None) -> dict[str, list[dict[str, Any]]]:
-    """Throttling and wall clock steps, in seconds after run_start; empty for a run that was not finished."""
+    """Throttling events and wall clock steps, times in seconds after run_start; empty for an unfinished run."""
     if window is None:
         return {"throttling": [], "clock_steps": []}
     return {
@@ -111,7 +111,7 @@ def disturbances(channels: Channels, window: Window | None) -> dict[str, list[di
 
 
 def channel_statistics(channels: Channels, window: Window | None) -> list[dict[str, Any]]:
-    """Mean, minimum and maximum of every gauge during the run: each core, each sensor, each rail. Counters are left out."""
+    """Mean, minimum and maximum of every gauge during the run (each core, sensor and rail); counters are left out."""
     gauges = (channel for channel in _during(channels, window) if channel.source not in COUNTER_SOURCES and channel.unit not in COUNTER_UNITS)
     return [
         {
@@ -128,11 +128,11 @@ def channel_statistics(channels: Channels, window: Window | None) -> list[dict[s
 
 
 def _during(channels: Channels, window: Window | None) -> tuple[Channel, ...]:
-    """The channels that were read in the window, with their readings in it; all of them without a window."""
+    """The channels with readings in the window, restricted to it; all channels without a window."""
     return tuple(channels) if window is None else tuple(inside for channel in channels if (inside := channel.during(window)))
 
 
-def _gauge(during: Sequence[Channel], gauge: Gauge) -> Figure:
+def _gauge_figure(during: Sequence[Channel], gauge: Gauge) -> Figure:
     for source, pattern in gauge.channels:
         chosen = [channel for channel in during if channel.source == source and fnmatch.fnmatchcase(channel.name, pattern)]
         if chosen:
@@ -142,7 +142,7 @@ def _gauge(during: Sequence[Channel], gauge: Gauge) -> Figure:
 
 
 def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:
-    """The period is that of the channel which was read first."""
+    """Mean or maximum over the channels; the period is that of the channel that was read first."""
     values = np.concatenate([channel.values for channel in chosen])
     first = min(chosen, key=lambda channel: int(channel.rows[0]))
     period_s = median(np.diff(first.t_ns)) * SECONDS_PER_NS if len(first) > 1 else None

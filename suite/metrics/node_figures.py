@@ -20,14 +20,14 @@ MIN_PERIODS = 10  # up to one period is interpolated at each end of the run, whe
 
 
 def node_rows(nodes: Sequence[NodeReadings], run: Window | None, epochs: Sequence[Window], steps: int, epoch: Figure) -> list[dict[str, Any]]:
-    """One row per node as plain values: identity, figures and disturbances. Times are rank 0's; ``epoch`` is the time to epoch."""
+    """One row per node as plain values: identity, figures, disturbances. Windows are on rank 0's clock; ``epoch`` is the time to epoch."""
     return [
         {
             "node": node.node,
             "ranks": list(node.ranks),
             "interface": node.interface,
             "reason": node.reason,
-            "figures": {name: figure.to_dict() for name, figure in _own_figures(node, run, epochs, steps, epoch).items()},
+            "figures": {name: figure.to_dict() for name, figure in _node_figures(node, run, epochs, steps, epoch).items()},
             "disturbances": disturbances(node.channels, run),
         }
         for node in nodes
@@ -36,8 +36,8 @@ def node_rows(nodes: Sequence[NodeReadings], run: Window | None, epochs: Sequenc
 
 def joint_figures(nodes: Sequence[NodeReadings], run: Window | None, epochs: Sequence[Window], steps: int, epoch: Figure) -> dict[str, Figure]:
     """Energy and baseload summed over all nodes (unknown unless every node has them), and the bytes that all nodes sent per step."""
-    whole = _summed({node.node: _own_energy(node, run, epochs)["energy_j"] for node in nodes}, nodes, "an energy")
-    idle = _summed({node.node: _own_idle_power(node) for node in nodes}, nodes, "a baseload")
+    whole = _summed({node.node: _node_energy(node, run, epochs)["energy_j"] for node in nodes}, nodes, "an energy")
+    idle = _summed({node.node: _node_idle_power(node) for node in nodes}, nodes, "a baseload")
     sums_j = [value for window in epochs if (value := joint_epoch_energy_j(nodes, *window)) is not None]
     per_epoch = mean_figure(sums_j, "J", READINGS, whole.reason or "no epoch after the first has an energy of every node", whole.period_s)
     return {
@@ -49,31 +49,31 @@ def joint_figures(nodes: Sequence[NodeReadings], run: Window | None, epochs: Seq
 
 
 def joint_epoch_energy_j(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: int) -> float | None:
-    """Energy of an epoch on all nodes, J; None unless every node has one, and their sensors cover the same."""
+    """Energy of an epoch summed over all nodes, J; None unless every node has one and all sensors cover the same."""
     parts = [None if node.total is None else epoch_energy_j(node.channels, node.total, start_ns, stop_ns) for node in nodes]
     known = [part for part in parts if part is not None]
     return float(np.sum(known)) if len(known) == len(nodes) and _one_coverage(nodes) else None
 
 
-def _own_figures(node: NodeReadings, run: Window | None, epochs: Sequence[Window], steps: int, epoch: Figure) -> dict[str, Figure]:
+def _node_figures(node: NodeReadings, run: Window | None, epochs: Sequence[Window], steps: int, epoch: Figure) -> dict[str, Figure]:
     wire = {f"{direction}_bytes_per_step": _per_step(node, direction, run, steps) for direction in ("sent", "received")}
-    energies = _own_energy(node, run, epochs)
-    baseload = baseload_figures(_own_idle_power(node), run, energies["energy_j"], epoch)
+    energies = _node_energy(node, run, epochs)
+    baseload = baseload_figures(_node_idle_power(node), run, energies["energy_j"], epoch)
     return {**energies, **baseload, **machine_figures(node.channels, run), **wire}
 
 
-def _own_energy(node: NodeReadings, run: Window | None, epochs: Sequence[Window]) -> dict[str, Figure]:
+def _node_energy(node: NodeReadings, run: Window | None, epochs: Sequence[Window]) -> dict[str, Figure]:
     values = [] if node.total is None else [epoch_energy_j(node.channels, node.total, *window) for window in epochs]
     figures = energy_figures(node.channels, node.total, run, values)
     return figures if node.reason is None else {name: unknown("J", READINGS, node.reason) for name in figures}
 
 
-def _own_idle_power(node: NodeReadings) -> Figure:
+def _node_idle_power(node: NodeReadings) -> Figure:
     return idle_power(node.idle, node.total) if node.reason is None else unknown("W", BASELOAD, node.reason)
 
 
 def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: str) -> Figure:
-    """Sum of the nodes' figures. The sensors must cover the same; tier and coverage are the worst of them."""
+    """Sum of the nodes' figures, if all sensors cover the same; tier and coverage are those of the worst sensor."""
     found = list(figures.values())
     unit, source = found[0].unit, found[0].source
     missing = {node: figure.reason for node, figure in figures.items() if figure.value is None}
@@ -106,7 +106,7 @@ def _one_coverage(nodes: Sequence[NodeReadings]) -> bool:
 
 
 def _wire(nodes: Sequence[NodeReadings], run: Window | None, steps: int) -> Figure:
-    """Bytes sent by all nodes, as their interfaces count them: headers and the harness's own messages included."""
+    """Bytes per step sent by all nodes, as their interfaces count them: including headers and the harness's messages."""
     sent = {f"{node.interface} of {node.node}": _per_step(node, "sent", run, steps) for node in nodes}
     missing = next(((name, figure.reason) for name, figure in sent.items() if figure.value is None), None)
     if missing is not None:
@@ -117,7 +117,7 @@ def _wire(nodes: Sequence[NodeReadings], run: Window | None, steps: int) -> Figu
 
 
 def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int) -> Figure:
-    """Bytes counted by the node's interface to the other nodes from run_start to run_stop, per step of the run."""
+    """Bytes per step, counted by the node's interface to the other nodes from run_start to run_stop."""
     if node.reason is not None or run is None or not steps:
         return unknown("B", READINGS, node.reason or NOT_FINISHED)
     if node.interface is None:

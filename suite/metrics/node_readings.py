@@ -1,4 +1,4 @@
-"""Readings of every node of a run on one clock: rank 0's."""
+"""Readings of every node of a run, on rank 0's clock."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,16 +14,16 @@ from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
 from suite.metrics.power import power_total
 
-NOTHING_READ = "no meter read anything there"
+NO_READINGS = "the node has no readings"
 UNKNOWN_CLOCK = "the log has no clock offset between this node and rank 0"
 
 
 @dataclass(frozen=True)
 class NodeReadings:
-    """Readings of a node on rank 0's clock; empty, with a ``reason``, where nothing was read or the clock offset is unknown.
+    """Readings of a node on rank 0's clock; empty, with a ``reason``, if there are none or the clock offset is unknown.
 
-    ``node`` is its name in the hostfile (boards may share a host name), ``total`` its power total, ``idle`` the readings before the run, while
-    the node was idle; empty if that was not measured.
+    ``node`` is its name in the hostfile (boards may share a host name), ``total`` its power total, ``idle`` the readings of the idle node before
+    the run (empty if not measured).
     """
 
     node: str
@@ -40,8 +40,8 @@ def node_readings(bundle: Bundle, log: Log, rules: Sequence[PowerRule]) -> tuple
     return tuple(_readings(bundle, log, place, record, rules) for place, record in enumerate(read_nodes(bundle)))
 
 
-def to_first_clock(t_ns: Times, log: Log, rank: int) -> Times | None:
-    """Times of a rank's monotonic clock as times of rank 0's, by the offsets logged before and after the run, linear between.
+def to_rank0_clock(t_ns: Times, log: Log, rank: int) -> Times | None:
+    """Convert times of a rank's monotonic clock to rank 0's, by linear interpolation of the offsets logged before and after the run.
 
     None without a logged offset.
     """
@@ -52,7 +52,7 @@ def to_first_clock(t_ns: Times, log: Log, rank: int) -> Times | None:
     if not points:
         return None
     first_ns, base_ns = points[0]
-    # Differences are small; nanoseconds since boot exceed a float's 53 bits after a while.
+    # Subtract as integers: nanoseconds since boot exceed a float's 53 bits.
     drifts = [float(offset_ns - base_ns) for _, offset_ns in points]
     moments = [float(moment_ns - first_ns) + drift for (moment_ns, _), drift in zip(points, drifts, strict=True)]
     on_base = t_ns - base_ns
@@ -61,12 +61,12 @@ def to_first_clock(t_ns: Times, log: Log, rank: int) -> Times | None:
 
 def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord, rules: Sequence[PowerRule]) -> NodeReadings:
     interface = (record.link or {}).get("interface")
-    nothing = NodeReadings(record.host, record.ranks, interface, no_channels(), no_channels(), None, record.problem or NOTHING_READ)
+    nothing = NodeReadings(record.host, record.ranks, interface, no_channels(), no_channels(), None, record.problem or NO_READINGS)
     channels = bundle.channels_of_node(place) if place else bundle.channels()
     if not channels:
         return nothing
     idle = bundle.baseload_of_node(place) if place else bundle.baseload()
-    t_ns, idle_ns = (to_first_clock(table.t_ns, log, min(record.ranks)) for table in (channels, idle))
+    t_ns, idle_ns = (to_rank0_clock(table.t_ns, log, min(record.ranks)) for table in (channels, idle))
     if t_ns is None or idle_ns is None:
         return replace(nothing, reason=UNKNOWN_CLOCK)
     total = power_total(channels, rules)

@@ -1,4 +1,4 @@
-"""``power.json``: the power rules that a bundle's energies are computed by, and the total that they choose among its channels."""
+"""``power.json``: the power rules for a bundle's energies, and the total that they select among its channels."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ class _PowerFile:
 
 
 def write_power_rules(path: Path, sources: Iterable[str]) -> None:
-    """Write the rulebook's rules for these meters into the bundle at ``path``."""
+    """Write the rulebook's rules for these meters to ``power.json`` in the bundle at ``path``."""
     write_json(path / POWER, {"schema": SCHEMA, "rules": [asdict(rule) for rule in rules_for(load_power_rules(), sources)]})
 
 
@@ -45,5 +45,5 @@ def power_total(channels: Channels, rules: Sequence[PowerRule]) -> PowerTotal | 
 
 
 def describe_total(total: PowerTotal) -> str:
-    """For people: instrument, rule, coverage and tier."""
+    """Instrument, rule, coverage and tier, as text."""
     return f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"

@@ -11,17 +11,17 @@ from suite.bundle.log import Log
 from suite.bundle.steps import StepRecords
 from suite.metrics.figure import Figure, mean_figure, unknown
 
-ALONE = "one rank trained alone"
-IN_COMPUTE = "the framework's own collectives exchange gradients within the backward pass: it is part of compute"
+SINGLE_RANK = "the run had one rank"
+IN_COMPUTE = "the framework's collectives exchange gradients within the backward pass: communication is part of compute"
 
 
 @dataclass(frozen=True)
 class RankRow:
     """One rank over all finished epochs.
 
-    ``busy_s`` is fetch stall, copy and compute, ``busy_ratio`` that over the mean of all ranks, ``slowest_share`` the fraction of steps in which no
-    other rank was busy for longer, ``communication_s`` the exposed communication (a straggler has the least). These are None where the
-    framework's own collectives exchange gradients. ``peak_rss_bytes`` is the process's VmHWM.
+    ``busy_s``: fetch stall, copy and compute. ``busy_ratio``: that over the mean of all ranks. ``slowest_share``: fraction of the steps in which
+    no other rank was busy for longer. ``communication_s``: exposed communication (a straggler has the least). These are None with the
+    framework's collectives. ``peak_rss_bytes``: the process's VmHWM.
     """
 
     rank: int
@@ -35,7 +35,7 @@ class RankRow:
 
 
 def rank_rows(log: Log, steps: StepRecords) -> list[dict[str, Any]]:
-    """One row per rank as plain values; empty for a run of one rank."""
+    """One row per rank as plain values; empty for a run with one rank."""
     if len(steps.ranks) < 2:
         return []
     nodes, peaks = _by_rank(log, "nodes_of_ranks", str), _by_rank(log, "peak_rss_of_ranks", int)
@@ -59,9 +59,9 @@ def rank_rows(log: Log, steps: StepRecords) -> list[dict[str, Any]]:
 
 
 def rank_figures(log: Log, steps: StepRecords, communication_shares: list[float], too_few: str) -> dict[str, Figure]:
-    """The exchange's share of an epoch (of epochs 2..k on rank 0), and how much longer the slowest rank is busy than the mean of all."""
+    """Communication's share of an epoch (epochs 2..k on rank 0), and the slowest rank's busy time over the mean of all ranks."""
     if len(steps.ranks) < 2:
-        return {name: unknown("ratio", STEPS, ALONE) for name in ("communication_share", "straggler_ratio")}
+        return {name: unknown("ratio", STEPS, SINGLE_RANK) for name in ("communication_share", "straggler_ratio")}
     if log.value("collective") == "native":
         names = {"communication_share": "ratio", "communication_s": "s", "straggler_ratio": "ratio"}
         return {name: unknown(unit, STEPS, IN_COMPUTE) for name, unit in names.items()}
@@ -76,7 +76,7 @@ def _busy_s(steps: StepRecords) -> dict[int, float]:
 
 
 def _slowest_shares(steps: StepRecords) -> dict[int, float]:
-    """Fraction of the steps in which each rank was busy for longest; a tie counts for the lowest rank."""
+    """Fraction of the steps in which each rank had the longest busy time; a tie counts for the lowest rank."""
     order = np.lexsort((-steps.rank, steps.busy_s, steps.step))
     ordered = steps.step[order]
     slowest = steps.rank[order][np.append(ordered[1:] != ordered[:-1], True)]

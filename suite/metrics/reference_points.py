@@ -1,4 +1,4 @@
-"""Reference points, ``rules/reference_points/<workload>.json``: in how many epochs our own runs reached the target."""
+"""Makes reference points from bundles and compares runs with them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,9 +14,9 @@ from suite.metrics.summary import target_figures
 
 
 def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
-    """Points from sealed closed runs that reached their target, by workload, batch size and learning rate.
+    """Reference points from sealed closed runs that reached their target, by workload, batch size, learning rate and evaluation interval.
 
-    Raises SuiteError naming a run that cannot be part of one: leaving out those that did not converge would flatter the rest.
+    Raises SuiteError for any other run: leaving out runs that did not converge would bias the point.
     """
     found: dict[tuple[str, int, float, int], list[ReferenceRun]] = {}
     for path in bundles:
@@ -30,13 +30,13 @@ def _reference_run(path: Path) -> tuple[tuple[str, int, float, int], ReferenceRu
     run = bundle.run()
     request, epochs = run.request, target_figures(bundle.log())["epochs_to_target"].value
     if request["division"] != "closed" or not bundle.is_sealed or epochs is None:
-        raise SuiteError(f"{path} is no sealed closed run that reached its target; a reference point is made of nothing else, and of all runs made.")
+        raise SuiteError(f"{path} is not a sealed closed run that reached its target; make a reference point from all runs, each of this kind.")
     key = (request["workload"], request["global_batch_size"], request["optimizer"]["base_learning_rate"], request["eval_every_epochs"])
     return key, ReferenceRun(run.run_id, request["framework"], request["seed"], int(epochs), sha256(bundle.file(MANIFEST)))
 
 
 def compare_runs(bundles: Sequence[Path], root: Path | None = None) -> tuple[ReferencePoint, tuple[int, ...], Comparison]:
-    """The point that runs are held against, what they took, and the test; raises SuiteError when they are not of one kind or have no point."""
+    """The reference point for the runs, the runs' epochs to target, and the test; raises SuiteError if the runs differ in kind or have no point."""
     own = make_points(bundles)
     if len(own) != 1:
         kinds = ", ".join(f"{point.workload} at batch size {point.batch_size} and rate {point.base_learning_rate:g}" for point in own) or "none"

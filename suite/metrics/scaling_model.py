@@ -1,11 +1,11 @@
-"""How a synchronous data-parallel step grows with the ranks: computing plus an allreduce, fitted to measured points and drawn beyond them.
+"""Model of the step time of synchronous data-parallel training: compute plus all-reduce, fitted to measured runs and extrapolated.
 
-A step computes for ``fixed + per_sample * samples of a rank``. With latency a and time per byte b, summing G bytes over n ranks costs
+The compute time is ``fixed + per_sample * samples of a rank``. With latency a and time per byte b, an all-reduce of G bytes over n ranks takes
 
-- around a ring ``2 (n - 1) a + 2 (n - 1) / n G b`` (Patarasuk and Yuan, J. Parallel Distrib. Comput. 2009),
-- on a binomial tree, there and back, ``2 ceil(log2 n) (a + G b)`` (Thakur, Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl. 2005).
+- on a ring ``2 (n - 1) a + 2 (n - 1) / n G b`` (Patarasuk and Yuan, J. Parallel Distrib. Comput. 2009),
+- on a binomial tree (reduce and broadcast) ``2 ceil(log2 n) (a + G b)`` (Thakur, Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl. 2005).
 
-What is fitted is the exchange that no computing hides. Latency holds all messages of a step.
+The exposed communication is fitted. ``a`` is the latency of all messages of a step together.
 """
 
 import enum
@@ -18,20 +18,20 @@ from suite.errors import SuiteError
 from suite.metrics.linear_fit import Interval, LinearFit, fit
 
 CONFIDENCE = 0.95
-MOST_RANKS = 512
-CLOSE = 0.2
-"""A projection is close where its interval reaches no further than this share of it."""
+MAX_RANKS = 512
+MAX_RELATIVE_WIDTH = 0.2
+"""A projection is precise if its confidence interval extends at most this fraction of the value to either side."""
 
 
 class Scaling(str, enum.Enum):
-    """Strong: the global mini-batch stays. Weak: each rank's mini-batch stays."""
+    """Strong: constant global mini-batch. Weak: constant mini-batch per rank."""
 
     STRONG = "strong"
     WEAK = "weak"
 
 
 class Algorithm(str, enum.Enum):
-    """How an allreduce goes about it."""
+    """All-reduce algorithm."""
 
     RING = "ring"
     TREE = "tree"
@@ -39,7 +39,7 @@ class Algorithm(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Observation:
-    """One run: a mean step, split into the exchange that nothing hid and the rest; ``samples_per_rank`` of a mini-batch."""
+    """One run: its mean step, split into exposed communication and the rest; ``samples_per_rank`` in a mini-batch."""
 
     ranks: int
     samples_per_rank: float
@@ -50,7 +50,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A fitted number; its unit ends its name. ``low`` and ``high`` bound it with 95 % confidence."""
+    """A fitted parameter, its unit at the end of its name, with its 95 % confidence interval."""
 
     name: str
     value: float
@@ -60,7 +60,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Projection:
-    """The model at a number of ranks, its ends with 95 % confidence at least. ``is_measured``: within the numbers that were measured."""
+    """The model at a number of ranks, with intervals of at least 95 % confidence. ``is_measured``: within the measured numbers of ranks."""
 
     ranks: int
     is_measured: bool
@@ -71,9 +71,9 @@ class Projection:
 
 @dataclass(frozen=True)
 class AllreduceModel:
-    """Computing plus one algorithm's allreduce. ``relative_error`` is the communication's residual standard deviation, relative.
+    """Compute plus one algorithm's all-reduce. ``relative_error`` is the relative residual standard deviation of the communication.
 
-    ``close_to`` is the largest projected number of ranks up to which every interval of the step's time stays within a fifth of it, None for none.
+    ``close_to`` is the largest number of ranks up to which every projected interval is within a fifth of the step time; None if there is none.
     """
 
     algorithm: Algorithm
@@ -85,7 +85,7 @@ class AllreduceModel:
 
 @dataclass(frozen=True)
 class ScalingModel:
-    """Both algorithms fitted to the same points, which of them fits better (None: it cannot be told), and what that means, in sentences."""
+    """Both algorithms fitted to the same points; ``better`` fits significantly better (None: neither); ``notes`` are sentences about the fit."""
 
     scaling: Scaling
     points: int
@@ -95,48 +95,48 @@ class ScalingModel:
     notes: tuple[str, ...]
 
 
-def fit_scaling(observations: Sequence[Observation], scaling: Scaling, most_ranks: int = MOST_RANKS) -> ScalingModel:
-    """Fit both models; raises SuiteError, in a sentence, where the points are too few or too much alike."""
+def fit_scaling(observations: Sequence[Observation], scaling: Scaling, max_ranks: int = MAX_RANKS) -> ScalingModel:
+    """Fit both models; raises SuiteError if there are too few points or too few different settings."""
     several = [one for one in observations if one.ranks > 1]
     if len({one.ranks for one in several}) < 2:
-        raise SuiteError("The scaling model needs points at two numbers of ranks above 1 at least, and has fewer; add some to --nodes.")
+        raise SuiteError("The scaling model needs points at two numbers of ranks above 1 or more, and has fewer; add values to --nodes.")
     if len({one.gradient_bytes for one in observations}) > 1:
-        raise SuiteError("The points differ in the bytes of their gradients: they are of different models; fit each model by itself.")
-    computing = _fit_computing(observations)
+        raise SuiteError("The points have gradients of different sizes, so they are of different models; fit each model separately.")
+    compute = _fit_compute(observations)
     exchanges = {algorithm: _fit_exchange(several, algorithm) for algorithm in Algorithm}
     better = _better(exchanges)
     one, measured = observations[0], [observation.ranks for observation in observations]
-    alone = one.samples_per_rank * (one.ranks if scaling is Scaling.STRONG else 1)
-    fitted = (_Fitted(algorithm, scaling, computing, exchanges[algorithm], alone, one.gradient_bytes) for algorithm in Algorithm)
-    fits, most = tuple(each.model(measured, most_ranks) for each in fitted), max(measured)
-    return ScalingModel(scaling, len(observations), most, fits, better, tuple(_notes(fits, better, most, len(observations))))
+    samples = one.samples_per_rank * (one.ranks if scaling is Scaling.STRONG else 1)
+    fitted = (_Fitted(algorithm, scaling, compute, exchanges[algorithm], samples, one.gradient_bytes) for algorithm in Algorithm)
+    fits, largest = tuple(each.model(measured, max_ranks) for each in fitted), max(measured)
+    return ScalingModel(scaling, len(observations), largest, fits, better, tuple(_notes(fits, better, largest, len(observations))))
 
 
 def exchange_row(algorithm: Algorithm, ranks: int, gradient_bytes: int) -> tuple[float, ...]:
-    """What an allreduce's parameters count: a ring's latency and bytes; a tree's rounds, since at one size latency and bytes grow alike."""
+    """Row of the regression: ring (latency, bytes); tree (rounds: with one gradient size, latency and bytes are collinear)."""
     if algorithm is Algorithm.TREE:
         return (2.0 * math.ceil(math.log2(ranks)),)
     return 2.0 * (ranks - 1), 2.0 * (ranks - 1) / ranks * gradient_bytes
 
 
-def _computing_row(samples_per_rank: float, is_one_size: bool) -> tuple[float, ...]:
+def _compute_row(samples_per_rank: float, is_one_size: bool) -> tuple[float, ...]:
     return (1.0,) if is_one_size else (1.0, samples_per_rank)
 
 
 @dataclass(frozen=True)
-class _Computing:
+class _Compute:
     fitted: LinearFit
     is_one_size: bool
 
     def at(self, samples_per_rank: float, confidence: float) -> Interval:
-        return self.fitted.interval(_computing_row(samples_per_rank, self.is_one_size), confidence)
+        return self.fitted.interval(_compute_row(samples_per_rank, self.is_one_size), confidence)
 
 
-def _fit_computing(observations: Sequence[Observation]) -> _Computing:
+def _fit_compute(observations: Sequence[Observation]) -> _Compute:
     is_one_size = len({one.samples_per_rank for one in observations}) == 1
-    rows = [_computing_row(one.samples_per_rank, is_one_size) for one in observations]
-    fitted = fit(rows, [one.busy_s for one in observations], [one.ranks for one in observations], "computing")
-    return _Computing(fitted, is_one_size)
+    rows = [_compute_row(one.samples_per_rank, is_one_size) for one in observations]
+    fitted = fit(rows, [one.busy_s for one in observations], [one.ranks for one in observations], "compute")
+    return _Compute(fitted, is_one_size)
 
 
 def _fit_exchange(several: Sequence[Observation], algorithm: Algorithm) -> LinearFit:
@@ -146,91 +146,93 @@ def _fit_exchange(several: Sequence[Observation], algorithm: Algorithm) -> Linea
 
 
 def _better(exchanges: dict[Algorithm, LinearFit]) -> Algorithm | None:
-    """The one of smaller residual variance, where their ratio is beyond what chance makes (F distribution, 95 %)."""
+    """The algorithm with the smaller residual variance if the ratio of the variances is significant (F test, 95 %), else None."""
     from scipy.special import fdtri  # type: ignore[import-untyped]
 
     best, other = sorted(exchanges, key=lambda name: exchanges[name].relative_error)
     low, high = exchanges[best], exchanges[other]
-    limit = float(fdtri(high.freedom, low.freedom, CONFIDENCE))
+    limit = float(fdtri(high.degrees_of_freedom, low.degrees_of_freedom, CONFIDENCE))
     return best if high.relative_error**2 > limit * low.relative_error**2 else None
 
 
 @dataclass(frozen=True)
 class _Fitted:
-    """One algorithm's model: everything that a projection needs. ``alone_samples`` is the mini-batch of one rank alone."""
+    """One fitted algorithm. ``single_rank_samples`` is the mini-batch of a run on one rank."""
 
     algorithm: Algorithm
     scaling: Scaling
-    computing: _Computing
+    compute: _Compute
     exchange: LinearFit
-    alone_samples: float
+    single_rank_samples: float
     gradient_bytes: int
 
     def step_s(self, ranks: int, confidence: float) -> Interval:
-        """A sum of two intervals; it holds with the confidence where each holds with half the doubt."""
-        samples = self.alone_samples / ranks if self.scaling is Scaling.STRONG else self.alone_samples
-        own, said = self.computing.at(samples, confidence), self.exchange_s(ranks, confidence)
-        return Interval(own.value + said.value, own.low + said.low, own.high + said.high)
+        """Sum of the compute and the exchange interval; its error probability is at most twice that of each (Bonferroni)."""
+        samples = self.single_rank_samples / ranks if self.scaling is Scaling.STRONG else self.single_rank_samples
+        compute, exchange = self.compute.at(samples, confidence), self.exchange_s(ranks, confidence)
+        return Interval(compute.value + exchange.value, compute.low + exchange.low, compute.high + exchange.high)
 
     def exchange_s(self, ranks: int, confidence: float) -> Interval:
         return self.exchange.interval(exchange_row(self.algorithm, ranks, self.gradient_bytes), confidence)
 
     def project(self, ranks: int, is_measured: bool) -> Projection:
-        """Of two and three intervals, each is taken so wide that together they hold with 95 % (Bonferroni)."""
-        whole, third = self.step_s(ranks, 1 - (1 - CONFIDENCE) / 2), 1 - (1 - CONFIDENCE) / 3
-        alone, here = self.computing.at(self.alone_samples, third), self.step_s(ranks, third)
+        """The step time combines two intervals, the efficiency three; each is widened so that together they reach 95 % (Bonferroni)."""
+        step, third = self.step_s(ranks, 1 - (1 - CONFIDENCE) / 2), 1 - (1 - CONFIDENCE) / 3
+        single, several = self.compute.at(self.single_rank_samples, third), self.step_s(ranks, third)
         shares = ranks if self.scaling is Scaling.STRONG else 1
-        low, high = _quotient(alone.low, shares * here.high), _quotient(alone.high, shares * here.low)
-        efficiency = Interval(1.0, 1.0, 1.0) if ranks == 1 else Interval(_quotient(alone.value, shares * here.value), low, high)
-        return Projection(ranks, is_measured, whole, efficiency, _quotient(self.exchange_s(ranks, CONFIDENCE).value, whole.value))
+        low, high = _quotient(single.low, shares * several.high), _quotient(single.high, shares * several.low)
+        efficiency = Interval(1.0, 1.0, 1.0) if ranks == 1 else Interval(_quotient(single.value, shares * several.value), low, high)
+        return Projection(ranks, is_measured, step, efficiency, _quotient(self.exchange_s(ranks, CONFIDENCE).value, step.value))
 
-    def model(self, measured: Sequence[int], most_ranks: int) -> AllreduceModel:
-        """Projected at the numbers that were measured and at every power of two."""
-        most, largest = max(measured), most_ranks if self.scaling is Scaling.WEAK else min(most_ranks, int(self.alone_samples))
-        doubled = [2**power for power in range(largest.bit_length()) if 2**power <= largest]
-        projections = tuple(self.project(ranks, ranks <= most) for ranks in sorted({*doubled, *measured}))
-        close = itertools.takewhile(_is_close, (one for one in projections if not one.is_measured))
-        close_to = max((one.ranks for one in close), default=None)
-        computing_names = ("busy_s",) if self.computing.is_one_size else ("fixed_s", "per_sample_s")
+    def model(self, measured: Sequence[int], max_ranks: int) -> AllreduceModel:
+        """The fit with projections at the measured numbers of ranks and at every power of two up to ``max_ranks``."""
+        most_measured, largest = max(measured), max_ranks if self.scaling is Scaling.WEAK else min(max_ranks, int(self.single_rank_samples))
+        powers = [2**power for power in range(largest.bit_length()) if 2**power <= largest]
+        projections = tuple(self.project(ranks, ranks <= most_measured) for ranks in sorted({*powers, *measured}))
+        precise = itertools.takewhile(_is_precise, (one for one in projections if not one.is_measured))
+        close_to = max((one.ranks for one in precise), default=None)
+        compute_names = ("busy_s",) if self.compute.is_one_size else ("fixed_s", "per_sample_s")
         exchange_names = ("round_s",) if self.algorithm is Algorithm.TREE else ("latency_s", "per_byte_s")
-        parameters = (*_parameters(computing_names, self.computing.fitted), *_parameters(exchange_names, self.exchange))
+        parameters = (*_parameters(compute_names, self.compute.fitted), *_parameters(exchange_names, self.exchange))
         return AllreduceModel(self.algorithm, parameters, self.exchange.relative_error, close_to, projections)
 
 
-def _is_close(projection: Projection) -> bool:
+def _is_precise(projection: Projection) -> bool:
     step = projection.step_s
-    return max(step.high - step.value, step.value - step.low) <= CLOSE * step.value
+    return max(step.high - step.value, step.value - step.low) <= MAX_RELATIVE_WIDTH * step.value
 
 
 def _parameters(names: Sequence[str], fitted: LinearFit) -> list[Parameter]:
-    found = []
+    parameters = []
     for index, name in enumerate(names):
         interval = fitted.interval([float(index == place) for place in range(len(names))], CONFIDENCE)
-        found.append(Parameter(name, interval.value, interval.low, interval.high))
-    return found
+        parameters.append(Parameter(name, interval.value, interval.low, interval.high))
+    return parameters
 
 
-def _quotient(above: float, below: float) -> float:
-    """A quotient of times that are not negative; nothing by nothing is 0, and no bound is a very large one (JSON has no infinity)."""
-    if below > 0:
-        return min(above / below, 1e9)
-    return 0.0 if above == 0 else 1e9
+def _quotient(numerator: float, denominator: float) -> float:
+    """Quotient of non-negative times; 0 / 0 is 0, and the maximum is 1e9 (JSON has no infinity)."""
+    if denominator > 0:
+        return min(numerator / denominator, 1e9)
+    return 0.0 if numerator == 0 else 1e9
 
 
-def _notes(fits: Sequence[AllreduceModel], better: Algorithm | None, most: int, points: int) -> list[str]:
+def _notes(fits: Sequence[AllreduceModel], better: Algorithm | None, most_measured: int, points: int) -> list[str]:
     errors = " and ".join(f"{one.algorithm.value} {100 * one.relative_error:.2g} %" for one in fits)
     if better is None:
-        chosen = f"Ring and tree fit the communication about equally (residuals: {errors}): {points} points cannot tell them apart."
+        chosen = f"Ring and tree do not differ significantly on these {points} points (residuals of the communication: {errors})."
     else:
-        chosen = f"The {better.value} fits the communication better (residuals: {errors})."
+        chosen = f"The {better.value} fits the communication significantly better (residuals: {errors})."
     notes = [chosen]
     for one in fits:
         last = one.projections[-1].ranks
-        close = (
-            f"up to {one.close_to} ranks ({one.close_to / most:g} times the largest measured) its interval stays within a fifth of the step's time"
+        precision = (
+            f"up to {one.close_to} ranks ({one.close_to / most_measured:g} times) the confidence interval is within a fifth of the step time"
             if one.close_to
-            else "already the first step beyond the measured points is known to no better than a fifth"
+            else "beyond the measured points the confidence interval exceeds a fifth of the step time"
         )
-        if last > most:
-            notes.append(f"{one.algorithm.value.capitalize()}: projected to {last} ranks, {last / most:g} times the largest measured; {close}.")
+        if last > most_measured:
+            notes.append(
+                f"{one.algorithm.value.capitalize()}: projected to {last} ranks, {last / most_measured:g} times the largest measured; {precision}."
+            )
     return notes

@@ -1,6 +1,6 @@
 """``stalls.json``: differential stall analysis. Three runs with different sources of mini-batches separate reading from preprocessing.
 
-With one mini-batch in memory an epoch neither reads nor preprocesses; with a warm page cache it preprocesses; with a cold one it also
+With one mini-batch in memory an epoch neither reads nor preprocesses; with a warm page cache it preprocesses; with a cold page cache it also
 reads. Reading = cold - warm, preprocessing = warm - synthetic. Method: Mohan et al., "Analyzing and Mitigating Data Stalls in DNN
 Training" (VLDB 2021), DS-Analyzer; Prashanthi et al. (POMACS 2022), sections 4.5 and 5.1, empty the cache after every epoch likewise.
 """
@@ -24,11 +24,11 @@ from suite.metrics.summary import read_summary
 RECORD = "stalls.json"
 FIGURES = ("time_to_epoch_s", "fetch_stall_s", "copy_s", "compute_s", "overhead_s")
 WARM_RATIO = 0.99  # of the data set in memory as an epoch begins
-COLD_RATIO = 0.2  # what a look right after an epoch's first fetches may find
+COLD_RATIO = 0.2  # maximum right after an epoch's first fetches
 
 
 class Source(str, enum.Enum):
-    """Where a run's mini-batches come from, in the order in which the runs are made."""
+    """Source of a run's mini-batches, in the order of the runs."""
 
     COLD = "cold"
     WARM = "warm"
@@ -39,7 +39,7 @@ class Source(str, enum.Enum):
 class SourceRun:
     """One of the three runs: its seal, and its figures over epochs 2..k, in seconds per epoch.
 
-    ``resident_start_ratio`` is the share of the data set in the page cache as those epochs began, None where it was not seen.
+    ``resident_start_ratio`` is the share of the data set in the page cache as those epochs began; None if it was not read.
     """
 
     run_id: str
@@ -75,22 +75,22 @@ class StallAnalysis:
 
 
 def analyse(directory: Path) -> StallAnalysis:
-    """Compare the three sealed bundles below ``directory``; raises SuiteError when they are not there, or not runs of one thing."""
+    """Compare the three sealed bundles below ``directory``; raises SuiteError if one is missing, unsealed, or of a different request."""
     bundles = {source: Bundle(directory / source.value) for source in Source}
     requests = {source: bundle.run().request for source, bundle in bundles.items()}
-    one = requests[Source.COLD]
+    reference = requests[Source.COLD]
     same = ("workload", "framework", "platform", "seed", "epochs", "global_batch_size", "threads", "accelerator")
     for source, request in requests.items():
-        different = [name for name in same if request[name] != one[name]]
+        different = [name for name in same if request[name] != reference[name]]
         if different:
             raise SuiteError(f"{directory / source.value} differs from the cold run in {', '.join(different)}; run the analysis again.")
     runs = {source: _run(bundle) for source, bundle in bundles.items()}
     return StallAnalysis(
         schema=SCHEMA,
-        workload=one["workload"],
-        framework=one["framework"],
-        device=one["platform"],
-        data=one["data"]["name"],
+        workload=reference["workload"],
+        framework=reference["framework"],
+        device=reference["platform"],
+        data=reference["data"]["name"],
         runs={source.value: run for source, run in runs.items()},
         figures=differences(runs),
         notes=_notes(runs),
@@ -111,7 +111,7 @@ def differences(runs: Mapping[Source, SourceRun]) -> dict[str, Figure]:
 
 
 def write(analysis: StallAnalysis, directory: Path) -> Path:
-    """Write ``stalls.json`` beside the bundles and seal it with their manifests; returns its path."""
+    """Write ``stalls.json``, and a manifest over it and the bundles' manifests; returns the path of ``stalls.json``."""
     path = directory / RECORD
     write_json(path, analysis.to_dict())
     sealed = [path, *(directory / source.value / MANIFEST for source in Source)]
@@ -122,7 +122,7 @@ def write(analysis: StallAnalysis, directory: Path) -> Path:
 
 def _run(bundle: Bundle) -> SourceRun:
     if not bundle.is_sealed:
-        raise SuiteError(f"{bundle.path} is no finished run; run the analysis again.")
+        raise SuiteError(f"{bundle.path} is not a finished run; run the analysis again.")
     summary = read_summary(bundle)
     figures = {name: from_plain(summary["figures"][name], Figure, f"{bundle.path}: {name}: ") for name in FIGURES}
     seen = [epoch["resident_start_ratio"] for epoch in summary["epochs"] if epoch["epoch"] > 1 and epoch["resident_start_ratio"] is not None]
@@ -160,7 +160,7 @@ def _notes(runs: Mapping[Source, SourceRun]) -> tuple[str, ...]:
     if warm is not None and warm < WARM_RATIO:
         notes.append(f"the warm run's epochs began with {warm:.0%} of the data set in memory, so preprocessing_stall_s includes reading")
     if cold is not None and cold > COLD_RATIO:
-        notes.append(f"the cold run's epochs began with {cold:.0%} of the data set still in memory: read_stall_s is too small")
+        notes.append(f"the cold run's epochs began with {cold:.0%} of the data set still in memory, so read_stall_s is too small")
     if warm is None or cold is None:
-        notes.append("the epochs were too short to read the page cache at their start: how warm and cold the runs were is unknown")
+        notes.append("the epochs were too short to read the page cache at their start: whether the runs were warm and cold is unknown")
     return tuple(notes)

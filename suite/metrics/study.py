@@ -1,4 +1,4 @@
-"""A study: runs that differ in one setting, and what that setting changes. Everything in ``study.json`` is computed from the bundles beside it."""
+"""A study: runs that differ in one setting. Everything in ``study.json`` is computed from the bundles in its folder."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 STUDY = "study.json"
 VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-"""Of what is varied: part of a folder's name."""
+"""Pattern of a study's values, which are parts of folder names."""
 
 PARTS = ["fetch_stall_s", "copy_s", "compute_s", "communication_s"]
 GRADIENT_BYTES = 4
-"""Of a parameter: gradients are summed in float32."""
+"""Bytes per parameter: gradients are summed in float32."""
 
-NO_MODEL = "only numbers of nodes are modelled"
-TOO_SHORT = "the run has no more steps than are left out to warm up"
-ONE_MACHINE = "All ranks shared one machine's cores and memory: the efficiency is that of sharing, and projections say nothing of a cluster."
+NO_MODEL = "only studies of nodes have a model"
+TOO_SHORT = "the run has no steps after the warm-up steps"
+ONE_MACHINE = "All ranks shared one machine's cores and memory: the efficiency describes this sharing, and the projections do not apply to a cluster."
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """What was asked. ``scaling`` is None unless nodes are varied; ``hosts`` is how many other machines were named, 0 for this one alone."""
+    """The requested study. ``scaling`` is None unless nodes are varied; ``hosts`` is the number of hosts in the hostfile, 0 without one."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ class StudyPlan:
 
 @dataclass(frozen=True)
 class StudyRun:
-    """One bundle of a study, by its folder's name within the study's, and its seal."""
+    """One bundle of a study: the name of its folder within the study's, its run id and the digest of its manifest."""
 
     folder: str
     run_id: str
@@ -60,11 +60,11 @@ class StudyRun:
 
 @dataclass(frozen=True)
 class PointFigures:
-    """Means over the runs of one value, each run's own a mean over its counted steps; spreads are over the runs.
+    """Figures of one value: means and spreads over its runs of each run's mean over the steps after warm-up.
 
-    ``step_s`` is rank 0's fetch, copy, compute and communication. ``communication_s`` is the least that any rank spent in the exchange of a step:
-    the others also waited for the slowest there, on average for ``waiting_s``. ``busy_s`` is the step without its communication.
-    ``efficiency`` is T(1) / (n T(n)) in strong scaling, T(1) / T(n) in weak, of mean times; its spread is that of the single runs' T(n).
+    ``step_s`` is rank 0's fetch stall, copy, compute and communication. ``communication_s`` is the minimum over the ranks of the time in a
+    step's exchange; ``waiting_s`` is the mean over the ranks beyond it, the wait for the slowest rank. ``busy_s`` is a step without its
+    communication. ``efficiency`` of mean times is T(1) / (n T(n)) in strong scaling, T(1) / T(n) in weak; its spread is that of T(n).
     """
 
     step_s: Figure
@@ -78,7 +78,7 @@ class PointFigures:
 
 @dataclass(frozen=True)
 class StudyPoint:
-    """The runs of one value."""
+    """One value: its runs and figures."""
 
     value: str
     ranks: int
@@ -88,7 +88,7 @@ class StudyPoint:
 
 @dataclass(frozen=True)
 class Study:
-    """``study.json``. ``model`` is None where there is none, and then ``model_reason`` says why."""
+    """``study.json``. ``model_reason`` is the reason if ``model`` is None."""
 
     schema: int
     plan: StudyPlan
@@ -104,7 +104,7 @@ class Study:
 
 @dataclass(frozen=True)
 class RunTimes:
-    """A run's mean step in seconds, and what the model needs to know of the run."""
+    """A run's mean step, in seconds, and the model's inputs."""
 
     ranks: int
     samples_per_step: float
@@ -115,42 +115,42 @@ class RunTimes:
 
 
 def folder_name(value: str, repetition: int) -> str:
-    """Where a study keeps a run; repetitions count from 1."""
+    """The folder of a run within the study; repetitions start at 1."""
     return f"{value}-r{repetition}"
 
 
 def analyse(directory: Path, plan: StudyPlan) -> Study:
-    """Compute the study from its sealed bundles; raises SuiteError where one is missing or not finished."""
+    """Compute the study from its sealed bundles; raises SuiteError if one is missing or not finished."""
     bundles = {value: [Bundle(directory / folder_name(value, k)) for k in range(1, plan.repetitions + 1)] for value in plan.values}
     times = {value: [run_times(bundle, plan.warm_up_steps) for bundle in of_value] for value, of_value in bundles.items()}
-    alone_s = [run.step_s for runs in times.values() for run in runs if run.ranks == 1]
+    single_rank_s = [run.step_s for runs in times.values() for run in runs if run.ranks == 1]
     points = []
     for value, of_value in bundles.items():
         runs = tuple(StudyRun(bundle.path.name, bundle.run().run_id, sha256(bundle.path / MANIFEST)) for bundle in of_value)
-        points.append(StudyPoint(value, times[value][0].ranks, runs, _figures(times[value], plan.scaling, alone_s)))
+        points.append(StudyPoint(value, times[value][0].ranks, runs, _figures(times[value], plan.scaling, single_rank_s)))
     every = [run for runs in times.values() for run in runs]
     model, reason = _model(every, plan.scaling)
     return Study(SCHEMA, plan, tuple(points), model, reason, _notes(every, plan))
 
 
 def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
-    """A run's mean step, from its records of all ranks; raises SuiteError for a run without a seal, or without counted steps."""
+    """A run's mean step, from the records of all ranks; raises SuiteError for an unsealed run or one without steps after warm-up."""
     if not bundle.is_sealed:
-        raise SuiteError(f"{bundle.path} is no finished run; run the sweep again, it makes what is missing.")
+        raise SuiteError(f"{bundle.path} is not a finished run; run the sweep again to make it.")
     steps = bundle.steps_frame()
     counted = steps[steps["step"] > warm_up_steps]
     if counted.empty:
-        raise SuiteError(f"{bundle.path}: {TOO_SHORT} ({warm_up_steps}); ask for more --steps.")
+        raise SuiteError(f"{bundle.path}: {TOO_SHORT} ({warm_up_steps}); use more --steps.")
     first = counted[counted["rank"] == 0]
-    spent = counted.groupby("step")["communication_s"].agg(["min", "mean"])
+    exchange = counted.groupby("step")["communication_s"].agg(["min", "mean"])
     parameters = bundle.log().value("parameters")
     return RunTimes(
         ranks=int(steps["rank"].nunique()),
         samples_per_step=float(counted.groupby("step")["samples"].sum().mean()),
         gradient_bytes=GRADIENT_BYTES * parameters if isinstance(parameters, int) else None,
         step_s=_mean_step_s(first),
-        communication_s=float(spent["min"].mean()),
-        waiting_s=float((spent["mean"] - spent["min"]).mean()),
+        communication_s=float(exchange["min"].mean()),
+        waiting_s=float((exchange["mean"] - exchange["min"]).mean()),
     )
 
 
@@ -158,13 +158,13 @@ def _mean_step_s(first: "pandas.DataFrame") -> float:
     return float(first[PARTS].sum(axis=1).mean())
 
 
-def _figures(runs: Sequence[RunTimes], scaling: Scaling | None, alone_s: Sequence[float]) -> PointFigures:
+def _figures(runs: Sequence[RunTimes], scaling: Scaling | None, single_rank_s: Sequence[float]) -> PointFigures:
     def mean(values: Sequence[float], unit: str) -> Figure:
         return mean_figure(values, unit, STEPS, TOO_SHORT)
 
-    efficiency = unknown("ratio", STEPS, NO_MODEL if scaling is None else "nothing was run on one rank")
-    if scaling is not None and alone_s:
-        base_s, shares = sum(alone_s) / len(alone_s), runs[0].ranks if scaling is Scaling.STRONG else 1
+    efficiency = unknown("ratio", STEPS, NO_MODEL if scaling is None else "the study has no run on one rank")
+    if scaling is not None and single_rank_s:
+        base_s, shares = sum(single_rank_s) / len(single_rank_s), runs[0].ranks if scaling is Scaling.STRONG else 1
         of_runs = mean([base_s / (shares * run.step_s) for run in runs], "ratio")
         efficiency = replace(of_runs, value=base_s * len(runs) / (shares * sum(run.step_s for run in runs)))
     return PointFigures(
@@ -187,7 +187,7 @@ def _model(runs: Sequence[RunTimes], scaling: Scaling | None) -> tuple[ScalingMo
         if run.gradient_bytes is not None
     ]
     if len(observations) < len(runs):
-        return None, "a log does not say how many parameters were trained, so the size of the gradients is not known"
+        return None, "a log has no number of parameters, so the size of the gradients is unknown"
     try:
         return fit_scaling(observations, scaling), None
     except SuiteError as error:
@@ -199,7 +199,7 @@ def _notes(runs: Sequence[RunTimes], plan: StudyPlan) -> tuple[str, ...]:
 
 
 def write(study: Study, directory: Path) -> Path:
-    """Write ``study.json`` and seal it with the runs' manifests; returns its path."""
+    """Write ``study.json``, and a manifest over it and the runs' manifests; returns the path of ``study.json``."""
     path = directory / STUDY
     write_json(path, study.to_dict())
     sealed = [path, *(directory / run.folder / MANIFEST for point in study.points for run in point.runs)]
@@ -209,7 +209,7 @@ def write(study: Study, directory: Path) -> Path:
 
 
 def read_study(directory: Path) -> Study:
-    """The study's record; raises FileError where it is missing or not what the suite writes."""
+    """Read ``study.json``; raises FileError if it is missing or malformed."""
     path = directory / STUDY
     if path.is_symlink() or not path.is_file():
         raise FileError(path, "is missing")
@@ -219,15 +219,15 @@ def read_study(directory: Path) -> Study:
 def _from_dict(values: Mapping[str, Any], path: Path) -> Study:
     if values.get("schema") != SCHEMA:
         raise FileError(path, f"has schema {values.get('schema')!r}; this version of the suite reads schema {SCHEMA}")
-    return _refuse_contradictory(from_plain(dict(values), Study, f"{path}: "), path)
+    return _validated(from_plain(dict(values), Study, f"{path}: "), path)
 
 
-def _refuse_contradictory(study: Study, path: Path) -> Study:
-    """The study itself: a stranger's record must not lead out of its folder, nor to runs that it does not name."""
-    strange = [value for value in study.plan.values if not VALUE.fullmatch(value)]
-    if strange:
-        raise FileError(path, f"has the value {strange[0]!r}, which none can be")
+def _validated(study: Study, path: Path) -> Study:
+    """The study, if its values are safe folder names and its points match its plan: the file is untrusted. Raises FileError otherwise."""
+    invalid = [value for value in study.plan.values if not VALUE.fullmatch(value)]
+    if invalid:
+        raise FileError(path, f"has the value {invalid[0]!r}, which is not allowed (letters, digits, - and _ only)")
     named = [(point.value, len(point.runs)) for point in study.points]
     if not named or named != [(value, study.plan.repetitions) for value in study.plan.values]:
-        raise FileError(path, "does not name the runs that its plan asks for")
+        raise FileError(path, "does not name the runs of its plan")
     return study

@@ -1,6 +1,6 @@
 """``summary.json``: figures derived from a bundle's raw records only, so that the checker can recompute them.
 
-The definitions are those of docs/measuring.md; the stalls follow Prashanthi et al. (POMACS 2022), section 4.5.
+Definitions: docs/measuring.md. The stalls follow Prashanthi et al. (POMACS 2022), section 4.5.
 """
 
 import math
@@ -29,13 +29,13 @@ from suite.metrics.rank_figures import rank_figures, rank_rows
 
 LOG = "log.txt"
 PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
-NOT_RECORDED = "the run had several nodes and no record of what was read on each (nodes.json)"
+NOT_RECORDED = "the run had several nodes and no nodes.json, the record of their readings"
 TOO_FEW = "fewer than two epochs were finished; epoch 1 is kept apart because its caches are cold"
 
 
 @dataclass(frozen=True)
 class EpochFigures:
-    """One finished epoch, times in seconds: end-to-end is first fetch to last step, overhead what the four parts leave of it."""
+    """One finished epoch, times in seconds: end-to-end is first fetch to last step, overhead is end-to-end less the four parts."""
 
     epoch: int
     steps: int
@@ -56,10 +56,10 @@ class EpochFigures:
 
 @dataclass(frozen=True)
 class Summary:
-    """``summary.json``: the epochs, the run's figures by name, its disturbances with their times, and mean and extremes of every gauge.
+    """``summary.json``: epochs, figures of the run by name, disturbances with their times, and statistics of every gauge.
 
-    In a run on several nodes the machine's figures, disturbances and gauges are those of rank 0's node; ``nodes`` has one row per node, ``ranks``
-    one per rank. Both are left out of the file where there is only one.
+    In a run on several nodes, machine figures, disturbances and gauges are those of rank 0's node; ``nodes`` has one row per node, ``ranks`` one
+    per rank. Each is omitted from the file if there is only one.
     """
 
     schema: int
@@ -113,7 +113,7 @@ def derive(bundle: Bundle) -> Summary:
 
 
 def read_summary(bundle: Bundle) -> dict[str, Any]:
-    """The bundle's ``summary.json``; recomputed for a bundle of schema 1, whose file has older names. Raises FileError when it is malformed."""
+    """Read ``summary.json``; recomputed for a bundle of schema 1, whose file has older names. Raises FileError when it is malformed."""
     return bundle.json(SUMMARY) if bundle.run().schema == SCHEMA else derive(bundle).to_dict()
 
 
@@ -128,7 +128,7 @@ def run_window(log: Log) -> Window | None:
 def derive_epochs(
     log: Log, steps: StepRecords, channels: Channels, total: PowerTotal | None, nodes: Sequence[NodeReadings] = ()
 ) -> tuple[EpochFigures, ...]:
-    """One row per finished epoch that has steps: times as rank 0 took them, samples and loss over all ranks, energy over all nodes."""
+    """One row per finished epoch with steps: times of rank 0, samples and loss over all ranks, energy over all nodes."""
     stops = {event.epoch: event.mono_ns for event in log.all("epoch_stop")}
     accuracy = {event.epoch: event.value for event in log.all("eval_accuracy")}
     of_all_ranks = {epoch: whole for epoch, whole in steps.by_epoch() if epoch in stops}
@@ -162,14 +162,14 @@ def derive_epochs(
 
 
 def _mean_loss(steps: StepRecords) -> float | None:
-    """The mean over an epoch's steps; within a step, every rank counts by its samples. None when a loss is no finite number."""
+    """Mean over an epoch's steps, weighted by samples over the ranks of a step; None if a loss is not finite."""
     with np.errstate(all="ignore"):
         mean = float((steps.sum_over_ranks(steps.loss * steps.samples) / steps.sum_over_ranks(steps.samples)).mean())
     return mean if math.isfinite(mean) else None
 
 
 def time_figures(epochs: Sequence[EpochFigures]) -> dict[str, Figure]:
-    """Epoch times and their parts: epoch 1 apart, the mean over epochs 2..k with its spread."""
+    """Epoch times and their parts: epoch 1 separately, and means over epochs 2..k with their spread."""
     later = [epoch for epoch in epochs if epoch.epoch > 1]
     first = [epoch.end_to_end_s for epoch in epochs if epoch.epoch == 1]
     figures = {
@@ -184,7 +184,7 @@ def time_figures(epochs: Sequence[EpochFigures]) -> dict[str, Figure]:
 
 
 def target_figures(log: Log) -> dict[str, Figure]:
-    """Accuracy reached, and the time from run_start to the evaluation that reached the target."""
+    """Best accuracy, and epochs and time from run_start to the evaluation that reached the target."""
     accuracies = [event for event in log.all("eval_accuracy") if isinstance(event.value, int | float)]
     target, start = log.value("target_accuracy"), log.first("run_start")
     best = max((float(event.value) for event in accuracies), default=None)

@@ -1,6 +1,6 @@
-"""Integral of a rate, or increase of a counter, over a window of time, and how well it was measured.
+"""Integral of a rate, or increase of a counter, over a window of time, with its quality (coverage, gaps, rejected readings).
 
-Values are linear between two readings; at the window's ends they are interpolated.
+Values are interpolated linearly between readings, and at the window's ends.
 """
 
 import math
@@ -17,11 +17,11 @@ GAP_PERIODS = 3.0
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of a window, and how well. ``value`` is None when it cannot be told, and ``reason`` says why.
+    """A measured value of a window, with its quality. ``value`` is None, with a ``reason``, if the readings do not determine it.
 
-    ``coverage`` is the fraction of the window between two readings that are no further apart than three periods,
-    ``gaps`` how many longer pauses there were, ``achieved_period_s`` the median time between the window's readings, ``count``
-    how many readings lie in the window, ``rejected`` how many of them were not plausible and left out.
+    ``coverage``: fraction of the window between readings at most three periods apart. ``gaps``: number of longer pauses.
+    ``achieved_period_s``: median time between the window's readings. ``count``: number of readings in the window.
+    ``rejected``: number of readings in the window that were left out as implausible.
     """
 
     value: float | None
@@ -35,27 +35,27 @@ class Measured:
 
 
 def integral(t_ns: Times, rates: Values, start_ns: int, stop_ns: int, period_s: float, plausible: tuple[float, float]) -> Measured:
-    """The integral over [start, stop], in seconds times the rates' unit, by the trapezoid rule; rates outside ``plausible`` are left out.
+    """Integral over [start, stop], in seconds times the rates' unit, by the trapezoidal rule; rates outside ``plausible`` are left out.
 
-    ``period_s`` is the meter's period. The first and the last reading may be up to three periods inside the window, and are
-    then held; further away, nothing is known of a part of the window, and the value is None.
+    ``period_s`` is the meter's period. If the first or last reading is inside the window by up to three periods, its value is extended to the
+    window's end; if by more, the value is None.
     """
     kept = np.isfinite(rates) & (rates >= plausible[0]) & (rates <= plausible[1])
     return _measure(t_ns, rates, kept, start_ns, stop_ns, period_s, is_counter=False)
 
 
-def increase(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s: float, most_per_s: float = math.inf) -> Measured:
-    """How far a counter that does not wrap went from start to stop; a count is left out that is below the one before it, or so far above
-    it that the counter would have grown by more than ``most_per_s``.
+def increase(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s: float, max_per_s: float = math.inf) -> Measured:
+    """Increase of a counter without wraps over [start, stop].
 
-    Where the first or last reading is up to three periods inside the window, the rate next to it is held.
+    A count is left out if it is below the previous one, or if its increase exceeds ``max_per_s``. If the first or last reading is inside the
+    window by up to three periods, the adjacent rate is extrapolated to the window's end; if by more, the value is None.
     """
     t_ns, counts = _in_time(t_ns, counts)
-    return _measure(t_ns, counts, growing(t_ns, counts, most_per_s), start_ns, stop_ns, period_s, is_counter=True)
+    return _measure(t_ns, counts, growing(t_ns, counts, max_per_s), start_ns, stop_ns, period_s, is_counter=True)
 
 
 class Counter:
-    """A counter's channel, filtered once, so that its increase can be computed for many windows."""
+    """A counter channel, filtered once for increases in many windows."""
 
     def __init__(self, channel: Channel) -> None:
         ordered = channel.in_time
@@ -63,7 +63,7 @@ class Counter:
         self.period_s = channel.period_s
 
     def increase(self, window: Window, min_periods: int) -> Measured:
-        """Increase in ``window``; None, with a reason, if the window is shorter than ``min_periods``: up to one is interpolated at each end."""
+        """Increase in ``window``; None, with a reason, if it is shorter than ``min_periods``: up to one period is interpolated at each end."""
         period_s = self.period_s or 0.0
         measured = _measure_plausible(self._readings.t_ns, self._readings.values, *window, period_s, is_counter=True)
         if measured.value is not None and (window[1] - window[0]) * SECONDS_PER_NS < min_periods * period_s:
@@ -71,17 +71,17 @@ class Counter:
         return measured
 
 
-def growing(t_ns: Times, counts: Values, most_per_s: float = math.inf) -> Mask:
+def growing(t_ns: Times, counts: Values, max_per_s: float = math.inf) -> Mask:
     """Mask of plausible counter readings, sorted by time (monotonic, bounded rate); the first finite reading is the baseline."""
     kept = np.isfinite(counts)
     steps, seconds = np.diff(counts[kept]), np.diff(t_ns[kept]) * SECONDS_PER_NS
-    if np.all((steps >= 0) & (steps <= most_per_s * seconds)):
+    if np.all((steps >= 0) & (steps <= max_per_s * seconds)):
         return kept
     last = None
     for index in np.flatnonzero(kept):
         if last is not None:
             step, elapsed_s = counts[index] - counts[last], (t_ns[index] - t_ns[last]) * SECONDS_PER_NS
-            kept[index] = 0 <= step <= most_per_s * elapsed_s
+            kept[index] = 0 <= step <= max_per_s * elapsed_s
         last = index if kept[index] else last
     return kept
 
@@ -93,9 +93,9 @@ def _measure(t_ns: Times, values: Values, kept: Mask, start_ns: int, stop_ns: in
 
 
 def _measure_plausible(t_ns: Times, values: Values, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
-    """Of readings in the order of time, none of which is to be left out."""
+    """As :func:`_measure`, for plausible readings sorted by time."""
     t_ns, values = _around(t_ns, values, start_ns, stop_ns)
-    t_s = (t_ns - start_ns).astype(np.float64) * SECONDS_PER_NS  # exact integers first: a boot's nanoseconds do not fit a float's 53 bits for long
+    t_s = (t_ns - start_ns).astype(np.float64) * SECONDS_PER_NS  # subtract as integers: nanoseconds since boot exceed a float's 53 bits
     window_s, reach_s = (stop_ns - start_ns) * SECONDS_PER_NS, GAP_PERIODS * period_s
     inside = (t_s >= 0) & (t_s <= window_s)
     covered_s, gaps, longest_gap_s = _coverage(t_s, window_s, reach_s)
@@ -122,14 +122,14 @@ def _in_time(t_ns: Times, values: Values) -> tuple[Times, Values]:
 
 
 def _around(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Times, Values]:
-    """The readings of the window with the last one before and the first one after it, two at least: no other says anything about it."""
+    """The readings in the window, and the nearest ones before and after it; at least two, if there are two."""
     first, last = max(0, int(np.searchsorted(t_ns, start_ns)) - 1), int(np.searchsorted(t_ns, stop_ns, side="right")) + 1
     chosen = slice(max(0, min(first, len(t_ns) - 2)), max(last, first + 2))
     return t_ns[chosen], values[chosen]
 
 
 def _reason(t_s: Values, window_s: float, reach_s: float) -> str | None:
-    """Why the energy of the window cannot be told; None when it can."""
+    """Why the readings do not determine the window's value; None if they do."""
     if window_s <= 0:
         return "the window is empty"
     if len(t_s) < 2:
@@ -144,22 +144,22 @@ def _reason(t_s: Values, window_s: float, reach_s: float) -> str | None:
 
 
 def _coverage(t_s: Values, window_s: float, reach_s: float) -> tuple[float, int, float | None]:
-    """Time in the window between close readings, how many pauses are too long, and the longest one (the window's ends included)."""
+    """Seconds of the window between close readings, the number of gaps, and the longest pause (including those at the window's ends)."""
     if window_s <= 0 or not len(t_s):
         return 0.0, 0, None
     steps_s, clipped_s = np.diff(t_s), np.diff(np.clip(t_s, 0.0, window_s))
     within = clipped_s > 0
-    long = steps_s > reach_s * (1 + 1e-9)
+    is_gap = steps_s > reach_s * (1 + 1e-9)
     ends_s = [max(0.0, t_s[0]), max(0.0, window_s - t_s[-1])]
     longest_gap_s = max(float(steps_s[within].max(initial=0.0)), *map(float, ends_s))
-    gaps = int(np.count_nonzero(within & long)) + sum(end_s > reach_s for end_s in ends_s)
-    return float(clipped_s[within & ~long].sum()), gaps, longest_gap_s
+    gaps = int(np.count_nonzero(within & is_gap)) + sum(end_s > reach_s for end_s in ends_s)
+    return float(clipped_s[within & ~is_gap].sum()), gaps, longest_gap_s
 
 
 def _integral(t_s: Values, rates: Values, window_s: float) -> float:
     inside = (t_s > 0) & (t_s < window_s)
     times = np.concatenate(([0.0], t_s[inside], [window_s]))
-    ends = np.interp([0.0, window_s], t_s, rates)  # beyond the readings, interp holds the nearest
+    ends = np.interp([0.0, window_s], t_s, rates)  # outside the readings, interp returns the nearest value
     all_rates = np.concatenate((ends[:1], rates[inside], ends[1:]))
     return float(np.sum(np.diff(times) * (all_rates[1:] + all_rates[:-1])) / 2)
 
@@ -169,7 +169,7 @@ def _increase(t_s: Values, counts: Values, window_s: float) -> float:
 
 
 def _count_at(t_s: Values, counts: Values, moment_s: float) -> float:
-    """The counter at a moment; beyond the readings it goes on at the rate next to them."""
+    """The counter at a moment; outside the readings, extrapolated at the adjacent rate."""
     if moment_s < t_s[0] < t_s[1]:
         return float(counts[0] + (counts[1] - counts[0]) / (t_s[1] - t_s[0]) * (moment_s - t_s[0]))
     if moment_s > t_s[-1] > t_s[-2]:

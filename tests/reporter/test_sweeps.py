@@ -214,7 +214,7 @@ def _rename_seal(folder: Path) -> None:
     [
         (_edit(lambda values: values["points"][1]["figures"]["efficiency"].update(value=0.99)), "disagrees with its runs in points[1]"),  # type: ignore[index]
         (_edit(lambda values: values["model"]["fits"][0]["projections"][-1]["step_s"].update(value=1e-3)), "disagrees with its runs in model"),  # type: ignore[index]
-        (_edit(lambda values: values["plan"].update(values=["../strong/1", "2", "4", "8"])), "which none can be"),  # type: ignore[attr-defined]
+        (_edit(lambda values: values["plan"].update(values=["../strong/1", "2", "4", "8"])), "which is not allowed"),  # type: ignore[attr-defined]
         (_edit(lambda values: values["plan"].update(repetitions=1)), "does not name the runs"),  # type: ignore[attr-defined]
         (_edit(lambda values: values.update(points=[])), "does not name the runs"),
         (_edit(lambda values: values.update(schema=9)), "schema 9"),

@@ -99,7 +99,7 @@ def test_a_run_without_a_record_of_its_nodes_has_neither_energy_nor_baseload(pat
     (path / NODES).unlink()
     figures = derive(Bundle(path)).figures
     for name in ("energy_j", "baseload_power_w", "baseload_share"):
-        assert "no record of what was read on each" in str(figures[name].reason)
+        assert "no nodes.json, the record of their readings" in str(figures[name].reason)
 
 
 def test_a_node_without_a_sensor_leaves_no_energy_and_is_named(path: Path) -> None:
@@ -239,4 +239,4 @@ def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured
     show_result(RunResult(path, "finished", None), False)
     said = capsys.readouterr().out
     assert "slowest rank       0 on pi1: busy 1.000 times as long as the mean of 2" in said
-    assert "NOT MEASURED: pi2: no meter read anything there" in said
+    assert "NOT MEASURED: pi2: the node has no readings" in said

@@ -105,15 +105,15 @@ def test_with_noise_the_intervals_cover_the_truth(scaling: Scaling) -> None:
     assert any(count < trials for count in covered.values())  # intervals that always cover would be too wide to say anything
 
 
-def test_with_noise_of_a_half_two_numbers_of_ranks_tell_nothing_apart() -> None:
+def test_with_noise_of_a_half_ring_and_tree_do_not_differ_significantly() -> None:
     random = np.random.RandomState(1)
     points = measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9), lambda: float(random.uniform(0.5, 1.5)), (1, 2, 4))
     model = fit_scaling(points, Scaling.WEAK)
     assert model.better is None
-    assert "cannot tell them apart" in model.notes[0]
+    assert "do not differ significantly" in model.notes[0]
 
 
-def test_it_says_how_far_it_projects() -> None:
+def test_a_note_states_the_largest_projection() -> None:
     model = fit_scaling(measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9)), Scaling.WEAK)
     assert (model.most_measured, of(model, Algorithm.RING).projections[-1].ranks) == (8, 512)
     assert "Ring: projected to 512 ranks, 64 times the largest measured" in model.notes[1]

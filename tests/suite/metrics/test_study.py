@@ -71,12 +71,12 @@ def test_ranks_that_shared_a_machine_are_noted(template: Path, tmp_path: Path) -
     bundle_of(template, tmp_path / folder_name("2", 1), 2, 0.02, 0.0)
     study = analyse(tmp_path, plan(("2",), repetitions=1, hosts=0))
     assert "shared one machine" in study.notes[0]
-    assert study.points[0].figures.efficiency.reason == "nothing was run on one rank"
+    assert study.points[0].figures.efficiency.reason == "the study has no run on one rank"
 
 
 def test_an_unfinished_run_is_named(template: Path, tmp_path: Path) -> None:
     (bundle_of(template, tmp_path / folder_name("1", 1), 1, 0.02, 0.0) / layout.MANIFEST).unlink()
-    with pytest.raises(SuiteError, match="1-r1 is no finished run; run the sweep again"):
+    with pytest.raises(SuiteError, match="1-r1 is not a finished run; run the sweep again"):
         analyse(tmp_path, plan(("1",), repetitions=1))
 
 
