@@ -10,7 +10,7 @@ help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, draw a leaderboard page"
 	@echo "make test    run every test in the environments that tox makes"
 	@echo "make rules   fill the tables of rules/RULES.md from what the checker applies"
-	@echo "make docs-tables  fill the generated tables of docs/ (meters, for example)"
+	@echo "make docs-tables  fill the generated tables of docs/: the tree, meters, faults"
 	@echo "make extending  make the examples of docs/extending.md in a scratch copy and run their contract tests"
 	@echo "make mutation  how many single faults the checker finds, each by the right rule, and which rules fired"
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"

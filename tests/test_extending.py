@@ -16,12 +16,6 @@ from suite.files.paths import home, repository_root
 
 ROOT = repository_root()
 PAGE = (ROOT / "docs/extending.md").read_text()
-NEEDS = {
-    Kind.DEVICE: "tests/suite/machine/test_identify.py",
-    Kind.RULE: "suite/compliance/faults/fault.py",
-    Kind.METER: "tests/suite/meters/meter_samples.py",
-}
-"""Kinds that are found by being there only where this file is."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +78,6 @@ def scratch(tmp_path: Path) -> Scratch:
 @pytest.mark.extending
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
 def test_the_pages_example_fulfils_its_contract(kind: Kind, scratch: Scratch) -> None:
-    if kind in NEEDS and not (ROOT / NEEDS[kind]).is_file():
-        pytest.skip(f"a {kind.value} is not found by being there: {NEEDS[kind]} is missing")
     shown = example(kind)
     assert shown.command == contract_command(kind, shown.name)
     written = scratch.suite("new", kind.value, shown.name)

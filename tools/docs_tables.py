@@ -3,11 +3,13 @@
 A page has a table where it has the marks ``<!-- generated: NAME -->`` and ``<!-- end -->``; NAME is a key of :data:`TABLES`.
 """
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from suite.compliance.rulebook import fault_table
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
 from suite.meters.meter import Meter
@@ -38,7 +40,26 @@ def _meters() -> str:
     return table(("meter", "period", "reads", "channels"), rows)
 
 
-TABLES: Writers = {"meters": _meters}
+def _tree() -> str:
+    """Every package, and the modules beside packages in suite/ and reporter/, with the first sentence of its docstring."""
+    root = repository_root()
+    paths = [path for top in ("suite", "reporter", "reference_impls") for path in sorted((root / top).rglob("*.py"), key=_position)]
+    lines = [_line(path.relative_to(root), path) for path in paths if path.name == "__init__.py" or path.parent.name in ("suite", "reporter")]
+    return "\n".join(["```text", *lines, "```"])
+
+
+def _position(path: Path) -> tuple[str, ...]:
+    return path.parent.parts if path.name == "__init__.py" else path.parts
+
+
+def _line(relative: Path, path: Path) -> str:
+    sentence = re.split(r"(?<=\.)\s|\n\n", ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")[0]
+    place = relative.parent if relative.name == "__init__.py" else relative
+    name = "  " * (len(place.parts) - 1) + place.name + ("/" if place.suffix == "" else "")
+    return f"{name:18} {' '.join(sentence.split())}"
+
+
+TABLES: Writers = {"meters": _meters, "faults": fault_table, "tree": _tree}
 
 
 if __name__ == "__main__":

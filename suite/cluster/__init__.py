@@ -1,1 +1,1 @@
-"""Looks at the nodes of a cluster before anything is trained on them."""
+"""Checks the nodes of a cluster before training."""

@@ -1,6 +1,6 @@
-"""The generated tables of the rulebook and of docs/checking.md, and the rulebook's worked examples.
+"""The generated tables of the rulebook, and its worked examples.
 
-The pages are text with places marked ``<!-- generated: NAME -->`` … ``<!-- end -->``; :func:`render` fills them from the rules and definitions.
+rules/RULES.md is text with places marked ``<!-- generated: NAME -->`` … ``<!-- end -->``; :func:`render` fills them from the rules and definitions.
 """
 
 import re
@@ -23,11 +23,6 @@ _EXAMPLE = re.compile(r"^    times (?P<times>[\d. ]+) s: score (?P<score>[\d.]+)
 def path(root: Path | None = None) -> Path:
     """The rulebook's file."""
     return (root or repository_root()) / "rules" / "RULES.md"
-
-
-def pages(root: Path | None = None) -> tuple[Path, ...]:
-    """Every page with generated places, the rulebook first."""
-    return path(root), (root or repository_root()) / "docs" / "checking.md"
 
 
 def render(text: str) -> str:
@@ -131,14 +126,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "devices": _devices,
     "power": _power,
     "rules": _rules,
-    "faults": fault_table,
 }
 
 
 def write() -> None:
-    """Fill the generated places of every page in the checkout: `python -m suite.compliance.rulebook`."""
-    for page in pages():
-        page.write_text(render(page.read_text(encoding="utf-8")), encoding="utf-8")
+    """Fill the generated places of the checkout's rulebook: `python -m suite.compliance.rulebook`."""
+    path().write_text(render(path().read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

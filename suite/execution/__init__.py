@@ -1,1 +1,1 @@
-"""A run while it happens: request, preflight, recorders, heartbeat, progress, and the bundle it leaves."""
+"""Executes one run: request, preflight, process groups, recorders, heartbeat, progress, and the bundle."""

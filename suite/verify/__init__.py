@@ -1,1 +1,1 @@
-"""Proof that implementations train the same model: the same numbers from the same weights and data."""
+"""Verifies that implementations train the same model: the same numbers from the same weights and data."""

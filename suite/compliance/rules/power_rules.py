@@ -1,0 +1,61 @@
+"""Power rules: a bundle's energies are totals as the rulebook defines them."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from suite.bundle.layout import POWER
+from suite.catalog.power import load_power_rules, rules_for
+from suite.compliance.faults.fault import both, unsealed
+from suite.compliance.faults.file_edits import change_file, delete, resealed
+from suite.compliance.rule import BundleContext, Rule, Violation
+
+ORDER = 85  # before plausibility, which sums power by these rules
+
+FIX = "never edit power.json; a meter of your own gets its total in rules/power.toml, by a pull request"
+
+
+def _known(context: BundleContext) -> Iterator[Violation]:
+    """Check that the rules in power.json are the rulebook's, in its order, and that none for a meter that was read is missing."""
+    if not (context.bundle.path / POWER).exists():
+        if context.run.schema == 1:  # carried no rules: the rulebook's are applied
+            return
+        yield Violation(POWER, "the power rules of the meters that were read", "no such file", FIX)
+        return
+    rulebook, carried = load_power_rules(), context.power_rules
+    for rule in carried:
+        if rule not in rulebook:
+            yield Violation(POWER, "power rules as in rules/power.toml", f"another rule {rule.name[:80]!r}", FIX)
+    sources = {channel.source for node in context.nodes for channel in node.channels}
+    for rule in rules_for(rulebook, sources):
+        if rule not in carried:
+            yield Violation(POWER, f"the rule {rule.name!r}, of a meter that was read", "no such rule", FIX)
+    known = [rulebook.index(rule) for rule in carried if rule in rulebook]
+    if known != sorted(set(known)):
+        yield Violation(POWER, "every rule once, in the order of rules/power.toml", "another order", FIX)
+
+
+def _set_in_first(**values: object) -> Callable[[Any], object]:
+    return lambda content: content["rules"][0].update(values)
+
+
+FAULTS = {
+    "a total said to cover the chip alone": _set_in_first(coverage="chip"),
+    "a cheap meter called an analyser": _set_in_first(tier="analyser"),
+    "readings above 4 W called implausible": _set_in_first(plausible_w=[0.0, 4.0]),
+    "a total of another channel": _set_in_first(channels=["current"]),
+    "the rules left out": lambda content: content["rules"].clear(),
+    "a rule twice": lambda content: content["rules"].append(content["rules"][0]),
+}
+
+RULES = (
+    Rule(
+        id="power-rules-known",
+        sentence="The power rules in a bundle are the rulebook's, all those of the meters that were read, in the rulebook's order.",
+        rationale="A submitter who chose the channels of a total would choose the energy.",
+        bundle_check=_known,
+        faults=(
+            *(fault for name, change in FAULTS.items() for fault in both(name, change_file(POWER, change))),
+            unsealed("power.json left out, manifest made to fit", resealed(delete(POWER))),
+        ),
+    ),
+)
