@@ -1,1 +1,1 @@
-"""Our training loop beside each framework's own, in one process, in turns. Run with a framework's own interpreter."""
+"""The speed of the reference implementations, compared with each framework's own training loop."""
