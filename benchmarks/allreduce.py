@@ -141,7 +141,7 @@ BENCHMARK = Benchmark(
     Settings(),
     Settings(model="lenet5", turns=2, steps=2),
     full_s=200,
-    quick_s=50,
+    quick_s=25,
     needs=(framework_environment("pytorch"), mpirun("pytorch")),
 )
 

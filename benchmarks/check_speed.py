@@ -116,7 +116,7 @@ BENCHMARK = Benchmark(
     Settings(),
     Settings(small=20, large=60, pairs=2),
     full_s=120,
-    quick_s=20,
+    quick_s=15,
 )
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ BENCHMARK = Benchmark(
     Settings(),
     Settings(readings=100_000, pairs=3),
     full_s=10,
-    quick_s=3,
+    quick_s=2,
 )
 
 if __name__ == "__main__":

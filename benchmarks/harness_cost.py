@@ -74,7 +74,7 @@ BENCHMARK = Benchmark(
     measure,
     Settings(),
     Settings(samples=1000, epochs=2, pairs=1),
-    full_s=240,
+    full_s=200,
     quick_s=20,
     needs=(framework_environment("pytorch"),),
 )

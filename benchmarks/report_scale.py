@@ -174,8 +174,8 @@ BENCHMARK = Benchmark(
     measure,
     Settings(),
     Settings(small=6, large=18, pairs=1, actions=2),
-    full_s=240,
-    quick_s=30,
+    full_s=150,
+    quick_s=12,
 )
 
 if __name__ == "__main__":

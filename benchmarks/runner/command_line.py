@@ -22,7 +22,7 @@ def run_alone(benchmark: Benchmark, description: str | None) -> None:
 
     With ``--json`` each line is an object: ``{"ratio": …}`` or ``{"skipped": …}``; the runner of all benchmarks reads these.
     """
-    arguments = vars(_parser(benchmark, description).parse_args())
+    arguments = vars(parser_of(benchmark, description).parse_args())
     as_json, is_quick = arguments.pop("json"), arguments.pop("quick")
     settings = dataclasses.replace(benchmark.quick if is_quick else benchmark.full, **arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that temporary folders and child processes are cleared away
@@ -40,7 +40,8 @@ def _results(benchmark: Benchmark, settings: Any) -> Iterable[Ratio | Skipped]:
     return [Skipped("everything", missing)] if missing is not None else benchmark.measure(settings)
 
 
-def _parser(benchmark: Benchmark, description: str | None) -> argparse.ArgumentParser:
+def parser_of(benchmark: Benchmark, description: str | None) -> argparse.ArgumentParser:
+    """The options of a benchmark."""
     parser = argparse.ArgumentParser(description=description or benchmark.question, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, hint in typing.get_type_hints(type(benchmark.full), include_extras=True).items():
         annotated, text = typing.get_args(hint)

@@ -18,7 +18,7 @@ CASES = (
     Case("resnet18-bf16", "ResNet-18, a mini-batch in memory", REFERENCE, 32, 3, ours=BF16),
     Case("mobilenetv3-bf16", "MobileNetV3-Large, a mini-batch in memory", REFERENCE, 8, 5, ours=BF16),
 )
-BENCHMARK = loop_benchmark("pytorch", "How fast is our PyTorch loop compared with PyTorch's usual ways?", CASES, full_s=240, quick_s=45)
+BENCHMARK = loop_benchmark("pytorch", "How fast is our PyTorch loop compared with PyTorch's usual ways?", CASES, full_s=240, quick_s=50)
 
 if __name__ == "__main__":
     run_alone(BENCHMARK, __doc__)

@@ -16,7 +16,7 @@ CASES = (
     Case("resnet18-stock", "ResNet-18 in our loop", STOCK, 32, 3),
     Case("mobilenetv3-stock", "MobileNetV3-Large in our loop", STOCK, 16, 3),
 )
-BENCHMARK = loop_benchmark("tensorflow", "How fast is our TensorFlow loop compared with Keras's own?", CASES, full_s=300, quick_s=90)
+BENCHMARK = loop_benchmark("tensorflow", "How fast is our TensorFlow loop compared with Keras's own?", CASES, full_s=300, quick_s=80)
 
 if __name__ == "__main__":
     run_alone(BENCHMARK, __doc__)

@@ -35,7 +35,7 @@ def trainer(model: chainer.Chain, images: np.ndarray, labels: np.ndarray, option
 
 
 def lenet(options: Options) -> Contest:
-    """An epoch's beginning: ours from MNIST's files, Chainer's from an array that is normalised already."""
+    """The first mini-batches of an epoch: ours from MNIST's files, Chainer's from an already normalised array."""
     request = turns.mnist(options)
     implementation = ChainerImplementation(MODELS["lenet5"](10), request.optimizer, chainer.get_device("@numpy"))
     whole = next(iter(open_pipeline(request._replace(global_batch_size=options.steps * options.batch_size)).training(1)))
@@ -44,7 +44,7 @@ def lenet(options: Options) -> Contest:
 
 
 def model(name: str, side: int, classes: int, options: Options) -> Contest:
-    """A training step on a mini-batch in memory: ours, and the Trainer's over the same."""
+    """A training step on a mini-batch in memory: ours, and the Trainer's on the same one."""
     images, labels = turns.pictures(options, side, classes)
     implementation = ChainerImplementation(MODELS[name](classes), turns.mnist(options).optimizer, chainer.get_device("@numpy"))
     theirs = trainer(MODELS[name](classes), images, labels, options)

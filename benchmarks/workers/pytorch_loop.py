@@ -20,7 +20,7 @@ from reference_impls.pytorch_bf16.implementation import Bfloat16ChannelsLast
 
 
 def plain(model: nn.Module) -> Callable[[torch.Tensor, torch.Tensor], float]:
-    """The loop of PyTorch's tutorials."""
+    """A training step as in PyTorch's tutorials."""
     optimizer, criterion = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), nn.CrossEntropyLoss()
 
     def step(images: torch.Tensor, labels: torch.Tensor) -> float:
@@ -35,7 +35,7 @@ def plain(model: nn.Module) -> Callable[[torch.Tensor, torch.Tensor], float]:
 
 
 def lenet(options: Options) -> Contest:
-    """An epoch's beginning from MNIST's files: ours, and torchvision's MNIST with ToTensor and Normalize for each sample (the papers' way)."""
+    """The first mini-batches of an epoch from MNIST's files: ours, and torchvision's MNIST with a transform per sample (as in the papers)."""
     torch.set_num_threads(options.threads)
     request = turns.mnist(options)
     ours, theirs = MODELS["lenet5"](10), plain(MODELS["lenet5"](10))
@@ -54,7 +54,7 @@ def _torchvision_mnist(folder: str) -> "torch.utils.data.Dataset":
     transform = vision.transforms.Compose([vision.transforms.ToTensor(), vision.transforms.Normalize((0.1307,), (0.3081,))])
 
     class Mnist(vision.datasets.MNIST):
-        """torchvision's, from a folder that need not be called MNIST/raw."""
+        """torchvision's MNIST, read from a folder of any name."""
 
         raw_folder = property(lambda self: str(Path(folder).resolve()))
 
@@ -77,7 +77,7 @@ def model(name: str, side: int, classes: int, options: Options) -> Contest:
 
 
 def bf16(name: str, side: int, classes: int, options: Options) -> Contest:
-    """A training step: the open-division variant, and the reference."""
+    """A training step: the open-division variant with bfloat16, and the reference."""
     torch.set_num_threads(options.threads)
     batch, settings = Batch(*turns.pictures(options, side, classes)), turns.mnist(options).optimizer
     both = [kind(MODELS[name](classes), settings, "cpu") for kind in (Bfloat16ChannelsLast, PyTorchImplementation)]
@@ -86,7 +86,7 @@ def bf16(name: str, side: int, classes: int, options: Options) -> Contest:
 
 
 def photographs(options: Options) -> Contest:
-    """Mini-batches of 224x224 from JPEG files, nothing trained: ours, and ImageFolder with the usual chain of transforms."""
+    """Mini-batches of 224x224 from JPEG files, without training: ours, and ImageFolder with the usual transforms."""
     torch.set_num_threads(options.threads)
     vision = import_torchvision()
     transforms = vision.transforms

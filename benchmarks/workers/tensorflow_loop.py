@@ -18,7 +18,7 @@ from reference_impls.tensorflow.models import MODELS
 
 
 def threads(options: Options) -> None:
-    """As our implementation sets them."""
+    """Set the thread counts as our implementation does."""
     tf.config.threading.set_intra_op_parallelism_threads(options.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
 
@@ -33,7 +33,7 @@ def fit(model: keras.Model, images: np.ndarray, labels: np.ndarray, options: Opt
 
 
 def lenet(options: Options) -> Contest:
-    """An epoch's beginning: ours from MNIST's files, Keras's from an array that is normalised already."""
+    """The first mini-batches of an epoch: ours from MNIST's files, Keras's from an already normalised array."""
     threads(options)
     request = turns.mnist(options)
     implementation = TensorFlowImplementation(MODELS["lenet5"](10), request.optimizer, "cpu")
@@ -44,7 +44,7 @@ def lenet(options: Options) -> Contest:
 
 
 def model(name: str, side: int, classes: int, options: Options) -> Contest:
-    """A training step: ours on a mini-batch in memory, and `fit` over as many such."""
+    """A training step: ours on a mini-batch in memory, and `fit` over the same mini-batch repeated."""
     threads(options)
     images, labels = _channels_last(options, side, classes)
     implementation = TensorFlowImplementation(MODELS[name](classes), turns.mnist(options).optimizer, "cpu")

@@ -56,6 +56,7 @@ def test_false_differences_are_as_rare_as_promised() -> None:
 
 
 @given(st.dictionaries(st.text(max_size=3), st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=12))
+@pytest.mark.slow
 def test_the_front_is_what_no_other_beats(points: dict[str, tuple[float, float]]) -> None:
     front = pareto_front(points)
     for name, (x, y) in points.items():

@@ -134,6 +134,7 @@ def test_the_page_of_what_changed_while_it_was_read_is_drawn_again(home: Path, g
     assert "does not comply" in (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
 
 
+@pytest.mark.slow
 def test_many_bundles_by_several_processes_give_the_same_site(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from reporter.data import workers
 

@@ -138,6 +138,7 @@ def test_a_watch_over_ranks_that_could_not_be_started_is_closed_at_once() -> Non
     HeartbeatMonitor(2, ()).close()
 
 
+@pytest.mark.slow
 def test_a_rank_ends_when_the_harness_hangs_up() -> None:
     watch = HeartbeatMonitor(1, ())
     watch.start()
