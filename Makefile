@@ -4,11 +4,13 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint rules docs-tables extending mutation fuzz clean
+.PHONY: help setup demo test quick bench lint rules docs-tables extending mutation fuzz clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, draw a leaderboard page"
 	@echo "make test    run every test in the environments that tox makes"
+	@echo "make quick   lint, types and the fast tests, in under 3 minutes once the environments exist"
+	@echo "make bench   run every benchmark and write docs/benchmarks.md, in about 40 minutes; BENCH=--quick is a smoke test"
 	@echo "make rules   fill the tables of rules/RULES.md from what the checker applies"
 	@echo "make docs-tables  fill the generated tables of docs/: the tree, meters, faults"
 	@echo "make extending  make the examples of docs/extending.md in a scratch copy and run their contract tests"
@@ -37,6 +39,15 @@ test: setup
 	@sh tools/hosts.sh
 	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
 	@$(VENV)/bin/tox run
+
+quick: setup
+	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
+	@$(VENV)/bin/tox run -e lint,types,quick
+
+BENCH ?=
+bench: $(VENV)/tested
+	@for framework in pytorch tensorflow chainer; do $(SUITE) env create $$framework || true; done
+	@$(VENV)/bin/python -m benchmarks $(BENCH)
 
 lint: setup
 	@$(VENV)/bin/python -m pip install --quiet "tox>=4"

@@ -1,86 +1,149 @@
-"""Compares our all-reduce with PyTorch's DistributedDataParallel over Gloo: same ranks, model and mini-batches, alternating in one run.
+"""Our exchange of gradients compared with PyTorch's DistributedDataParallel over Gloo: the same ranks, model and mini-batches, in turns.
 
-usage: python benchmarks/allreduce.py [--ranks 2] [--namespaces] [--model vgg11] [--batch-size 8] [--steps 5] [--turns 7]
-
-Four variants alternate in rotating order: no exchange (the cost of a step alone), ours overlapped with the backward pass, ours after it, and
-DistributedDataParallel. A turn lasts as long as its slowest rank. Prints the medians and the ratio theirs / ours with its range (> 1: ours is
-faster). ``--namespaces`` gives every rank a network namespace as its host (needs root), so that all traffic crosses a network
-interface; without it all ranks are on this machine, where MPI uses shared memory and Gloo the loopback.
+Four ways take turns, the order rotating: no exchange (the cost of a step itself), ours overlapped with the backward pass, ours after it, and
+DistributedDataParallel. A turn lasts as long as its slowest rank. Ratios are DistributedDataParallel / this way, so more than 1 means that this way
+is faster. On one machine MPI sends through shared memory and Gloo through the loopback; with hosts, every rank has a network namespace as its host
+(needs root), so that all of the exchange crosses a network interface.
 """
 
-import argparse
-import subprocess
+import json
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import pytest
+
+from benchmarks.runner.benchmark import Benchmark, Ratio, Skipped, ratio_of
+from benchmarks.runner.child import failure, output_of
+from benchmarks.runner.command_line import run_alone
+from benchmarks.runner.needs import framework_environment, mpirun
 from suite.catalog.frameworks import load_framework
+from suite.errors import SuiteError
+from suite.execution.request import BUCKET_BYTES
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import find
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
-
-sys.path.insert(0, str(repository_root()))  # the hosts are the tests'
-
 from tests.namespaces import OVER_THE_WIRE, joined_hosts
 
-TIMEOUT_S = 3600
+TIMEOUT_S = 1800.0
+ALL = "all"
+DDP = "DistributedDataParallel, Gloo"
 
 
-def main() -> int:
-    """Start the ranks and print rank 0's output."""
-    arguments = parse()
-    with tempfile.TemporaryDirectory() as folder:
-        measure = in_namespaces if arguments.namespaces else on_this_machine
-        answer = measure(arguments, Path(folder))
-    print(answer.stdout, end="")
-    print(answer.stderr if answer.returncode else "", end="", file=sys.stderr)
-    return answer.returncode
+@dataclass(frozen=True)
+class Model:
+    """A model with its mini-batch: samples of each rank, pixels of a side, and steps of a turn."""
+
+    title: str
+    batch_size: int
+    side: int
+    steps: int
 
 
-def parse() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--namespaces", action="store_true", help="a network namespace for every rank")
-    parser.add_argument("--model", default="vgg11")
-    parser.add_argument("--side", type=int, default=32, help="pixels of a picture")
-    parser.add_argument("--batch-size", type=int, default=8, help="samples of each rank")
-    parser.add_argument("--steps", type=int, default=5, help="steps per turn")
-    parser.add_argument("--turns", type=int, default=7)
-    return parser.parse_args()
+MODELS = {"vgg11": Model("VGG-11", 4, 32, 5), "lenet5": Model("LeNet-5", 32, 28, 40), "resnet18": Model("ResNet-18", 8, 32, 2)}
 
 
-def command(arguments: argparse.Namespace, placement: Placement, variables: "dict[str, str]", folder: Path) -> list[str]:
-    """The command that starts the ranks."""
+@dataclass(frozen=True)
+class Settings:
+    """What the command line can change."""
+
+    ranks: Annotated[int, "ranks"] = 2
+    where: Annotated[str, "machine (all ranks on this machine), hosts (a network namespace for each), or all"] = ALL
+    model: Annotated[str, f"{', '.join(MODELS)}, or all"] = ALL
+    batch_size: Annotated[int | None, "samples of each rank (default: the model's)"] = None
+    steps: Annotated[int | None, "steps of a turn (default: the model's)"] = None
+    turns: Annotated[int, "turns of each way"] = 12
+
+
+def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
+    """Each model on one machine, then on hosts."""
+    refuse_unknown(settings)
+    for name, model in MODELS.items():
+        if settings.model in (ALL, name) and settings.where in (ALL, "machine"):
+            yield from ratios(settings, model, "one machine", on_this_machine(settings, rank_options(settings, name, model)))
+    try:
+        for name, model in MODELS.items():
+            if settings.model in (ALL, name) and settings.where in (ALL, "hosts"):
+                yield from ratios(settings, model, "hosts", on_hosts(settings, rank_options(settings, name, model)))
+    except pytest.skip.Exception as reason:  # the tests' hosts skip where they cannot be made
+        yield Skipped("ranks on hosts", str(reason))
+
+
+def refuse_unknown(settings: Settings) -> None:
+    """Raises SuiteError for an unknown model or place."""
+    for given, known in ((settings.model, (*MODELS, ALL)), (settings.where, ("machine", "hosts", ALL))):
+        if given not in known:
+            raise SuiteError(f"{given!r} is none of {', '.join(known)}.")
+
+
+def rank_options(settings: Settings, name: str, model: Model) -> list[str]:
+    """The command line of a rank."""
+    chosen = {
+        "model": name,
+        "ranks": settings.ranks,
+        "side": model.side,
+        "batch-size": settings.batch_size or model.batch_size,
+        "steps": settings.steps or model.steps,
+        "turns": settings.turns,
+        "bucket-bytes": BUCKET_BYTES,
+    }
+    return [word for option_name, value in chosen.items() for word in (f"--{option_name}", str(value))]
+
+
+def command(placement: Placement, options: Sequence[str], variables: Mapping[str, str], folder: Path) -> list[str]:
+    """The mpirun command that starts the ranks."""
     interpreter = find(load_framework("pytorch")).interpreter
-    options = [word for name in ("ranks", "model", "side", "batch_size", "steps", "turns") for word in _option(name, getattr(arguments, name))]
-    return mpirun_command(find_mpirun(interpreter), placement, [str(interpreter), "-m", "benchmarks.speed.exchange", *options], variables, folder)
+    return mpirun_command(
+        find_mpirun(interpreter), placement, [str(interpreter), "-m", "benchmarks.workers.allreduce_rank", *options], variables, folder
+    )
 
 
-def _option(name: str, value: object) -> tuple[str, str]:
-    return f"--{name.replace('_', '-')}", str(value)
-
-
-def on_this_machine(arguments: argparse.Namespace, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Run all ranks on this machine."""
+def on_this_machine(settings: Settings, options: Sequence[str]) -> str:
+    """The output of rank 0, all ranks on this machine."""
     variables = allow_root(child_environment(1))
-    words = command(arguments, Placement((), arguments.ranks), variables, folder)
-    return subprocess.run(words, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=TIMEOUT_S)
+    with tempfile.TemporaryDirectory() as folder:
+        return output_of(command(Placement((), settings.ranks), options, variables, Path(folder)), variables)
 
 
-def in_namespaces(arguments: argparse.Namespace, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Run every rank on a separate host; prints the bytes that crossed the wire."""
-    with joined_hosts(arguments.ranks, folder) as cluster:
+def on_hosts(settings: Settings, options: Sequence[str]) -> str:
+    """The output of rank 0, every rank on its own host."""
+    with tempfile.TemporaryDirectory() as name, joined_hosts(settings.ranks, Path(name)) as cluster:
         variables = {**child_environment(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
         placement = Placement(tuple(host.name for host in cluster.hosts), 1, str(cluster.agent))
-        words, first = command(arguments, placement, variables, folder), cluster.hosts[0]
-        from_root = ("env", f"--chdir={repository_root()}")  # who enters a host begins at its root
-        answer = cluster.run(first, *from_root, *words, variables=variables, timeout_s=TIMEOUT_S)
-        print(f"{cluster.traffic(first).sent_bytes / 1e6:.0f} MB left the first host")
-        return answer
+        words, first = command(placement, options, variables, Path(name)), cluster.hosts[0]
+        enter = ("env", f"--chdir={repository_root()}")  # a command on a host starts at the host's root folder
+        answer = cluster.run(first, *enter, *words, variables=variables, timeout_s=TIMEOUT_S)
+        if answer.returncode != 0:
+            raise SuiteError(failure(words, answer.returncode, answer.stderr or answer.stdout))
+        print(f"{cluster.traffic(first).sent_bytes / 1e6:.0f} MB left the first host", file=sys.stderr)
+        return answer.stdout
 
+
+def ratios(settings: Settings, model: Model, where: str, output: str) -> Iterator[Ratio]:
+    """DistributedDataParallel's step time over each other way's, and how much of our step is waiting for the exchange."""
+    step_s, exposed_s = (json.loads(output.splitlines()[-1])[name] for name in ("step_s", "communication_s"))
+    subject = f"{model.title}, {settings.ranks} ranks, {where}, {settings.batch_size or model.batch_size} samples each"
+    for way, times_s in step_s.items():
+        if way != DDP:
+            yield ratio_of(subject, DDP, way, list(zip(step_s[DDP], times_s, strict=True)))
+    for way in (way for way in step_s if way.startswith("ours")):
+        yield ratio_of(subject, "exposed communication", f"step, {way}", list(zip(exposed_s[way], step_s[way], strict=True)))
+
+
+BENCHMARK = Benchmark(
+    "How fast is a data-parallel step with our all-reduce over MPI compared with DistributedDataParallel over Gloo?",
+    measure,
+    Settings(),
+    Settings(model="lenet5", turns=2, steps=2),
+    full_s=200,
+    quick_s=25,
+    needs=(framework_environment("pytorch"), mpirun("pytorch")),
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_alone(BENCHMARK, __doc__)

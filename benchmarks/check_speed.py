@@ -1,72 +1,81 @@
-"""How long `suite check` takes: a submission of 15 bundles, and trees of up to 1,000 bundles, with the memory that it needs.
+"""`suite check`: the time for a submission, and how time and memory grow with the number of bundles.
 
-usage: python benchmarks/check_speed.py [--submission DIR] [--bundles 1000] [--repeats 5]
-
-Bundles are made up as the tests make them (LeNet-5 on MNIST, three epochs of 469 steps, five meters), or, with --submission, are those of a
-submission that exists, copied. Every measurement is a process of its own, `suite check --json`, with its wall time, CPU time and peak memory;
-printed is, of the
-submission, the fastest of the repeats, and of the trees the fit of CPU time to the number of bundles.
-Asked of it: 15 bundles under 2 s; time linear in the number of bundles, memory flat.
+Bundles are made up as the tests make them (LeNet-5 on MNIST, three epochs of 469 steps, five meters), or are copies of an existing submission's.
+Every measurement is a process. The submission is compared with a process that only reads and hashes the same files, which every checker must do.
+Growth is the CPU time per bundle, and the peak memory, of a large tree compared with a small one: 1 is linear time and constant memory.
+Aim: 15 bundles in under 2 s.
 """
 
-import argparse
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
-import numpy as np
-
-from suite.files.paths import repository_root
-
-sys.path.insert(0, str(repository_root()))  # the makers of bundles are the tests'
-
+from benchmarks.runner.benchmark import Benchmark, Ratio, alternating, ratio_of
+from benchmarks.runner.child import Usage, usage_of
+from benchmarks.runner.command_line import run_alone
+from benchmarks.runner.training import SUITE
+from suite.errors import SuiteError
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from tests.builders import RICH, make_bundle
 
-SUITE = Path(sys.executable).with_name("suite")
-ENTRIES, RUNS = 5, 3
-SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
+BATCH_SIZES = (48, 64, 96, 128, 160)
+SEEDS = (1, 2, 3)
+HASH = "import hashlib, pathlib, sys; [hashlib.sha256(p.read_bytes()).hexdigest() for p in pathlib.Path(sys.argv[1]).rglob('*') if p.is_file()]"
+JUDGED = (0, 1)
+"""Exit codes of a check that came to an end: no findings, findings."""
 
 
 @dataclass(frozen=True)
-class Cost:
-    """One process: wall and CPU time (s), peak resident memory (MiB), exit code."""
+class Settings:
+    """What the command line can change."""
 
-    wall_s: float
-    cpu_s: float
-    peak_mib: float
-    code: int
+    submission: Annotated[Path | None, "a submission to check (default: 15 made-up bundles)"] = None
+    small: Annotated[int, "bundles of the small tree"] = 100
+    large: Annotated[int, "bundles of the large tree"] = 400
+    pairs: Annotated[int, "checks of each kind"] = 7
 
 
-def main() -> None:
-    """Measure and print."""
-    arguments = parse()
+def measure(settings: Settings) -> Iterator[Ratio]:
+    """The submission; then the trees."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        submission = arguments.submission or make_submission(folder)
-        cost = fastest(submission, arguments.repeats)
-        count = len(list(submission.glob("*/*/run_*")))
-        print(f"a submission of {count} bundles: {cost.wall_s:.2f} s ({cost.cpu_s:.2f} s of CPU), {cost.peak_mib:.0f} MiB, exit code {cost.code}")
-        show_trees(folder / "tree", submission, arguments.bundles)
+        submission = settings.submission or make_submission(folder)
+        bundles = sorted(submission.glob("*/*/run_*"))
+        pairs = [measure_submission(submission, pair) for pair in range(settings.pairs)]
+        subject = f"a submission of {len(bundles)} bundles"
+        hashing = "reading and hashing its files"
+        yield ratio_of(f"{subject}, wall time", "suite check", hashing, [(checked.wall_s, hashed.wall_s) for checked, hashed in pairs])
+        yield ratio_of(f"{subject}, CPU time", "suite check", hashing, [(checked.cpu_s, hashed.cpu_s) for checked, hashed in pairs])
+        yield from measure_growth(settings, bundles, folder)
 
 
-def parse() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--submission", type=Path)
-    parser.add_argument("--bundles", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=5)
-    return parser.parse_args()
+def measure_submission(submission: Path, pair: int) -> tuple[Usage, Usage]:
+    """Check it, and hash it."""
+    ways = {"check": lambda: check(submission), "hash": lambda: usage_of([sys.executable, "-c", HASH, submission])}
+    used = {name: ways[name]() for name in alternating(pair, *ways)}
+    return used["check"], used["hash"]
+
+
+def measure_growth(settings: Settings, bundles: list[Path], folder: Path) -> Iterator[Ratio]:
+    """CPU time per bundle and peak memory of a large tree against a small one."""
+    trees = {count: make_tree(folder / f"tree{count}", bundles, count) for count in (settings.large, settings.small)}
+    pairs = []
+    for pair in range(settings.pairs):
+        used = {count: check(trees[count]) for count in alternating(pair, *trees)}
+        pairs.append((used[settings.large], used[settings.small]))
+    sides = (f"tree of {settings.large} bundles", f"of {settings.small}")
+    per_bundle = [(large.cpu_s / settings.large, small.cpu_s / settings.small) for large, small in pairs]
+    yield ratio_of("suite check, CPU time per bundle", *sides, per_bundle)
+    yield ratio_of("suite check, peak memory", *sides, [(large.peak_mib, small.peak_mib) for large, small in pairs], "MiB")
 
 
 def make_submission(folder: Path) -> Path:
-    """Five entries of three runs each, by batch size."""
+    """Five entries of three runs, by batch size."""
     runs = [
         make_bundle(
             folder / f"run{size}-{seed}",
@@ -80,41 +89,35 @@ def make_submission(folder: Path) -> Path:
                 jitter=0.01,
             ),
         )
-        for size in (48, 64, 96, 128, 160)[:ENTRIES]
-        for seed in range(1, RUNS + 1)
+        for size in BATCH_SIZES
+        for seed in SEEDS
     ]
     return package(runs, PackageRequest("acme", "v0.1", SystemAvailability.RESEARCH, "", ()), folder / "submissions")
 
 
-def show_trees(tree: Path, submission: Path, most: int) -> None:
-    """Print the time for each size of a growing tree of loose bundles, and the deviation from linear growth."""
-    sources = sorted(submission.glob("*/*/run_*"))
-    counts, times_s = [], []
-    for count in (max(1, round(share * most)) for share in SHARES):
-        for number in range(len(counts) and counts[-1], count):
-            shutil.copytree(sources[number % len(sources)], tree / f"bundle{number:05d}")
-        cost = measure(tree)
-        counts.append(count)
-        times_s.append(cost.cpu_s)
-        print(f"{count:5} bundles: {cost.wall_s:.2f} s ({cost.cpu_s:.2f} s of CPU), {cost.peak_mib:.0f} MiB, exit code {cost.code}", flush=True)
-    slope, start = np.polyfit(counts, times_s, 1)
-    off = max(abs(time_s - start - slope * count) / time_s for count, time_s in zip(counts, times_s, strict=True))
-    print(f"CPU time = {start:.2f} s + {1000 * slope:.1f} ms a bundle, no measurement further than {100 * off:.0f} % from that")
+def make_tree(tree: Path, bundles: list[Path], count: int) -> Path:
+    """A folder of loose bundles, copied in turn."""
+    for number in range(count):
+        shutil.copytree(bundles[number % len(bundles)], tree / f"bundle{number:05d}")
+    return tree
 
 
-def fastest(path: Path, repeats: int) -> Cost:
-    """The fastest of several processes."""
-    return min((measure(path) for _ in range(repeats)), key=lambda cost: cost.cpu_s)
+def check(path: Path) -> Usage:
+    """One `suite check`; raises SuiteError when it does not come to a verdict."""
+    used = usage_of([SUITE, "check", "--json", path])
+    if used.exit_code not in JUDGED:
+        raise SuiteError(f"`suite check {path}` ended with {used.exit_code}; run it to see why")
+    return used
 
 
-def measure(path: Path) -> Cost:
-    """Run `suite check` once; times and memory are the kernel's."""
-    before_s = time.perf_counter()
-    process = subprocess.Popen([SUITE, "check", "--json", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return Cost(time.perf_counter() - before_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, process.returncode)
-
+BENCHMARK = Benchmark(
+    "How long does `suite check` take for a submission, and do time and memory grow with the number of bundles as they should?",
+    measure,
+    Settings(),
+    Settings(small=20, large=60, pairs=2),
+    full_s=120,
+    quick_s=15,
+)
 
 if __name__ == "__main__":
-    main()
+    run_alone(BENCHMARK, __doc__)

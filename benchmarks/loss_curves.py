@@ -1,9 +1,9 @@
-"""Plots the losses of runs that should agree, one panel per workload, and prints their differences.
+"""Draws the losses of comparable runs of several frameworks, one panel per workload, and prints their largest relative deviation.
 
-usage: python benchmarks/loss_curves.py RUN… --output curves.svg [--window 10]
+usage: python -m benchmarks.loss_curves RUN… --output curves.svg [--window 10]
 
-Losses are means over ``window`` mini-batches. The distance of a framework is the largest that its curve has, anywhere, from the mean of
-all frameworks' curves of that workload, relative to that mean.
+Losses are means over ``window`` mini-batches. A framework's deviation is the largest relative difference, at any point, between its curve and the
+mean of all frameworks' curves of that workload.
 """
 
 import argparse
@@ -20,7 +20,7 @@ STYLE += ".l0{stroke:#d55e00}.l1{stroke:#0072b2}.l2{stroke:#009e73}"
 
 
 def main() -> None:
-    """Read, print, draw."""
+    """Read the runs, print the deviations, write the drawing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--output", type=Path, required=True)
@@ -28,7 +28,7 @@ def main() -> None:
     arguments = parser.parse_args()
     curves = read(arguments.runs, arguments.window)
     for workload, by_framework in curves.items():
-        print(f"{workload}: " + ", ".join(f"{name} {100 * far:.2f} %" for name, far in distances(by_framework).items()))
+        print(f"{workload}: " + ", ".join(f"{name} {100 * far:.2f} %" for name, far in deviations(by_framework).items()))
     arguments.output.write_text(draw(curves, arguments.window), encoding="utf-8")
 
 
@@ -44,8 +44,8 @@ def read(paths: list[Path], window: int) -> dict[str, dict[str, np.ndarray]]:
     return curves
 
 
-def distances(curves: dict[str, np.ndarray]) -> dict[str, float]:
-    """Largest deviation of each curve from the mean of all, relative to the mean."""
+def deviations(curves: dict[str, np.ndarray]) -> dict[str, float]:
+    """The largest deviation of each curve from the mean of all, relative to that mean."""
     mean = np.mean(list(curves.values()), axis=0)
     return {name: float(np.max(np.abs(curve - mean) / mean)) for name, curve in curves.items()}
 

@@ -1,38 +1,39 @@
-"""Measures the meters' overhead per epoch, and the cost of each: one training, with and without all meters alternating.
+"""What the meters add to a training step, and what each of them costs: one training, with and without all meters in turns.
 
-usage: python benchmarks/meter_cost.py [--framework pytorch] [--data mnist] [--batch-size 64] [--pairs 80] [--block-s 2.5]
+One implementation trains without end, without the harness and without evaluation. In blocks of some seconds a recorder reads every meter at its
+default period, as in `suite run`, or does not; nothing else of the harness runs. Two neighbouring blocks, one of each kind, make a pair.
 
-One implementation trains on and on, alone and without evaluating. Beside it, in blocks of some seconds, a recorder reads every meter at
-its default period, as `suite run` does, or does not; nothing else of the harness runs. Two neighbouring blocks, one of each, make a pair
-that sees the same machine; which comes first alternates. Of each pair, per step of the training: the ratio of the times, and the ratio of
-the CPU times, which other programs on the machine disturb less. A step's CPU time holds what the meters take from it through caches and
-memory; what they take by needing its core is their own CPU time, at most. Printed are the medians of the ratios with the 95 % interval that
-their order gives them; the CPU time of all meters together as a share of one core; then a table of each meter's own cost in Markdown,
-from the recorders' own records. A block holds the opening of the meters too, which a run pays once.
-Asked of them: under 1 % of an epoch, under 3 % of a core.
+- Time and CPU time per training step, with meters / without. Other programs disturb the CPU time less. It contains what the meters take from the
+  training through caches and memory; what they take by needing its core is at most their own CPU time.
+- CPU time of all meters, and of each, per second of one core, from the recorder's own records. A block includes opening the meters, which a run
+  does once.
+
+Aim: under 1 % of an epoch, under 3 % of a core.
 """
 
-import argparse
 import json
-import math
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
-from harness_cost import SUITE
 
+from benchmarks.runner.benchmark import Benchmark, Ratio, alternating, ratio_of
+from benchmarks.runner.command_line import run_alone
+from benchmarks.runner.needs import framework_environment
+from benchmarks.runner.training import generated_data, implementation_command, request_of
 from reference_impls import contract
 from suite.bundle.reader import Bundle
-from suite.catalog.frameworks import load_framework
+from suite.errors import SuiteError
 from suite.execution.recorder import MeterRecord, Recorder
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import find
 from suite.launch.process import terminate
 from suite.meters.meter import MeteredProcess
 from suite.meters.registry import open_meters
@@ -40,86 +41,95 @@ from suite.meters.registry import open_meters
 WARM_UP_EPOCHS = 3
 ENDLESS_EPOCHS = 1_000_000
 POLL_S = 0.2
+EPOCH_TIMEOUT_S = 300.0
+RECORDER = "recorder"
+"""The record that covers the recorder's whole thread: all meters, and writing."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line can change."""
+
+    framework: Annotated[str, "framework of the implementation"] = "pytorch"
+    data: Annotated[str | None, "a data set's name or folder (default: 12,000 generated samples in MNIST's layout)"] = None
+    batch_size: Annotated[int, "samples of a mini-batch"] = 64
+    pairs: Annotated[int, "pairs of blocks"] = 45
+    block_s: Annotated[float, "seconds of a block"] = 2.5
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of seconds with meters (with their records) or without; ``cpu_ns`` is the CPU time of the implementation's threads."""
+    """Some seconds of training. ``cpu_ns``: CPU time of the implementation's threads; ``records``: the meters', empty without them."""
 
     start_ns: int
     stop_ns: int
     cpu_ns: int
     records: tuple[MeterRecord, ...]
 
+    @property
+    def duration_s(self) -> float:
+        """Its length."""
+        return (self.stop_ns - self.start_ns) * 1e-9
 
-def main() -> None:
-    """Measure and print."""
-    arguments = parse()
-    with tempfile.TemporaryDirectory() as folder:
-        run = Path(folder) / "run"
-        with start(arguments, run) as process:
+
+Pair = tuple[Block, Block]
+"""With meters, without."""
+
+
+def measure(settings: Settings) -> Iterator[Ratio]:
+    """Time and CPU time of a step; then the meters' own CPU time."""
+    with tempfile.TemporaryDirectory() as name:
+        run = Path(name) / "run"
+        data = settings.data or str(generated_data("mnist", 12_000, Path(name) / "home"))
+        process = start(settings, data, run)
+        try:
             wait_for_epochs(process, run, WARM_UP_EPOCHS)
-            pairs = [pair(process, run, arguments.block_s, number) for number in range(arguments.pairs)]
+            pairs = [measure_pair(process, run, settings.block_s, number) for number in range(settings.pairs)]
             wait_for_epochs(process, run, 1)  # the last block's steps are written at an epoch's end
+        finally:
             terminate(process)
         starts_ns = np.sort(Bundle(run).steps_frame()["start_ns"].to_numpy())
-    print(f"{len(starts_ns)} steps, {len(pairs)} pairs of blocks of {arguments.block_s:g} s")
-    for name, per_step in (("time", seconds), ("CPU time", lambda each: each.cpu_ns * 1e-9)):
-        ratios = [per_step(metered) / steps(starts_ns, metered) / per_step(alone) * steps(starts_ns, alone) for alone, metered in pairs]
-        low, high = median_interval(ratios)
-        print(f"{name} of a step, with meters / without: median {statistics.median(ratios):.4f}, 95 % interval {low:.4f} to {high:.4f}")
-    report([metered for _, metered in pairs])
+    training = f"LeNet-5, {settings.framework}, blocks of {settings.block_s:g} s"
+    sides = ("with all meters", "without")
+    yield ratio_of(f"time of a step; {training}", *sides, [_per_step(starts_ns, pair, lambda block: block.duration_s) for pair in pairs])
+    yield ratio_of(f"CPU time of a step; {training}", *sides, [_per_step(starts_ns, pair, lambda block: block.cpu_ns * 1e-9) for pair in pairs])
+    metered = [with_meters for with_meters, _ in pairs]
+    yield from costs(metered)
+    print("\n".join(table(metered)), file=sys.stderr)
 
 
-def parse() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--framework", default="pytorch")
-    parser.add_argument("--data", default="mnist")
-    parser.add_argument("--batch-size", type=int, default=64)
-    parser.add_argument("--pairs", type=int, default=80)
-    parser.add_argument("--block-s", type=float, default=2.5)
-    return parser.parse_args()
-
-
-def start(arguments: argparse.Namespace, folder: Path) -> "subprocess.Popen[bytes]":
+def start(settings: Settings, data: str, folder: Path) -> "subprocess.Popen[bytes]":
     """An implementation that trains LeNet-5 on one thread until it is terminated."""
-    framework = load_framework(arguments.framework)
-    chosen = {**vars(arguments), "output": folder, "threads": 1, "learning_rate": 0.0001, "epochs": ENDLESS_EPOCHS}
-    names = ("framework", "data", "batch_size", "output", "threads", "learning_rate", "epochs")
-    words = [word for name in names for word in (f"--{name.replace('_', '-')}", str(chosen[name]))]
-    options = ["run", "--division", "open", "--workload", "lenet", *words]
-    shown = subprocess.run([SUITE, *options, "--dry-run"], capture_output=True, text=True, check=True, cwd=repository_root())
-    folder.mkdir()
-    request = {**json.loads(shown.stdout)[0]["request"], "target_accuracy": None, "eval_every_epochs": ENDLESS_EPOCHS}
-    (folder / contract.REQUEST_NAME).write_text(json.dumps(request))
-    command = [str(find(framework).interpreter), "-m", framework.module, "--request", str(folder / contract.REQUEST_NAME)]
+    options = {"framework": settings.framework, "data": data, "batch_size": settings.batch_size, "epochs": ENDLESS_EPOCHS, "output": folder}
+    request = request_of(options, target_accuracy=None, eval_every_epochs=ENDLESS_EPOCHS)
+    command = implementation_command(settings.framework, request, folder)
     quiet = subprocess.DEVNULL
     return subprocess.Popen(command, cwd=repository_root(), env=child_environment(1), stdout=quiet, stderr=quiet, start_new_session=True)
 
 
 def wait_for_epochs(process: "subprocess.Popen[bytes]", folder: Path, epochs: int) -> None:
-    """Wait for N more epochs."""
-    log = folder / contract.log_name(0)
-    wanted = _epochs(log) + epochs
-    while _epochs(log) < wanted:
+    """Wait until N more epochs are finished; raises SuiteError when the implementation ends, or takes too long."""
+    log, deadline_s = folder / contract.log_name(0), time.monotonic() + EPOCH_TIMEOUT_S
+    wanted = _finished_epochs(log) + epochs
+    while _finished_epochs(log) < wanted:
         if process.poll() is not None:
-            raise SystemExit(f"the implementation ended with {process.returncode}; run `{' '.join(map(str, process.args))}` to see why")
+            raise SuiteError(f"the implementation ended with {process.returncode}; run `{' '.join(map(str, process.args))}` to see why")
+        if time.monotonic() > deadline_s:
+            raise SuiteError(f"{epochs} epochs were not finished in {EPOCH_TIMEOUT_S:g} s; try a larger --batch-size")
         time.sleep(POLL_S)
 
 
-def _epochs(log: Path) -> int:
+def _finished_epochs(log: Path) -> int:
     return log.read_text().count('"epoch_stop"') if log.exists() else 0
 
 
-def pair(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, number: int) -> tuple[Block, Block]:
-    """A block without meters and one with them; the order alternates."""
-    order = (False, True) if number % 2 == 0 else (True, False)
-    blocks = {metered: block(process, folder, block_s, metered) for metered in order}
-    return blocks[False], blocks[True]
+def measure_pair(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, number: int) -> Pair:
+    """A block with and one without meters; the order alternates."""
+    blocks = {metered: measure_block(process, folder, block_s, metered) for metered in alternating(number, False, True)}
+    return blocks[True], blocks[False]
 
 
-def block(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, metered: bool) -> Block:
+def measure_block(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, metered: bool) -> Block:
     """Some seconds of training."""
     data = json.loads((folder / contract.REQUEST_NAME).read_text())["data"]["directory"]
     recorder = Recorder(open_meters() if metered else (), folder)
@@ -132,43 +142,35 @@ def block(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, mete
 
 
 def cpu_ns(pid: int) -> int:
-    """CPU time of the process's threads, ns (proc(5), schedstat)."""
+    """CPU time of the process's threads so far (proc(5), schedstat)."""
     return sum(int(path.read_text().split()[0]) for path in Path("/proc", str(pid), "task").glob("*/schedstat"))
 
 
-def steps(starts_ns: "np.ndarray", each: Block) -> float:
-    """Number of steps in a block, with fractions at its ends."""
-    first, last = np.interp([each.start_ns, each.stop_ns], starts_ns, np.arange(len(starts_ns)))
+def _per_step(starts_ns: "np.ndarray", pair: Pair, quantity_s: Callable[[Block], float]) -> tuple[float, float]:
+    with_meters, without = (quantity_s(block) / steps_in(starts_ns, block) for block in pair)
+    return with_meters, without
+
+
+def steps_in(starts_ns: "np.ndarray", block: Block) -> float:
+    """How many steps a block holds; those cut by its ends count in part."""
+    first, last = np.interp([block.start_ns, block.stop_ns], starts_ns, np.arange(len(starts_ns)))
     return float(last - first)
 
 
-def report(metered: Sequence[Block]) -> None:
-    """Print the meters' CPU time."""
-    shares = [each.records[-1].cost_s / seconds(each) for each in metered]  # the recorder's own record: its whole thread
-    print(f"all meters: {statistics.median(shares):.3%} of one core, range {min(shares):.3%} to {max(shares):.3%}\n")
-    print("\n".join(table(metered)))
-
-
-def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """95 % confidence interval of the median, distribution-free (binomial)."""
-    ordered, count = sorted(values), len(values)
-    tail, outside = 0.0, 0
-    while tail + math.comb(count, outside) / 2**count <= 0.025:
-        tail += math.comb(count, outside) / 2**count
-        outside += 1
-    return ordered[max(outside - 1, 0)], ordered[min(count - outside, count - 1)]
-
-
-def seconds(each: Block) -> float:
-    """Duration of a block."""
-    return (each.stop_ns - each.start_ns) * 1e-9
+def costs(metered: Sequence[Block]) -> Iterator[Ratio]:
+    """CPU time of all meters together and of each available one, as a share of one core."""
+    by_meter = {records[0].name: records for records in zip(*(block.records for block in metered), strict=True) if records[0].available}
+    for name, records in sorted(by_meter.items(), key=lambda item: item[0] != RECORDER):
+        subject = "all meters, and writing" if name == RECORDER else f"meter {name}"
+        pairs = [(record.cost_s, block.duration_s) for record, block in zip(records, metered, strict=True)]
+        yield ratio_of(subject, "its CPU time", "one core", pairs)
 
 
 def table(metered: Sequence[Block]) -> list[str]:
-    """Cost of each meter over all blocks, and of all together: the recorder's record has the whole time of its thread."""
-    total_s = sum(map(seconds, metered))
+    """Each meter's periods, readings and cost over all blocks, in Markdown."""
+    total_s = sum(block.duration_s for block in metered)
     lines = ["| meter | period | median period reached | readings/s | CPU time per second | of one core |", "|---|---|---|---|---|---|"]
-    for records in zip(*(each.records for each in metered), strict=True):
+    for records in zip(*(block.records for block in metered), strict=True):
         first, cost_s = records[0], sum(record.cost_s for record in records)
         reached = [record.achieved_period_s for record in records if record.achieved_period_s is not None]
         if first.available:
@@ -180,5 +182,15 @@ def table(metered: Sequence[Block]) -> list[str]:
     return lines
 
 
+BENCHMARK = Benchmark(
+    "How much longer does a training step take while every meter is read, and how much CPU time do the meters use?",
+    measure,
+    Settings(),
+    Settings(pairs=2, block_s=1.5),
+    full_s=260,
+    quick_s=20,
+    needs=(framework_environment("pytorch"),),
+)
+
 if __name__ == "__main__":
-    main()
+    run_alone(BENCHMARK, __doc__)

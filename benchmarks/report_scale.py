@@ -1,190 +1,182 @@
-"""Cost of `suite report` for many bundles: copies of a real one, rendered from scratch, again unchanged, and with one more bundle.
+"""`suite report`: how rendering grows with the number of bundles, and what rendering again costs.
 
-    python benchmarks/report_scale.py BUNDLE --bundles 1000 --entries 1000 --folder /tmp/scale [--browser]
-
-Every copy is **generated**, which its folder, run id, submitter and output state. Its times are stretched and it has a synthetic wall meter, so
-that every column of the leaderboard has values. Copies after the first 250 are copies of those and differ in name and seed only. Each
-rendering runs in its own process; CPU time includes the workers', memory is that of the largest process. Prints one JSON
-object. With ``--browser``, headless Chromium opens the largest leaderboard and measures the time until it is usable, and of a filter and a sort
-including layout.
+Bundles are made up as the tests make them, with another submitter per entry and another seed per run, and comply with the rules. Every rendering is
+a process; its CPU time includes its workers', its memory is that of the largest process. In turns, a small and a large folder are rendered
+from nothing; the large one is rendered again unchanged, and again with one more bundle. Rendering again must not touch a file. With Chromium, the
+large and the small leaderboard are opened in turns, and a sort and a filter are timed, layout included.
 """
 
-import argparse
-import json
 import os
 import shutil
-import subprocess
 import sys
-import time
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-import pandas
+import pytest
 
-from reference_impls import contract
-from suite.bundle import frames, layout, manifest
-from suite.bundle.reader import Bundle
-from suite.files.paths import repository_root
-from suite.metrics.counters import derive_counters
-from suite.metrics.summary import derive
+from benchmarks.runner.benchmark import Benchmark, Ratio, Skipped, alternating, ratio_of
+from benchmarks.runner.child import Usage, usage_of
+from benchmarks.runner.command_line import run_alone
+from suite.errors import SuiteError
+from tests.browser import Tab, browser
+from tests.builders import Scenario, make_bundle
 
-sys.path.insert(0, str(repository_root()))  # tests.browser
+EXTRA = 99_999
+"""The number of the run that is added."""
 
-STRETCHED = 250
 BUILD = "import sys; from pathlib import Path; from reporter.site import build; build([Path(sys.argv[1])], Path(sys.argv[2]), force=True)"
-
-
-def generate(source: Path, folder: Path, bundles: int, entries: int) -> None:
-    """Sealed copies of a real bundle: a submitter per entry, a seed per run, times stretched by up to 30 % between entries."""
-    places = [folder / f"generated-{number:05d}" for number in range(bundles)]
-    sources = [source if number < STRETCHED else places[number % STRETCHED] for number in range(bundles)]
-    copies = [Copy(sources[number], place, number % entries, number // entries, number < STRETCHED) for number, place in enumerate(places)]
-    with ProcessPoolExecutor() as workers:
-        for batch in (copies[:STRETCHED], copies[STRETCHED:]):
-            list(workers.map(make, [copy for copy in batch if not (copy.target / layout.MANIFEST).exists()], chunksize=8))
+ACTIONS = {
+    "sort": "document.querySelector('th[data-key=time_to_epoch_s] button').click()",
+    "filter": "const s = document.querySelector('#facets select'); s.selectedIndex = 1; s.dispatchEvent(new Event('input', { bubbles: true }))",
+    "limit": "const r = document.querySelector('#limits input'); r.value = 100; r.dispatchEvent(new Event('input', { bubbles: true }))",
+}
+TIMED = "() => { const start = performance.now(); %s; document.body.offsetHeight; return performance.now() - start; }"
 
 
 @dataclass(frozen=True)
-class Copy:
-    """A bundle to be copied from another one; ``is_stretched``: its times are changed."""
+class Settings:
+    """What the command line can change."""
 
-    source: Path
-    target: Path
-    entry: int
-    repetition: int
-    is_stretched: bool
-
-
-def make(copy: Copy) -> None:
-    """Copy, change and seal."""
-    shutil.rmtree(copy.target, ignore_errors=True)
-    shutil.copytree(copy.source, copy.target)
-    path, entry, repetition = copy.target, copy.entry, copy.repetition
-    record = json.loads((path / layout.RUN).read_text())
-    record["run_id"] = f"generated-lenet-pytorch-2027-{path.name[10:]}"
-    record["request"].update(organization=f"generated-{entry:04d}", seed=1000 + repetition)
-    stretch = 1 + 0.3 * ((entry * 7919) % 1000) / 1000 + 0.004 * ((repetition * 31 + entry) % 7) if copy.is_stretched else 1
-    start_ns = _stretch_log(path, stretch, {"submission_org": f"generated-{entry:04d}", "seed": 1000 + repetition})
-    (path / layout.OUTPUT).write_text("generated by benchmarks/report_scale.py from a real bundle; nothing was trained\n")
-    if copy.is_stretched:
-        readings = _stretch_tables(path, stretch, start_ns, 3 + 2 * ((entry * 104729) % 1000) / 1000)
-        meter = next(meter for meter in record["meters"] if meter["name"] == "shelly")
-        meter.update(available=True, reason=None, readings=readings, achieved_period_s=1.0, longest_gap_s=1.0)
-        (path / layout.COUNTERS).write_text(json.dumps(derive_counters(Bundle(path))))
-        (path / layout.SUMMARY).write_text(json.dumps(derive(Bundle(path)).to_dict()))
-    (path / layout.RUN).write_text(json.dumps(record))
-    (path / layout.MANIFEST).unlink()
-    manifest.seal(path)
+    small: Annotated[int, "bundles of the small folder"] = 100
+    large: Annotated[int, "bundles of the large folder"] = 400
+    runs: Annotated[int, "runs of an entry"] = 1
+    pairs: Annotated[int, "renderings of each kind"] = 3
+    actions: Annotated[int, "openings of each leaderboard in the browser"] = 9
 
 
-def _stretch_log(path: Path, stretch: float, values: dict[str, object]) -> int:
-    """Scale the times since the first event by ``stretch`` and rebuild the hash chain; returns the first event's time stamp, ns."""
-    lines = [json.loads(line[len(contract.TOKEN) :]) for line in (path / "log.txt").read_text().splitlines() if line.startswith(contract.TOKEN)]
-    first_ns, first_ms, chain, written = lines[0]["metadata"]["mono_ns"], lines[0]["time_ms"], contract.FIRST_LINK, []
-    for event in lines:
-        event["metadata"].pop("chain", None)
-        event["metadata"]["mono_ns"] = first_ns + round((event["metadata"]["mono_ns"] - first_ns) * stretch)
-        event["time_ms"] = first_ms + round((event["time_ms"] - first_ms) * stretch)
-        event["value"] = values.get(event["key"], event["value"])
-        line, chain = contract.chained(chain, contract.TOKEN + json.dumps(event))
-        written.append(line + "\n")
-    (path / "log.txt").write_text("".join(written))
-    return int(first_ns)
+@dataclass(frozen=True)
+class Round:
+    """One rendering of each kind."""
+
+    large: Usage
+    small: Usage
+    again: Usage
+    one_more: Usage
 
 
-def _stretch_tables(path: Path, stretch: float, start_ns: int, power_w: float) -> int:
-    """Scale the times of steps and readings by ``stretch`` and add a wall meter's readings, one per second; returns their number."""
-    steps, readings = Bundle(path).steps_frame(), Bundle(path).readings_frame()
-    steps["start_ns"] = start_ns + ((steps["start_ns"] - start_ns) * stretch).round().astype("int64")
-    for name in ("fetch_stall_s", "copy_s", "compute_s", "communication_s"):
-        steps[name] *= stretch
-    readings["t_ns"] = start_ns + ((readings["t_ns"] - start_ns) * stretch).round().astype("int64")
-    seconds = range(int(readings["t_ns"].min()) - 2 * 10**9, int(readings["t_ns"].max()) + 2 * 10**9, 10**9)
-    meter = pandas.DataFrame([(t_ns, "shelly", "power", power_w, "W") for t_ns in seconds], columns=list(frames.READING_TYPES))
-    readings = pandas.concat([readings, meter.astype(frames.READING_TYPES)], ignore_index=True)
-    frames.write_table(steps, path / layout.STEPS)
-    frames.write_table(readings, path / layout.READINGS)
-    return len(meter)
+def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
+    """Rendering, then the leaderboards in the browser."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        large, small = folder / "large", folder / "small"
+        generate(large, settings.large, settings.runs)
+        generate(small, settings.small, settings.runs)
+        rounds = [render_round(large, small, pair) for pair in range(settings.pairs)]
+        yield from rendering_ratios(settings, rounds)
+        try:
+            yield from browser_ratios(settings, large, small)
+        except pytest.skip.Exception as reason:  # the tests' browser skips where there is no Chromium
+            yield Skipped("sorting and filtering in a browser", str(reason))
 
 
-def build(given: Path, output: Path, home: Path) -> dict[str, float]:
-    """Render in a separate process; returns wall time (s), CPU time (s), and the memory of the largest process (MiB)."""
-    start_s = time.monotonic()
-    command = [sys.executable, "-c", BUILD, str(given), str(output)]
-    child = subprocess.Popen(command, env={**os.environ, "SUITE_HOME": str(home)})
-    _, status, usage = os.wait4(child.pid, 0)
-    if status:
-        raise SystemExit(f"rendering failed with status {status}")
-    cpu_s = usage.ru_utime + usage.ru_stime
-    return {"wall_s": round(time.monotonic() - start_s, 2), "cpu_s": round(cpu_s, 2), "largest_process_mib": round(usage.ru_maxrss / 1024)}
+def rendering_ratios(settings: Settings, rounds: list[Round]) -> Iterator[Ratio]:
+    """Growth in time and memory, and the two ways of rendering again."""
+    sides = (f"{settings.large} bundles", f"{settings.small}")
+    wall = [(each.large.wall_s / settings.large, each.small.wall_s / settings.small) for each in rounds]
+    cpu = [(each.large.cpu_s / settings.large, each.small.cpu_s / settings.small) for each in rounds]
+    yield ratio_of("from nothing, wall time per bundle", *sides, wall)
+    yield ratio_of("from nothing, CPU time per bundle", *sides, cpu)
+    yield ratio_of("from nothing, largest process", *sides, [(each.large.peak_mib, each.small.peak_mib) for each in rounds], "MiB")
+    subject = f"{settings.large} bundles, wall time"
+    yield ratio_of(subject, "again, nothing changed", "from nothing", [(each.again.wall_s, each.large.wall_s) for each in rounds])
+    yield ratio_of(subject, "again, one bundle more", "from nothing", [(each.one_more.wall_s, each.large.wall_s) for each in rounds])
 
 
-def _inodes(folder: Path) -> dict[str, tuple[int, int]]:
+def render_round(large: Path, small: Path, pair: int) -> Round:
+    """Both folders from nothing; then the large one again, and with one more bundle."""
+    for place in (large, small):
+        shutil.rmtree(site_of(place), ignore_errors=True)
+        shutil.rmtree(home_of(place), ignore_errors=True)
+    fresh = {place: render(place) for place in alternating(pair, large, small)}
+    before = inodes(site_of(large))
+    again = render(large)
+    touched = before.items() ^ inodes(site_of(large)).items()
+    if touched:
+        raise SuiteError(f"rendering again touched {len(touched)} files, {sorted(name for name, _ in touched)[0]} among them")
+    make_run(large, 0, EXTRA)
+    one_more = render(large)
+    shutil.rmtree(large / f"generated-{EXTRA:05d}")
+    return Round(fresh[large], fresh[small], again, one_more)
+
+
+def site_of(given: Path) -> Path:
+    """Where a folder of bundles is rendered to."""
+    return given.with_name(f"{given.name}-site")
+
+
+def home_of(given: Path) -> Path:
+    """The home of the suite for a folder's renderings: the report's cache."""
+    return given.with_name(f"{given.name}-home")
+
+
+def render(given: Path) -> Usage:
+    """Render a folder of bundles; raises SuiteError when that fails."""
+    home_of(given).mkdir(exist_ok=True)
+    used = usage_of([sys.executable, "-c", BUILD, given, site_of(given)], {**os.environ, "SUITE_HOME": str(home_of(given))})
+    if used.exit_code:
+        raise SuiteError(f"rendering failed with {used.exit_code}; run `suite report {given}` to see why")
+    return used
+
+
+def inodes(folder: Path) -> dict[str, tuple[int, int]]:
+    """Inode and time of change of every file: what was written anew has others."""
     return {file.relative_to(folder).as_posix(): (file.stat().st_ino, file.stat().st_mtime_ns) for file in folder.rglob("*") if file.is_file()}
 
 
-def measure(arguments: argparse.Namespace) -> dict[str, object]:
-    """Run all stages in order."""
-    given, site, home = arguments.folder / "given", arguments.folder / "site", arguments.folder / "home"
-    given.mkdir(parents=True, exist_ok=True)
-    start_s = time.monotonic()
-    generate(arguments.bundle, given, arguments.bundles, arguments.entries)
-    result: dict[str, object] = {"bundles": arguments.bundles, "entries": arguments.entries, "cores": len(os.sched_getaffinity(0))}
-    result["generating_s"] = round(time.monotonic() - start_s, 1)
-    result["load_average_before"] = [round(load, 2) for load in os.getloadavg()]
-    for folder in (site, home):
-        shutil.rmtree(folder, ignore_errors=True)
-    result["from_nothing"] = build(given, site, home)
-    first = _inodes(site)
-    result["again"] = build(given, site, home)
-    result["touched_by_again"] = len(first.items() ^ _inodes(site).items()) // 2
-    extra = given / "generated-99999"
-    make(Copy(arguments.bundle, extra, 0, 99, True))
-    result["one_bundle_more"] = build(given, site, home)
-    shutil.rmtree(extra)
-    after = _inodes(site)
-    result["files"] = len(after)
-    result["touched_by_one_more"] = sorted(name for name, what in after.items() if first.get(name) != what and "-99999/" not in name)[:40]
-    result["page_bytes"] = max(page.stat().st_size for page in (site / "boards").glob("*.html"))
-    result["cache_bytes"] = (home / "report-cache.sqlite").stat().st_size
-    if arguments.browser:
-        result["browser"] = open_in_browser(max((site / "boards").glob("*.html"), key=lambda page: page.stat().st_size))
-    return result
+def generate(folder: Path, bundles: int, runs: int) -> None:
+    """Made-up bundles that comply: another submitter per entry, another seed per run."""
+    folder.mkdir()
+    entries = -(-bundles // runs)
+    with ProcessPoolExecutor() as workers:
+        list(workers.map(make_run, [folder] * bundles, [number % entries for number in range(bundles)], range(bundles), chunksize=8))
 
 
-def open_in_browser(page: Path) -> dict[str, float]:
-    """Milliseconds until the page is usable, and of a sort, a filter and a limit including layout."""
-    from tests.browser import browser  # optional package: needs Playwright
+def make_run(folder: Path, entry: int, number: int) -> None:
+    """One run of an entry: step time and power differ from entry to entry by up to 30 % and 60 %."""
+    scenario = Scenario(
+        name=f"lenet-pytorch-20270115T080000Z-{number:06d}",
+        organization=f"generated-{entry:04d}",
+        seed=1000 + number,
+        step_s=0.02 * (1 + 0.3 * ((entry * 7919) % 1000) / 1000),
+        power_w=3 + 2 * ((entry * 104729) % 1000) / 1000,
+        jitter=0.01,
+        counted=True,
+    )
+    make_bundle(folder / f"generated-{number:05d}", scenario)
 
+
+def browser_ratios(settings: Settings, large: Path, small: Path) -> Iterator[Ratio]:
+    """Milliseconds until the leaderboard can be used, and of each action, on the large and the small one."""
+    pages = {place: max((site_of(place) / "boards").glob("*.html"), key=lambda page: page.stat().st_size) for place in (large, small)}
+    pairs: dict[str, list[tuple[float, float]]] = {}
     with browser() as tab:
-        tab.open(page.as_uri())
-        result = {"rows": tab.run("document.querySelectorAll('#board tbody tr').length")}
-        for name, moment in (("usable_ms", "domContentLoadedEventEnd"), ("loaded_ms", "loadEventEnd")):
-            result[name] = round(tab.run(f"performance.getEntriesByType('navigation')[0].{moment}"))
-        for name, action in ACTIONS.items():
-            timed = "() => { const start = performance.now(); %s; document.body.offsetHeight; return performance.now() - start; }"
-            result[name] = round(tab.run(timed % action))
-        return result
+        for pair in range(settings.actions):
+            taken_ms = {place: open_and_use(tab, pages[place]) for place in alternating(pair, large, small)}
+            for action, value_ms in taken_ms[large].items():
+                pairs.setdefault(action, []).append((value_ms, taken_ms[small][action]))
+    for action, values_ms in pairs.items():
+        yield ratio_of(f"leaderboard in Chromium, {action}", f"{settings.large} bundles", f"{settings.small}", values_ms, "ms")
 
 
-ACTIONS = {
-    "sort_ms": "document.querySelector('th[data-key=time_to_epoch_s] button').click()",
-    "filter_ms": "const s = document.querySelector('#facets select'); s.selectedIndex = 1; s.dispatchEvent(new Event('input', { bubbles: true }))",
-    "limit_ms": "const r = document.querySelector('#limits input'); r.value = 100; r.dispatchEvent(new Event('input', { bubbles: true }))",
-}
+def open_and_use(tab: Tab, page: Path) -> dict[str, float]:
+    """Milliseconds until the page's tools answer, and of each action with the layout after it."""
+    tab.open(page.as_uri())
+    usable_ms = tab.run("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
+    return {"until usable": usable_ms, **{name: tab.run(TIMED % script) for name, script in ACTIONS.items()}}
 
 
-def main() -> None:
-    """Read the command line, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("--bundles", type=int, default=1000)
-    parser.add_argument("--entries", type=int, default=1000)
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--browser", action="store_true")
-    print(json.dumps(measure(parser.parse_args()), indent=1))
-
+BENCHMARK = Benchmark(
+    "How do time and memory of `suite report` grow with the number of bundles, and what does rendering again cost?",
+    measure,
+    Settings(),
+    Settings(small=6, large=18, pairs=1, actions=2),
+    full_s=150,
+    quick_s=12,
+)
 
 if __name__ == "__main__":
-    main()
+    run_alone(BENCHMARK, __doc__)

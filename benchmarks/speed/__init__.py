@@ -1,1 +1,1 @@
-"""Compares our training loop with each framework's, alternating in one process. Run with the framework's interpreter."""
+"""The speed of the reference implementations, compared with each framework's own training loop."""

@@ -1,121 +1,24 @@
-"""PyTorch: our loop against torchvision's data sets and a plain loop.
+"""PyTorch: a plain training loop, and torchvision's data sets, compared with ours; theirs / ours, so more than 1 means that ours is faster.
 
-usage: python -m benchmarks.speed.pytorch {lenet,resnet18,resnet50,vgg11,mobilenetv3,photographs} [--data DIR] …
+The worker is benchmarks/workers/pytorch_loop.py, in PyTorch's environment.
 """
 
-import itertools
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
+from benchmarks.runner.command_line import run_alone
+from benchmarks.speed.loops import Case, loop_benchmark
 
-import torch
-from torch import nn
-from torch.utils.data import DataLoader
-
-from benchmarks.speed import turns
-from benchmarks.speed.turns import Contest, Options
-from reference_impls.contract import Batch
-from reference_impls.data.pipelines import open_pipeline
-from reference_impls.pytorch.implementation import PyTorchImplementation
-from reference_impls.pytorch.models import MODELS
-from reference_impls.pytorch.vision import import_torchvision
-from reference_impls.pytorch_bf16.implementation import Bfloat16ChannelsLast
-
-
-def plain(model: nn.Module) -> Callable[[torch.Tensor, torch.Tensor], float]:
-    """The loop of PyTorch's tutorials."""
-    optimizer, criterion = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), nn.CrossEntropyLoss()
-
-    def step(images: torch.Tensor, labels: torch.Tensor) -> float:
-        model.train()
-        optimizer.zero_grad()
-        loss = criterion(model(images), labels)
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-
-    return step
-
-
-def lenet(options: Options) -> Contest:
-    """Start of an epoch from MNIST's files: ours, and torchvision's MNIST with ToTensor and Normalize per sample (as in the papers)."""
-    torch.set_num_threads(options.threads)
-    request = turns.mnist(options)
-    ours, theirs = MODELS["lenet5"](10), plain(MODELS["lenet5"](10))
-    implementation = PyTorchImplementation(ours, request.optimizer, "cpu")
-    loader = DataLoader(_torchvision_mnist(options.data), batch_size=options.batch_size, shuffle=True)
-
-    def do_theirs() -> None:
-        for images, labels in itertools.islice(loader, options.steps):
-            theirs(images, labels)
-
-    return Contest(lambda: turns.steps_of(implementation, open_pipeline(request).training(1), options.steps), do_theirs, options.steps)
-
-
-def _torchvision_mnist(folder: str) -> "torch.utils.data.Dataset":
-    vision = import_torchvision()
-    transform = vision.transforms.Compose([vision.transforms.ToTensor(), vision.transforms.Normalize((0.1307,), (0.3081,))])
-
-    class Mnist(vision.datasets.MNIST):
-        """torchvision's data set, from any folder."""
-
-        raw_folder = property(lambda self: str(Path(folder).resolve()))
-
-    return Mnist(folder, train=True, transform=transform)
-
-
-def model(name: str, side: int, classes: int, options: Options) -> Contest:
-    """A training step on a mini-batch in memory: ours and the plain loop."""
-    torch.set_num_threads(options.threads)
-    images, labels = turns.pictures(options, side, classes)
-    request = turns.mnist(options)
-    implementation = PyTorchImplementation(MODELS[name](classes), request.optimizer, "cpu")
-    theirs, tensors = plain(MODELS[name](classes)), (torch.from_numpy(images), torch.from_numpy(labels))
-
-    def do_theirs() -> None:
-        for _ in range(options.steps):
-            theirs(*tensors)
-
-    return Contest(lambda: turns.steps_of(implementation, itertools.repeat(Batch(images, labels)), options.steps), do_theirs, options.steps)
-
-
-def bf16(name: str, side: int, classes: int, options: Options) -> Contest:
-    """A training step: the open-division variant and the reference."""
-    torch.set_num_threads(options.threads)
-    batch, settings = Batch(*turns.pictures(options, side, classes)), turns.mnist(options).optimizer
-    both = [kind(MODELS[name](classes), settings, "cpu") for kind in (Bfloat16ChannelsLast, PyTorchImplementation)]
-    tuned, reference = (partial(turns.steps_of, one, itertools.repeat(batch), options.steps) for one in both)
-    return Contest(tuned, reference, options.steps)
-
-
-def photographs(options: Options) -> Contest:
-    """Mini-batches of 224x224 from JPEG files, nothing trained: ours, and ImageFolder with the usual chain of transforms."""
-    torch.set_num_threads(options.threads)
-    vision = import_torchvision()
-    transforms = vision.transforms
-    chain = [transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.ToTensor()]
-    chain.append(transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
-    folder = vision.datasets.ImageFolder(Path(options.data) / "train", transforms.Compose(chain))
-    loader = DataLoader(folder, batch_size=options.batch_size, shuffle=True)
-    request = turns.photographs(options, len(folder), len(folder.classes))
-
-    def take(batches: "object") -> None:
-        for _ in itertools.islice(batches, options.steps):
-            pass
-
-    return Contest(lambda: take(open_pipeline(request).training(1)), lambda: take(loader), options.steps)
-
-
-CASES = {
-    "lenet": lenet,
-    "resnet18": partial(model, "resnet18", 32, 10),
-    "resnet50": partial(model, "resnet50", 32, 10),
-    "vgg11": partial(model, "vgg11", 32, 10),
-    "mobilenetv3": partial(model, "mobilenetv3_large", 224, 203),
-    "photographs": photographs,
-    "resnet18-bf16": partial(bf16, "resnet18", 32, 10),
-    "mobilenetv3-bf16": partial(bf16, "mobilenetv3_large", 224, 203),
-}
+PLAIN = "the plain loop of PyTorch's tutorials"
+REFERENCE, BF16 = "the reference, float32", "pytorch_bf16"
+CASES = (
+    Case("lenet", "LeNet-5 from MNIST's files", "DataLoader over torchvision's MNIST", 16, 300, data="mnist"),
+    Case("resnet18", "ResNet-18, a mini-batch in memory", PLAIN, 32, 3),
+    Case("resnet50", "ResNet-50, a mini-batch in memory", PLAIN, 16, 2),
+    Case("vgg11", "VGG-11, a mini-batch in memory", PLAIN, 32, 5),
+    Case("mobilenetv3", "MobileNetV3-Large, a mini-batch in memory", PLAIN, 8, 5),
+    Case("photographs", "JPEG files to 224x224, no training", "torchvision's ImageFolder", 16, 6, threads=2, data="imagefolder", samples=400),
+    Case("resnet18-bf16", "ResNet-18, a mini-batch in memory", REFERENCE, 32, 3, ours=BF16),
+    Case("mobilenetv3-bf16", "MobileNetV3-Large, a mini-batch in memory", REFERENCE, 8, 5, ours=BF16),
+)
+BENCHMARK = loop_benchmark("pytorch", "How fast is our PyTorch loop compared with PyTorch's usual ways?", CASES, full_s=240, quick_s=50)
 
 if __name__ == "__main__":
-    turns.main(CASES)
+    run_alone(BENCHMARK, __doc__)

@@ -1,87 +1,22 @@
-"""TensorFlow: our loop against Keras's `fit`, and our batch normalisation against Keras's.
+"""TensorFlow: Keras's `fit` and Keras's batch normalisation compared with ours; theirs / ours, so more than 1 means that ours is faster.
 
-usage: python -m benchmarks.speed.tensorflow {lenet,resnet18,resnet50,vgg11,mobilenetv3,resnet18-stock,mobilenetv3-stock} [--data DIR] …
+The worker is benchmarks/workers/tensorflow_loop.py, in TensorFlow's environment.
 """
 
-import itertools
-from collections.abc import Callable
-from functools import partial
+from benchmarks.runner.command_line import run_alone
+from benchmarks.speed.loops import Case, loop_benchmark
 
-import keras
-import numpy as np
-import tensorflow as tf
-
-from benchmarks.speed import turns
-from benchmarks.speed.turns import Contest, Options
-from reference_impls.contract import Batch
-from reference_impls.data.pipelines import open_pipeline
-from reference_impls.tensorflow import layers
-from reference_impls.tensorflow.implementation import TensorFlowImplementation
-from reference_impls.tensorflow.models import MODELS
-
-
-def threads(options: Options) -> None:
-    """Set threads as our implementation does."""
-    tf.config.threading.set_intra_op_parallelism_threads(options.threads)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
-
-
-def fit(model: keras.Model, images: np.ndarray, labels: np.ndarray, options: Options) -> Callable[[], None]:
-    """Keras's `fit` over `steps` mini-batches in memory."""
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(optimizer=keras.optimizers.SGD(0.01, momentum=0.9), loss=loss)
-    count = options.steps * options.batch_size
-    images, labels = images[:count], labels[:count]
-    return lambda: model.fit(images, labels, batch_size=options.batch_size, epochs=1, shuffle=True, verbose=0)
-
-
-def lenet(options: Options) -> Contest:
-    """Start of an epoch: ours from MNIST's files, Keras's from a normalised array."""
-    threads(options)
-    request = turns.mnist(options)
-    implementation = TensorFlowImplementation(MODELS["lenet5"](10), request.optimizer, "cpu")
-    whole = next(iter(open_pipeline(request._replace(global_batch_size=options.steps * options.batch_size), channels_last=True).training(1)))
-    theirs = fit(MODELS["lenet5"](10), whole.images, whole.labels, options)
-    pipeline = open_pipeline(request, channels_last=True)
-    return Contest(lambda: turns.steps_of(implementation, pipeline.training(1), options.steps), theirs, options.steps)
-
-
-def model(name: str, side: int, classes: int, options: Options) -> Contest:
-    """A training step on mini-batches in memory: ours and `fit`."""
-    threads(options)
-    images, labels = _channels_last(options, side, classes)
-    implementation = TensorFlowImplementation(MODELS[name](classes), turns.mnist(options).optimizer, "cpu")
-    repeated = np.tile(images, (options.steps, 1, 1, 1)), np.tile(labels, options.steps)
-    theirs = fit(MODELS[name](classes), *repeated, options)
-    return Contest(lambda: turns.steps_of(implementation, itertools.repeat(Batch(images, labels)), options.steps), theirs, options.steps)
-
-
-def stock(name: str, side: int, classes: int, options: Options) -> Contest:
-    """The same loop, once with our batch normalisation and once with Keras's."""
-    threads(options)
-    batch = Batch(*_channels_last(options, side, classes))
-    ours = TensorFlowImplementation(MODELS[name](classes), turns.mnist(options).optimizer, "cpu")
-    kept, layers.BatchNormalization = layers.BatchNormalization, keras.layers.BatchNormalization
-    theirs = TensorFlowImplementation(MODELS[name](classes), turns.mnist(options).optimizer, "cpu")
-    layers.BatchNormalization = kept
-    both = [partial(turns.steps_of, one, itertools.repeat(batch), options.steps) for one in (ours, theirs)]
-    return Contest(both[0], both[1], options.steps)
-
-
-def _channels_last(options: Options, side: int, classes: int) -> "tuple[np.ndarray, np.ndarray]":
-    images, labels = turns.pictures(options, side, classes)
-    return np.ascontiguousarray(images.transpose(0, 2, 3, 1)), labels
-
-
-CASES = {
-    "lenet": lenet,
-    "resnet18": partial(model, "resnet18", 32, 10),
-    "resnet50": partial(model, "resnet50", 32, 10),
-    "vgg11": partial(model, "vgg11", 32, 10),
-    "mobilenetv3": partial(model, "mobilenetv3_large", 224, 203),
-    "resnet18-stock": partial(stock, "resnet18", 32, 10),
-    "mobilenetv3-stock": partial(stock, "mobilenetv3_large", 224, 203),
-}
+FIT, STOCK = "Keras's fit over arrays", "Keras's batch normalisation"
+CASES = (
+    Case("lenet", "LeNet-5; ours from MNIST's files", FIT, 16, 300, data="mnist"),
+    Case("resnet18", "ResNet-18, arrays in memory", FIT, 32, 3),
+    Case("resnet50", "ResNet-50, arrays in memory", FIT, 16, 2),
+    Case("vgg11", "VGG-11, arrays in memory", FIT, 32, 5),
+    Case("mobilenetv3", "MobileNetV3-Large, arrays in memory", FIT, 8, 5),
+    Case("resnet18-stock", "ResNet-18 in our loop", STOCK, 32, 3),
+    Case("mobilenetv3-stock", "MobileNetV3-Large in our loop", STOCK, 16, 3),
+)
+BENCHMARK = loop_benchmark("tensorflow", "How fast is our TensorFlow loop compared with Keras's own?", CASES, full_s=300, quick_s=80)
 
 if __name__ == "__main__":
-    turns.main(CASES)
+    run_alone(BENCHMARK, __doc__)

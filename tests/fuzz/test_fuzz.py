@@ -14,6 +14,7 @@ from tests.fuzz.watch import Watch
 INPUTS = 5000
 
 
+@pytest.mark.slow
 def test_the_checker_withstands_edited_input(tmp_path: Path) -> None:
     watch = Watch(tmp_path)
     tallies = [explore(watch, target, INPUTS) for target in targets(watch)]

@@ -11,6 +11,8 @@ from reporter.site import build
 from tests.browser import Tab
 from tests.reporter.hostile import HOSTILE, make_hostile
 
+pytestmark = pytest.mark.slow
+
 RARE = {"h2", "h3", "section", "li", "details", "summary", "em", "strong", "p"}
 """Elements of templates that appear only for refused, withdrawn or broken runs."""
 

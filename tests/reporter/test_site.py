@@ -32,11 +32,13 @@ def files(site: Path) -> dict[str, bytes]:
     return {path.relative_to(site).as_posix(): path.read_bytes() for path in sorted(site.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.slow
 def test_the_same_bytes_from_another_path_and_in_another_order(runs: Path, site: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(runs, tmp_path / "somewhere" / "else")
     assert files(build(sorted(copy.iterdir(), reverse=True), tmp_path / "two").parent) == files(site)
 
 
+@pytest.mark.slow
 def test_the_same_bytes_on_another_day_in_another_zone_and_language(everything: Path, whole_site: Path, tmp_path: Path) -> None:
     """Another process with another hash seed, files of 2001, a clock of 2096, and no UTF-8 by default."""
     copy = shutil.copytree(everything, tmp_path / "copy")
@@ -198,6 +200,7 @@ def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> No
     assert "site/index.html" in touched and f"site/{MARK}" in touched
 
 
+@pytest.mark.slow
 def test_an_incremental_site_is_the_same_as_a_fresh_one(runs: Path, tmp_path: Path) -> None:
     build([runs / "lenet-pytorch-1", runs / "lenet-fake-digits"], tmp_path / "grown")
     build([runs], tmp_path / "grown", force=True)

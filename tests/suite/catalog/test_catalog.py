@@ -106,6 +106,7 @@ def test_the_paper_s_figures_of_the_orin() -> None:
     assert (orin.memory.sizes_gb, orin.memory.max_frequency_mhz, orin.max_power_w) == ((32,), 3200, 60)
 
 
+@pytest.mark.slow
 def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from suite.catalog.devices import Device, load_device
+from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.cli.app import app

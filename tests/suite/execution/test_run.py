@@ -31,6 +31,7 @@ def test_run_check_report(suite: Run, digits: Path, tmp_path: Path) -> None:
     assert "fake" in (tmp_path / "site" / "index.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
     losses = []
     for name, seed in (("one", 7), ("two", 7), ("three", 8)):
@@ -40,6 +41,7 @@ def test_the_same_seed_gives_the_same_losses(suite: Run, digits: Path, tmp_path:
     assert len(losses[0]) == 20
 
 
+@pytest.mark.slow
 def test_a_run_that_a_step_limit_cut_short_complies_with_the_open_division(suite: Run, digits: Path, tmp_path: Path) -> None:
     """No evaluation is asked of an epoch that was not finished; results on generated data are shown, and on no leaderboard."""
     assert suite("data", "prepare", "mnist", "--synthetic", "--samples", 100).returncode == 0
@@ -54,6 +56,7 @@ def test_a_run_that_a_step_limit_cut_short_complies_with_the_open_division(suite
     assert not (tmp_path / "site" / "boards").exists()
 
 
+@pytest.mark.slow
 def test_mlperf_loggings_own_parser_reads_our_log(suite: Run, digits: Path, tmp_path: Path) -> None:
     from mlperf_logging.compliance_checker.mlp_parser import parse_file
 
@@ -63,6 +66,7 @@ def test_mlperf_loggings_own_parser_reads_our_log(suite: Run, digits: Path, tmp_
     assert {"run_start", "epoch_stop", "eval_accuracy", "run_stop"} <= {event.key for event in events}
 
 
+@pytest.mark.slow
 def test_a_closed_run_that_cannot_comply_is_refused_before_it_starts(suite: Run, digits: Path, tmp_path: Path) -> None:
     answer = suite("run", "--division", "closed", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--output", tmp_path / "run")
     assert answer.returncode == 1
@@ -99,6 +103,7 @@ def test_an_impossible_run_is_one_sentence(arguments: tuple[object, ...], words:
     assert len(answer.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_an_existing_output_is_not_touched(suite: Run, digits: Path, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.txt").write_text("years of work")
@@ -170,6 +175,7 @@ def assert_check_says_so_in_one_finding(suite: Run, path: Path, status: str) -> 
     assert finding["rule"] == "run-complete" and repr(status) in finding["observed"]
 
 
+@pytest.mark.slow
 def test_a_killed_harness_leaves_every_finished_epoch_and_no_orphan(live: Live, suite: Run) -> None:
     live.process.kill()
     live.process.wait()
@@ -178,6 +184,7 @@ def test_a_killed_harness_leaves_every_finished_epoch_and_no_orphan(live: Live, 
     assert_check_says_so_in_one_finding(suite, live.path, "running")
 
 
+@pytest.mark.slow
 def test_a_killed_implementation_leaves_every_finished_epoch(live: Live, suite: Run) -> None:
     live.implementation.kill()
     _, errors = live.process.communicate(timeout=60)
@@ -188,6 +195,7 @@ def test_a_killed_implementation_leaves_every_finished_epoch(live: Live, suite: 
 
 
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 def test_sigint_and_sigterm_end_it_with_one_sentence_and_lose_nothing(live: Live, suite: Run, asked: signal.Signals) -> None:
     """Ctrl-C, and what `kill`, systemd and job schedulers send."""
     live.process.send_signal(asked)
@@ -200,6 +208,7 @@ def test_sigint_and_sigterm_end_it_with_one_sentence_and_lose_nothing(live: Live
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small file system of its own needs root")
+@pytest.mark.slow
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(suite: Run, digits: Path, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

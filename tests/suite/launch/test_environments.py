@@ -44,6 +44,7 @@ def test_an_interpreter_without_the_framework_is_refused(tmp_path: Path) -> None
         environments.adopt(LITTLE, tmp_path / "python", tmp_path)
 
 
+@pytest.mark.slow
 def test_a_failed_installation_leaves_its_log_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("--no-index\na-package-that-is-not-there==1\n")

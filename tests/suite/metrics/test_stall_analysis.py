@@ -66,6 +66,7 @@ def test_a_run_that_was_not_what_it_is_called_is_noted(cold: float | None, warm:
 
 
 @pytest.mark.parametrize(("flag", "value", "message"), [("--steps", 5, "leave --steps out"), ("--epochs", 1, "--epochs 2 at least")])
+@pytest.mark.slow
 def test_what_gives_no_mean_is_refused_before_anything_runs(suite: Run, digits: Path, tmp_path: Path, flag: str, value: int, message: str) -> None:
     refused = suite(*STALLS, flag, value, "--output", tmp_path / "out")
     assert refused.returncode == 2
@@ -96,6 +97,7 @@ def analysed(suite_home: Path, digits: Path, tmp_path_factory: pytest.TempPathFa
     return Analysed(path, analyse(suite_home, path))
 
 
+@pytest.mark.slow
 def test_three_sealed_runs_and_a_record_that_seals_them(analysed: Analysed) -> None:
     assert read_json(analysed.path / RECORD) == {name: value for name, value in analysed.found.items() if name != "path"}
     assert subprocess.run(["sha256sum", "-c", "--quiet", "MANIFEST.sha256"], cwd=analysed.path).returncode == 0
@@ -107,6 +109,7 @@ def test_three_sealed_runs_and_a_record_that_seals_them(analysed: Analysed) -> N
     assert analysed.found["runs"]["synthetic"]["fetch_stall_s"]["value"] < analysed.found["figures"]["preprocessing_stall_s"]["value"] / 100
 
 
+@pytest.mark.slow
 def test_its_runs_are_no_entries(analysed: Analysed) -> None:
     for source, broken in ((Source.COLD, True), (Source.WARM, False), (Source.SYNTHETIC, True)):
         assert ("data-read" in {finding.rule for finding in check_bundle(analysed.path / source.value).findings}) is broken

@@ -1,0 +1,1 @@
+"""The interface of a benchmark, and what finds, runs and reports benchmarks."""

@@ -1,0 +1,73 @@
+"""Child processes of benchmarks: none outlives the benchmark, and a failure names its last line of output."""
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+from suite.launch.process import terminate
+
+TIMEOUT_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a process and the children it waited for used: wall and CPU time in seconds, peak memory of the largest of them in MiB."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mib: float
+    exit_code: int
+
+
+def output_of(command: Sequence[object], variables: Mapping[str, str] = os.environ) -> str:
+    """Standard output of a command that is run from the repository's root; raises SuiteError when it fails."""
+    process = subprocess.Popen(
+        list(map(str, command)),
+        cwd=repository_root(),
+        env=dict(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=TIMEOUT_S)
+    finally:
+        terminate(process)
+    if process.returncode != 0:
+        raise SuiteError(failure(list(map(str, command)), process.returncode, err or out))
+    return out
+
+
+def failure(command: Sequence[str], exit_code: int, output: str) -> str:
+    """A sentence: which command failed, how, and its last line of output."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return f"`{' '.join((Path(command[0]).name, *command[1:4]))} …` ended with {exit_code}: {lines[-1][:300] if lines else 'no output'}"
+
+
+def usage_of(command: Sequence[object], variables: Mapping[str, str] = os.environ) -> Usage:
+    """Run a command to its end, its output discarded; what it used comes from the kernel (wait4)."""
+    start_s = time.perf_counter()
+    process = subprocess.Popen(
+        list(map(str, command)),
+        cwd=repository_root(),
+        env=dict(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        terminate(process)
+        raise
+    wall_s = time.perf_counter() - start_s
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Usage(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, process.returncode)

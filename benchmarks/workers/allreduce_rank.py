@@ -1,0 +1,72 @@
+"""A rank of benchmarks/allreduce.py: training steps without exchange, with ours and with PyTorch's, in turns. Started by mpirun.
+
+Rank 0 prints one JSON line: {"step_s": {way: [seconds per step of each turn]}, "communication_s": {way: [exposed seconds per step]}}.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+
+from benchmarks.workers import turns
+from reference_impls import communication
+from reference_impls.communication import MpiWorld
+from reference_impls.contract import Batch, Optimizer, Parallel
+from reference_impls.pytorch.implementation import PyTorchImplementation
+from reference_impls.pytorch.models import MODELS
+
+Step = Callable[[], float]
+
+
+def ways(bucket_bytes: int) -> "dict[str, Parallel | None]":
+    """Every way to exchange gradients, by name."""
+    return {
+        "no exchange": None,
+        "ours, overlapped": Parallel(0, 0, "mpi", bucket_bytes, True),
+        "ours, after the backward pass": Parallel(0, 0, "mpi", bucket_bytes, False),
+        "DistributedDataParallel, Gloo": Parallel(0, 0, "native", bucket_bytes, True),
+    }
+
+
+def main() -> None:
+    """Time every way in turns; a turn lasts as long as its slowest rank."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name, kind in (("model", str), ("ranks", int), ("side", int), ("batch-size", int), ("steps", int), ("turns", int), ("bucket-bytes", int)):
+        parser.add_argument(f"--{name}", type=kind, required=True)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    world = communication.join(options.ranks)
+    batch = Batch(*turns.pictures(turns.Options("", options.steps, options.turns, options.batch_size, 1), options.side, 10))
+    steps = {name: _step(world, settings, options.model, batch) for name, settings in ways(options.bucket_bytes).items()}
+    times_s: dict[str, list[float]] = {name: [] for name in steps}
+    communication_s: dict[str, list[float]] = {name: [] for name in steps}
+    for step in steps.values():
+        step()
+    for turn in range(options.turns):
+        first = turn % len(steps)
+        for name in [*steps][first:] + [*steps][:first]:
+            world.allgather(None)
+            began_s = time.perf_counter()
+            exposed_s = sum(steps[name]() for _ in range(options.steps))
+            times_s[name].append(max(world.allgather(time.perf_counter() - began_s)) / options.steps)
+            communication_s[name].append(statistics.mean(world.allgather(exposed_s)) / options.steps)
+    if world.rank == 0:
+        print(json.dumps({"step_s": times_s, "communication_s": communication_s}), flush=True)
+
+
+def _step(world: MpiWorld, settings: "Parallel | None", model: str, batch: Batch) -> Step:
+    """One training step of a separate model; it returns the seconds of exposed communication."""
+    network = MODELS[model](10)
+    implementation = PyTorchImplementation(network, Optimizer("sgd", 0.001, 0.9, 0.0, "constant"), "cpu")
+    if settings is not None:
+        implementation.join(world, settings)
+    channels = next(network.parameters()).shape[1]  # LeNet-5 takes grey pictures
+    on_device = implementation.to_device(batch._replace(images=batch.images[:, :channels].copy()))
+    return lambda: implementation.step(on_device, 0.001, 1.0 / world.size).communication_s
+
+
+if __name__ == "__main__":
+    main()
