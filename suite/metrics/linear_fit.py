@@ -32,7 +32,7 @@ class LinearFit:
 
     def interval(self, row: Sequence[float], confidence: float) -> Interval:
         """Confidence interval of the expected value at ``row`` (not a prediction interval of one more measurement)."""
-        from scipy.special import stdtrit  # type: ignore[import-untyped]
+        from scipy.special import stdtrit  # type: ignore[import-untyped]  # start-up: loads SciPy
 
         columns = np.asarray(row, dtype=float)
         value, centre = float(columns @ self.coefficients), float(columns @ self.unconstrained)
@@ -47,7 +47,7 @@ def fit(rows: Sequence[Sequence[float]], values: Sequence[float], groups: Sequen
     ``rows`` has shape (values, coefficients). Each value is divided by the mean of its group (the repetitions of one setting). Raises SuiteError
     if the coefficients are not identifiable or no degree of freedom is left; ``what`` names the fitted quantity in the error.
     """
-    from scipy.optimize import nnls  # type: ignore[import-untyped]
+    from scipy.optimize import nnls  # type: ignore[import-untyped]  # start-up: loads SciPy
 
     matrix, measured = np.asarray(rows, dtype=float), np.asarray(values, dtype=float)
     columns = matrix.shape[1] if matrix.ndim == 2 else 0

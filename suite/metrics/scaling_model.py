@@ -147,7 +147,7 @@ def _fit_exchange(several: Sequence[Observation], algorithm: Algorithm) -> Linea
 
 def _better(exchanges: dict[Algorithm, LinearFit]) -> Algorithm | None:
     """The algorithm with the smaller residual variance if the ratio of the variances is significant (F test, 95 %), else None."""
-    from scipy.special import fdtri  # type: ignore[import-untyped]
+    from scipy.special import fdtri  # type: ignore[import-untyped]  # start-up: loads SciPy
 
     best, other = sorted(exchanges, key=lambda name: exchanges[name].relative_error)
     low, high = exchanges[best], exchanges[other]

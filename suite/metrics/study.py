@@ -187,7 +187,7 @@ def _model(runs: Sequence[RunTimes], scaling: Scaling | None) -> tuple[ScalingMo
         if run.gradient_bytes is not None
     ]
     if len(observations) < len(runs):
-        return None, "a log has no number of parameters, so the size of the gradients is unknown"
+        return None, "a log does not state the number of parameters, so the size of the gradients is unknown"
     try:
         return fit_scaling(observations, scaling), None
     except SuiteError as error:

@@ -1,4 +1,4 @@
-"""The test of convergence: what it finds, what it leaves alone, and that it knows what it cannot see."""
+"""The convergence test: p values, level, power, and the smallest detectable speed-up."""
 
 import math
 
@@ -13,26 +13,26 @@ epochs = st.lists(st.integers(1, 20), min_size=3, max_size=8)
 REFERENCE = [4, 4, 5, 5, 6, 6, 6, 7, 7]
 
 
-def test_the_same_number_everywhere_is_no_difference() -> None:
+def test_equal_epochs_do_not_differ() -> None:
     found = compare([5] * 9, [5] * 3)
     assert found.p_faster == found.p_different == 1.0
 
 
-def test_without_any_scatter_a_difference_is_as_unlikely_as_its_place_among_all_partitions() -> None:
+def test_without_spread_p_is_one_over_the_number_of_partitions() -> None:
     assert compare([5] * 9, [4] * 3).p_faster == pytest.approx(1 / math.comb(12, 3))
     assert compare([5] * 9, [6] * 3).p_faster == 1.0
     assert compare([5] * 9, [6] * 3).p_different == pytest.approx(2 / math.comb(12, 3))
 
 
-def test_it_is_fishers_count_of_partitions() -> None:
-    """By hand: {1, 2} against {3, 4}: of six partitions one has so small a sum."""
+def test_p_counts_fishers_partitions() -> None:
+    """By hand: {1, 2} against {3, 4}: one of six partitions has a sum this small."""
     assert compare([3, 4], [1, 2]).p_faster == pytest.approx(1 / 6)
     assert compare([3, 4], [1, 2]).p_different == pytest.approx(2 / 6)
 
 
 @settings(max_examples=25, deadline=None)
 @given(epochs, epochs)
-def test_a_probability_is_one_and_never_below_what_can_be_seen(reference: list[int], runs: list[int]) -> None:
+def test_p_is_at_most_one_and_at_least_the_smallest_possible(reference: list[int], runs: list[int]) -> None:
     found = compare(reference, runs)
     assert found.smallest_p <= found.p_faster + 1e-12
     assert 0 < found.p_faster <= 1
@@ -40,8 +40,8 @@ def test_a_probability_is_one_and_never_below_what_can_be_seen(reference: list[i
     assert compare([value + 3 for value in reference], [value + 3 for value in runs]).p_faster == pytest.approx(found.p_faster)
 
 
-def test_honest_runs_are_refused_no_more_often_than_the_level_says() -> None:
-    """400 entries of three runs drawn from the reference itself: at most 1 % and what chance adds to that."""
+def test_the_false_positive_rate_is_at_most_the_level() -> None:
+    """400 entries of three runs drawn from the reference: at most 1 %, plus sampling error."""
     stream = np.random.default_rng(7)
     refused = sum(compare(stream.choice(REFERENCE, 9), list(stream.choice(REFERENCE, 3))).p_faster <= LEVEL for _ in range(400))
     assert refused <= 400 * LEVEL + 3 * math.sqrt(400 * LEVEL)
@@ -54,7 +54,7 @@ def test_power_grows_with_the_effect_and_with_the_runs() -> None:
     assert power(REFERENCE, 3, 1.0) <= 0.05
 
 
-def test_too_few_runs_see_nothing_and_it_says_so() -> None:
+def test_too_few_runs_detect_nothing() -> None:
     assert detectable([5, 6], 1) is None
     assert compare([5, 6], [1]).smallest_p > LEVEL
     assert detectable(REFERENCE, 5) is not None

@@ -20,7 +20,7 @@ RATES = {"instructions": 3e9, "cycles": 2e9, "l1d_access": 1e9, "l1d_refill": 5e
 
 
 def counted(start_ns: int, seconds: int, running: float = 1.0, software: bool = True) -> pandas.DataFrame:
-    """Counters that grow evenly, read twice a second, hardware events counted a part of the time only."""
+    """Counters of constant rate, read twice a second; hardware events run part of the time."""
     rows = []
     for half in range(2 * seconds + 1):
         t_ns, elapsed_s = start_ns + half * SECOND // 2, half / 2
@@ -44,14 +44,14 @@ def test_ratios_of_the_training_region() -> None:
     assert figures["ipc"].method == "every thread and process of the implementation on this machine, kernel and user mode"
 
 
-def test_events_that_took_turns_are_scaled_and_the_figure_says_how_much_was_counted() -> None:
+def test_multiplexed_events_are_scaled_and_the_figure_has_their_coverage() -> None:
     run = count_phases(channels_of_frame(counted(0, 30, running=0.25)), {"run": (5 * SECOND, 25 * SECOND)})["run"]
     figures = counter_figures(run)
     assert figures["instructions"].value == pytest.approx(6e10, rel=1e-9)
     assert (figures["instructions"].coverage, figures["counter_running_ratio"].value) == (pytest.approx(0.25), pytest.approx(0.25))
 
 
-def test_what_the_machine_does_not_count_is_unknown_not_0() -> None:
+def test_an_unsupported_event_is_unknown_not_0() -> None:
     software_only = counted(0, 30)[lambda rows: rows["channel"].isin(["task_clock.count", "page_faults.count"])]
     figures = counter_figures(count_phases(channels_of_frame(software_only), {"run": (5 * SECOND, 25 * SECOND)})["run"])
     assert figures["page_faults"].value == pytest.approx(2000)
@@ -71,7 +71,7 @@ def test_a_bundle_has_init_run_and_every_epoch(good_bundle: Path) -> None:
     assert found["init"][1] <= found["run"][0] <= found["epoch 1"][0] < found["epoch 1"][1] <= found["epoch 2"][0] < found["run"][1]
 
 
-def test_a_bundles_file_and_summary_tell_the_same_and_follow_from_its_readings(tmp_path: Path) -> None:
+def test_a_bundles_counters_and_summary_agree_and_follow_from_its_readings(tmp_path: Path) -> None:
     path = make_bundle(tmp_path / "bundle", Scenario(step_s=0.05))
     (path / READINGS).unlink()
     frames.write_table(counted(START_NS - SECOND, 90, running=0.5), path / READINGS)

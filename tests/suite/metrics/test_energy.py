@@ -1,4 +1,4 @@
-"""Energy arithmetic, to 1e-9 of what calculus says, whatever the readings' times and wherever the window cuts."""
+"""Energy arithmetic, to 1e-9 of the analytic value, for irregular readings and arbitrary windows."""
 
 import math
 
@@ -20,13 +20,13 @@ def ns(seconds: "float | np.ndarray") -> "np.ndarray":
 
 
 def power(t_s: "list[float] | np.ndarray", power_w: "list[float] | np.ndarray", start_s: float, stop_s: float, period_s: float = 1.0) -> Energy:
-    """Integrate with any reading plausible."""
+    """Integrate; every reading is plausible."""
     return integrate_power(ns(t_s), np.asarray(power_w, dtype=float), int(ns(start_s)), int(ns(stop_s)), period_s, ANYTHING)
 
 
 @st.composite
 def irregular_times(draw: st.DrawFn) -> "np.ndarray":
-    """Times of readings that go past both ends of the window [0, 1000] s at irregular intervals."""
+    """Irregular times of readings that extend beyond the window [0, 1000] s."""
     steps = draw(st.lists(st.floats(0.001, 20.0), min_size=2, max_size=60))
     times = np.cumsum([0.0, *steps])
     return -1.0 + times / times[-1] * 1002.0
@@ -110,13 +110,13 @@ def test_a_sensor_that_dies_during_the_run_gives_no_energy() -> None:
     assert measured.coverage == pytest.approx(0.5)
 
 
-def test_a_sensor_that_wakes_up_late_gives_no_energy() -> None:
+def test_a_sensor_that_starts_late_gives_no_energy() -> None:
     measured = power(np.arange(6, 12), np.full(6, 5.0), 0, 10)
     assert measured.energy_j is None
     assert "after the start" in (measured.reason or "")
 
 
-def test_readings_a_little_inside_the_window_are_held_to_its_ends() -> None:
+def test_readings_shortly_inside_the_window_are_extended_to_its_ends() -> None:
     measured = power([1, 2, 3], [5.0, 5.0, 5.0], 0, 4.5)
     assert measured.energy_j == pytest.approx(22.5)
     assert measured.coverage == pytest.approx(2 / 4.5)
@@ -130,7 +130,7 @@ def test_fewer_than_two_readings_give_no_energy(t_s: list[float], count: int) ->
 
 
 @pytest.mark.parametrize("t_s", [[-2.0, -1.0], [10.0, 11.0]])
-def test_readings_on_one_side_of_the_window_say_nothing_about_it(t_s: list[float]) -> None:
+def test_readings_on_one_side_of_the_window_give_no_energy(t_s: list[float]) -> None:
     measured = power(t_s, [5.0, 5.0], 0, 10, period_s=100)
     assert measured.reason == "no reading lies in the window or on both sides of it"
 
@@ -153,7 +153,7 @@ def test_a_counter_that_steps_back_is_left_out() -> None:
     assert (measured.energy_j, measured.rejected) == (pytest.approx(20.0), 1)
 
 
-def test_a_counter_whose_readings_lie_inside_the_window_goes_on_with_the_power_next_to_it() -> None:
+def test_a_counter_whose_readings_lie_inside_the_window_is_extrapolated_at_the_adjacent_power() -> None:
     measured = difference_counter(ns([1, 2, 3]), np.array([100, 110, 130.0]), int(ns(0)), int(ns(4)), 1.0)
     assert measured.energy_j == pytest.approx(10 + 30 + 20)
 

@@ -1,4 +1,4 @@
-"""Energy of a run and what of it is baseload."""
+"""Energy of a run, and its baseload."""
 
 import pandas
 import pytest
@@ -27,7 +27,7 @@ def baseload(run: pandas.DataFrame, idle: pandas.DataFrame, epoch: Figure = EPOC
     return baseload_figures(idle_power(channels_of_frame(idle), total), RUN, energy_figures(channels, total, RUN, [])["energy_j"], epoch)
 
 
-def test_power_of_the_idle_machine_times_time_and_its_share_of_the_energy() -> None:
+def test_baseload_is_idle_power_times_time_and_its_share_of_the_energy() -> None:
     figures = baseload(readings(10.0, 90, 130), readings(4.0, 80, 89))
     assert figures["baseload_power_w"].value == pytest.approx(4.0, rel=1e-12)
     assert figures["baseload_per_epoch_j"].value == pytest.approx(32.0, rel=1e-12)
@@ -51,7 +51,7 @@ def test_without_a_sensor_or_an_idle_window_it_is_unknown(run: pandas.DataFrame,
         assert reason in str(figure.reason)
 
 
-def test_how_idle_the_machine_was_is_part_of_the_figure() -> None:
+def test_the_processors_load_while_idle_is_part_of_the_figure() -> None:
     load = readings(34.4, 80, 89, "cpu", "utilisation.total").assign(unit="%")
     figure = baseload(readings(10.0, 90, 130), pandas.concat([readings(4.0, 80, 89), load]))["baseload_power_w"]
     assert (figure.value, figure.method) == (pytest.approx(4.0), "idle for 9 s before the run, processor at 34 %")
@@ -72,7 +72,7 @@ def test_a_sensor_that_died_during_the_run_leaves_the_power_and_no_share() -> No
     assert "the last reading is 10 s before the end" in str(figures["baseload_share"].reason)
 
 
-def test_without_a_later_epoch_there_is_no_baseload_of_one() -> None:
+def test_without_a_later_epoch_there_is_no_baseload_per_epoch() -> None:
     figures = baseload(readings(10.0, 90, 130), readings(4.0, 80, 89), Figure(None, "s", "steps.parquet", 0, reason="too few epochs"))
     assert figures["baseload_per_epoch_j"].reason == "too few epochs"
     assert figures["baseload_share"].value == pytest.approx(0.4)

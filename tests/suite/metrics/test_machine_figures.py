@@ -22,7 +22,7 @@ def every_second(value, start: int = 0, stop: int = 40) -> dict[float, float]:
     return {second: float(value(second) if callable(value) else value) for second in range(start, stop + 1)}
 
 
-def test_only_what_was_read_during_the_run_counts() -> None:
+def test_only_readings_during_the_run_count() -> None:
     readings = table(("cpu", "utilisation.total", "%", every_second(lambda second: 60 if 10 <= second <= 30 else 100)))
     figures = machine_figures(readings, RUN)
     assert (figures["cpu_utilisation"].value, figures["cpu_utilisation"].count, figures["cpu_utilisation_max"].value) == (60, 21, 60)
@@ -36,7 +36,7 @@ def test_the_frequency_of_all_cores_is_one_mean_and_each_core_has_its_own_line()
     assert (lines["frequency.core0"]["mean"], lines["frequency.core1"]["maximum"], lines["frequency.core1"]["count"]) == (1e9, 2e9, 21)
 
 
-def test_the_gpu_is_read_by_the_best_source_there_is() -> None:
+def test_gpu_figures_use_the_preferred_source() -> None:
     both = table(("tegrastats", "gpu.utilisation", "%", every_second(90)), ("tegra", "gpu.utilisation", "%", every_second(80)))
     assert machine_figures(both, RUN)["gpu_utilisation"].value == 80
     figure = machine_figures(table(("nvml", "gpu0.utilisation", "%", every_second(70))), RUN)["gpu_utilisation"]
@@ -66,16 +66,16 @@ def test_a_run_too_short_for_the_disks_counters_has_no_rate() -> None:
     assert "shorter than 5 periods" in str(figure.reason)
 
 
-def test_residency_at_a_moment_is_the_nearest_reading_and_unknown_when_it_is_far() -> None:
+def test_residency_is_the_nearest_reading_and_unknown_if_that_is_too_far() -> None:
     readings = table(("page-cache", "resident", "ratio", {9.5: 0.0, 12: 0.4, 29.7: 1.0, 33: 0.9}))
     figures = machine_figures(readings, RUN)
     assert (figures["page_cache_start_ratio"].value, figures["page_cache_end_ratio"].value) == (0.0, 1.0)
     assert resident_ratio(readings, 20 * SECOND) is None
     assert resident_ratio(readings, 13 * SECOND, window_s=20) == 0.4
-    assert resident_ratio(readings, 13 * SECOND, window_s=8) is None  # it tells of the middle of such an epoch, not of its end
+    assert resident_ratio(readings, 13 * SECOND, window_s=8) is None  # it is in the middle of such an epoch, not at its end
 
 
-def test_a_throttled_run_says_how_often_and_when() -> None:
+def test_a_throttled_run_has_events_with_times() -> None:
     flag = every_second(lambda second: 14 <= second < 17)
     counter = every_second(lambda second: 3 if second < 20 else 5)
     readings = table(("throttling", "throttled", "active", flag), ("throttling", "over_current.oc1", "events", counter))
@@ -86,7 +86,7 @@ def test_a_throttled_run_says_how_often_and_when() -> None:
     ]
 
 
-def test_no_throttling_is_0_only_where_something_would_have_told() -> None:
+def test_throttling_is_0_only_where_a_throttling_channel_was_read() -> None:
     assert machine_figures(table(("throttling", "throttled", "active", every_second(0))), RUN)["throttled_events"].value == 0
     figure = machine_figures(table(("cpu", "utilisation.total", "%", every_second(0))), RUN)["throttled_events"]
     assert (figure.value, figure.reason) == (None, "no source on this machine reports throttling")
@@ -108,7 +108,7 @@ def test_counters_have_no_mean() -> None:
 
 
 @pytest.mark.parametrize("window", [RUN, None])
-def test_without_readings_every_figure_is_unknown_and_says_why(window) -> None:
+def test_without_readings_every_figure_is_unknown_with_a_reason(window) -> None:
     for name, figure in machine_figures(no_channels(), window).items():
         assert figure.value is None, name
         assert figure.reason, name

@@ -1,4 +1,4 @@
-"""Figures of a run on two nodes whose clocks differ by two months and drift: energy, bytes on the wire, and who read what."""
+"""Figures of a run on two nodes whose clocks differ by two months and drift: energy, bytes on the wire, and readings per node."""
 
 import json
 import shutil
@@ -49,14 +49,14 @@ def seconds(path: Path) -> float:
 
 
 def edit(path: Path, change: Callable[[pandas.DataFrame], pandas.DataFrame]) -> Summary:
-    """What is derived when the second node has read something else."""
+    """The summary with other readings of the second node."""
     changed = change(frames.read_readings(path / OTHER)).astype(frames.READING_TYPES)
     frames.write_table(changed, path / OTHER)
     write_power_rules(path, ["shelly", *changed["source"].unique()])
     return derive(Bundle(path))
 
 
-def test_energy_is_the_sum_over_the_nodes_and_says_so(path: Path) -> None:
+def test_energy_is_the_sum_over_the_nodes(path: Path) -> None:
     summary = derive(Bundle(path))
     energy, epoch = summary.figures["energy_j"], summary.figures["energy_per_epoch_j"]
     assert energy.value == pytest.approx(2 * POWER_W * seconds(path), rel=1e-6)
@@ -158,7 +158,7 @@ def test_a_node_whose_interface_was_not_read_leaves_no_bytes(path: Path) -> None
     assert (figure.value, figure.reason) == (None, "eth0 of pi2: eth0.sent was not read")
 
 
-def test_a_node_without_any_readings_says_what_became_of_it(path: Path) -> None:
+def test_a_node_without_readings_carries_its_recorders_problem(path: Path) -> None:
     (path / OTHER).unlink()
     nodes = json.loads((path / NODES).read_text())
     nodes["nodes"][1]["problem"] = "Connection refused"
@@ -177,7 +177,7 @@ def test_samples_and_loss_of_an_epoch_are_those_of_all_ranks(path: Path) -> None
     assert epoch.mean_loss == pytest.approx(of_epoch[of_epoch["rank"] == 1]["loss"].mean())  # both ranks' losses are alike
 
 
-def test_the_loss_of_an_epoch_with_one_that_is_no_number_is_unknown(path: Path) -> None:
+def test_the_loss_of_an_epoch_with_a_nan_is_unknown(path: Path) -> None:
     steps = Bundle(path).steps_frame()
     steps.loc[(steps["epoch"] == 2) & (steps["rank"] == 1), "loss"] = float("nan")
     frames.write_table(steps, path / "steps.parquet")
@@ -225,7 +225,7 @@ def test_the_peak_of_every_rank_is_what_rank_0_logged(path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_nodes_file_that_is_none_is_refused(change: dict[str, object], path: Path) -> None:
+def test_a_malformed_nodes_file_is_refused(change: dict[str, object], path: Path) -> None:
     nodes = json.loads((path / NODES).read_text())
     nodes["nodes"][1].update(change)
     (path / NODES).write_text(json.dumps(nodes))

@@ -1,4 +1,4 @@
-"""Reference points are made from closed runs that reached their target, and from nothing else."""
+"""Reference points are made only from closed runs that reached their target."""
 
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workload", load_workloads(), ids=lambda workload: workload.name)
-def test_the_repositorys_points_are_of_the_workload_as_it_is(workload: Workload) -> None:
+def test_the_repositorys_points_match_the_workloads_current_definition(workload: Workload) -> None:
     for point in load_points(workload.name):
         assert point.eval_every_epochs == workload.eval_every_epochs
         assert all(1 <= run.epochs_to_target <= workload.epochs for run in point.runs)

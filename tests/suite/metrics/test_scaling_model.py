@@ -1,4 +1,4 @@
-"""The scaling model: it finds the parameters that points were made from, its intervals cover, and it says when it cannot be fitted."""
+"""The scaling model recovers known parameters, its intervals cover them, and it refuses points that do not determine it."""
 
 import math
 from collections.abc import Callable
@@ -16,7 +16,7 @@ RANKS = (1, 2, 4, 8)
 
 
 def exchange_s(algorithm: Algorithm, ranks: int, latency_s: float, per_byte_s: float) -> float:
-    """The textbook's cost, written down once more."""
+    """The textbook's cost, as an independent implementation."""
     if algorithm is Algorithm.RING:
         return 2 * (ranks - 1) * latency_s + 2 * (ranks - 1) / ranks * BYTES * per_byte_s
     return 2 * math.ceil(math.log2(ranks)) * (latency_s + BYTES * per_byte_s)
@@ -55,9 +55,7 @@ positive = st.floats(1e-5, 1e-1)
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(Scaling), positive, positive, st.floats(1e-6, 1e-2), st.floats(1e-10, 1e-6))
-def test_known_parameters_of_a_ring_are_found_again(
-    scaling: Scaling, fixed_s: float, per_sample_s: float, latency_s: float, per_byte_s: float
-) -> None:
+def test_known_parameters_of_a_ring_are_recovered(scaling: Scaling, fixed_s: float, per_sample_s: float, latency_s: float, per_byte_s: float) -> None:
     model = fit_scaling(measured(Algorithm.RING, scaling, (fixed_s, per_sample_s, latency_s, per_byte_s)), scaling)
     found = values(of(model, Algorithm.RING))
     largest = max(2 * 7 * latency_s, BYTES * per_byte_s)
@@ -73,7 +71,7 @@ def test_known_parameters_of_a_ring_are_found_again(
 
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from(Scaling), positive, positive, st.floats(1e-6, 1e-2), st.floats(1e-10, 1e-6))
-def test_a_tree_is_told_from_a_ring_and_projected_as_the_textbook_says(
+def test_a_tree_is_distinguished_from_a_ring_and_projected_by_the_textbooks_formula(
     scaling: Scaling, fixed_s: float, per_sample_s: float, latency_s: float, per_byte_s: float
 ) -> None:
     parameters = (fixed_s, per_sample_s, latency_s, per_byte_s)

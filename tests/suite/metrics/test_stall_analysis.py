@@ -1,4 +1,4 @@
-"""The analysis of stalls: three runs through the command line, their differences, and the record that seals them."""
+"""Stall analysis: three runs through the command line, their differences, and the record that seals them."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def test_reading_is_cold_less_warm_and_preprocessing_warm_less_synthetic() -> No
     assert figures["read_stall_s"].spread == pytest.approx(0.01 * 2**0.5)
 
 
-def test_a_difference_within_the_scatter_says_so() -> None:
+def test_a_difference_within_twice_its_standard_error_is_not_significant() -> None:
     figures = differences({Source.COLD: run_of(2.05, 7.0, 0.1), Source.WARM: run_of(2.0, 7.0, 0.1), Source.SYNTHETIC: run_of(0.5, 5.0, 0.1)})
     assert figures["read_stall_s"].is_significant is False
     assert figures["preprocessing_stall_s"].is_significant is True
@@ -59,7 +59,7 @@ def test_a_run_without_a_mean_leaves_the_difference_unknown() -> None:
     ("cold", "warm", "words"),
     [(0.0, 1.0, []), (0.0, 0.4, ["40% of the data set in memory"]), (0.3, 1.0, ["30% of the data set still"]), (None, 1.0, ["is unknown"])],
 )
-def test_a_run_that_was_not_what_it_is_called_is_noted(cold: float | None, warm: float | None, words: list[str]) -> None:
+def test_a_warm_run_that_was_not_warm_and_a_cold_one_that_was_not_cold_are_noted(cold: float | None, warm: float | None, words: list[str]) -> None:
     notes = _notes({Source.COLD: run_of(5.0, 10.0, resident=cold), Source.WARM: run_of(2.0, 7.0, resident=warm)})
     assert len(notes) == len(words)
     assert all(word in note for word, note in zip(words, notes, strict=True))
@@ -67,7 +67,7 @@ def test_a_run_that_was_not_what_it_is_called_is_noted(cold: float | None, warm:
 
 @pytest.mark.parametrize(("flag", "value", "message"), [("--steps", 5, "leave --steps out"), ("--epochs", 1, "--epochs 2 at least")])
 @pytest.mark.slow
-def test_what_gives_no_mean_is_refused_before_anything_runs(suite: Run, digits: Path, tmp_path: Path, flag: str, value: int, message: str) -> None:
+def test_options_without_a_mean_are_refused_before_any_run(suite: Run, digits: Path, tmp_path: Path, flag: str, value: int, message: str) -> None:
     refused = suite(*STALLS, flag, value, "--output", tmp_path / "out")
     assert refused.returncode == 2
     assert message in refused.stderr
@@ -126,7 +126,7 @@ class SlowDisk:
 
 @pytest.fixture
 def slow_disk(analysed: Analysed, digits: Path, tmp_path: Path) -> Iterator[SlowDisk]:
-    """The digits on a disk of their own, read at so many bytes a second; skips where that cannot be made."""
+    """The digits on a separate disk with a limited read rate (bytes per second); skips where that is not possible."""
     with own_disk(tmp_path) as mount:
         shutil.copytree(digits, mount / "data" / "digits")
         group = _slow_group(mount)

@@ -1,4 +1,4 @@
-"""A study is computed from its bundles and from nothing else: steps, efficiency, communication, the model, and what is missing."""
+"""A study is computed from its bundles only: steps, efficiency, communication, the model, and the reasons where there is none."""
 
 import subprocess
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_communication_is_the_least_of_the_ranks_and_the_rest_is_waiting(templat
 
 
 @pytest.mark.parametrize(("scaling", "efficiency"), [(Scaling.STRONG, 0.02 / (2 * 0.0125)), (Scaling.WEAK, 0.02 / 0.0125)])
-def test_efficiency_is_what_its_definition_says(template: Path, tmp_path: Path, scaling: Scaling, efficiency: float) -> None:
+def test_efficiency_follows_its_definition(template: Path, tmp_path: Path, scaling: Scaling, efficiency: float) -> None:
     for repetition, factor in ((1, 0.9), (2, 1.1)):
         bundle_of(template, tmp_path / folder_name("1", repetition), 1, 0.02, 0.0)
         bundle_of(template, tmp_path / folder_name("2", repetition), 2, 0.010 * factor, 0.0025 * factor)
