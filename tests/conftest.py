@@ -61,7 +61,7 @@ def _good_bundles(_good_bundle: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def good_bundle_of(_good_bundles: dict[int, Path], tmp_path: Path) -> Callable[[int], Path]:
-    """A fresh copy of a bundle of so many ranks that complies with the closed division."""
+    """A fresh copy of a bundle of ``ranks`` ranks that complies with the closed division."""
     return lambda ranks: Path(shutil.copytree(_good_bundles[ranks], tmp_path / f"bundle-{ranks}"))
 
 

@@ -21,7 +21,7 @@ def package(
     availability: Annotated[SystemAvailability, typer.Option(help="Availability of the system.")],
     round_name: Annotated[str, typer.Option("--round", help="Round; names a folder.")] = "v0.1",
     notes: Annotated[str, typer.Option(help="Free text, for instance on cooling.")] = "",
-    probe: Annotated[list[Path] | None, typer.Option(help="Verdict of `suite verify-model --output`; one per workload and framework.")] = None,
+    probe: Annotated[list[Path] | None, typer.Option(help="File written by `suite verify-model --output`; one per workload and framework.")] = None,
     output: Annotated[Path, typer.Option(help="Root of the submission tree.")] = Path("submissions"),
     archive: Annotated[Path | None, typer.Option(help="Also write the submission to this tar file.")] = None,
     json: Json = False,

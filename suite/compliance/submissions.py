@@ -22,7 +22,7 @@ from suite.metrics.summary import target_figures
 from suite.submission.declaration import read_declaration
 from suite.submission.folders import RunFolder, read_folders
 
-MIN_VALUES, MAX_VALUES = 10, 100  # fewer values may be equal by chance; a copy may be cut off or continued after so many
+MIN_VALUES, MAX_VALUES = 10, 100  # fewer values may be equal by chance; a copy may be cut off or continued after them
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.compliance.faults.fault import Subject, first_run
+from suite.compliance.faults.fault import Scope, first_run
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import ALL
 from suite.compliance.submissions import SubmissionVerdict, check_submission
@@ -67,7 +67,7 @@ def try_out(submissions: Mapping[int, Path], mutations: Iterable[Mutation], fold
         submission = submissions[mutation.fault.ranks]
         copy = folder / "mutated" / submission.parent.name / submission.name
         shutil.copytree(submission, copy, symlinks=True)
-        mutation.fault.change(copy if mutation.fault.subject is Subject.SUBMISSION else first_run(copy))
+        mutation.fault.change(copy if mutation.fault.scope is Scope.SUBMISSION else first_run(copy))
         verdict = check_submission(copy)
         rules = frozenset(finding.rule for finding in findings_of(verdict))
         outcomes.append(Outcome(mutation, rules, not verdict.complies))

@@ -59,7 +59,7 @@ class ScriptedClock:
 
 @pytest.fixture
 def clock() -> Callable[[float], ScriptedClock]:
-    """A clock whose run ends after so many seconds."""
+    """A clock whose run ends after the given seconds."""
     return ScriptedClock
 
 

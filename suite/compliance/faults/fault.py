@@ -14,7 +14,7 @@ Target = TypeVar("Target")
 Options = ParamSpec("Options")
 
 
-class Subject(enum.Enum):
+class Scope(enum.Enum):
     """What a fault changes: the folder of one bundle, or of a submission with three runs."""
 
     BUNDLE = "bundle"
@@ -25,12 +25,12 @@ class Subject(enum.Enum):
 class Fault:
     """The rejecting fixture of a rule; the unchanged bundle or submission is the accepting one.
 
-    ``change`` edits the subject's folder in place. ``ranks`` is the number of ranks of the good runs, each rank on a node of its own.
+    ``change`` edits the folder in place. ``ranks`` is the number of ranks of the good runs, each rank on a node of its own.
     """
 
     name: str
     change: Callable[[Path], object]
-    subject: Subject = Subject.BUNDLE
+    scope: Scope = Scope.BUNDLE
     ranks: int = 1
 
 
@@ -56,12 +56,12 @@ def both(name: str, edit: Edit, ranks: int = 1) -> tuple[Fault, Fault]:
 
 def of_submission(name: str, change: Callable[[Path], object], ranks: int = 1) -> Fault:
     """A change of a submission's folder."""
-    return Fault(name, change, Subject.SUBMISSION, ranks)
+    return Fault(name, change, Scope.SUBMISSION, ranks)
 
 
 def of_first_run(fault: Fault) -> Fault:
     """The fault in the first run of a submission: for faults that need the other runs."""
-    return Fault(fault.name, lambda submission: fault.change(first_run(submission)), Subject.SUBMISSION, fault.ranks)
+    return Fault(fault.name, lambda submission: fault.change(first_run(submission)), Scope.SUBMISSION, fault.ranks)
 
 
 def first_run(submission: Path) -> Path:

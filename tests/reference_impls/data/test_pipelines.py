@@ -1,4 +1,4 @@
-"""Mini-batches: every sample once, in the seed's order, the same image whoever fetches it and in whatever company."""
+"""Mini-batches: every sample once, in the seed's order; the same image from every process and in every mini-batch."""
 
 import dataclasses
 import shutil
@@ -157,7 +157,7 @@ def test_an_unknown_layout_is_refused(folders: Callable[[str], Path]) -> None:
 
 
 def test_workers_are_the_frameworks_to_start(folders: Callable[[str], Path]) -> None:
-    """The pipeline gives its mini-batches to whoever fetches them when workers are asked for, and to nobody else."""
+    """The pipeline gives its mini-batches to the processes that fetch them if there are workers, and to no other."""
     asked = []
 
     def fetch(batches: object, loading: Loading) -> "list[object]":

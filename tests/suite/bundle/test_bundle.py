@@ -43,7 +43,7 @@ def test_floats_survive_both_tables_to_the_last_bit(value: float, tmp_path: Path
     assert float(again["fetch_stall_s"][0]) == value and int(again["start_ns"][0]) == 2**62
 
 
-@pytest.mark.parametrize("content", ["", "a,b\n1,2\n", STEPS_HEADER + "1,one,0,16,1,0,0,0,0,0\n"], ids=["empty", "other columns", "no number"])
+@pytest.mark.parametrize("content", ["", "a,b\n1,2\n", STEPS_HEADER + "1,one,0,16,1,0,0,0,0,0\n"], ids=["empty", "other columns", "NaN"])
 def test_a_table_that_is_none_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "steps.csv").write_text(content)
     with pytest.raises(FileError, match=r"steps\.csv"):

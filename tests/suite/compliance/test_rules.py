@@ -9,7 +9,7 @@ import pytest
 from suite.compliance import rules
 from suite.compliance.checker import check_bundle
 from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import Fault, Subject
+from suite.compliance.faults.fault import Fault, Scope
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import ALL, LAST, MODULES, RULES, discover
 from suite.compliance.rule import Rule
@@ -19,7 +19,7 @@ from tests.mutation.score import good_submission
 
 AnyRule = Rule | SubmissionRule
 FAULTS = [(rule, fault) for rule in ALL for fault in rule.faults]
-OF_BUNDLES, OF_SUBMISSIONS = ([(rule, fault) for rule, fault in FAULTS if fault.subject is subject] for subject in Subject)
+OF_BUNDLES, OF_SUBMISSIONS = ([(rule, fault) for rule, fault in FAULTS if fault.scope is scope] for scope in Scope)
 
 
 def names(faults: list[tuple[AnyRule, Fault]]) -> list[str]:
@@ -86,7 +86,7 @@ def test_a_warning_alone_does_not_make_a_result_invalid(
 
 
 def complies_with(fault: Fault, good_bundle_of: Callable[[int], Path], good_submission_of: Callable[[int], Path]) -> bool:
-    is_bundle = fault.subject is Subject.BUNDLE
+    is_bundle = fault.scope is Scope.BUNDLE
     path = (good_bundle_of if is_bundle else good_submission_of)(fault.ranks)
     fault.change(path)
     complies = check_bundle(path).complies if is_bundle else check_submission(path).complies

@@ -17,7 +17,7 @@ CONTENT = gzip.compress(bytes(range(256)) * 2000, compresslevel=0)
 
 @dataclass
 class Server:
-    """What the server does: cut the connection after so many bytes of an answer, ignore ranges, or serve something else."""
+    """What the server does: cut the connection after N bytes of a reply, ignore ranges, or serve something else."""
 
     address: str = ""
     cut_at: int | None = None

@@ -159,7 +159,7 @@ def test_on_a_slow_disk_reading_grows_and_the_rest_does_not(analysed: Analysed, 
     slow, fast = analyse(slow_disk.home, tmp_path / "slow", "sh", "-c", join, "sh"), analysed.found
     read_s = (slow_disk.home / "data" / "digits" / "train-images-idx3-ubyte").stat().st_size / READ_BYTES_PER_S
     assert slow["figures"]["read_stall_s"]["value"] > 0.5 * read_s
-    assert abs(fast["figures"]["read_stall_s"]["value"]) < 0.1 * read_s
-    assert slow["figures"]["preprocessing_stall_s"]["value"] < fast["figures"]["preprocessing_stall_s"]["value"] + 0.1 * read_s
+    assert abs(fast["figures"]["read_stall_s"]["value"]) < 0.25 * read_s
+    assert slow["figures"]["preprocessing_stall_s"]["value"] < fast["figures"]["preprocessing_stall_s"]["value"] + 0.25 * read_s
     for source in Source:
-        assert slow["runs"][source.value]["compute"]["value"] < fast["runs"][source.value]["compute"]["value"] + 0.1 * read_s
+        assert slow["runs"][source.value]["compute_s"]["value"] < fast["runs"][source.value]["compute_s"]["value"] + 0.25 * read_s
