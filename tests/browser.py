@@ -1,4 +1,4 @@
-"""A real browser for tests: Debian's Chromium, headless, driven by Playwright. What a page complains of and asks for is kept."""
+"""A real browser for tests: Debian's Chromium, headless, driven by Playwright. What a page reports and requests is kept."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def find_chromium() -> str:
 
 @dataclass(frozen=True)
 class Tab:
-    """One page in the browser. ``errors`` collects what the console and the page complained of, ``requests`` every address asked for."""
+    """One page in the browser. ``errors`` collects what the console and the page reported, ``requests`` every address requested."""
 
     page: "Page"
     errors: list[str] = field(default_factory=list)

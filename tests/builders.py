@@ -36,7 +36,7 @@ class Scenario:
     ``step_s`` is a step's time, which scatters by ``jitter`` from epoch to epoch, the same for the same seed. ``power_w`` is what
     ``power_meter`` (shelly, um25c) reads once a second; None: there is none. ``throttled_s`` is for how long, from its middle on, the firmware
     says that the run was throttled; None: nothing would say so. ``idle_w`` was read in the ten seconds before the run. ``counted``: a processor
-    with hardware counters, and a disk whose reads are counted. ``batches`` and ``drop_cache`` are those of an analysis of stalls. ``nodes``,
+    with hardware counters, and a disk whose reads are counted. ``batches`` and ``drop_cache`` are those of a stall analysis. ``nodes``,
     one or as many as ``ranks``: each has its own readings, the same ones, on its own clock, and sends a megabyte a second.
     """
 

@@ -43,7 +43,7 @@ def doctor(
         print(json_format.dumps(asdict(found), indent=1))
     else:
         _show(found)
-    if found.complaints:
+    if found.problems:
         raise typer.Exit(NOT_FIT)
 
 
@@ -69,9 +69,9 @@ def _show(found: Examination) -> None:
         link, rank = answer.facts.link, fit.index(answer.host)
         speed = f"{link.speed_mbit_s} Mbit/s stated" if link.speed_mbit_s else f"speed unknown: {link.reason}"
         print(f"{answer.host:16} {link.interface or 'no interface'} ({link.kind or 'kind unknown'}, {speed}){_measured(measured.get(rank))}")
-    for complaint in found.complaints:
-        print(f"\n{complaint.sentence}.\n  to do: {complaint.remedy}.")
-    if not found.complaints:
+    for problem in found.problems:
+        print(f"\n{problem.sentence}.\n  to do: {problem.remedy}.")
+    if not found.problems:
         print("\nThese hosts can train together.")
 
 

@@ -42,7 +42,7 @@ class Examination:
 
     answers: tuple[Answer, ...]
     links: LinkMeasures | None
-    complaints: tuple[ClusterProblem, ...]
+    problems: tuple[ClusterProblem, ...]
 
 
 def examine(placement: Placement, environment: Environment, data: tuple[Path, ...]) -> Examination:

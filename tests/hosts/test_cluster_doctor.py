@@ -39,10 +39,10 @@ def doctor(three_hosts: Cluster, tmp_path: Path, data: Path) -> Doctor:
     return call
 
 
-def complaints(answer: "subprocess.CompletedProcess[str]") -> list[tuple[str, str]]:
+def problems(answer: "subprocess.CompletedProcess[str]") -> list[tuple[str, str]]:
     """Node and point of each."""
     assert answer.returncode == 1, answer.stdout + answer.stderr
-    return [(found["node"], found["point"]) for found in json.loads(answer.stdout)["complaints"]]
+    return [(found["node"], found["point"]) for found in json.loads(answer.stdout)["problems"]]
 
 
 def test_hosts_that_are_well_can_train_together(doctor: Doctor) -> None:
@@ -60,7 +60,7 @@ def test_hosts_that_are_well_can_train_together(doctor: Doctor) -> None:
 def test_a_host_that_is_down_is_named_and_the_others_are_looked_at(doctor: Doctor, three_hosts: Cluster) -> None:
     three_hosts.cut(three_hosts.hosts[2])
     answer = doctor("--json")
-    assert complaints(answer) == [("node3", "reach")]
+    assert problems(answer) == [("node3", "reach")]
     assert [measure["node"] for measure in json.loads(answer.stdout)["links"]["measures"]] == ["node2"]
     assert "Traceback" not in answer.stderr
 
@@ -72,14 +72,14 @@ def test_a_host_with_another_version_and_one_with_other_sources_are_named(doctor
     three_hosts.replace(three_hosts.hosts[1], version, tmp_path / "old.py")
     three_hosts.replace(three_hosts.hosts[2], source, tmp_path / "other.py")
     answer = doctor("--json")
-    assert complaints(answer) == [("node2", "suite"), ("node3", "suite")]
+    assert problems(answer) == [("node2", "suite"), ("node3", "suite")]
     assert "version 0.0.9" in answer.stdout
 
 
 def test_a_host_with_other_data_is_named(doctor: Doctor, three_hosts: Cluster, tmp_path: Path, data: Path) -> None:
     (tmp_path / "labels").write_text("9876543210")
     three_hosts.replace(three_hosts.hosts[1], data / "labels", tmp_path / "labels")
-    assert complaints(doctor("--json")) == [("node2", "data")]
+    assert problems(doctor("--json")) == [("node2", "data")]
 
 
 def test_a_host_without_the_checkout_is_told_how_to_get_it(doctor: Doctor, three_hosts: Cluster, tmp_path: Path) -> None:
@@ -93,20 +93,20 @@ def test_a_host_without_the_checkout_is_told_how_to_get_it(doctor: Doctor, three
 def test_a_slow_link_is_named(doctor: Doctor, three_hosts: Cluster) -> None:
     three_hosts.shape(three_hosts.hosts[1], megabits_per_s=20)
     answer = doctor("--json")
-    assert complaints(answer) == [("node2", "link")]
+    assert problems(answer) == [("node2", "link")]
     slow = json.loads(answer.stdout)["links"]["measures"][0]
     assert 15 < slow["bandwidth_mbit_s"] < 21
 
 
-def test_an_mpi_that_cannot_use_the_network_is_a_complaint_not_a_traceback(doctor: Doctor) -> None:
+def test_an_mpi_that_cannot_use_the_network_is_a_problem_not_a_traceback(doctor: Doctor) -> None:
     answer = doctor("--json", variables={**OVER_THE_WIRE, "UCX_NET_DEVICES": "eth7"})
-    assert complaints(answer) == [("node2", "mpi")]
+    assert problems(answer) == [("node2", "mpi")]
     assert "Traceback" not in answer.stderr
 
 
 def test_hosts_of_which_this_machine_is_not_the_first_are_named(three_hosts: Cluster, doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "others.txt").write_text("node2\nnode3\n")
-    assert complaints(doctor("--json", "--hostfile", tmp_path / "others.txt")) == [("node2", "first")]
+    assert problems(doctor("--json", "--hostfile", tmp_path / "others.txt")) == [("node2", "first")]
 
 
 def test_a_hostfile_that_is_not_there_is_one_sentence(doctor: Doctor) -> None:

@@ -17,7 +17,7 @@ from tests.hosts.training import OVER_BOTH, Trainer
 from tests.namespaces import Cluster
 
 pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
-LONGEST_S = 30.0
+TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Training:
         (pid,) = [pid for pid, words in found.items() if words.split()[1:3] == ["-m", "reference_impls.pytorch"]]
         return pid
 
-    def expect_nobody_left(self, seconds: float = LONGEST_S) -> None:
+    def expect_nobody_left(self, seconds: float = TIMEOUT_S) -> None:
         """Soon nothing runs on any host but its SSH server."""
         deadline_s = time.monotonic() + seconds
         while (left := self._left()) and time.monotonic() < deadline_s:
@@ -76,13 +76,13 @@ def expect_end(training: Training, suite: Run, rank: int) -> str:
     """As below, and nobody is left on any host."""
     began_s = time.monotonic()
     sentence = expect_sentence(training, suite, rank)
-    training.expect_nobody_left(LONGEST_S - (time.monotonic() - began_s))
+    training.expect_nobody_left(TIMEOUT_S - (time.monotonic() - began_s))
     return sentence
 
 
 def expect_sentence(training: Training, suite: Run, rank: int) -> str:
     """The run ends in time, with one sentence; the bundle has every finished epoch and can be judged."""
-    _, said = training.process.communicate(timeout=LONGEST_S)
+    _, said = training.process.communicate(timeout=TIMEOUT_S)
     sentence = next(line for line in said.splitlines() if line.startswith("error: "))
     assert training.process.returncode == 2
     assert "Traceback" not in said
@@ -129,7 +129,7 @@ def test_a_network_that_is_cut(training: Training, suite: Run) -> None:
 
 def test_a_person_who_interrupts(training: Training) -> None:
     training.process.send_signal(signal.SIGINT)
-    _, said = training.process.communicate(timeout=LONGEST_S)
+    _, said = training.process.communicate(timeout=TIMEOUT_S)
     assert "Interrupted; every finished epoch is kept" in said
     assert training.process.returncode == 2
     training.expect_nobody_left()

@@ -22,8 +22,8 @@ def links(*measures: LinkMeasure, problem: str | None = None) -> LinkMeasures:
     return LinkMeasures(tuple(replace(measure, rank=rank, node=f"pi{rank + 1}") for rank, measure in enumerate(measures, start=1)), problem)
 
 
-def complaint(asked: tuple[Answer, ...], measured: LinkMeasures | None) -> ClusterProblem:
-    """The only complaint there is."""
+def problem(asked: tuple[Answer, ...], measured: LinkMeasures | None) -> ClusterProblem:
+    """The only problem there is."""
     (only,) = judge(asked, measured, EXPECTED)
     return only
 
@@ -34,7 +34,7 @@ def test_equal_nodes_on_good_links_are_fit() -> None:
 
 def test_a_host_that_does_not_answer_is_named_with_what_to_do() -> None:
     silent = Answer("pi2", False, None, "pi2 cannot be reached: Connection refused", "see that it is on")
-    found = complaint((*answers(FACTS), silent), None)
+    found = problem((*answers(FACTS), silent), None)
     assert (found.node, found.point, found.remedy) == ("pi2", "reach", "see that it is on")
 
 
@@ -51,18 +51,18 @@ def test_a_host_that_does_not_answer_is_named_with_what_to_do() -> None:
     ],
 )
 def test_a_node_that_differs_is_named(change: dict[str, object], point: str, words: str) -> None:
-    found = complaint(answers(FACTS, replace(FACTS, **change), FACTS), links(MEASURE, MEASURE))  # type: ignore[arg-type]
+    found = problem(answers(FACTS, replace(FACTS, **change), FACTS), links(MEASURE, MEASURE))  # type: ignore[arg-type]
     assert (found.node, found.point) == ("pi2", point)
     assert words in found.sentence
     assert found.remedy
 
 
-def test_packages_that_an_old_python_cannot_list_are_no_complaint() -> None:
+def test_packages_that_an_old_python_cannot_list_are_no_problem() -> None:
     assert judge(answers(FACTS, replace(FACTS, packages=None)), links(MEASURE), EXPECTED) == ()
 
 
-def test_a_clock_a_minute_ahead_is_a_complaint() -> None:
-    found = complaint(answers(FACTS, FACTS), links(replace(MEASURE, wall_offset_ns=60 * 10**9)))
+def test_a_clock_a_minute_ahead_is_a_problem() -> None:
+    found = problem(answers(FACTS, FACTS), links(replace(MEASURE, wall_offset_ns=60 * 10**9)))
     assert (found.node, found.point) == ("pi2", "clock")
     assert "+60 s" in found.sentence
 
@@ -71,8 +71,8 @@ def test_a_monotonic_clock_counts_from_boot_and_may_differ() -> None:
     assert judge(answers(FACTS, FACTS), links(replace(MEASURE, monotonic_offset_ns=10**15)), EXPECTED) == ()
 
 
-def test_a_link_below_half_of_its_interfaces_speed_is_a_complaint() -> None:
-    found = complaint(answers(FACTS, FACTS), links(replace(MEASURE, bandwidth_mbit_s=94.0)))
+def test_a_link_below_half_of_its_interfaces_speed_is_a_problem() -> None:
+    found = problem(answers(FACTS, FACTS), links(replace(MEASURE, bandwidth_mbit_s=94.0)))
     assert "94 Mbit/s of the 1000 Mbit/s" in found.sentence
 
 
@@ -86,12 +86,12 @@ def test_the_speed_that_a_virtual_interface_reports_is_ignored() -> None:
     assert judge(answers(virtual, virtual), links(MEASURE), EXPECTED) == ()
 
 
-def test_a_link_much_slower_than_the_others_is_a_complaint() -> None:
+def test_a_link_much_slower_than_the_others_is_a_problem() -> None:
     unknown = replace(FACTS, link=Link("eth0", "10.0.0.1", "virtual", None, "its driver reports no speed"))
-    found = complaint(answers(unknown, unknown, unknown), links(MEASURE, replace(MEASURE, bandwidth_mbit_s=90.0)))
+    found = problem(answers(unknown, unknown, unknown), links(MEASURE, replace(MEASURE, bandwidth_mbit_s=90.0)))
     assert (found.node, found.point) == ("pi3", "link")
 
 
 def test_a_link_that_mpi_cannot_use_is_named_by_how_far_it_came() -> None:
-    found = complaint(answers(FACTS, FACTS, FACTS), links(MEASURE, problem="no output within 60 s"))
+    found = problem(answers(FACTS, FACTS, FACTS), links(MEASURE, problem="no output within 60 s"))
     assert (found.node, found.point) == ("pi3", "mpi")
