@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from suite.bundle.log import LogEvent
 from suite.execution.request import RunRequest
-from suite.metrics.stall_analysis import Source
+
+if TYPE_CHECKING:
+    from suite.metrics.stall_analysis import Source
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class BatchSizeTried:
 class StallRunStarted:
     """The next of a stall analysis's three runs begins."""
 
-    source: Source
+    source: "Source"
 
 
 @dataclass(frozen=True)

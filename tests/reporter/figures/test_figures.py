@@ -201,7 +201,7 @@ def test_a_long_run_is_reduced_to_intervals_that_keep_extremes(tmp_path: Path) -
 
 def test_an_energy_counter_is_drawn_as_power_without_implausible_values() -> None:
     """A reading a second of a counter that grows by 5 J, and once by a thousand times as much."""
-    rule = PowerRule("counter", (), (), Coverage.CHIP, Tier.ON_BOARD, "", unit="J", plausible_w=(0.0, 100.0))
+    rule = PowerRule("counter", (), (), Coverage.CHIP, Tier.ON_BOARD, "J", (0.0, 100.0), "")
     energy_j = np.cumsum([0.0, 5.0, 5.0, 5000.0, 5.0])
     power = _watts(Series(np.arange(5) * 10**9, energy_j), rule)
     assert power.values.tolist() == pytest.approx([5.0, 5.0, 5.0]) and (power.t_ns // 10**9).tolist() == [1, 2, 4]

@@ -77,4 +77,4 @@ def test_the_command_prints_it_and_keeps_the_exit_codes(is_good: bool, code: int
 
 def test_two_formats_at_once_are_refused(good_bundle: Path, suite: Run) -> None:
     answer = suite("check", "--sarif", "--json", good_bundle)
-    assert answer.returncode == 2 and "ask for one of them" in answer.stderr
+    assert answer.returncode == 2 and "choose one of them" in answer.stderr

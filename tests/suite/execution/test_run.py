@@ -52,7 +52,7 @@ def test_a_run_that_a_step_limit_cut_short_complies_with_the_open_division(suite
     assert judged.returncode == 0, judged.stdout
     assert suite("report", tmp_path / "run", "--output", tmp_path / "site").returncode == 0
     front = (tmp_path / "site" / "index.html").read_text()
-    assert "On generated data" in front and "No run could be shown" in front
+    assert "Generated data" in front and "No run could be shown" in front
     assert not (tmp_path / "site" / "boards").exists()
 
 
