@@ -42,7 +42,7 @@ test: setup
 
 quick: setup
 	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
-	@$(VENV)/bin/tox run -e lint,types,quick
+	@$(VENV)/bin/tox run -e quick
 
 BENCH ?=
 bench: $(VENV)/tested

@@ -1,8 +1,9 @@
 """Child processes of benchmarks: none outlives the benchmark, and a failure names its last line of output."""
 
+import json
 import os
 import subprocess
-import time
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,23 +52,17 @@ def failure(command: Sequence[str], exit_code: int, output: str) -> str:
     return f"`{' '.join((Path(command[0]).name, *command[1:4]))} …` ended with {exit_code}: {lines[-1][:300] if lines else 'no output'}"
 
 
+LAUNCHER = """
+import json, os, subprocess, sys, time
+start_s = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+wall_s = time.perf_counter() - start_s
+print(json.dumps([wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status)]))
+"""
+"""Starts a command and prints what it used. The kernel counts the starting process's memory in the peak of the new one; this process is small."""
+
+
 def usage_of(command: Sequence[object], variables: Mapping[str, str] = os.environ) -> Usage:
     """Run a command to its end, its output discarded; what it used comes from the kernel (wait4)."""
-    start_s = time.perf_counter()
-    process = subprocess.Popen(
-        list(map(str, command)),
-        cwd=repository_root(),
-        env=dict(variables),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        _, status, usage = os.wait4(process.pid, 0)
-    except BaseException:
-        terminate(process)
-        raise
-    wall_s = time.perf_counter() - start_s
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return Usage(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, process.returncode)
+    return Usage(*json.loads(output_of([sys.executable, "-S", "-c", LAUNCHER, *command], variables)))

@@ -15,6 +15,7 @@ import pytest
 from benchmarks.__main__ import Progress
 from benchmarks.runner import discovery
 from benchmarks.runner.benchmark import Benchmark, Ratio, Skipped, median_interval, ratio_of
+from benchmarks.runner.child import usage_of
 from benchmarks.runner.command_line import parser_of
 from benchmarks.runner.page import MARK, absolute_text, ratio_text, render
 from benchmarks.runner.process import run_command
@@ -111,6 +112,15 @@ def test_ratios_have_the_digits_that_they_need(value: float, text: str) -> None:
 @pytest.mark.parametrize(("value", "unit", "text"), [(1.5, "s", "1.5 s"), (0.0123, "s", "12.3 ms"), (2e-6, "s", "2 us"), (269.4, "MiB", "269.4 MiB")])
 def test_absolute_values_have_a_unit(value: float, unit: str, text: str) -> None:
     assert absolute_text(value, unit) == text
+
+
+def test_usage_is_that_of_the_command_and_not_of_the_process_that_measures() -> None:
+    ballast = b"x" * (300 * 2**20)
+    used = usage_of([sys.executable, "-S", "-c", "sum(range(3_000_000)); raise SystemExit(3)"])
+    assert len(ballast) / 2**20 > 5 * used.peak_mib
+    assert used.exit_code == 3
+    assert used.cpu_s > 0
+    assert used.wall_s > 0
 
 
 def run_script(script: str, timeout_s: float = 60.0) -> tuple[Entry, list[Ratio | Skipped]]:
