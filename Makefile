@@ -51,7 +51,7 @@ bench: $(VENV)/tested
 
 lint: setup
 	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
-	@$(VENV)/bin/tox run -e lint,types
+	@$(VENV)/bin/tox run -e style
 
 rules: setup
 	@$(VENV)/bin/python -m suite.compliance.rulebook

@@ -1,7 +1,7 @@
 """One tox environment per framework: ``tox run -e pytorch`` runs the tests that need that framework.
 
 The names come from reference_impls/*/framework.toml, so that a new framework is listed nowhere. A plain ``tox run`` tests all frameworks
-in one environment, ``frameworks``.
+in the environment ``tests``.
 """
 
 import re
