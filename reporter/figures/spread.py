@@ -9,11 +9,12 @@ from reporter.figures.svg import linear
 
 def draw_spread(frames: Frames, context: Context, figure: str, title: str, about: str, axis: str) -> Drawing | NotDrawn:
     """One row per entry with a value, in seconds, ascending."""
-    found, runs, all_entries = figures_of(frames, figure), values_of_runs(frames, figure), entries_of(frames)
+    found, all_entries, values = figures_of(frames, figure), entries_of(frames), values_of_runs(frames, figure)
     entries = {name: all_entries[name] for name in all_entries if name in found}
     if not entries:
         return NotDrawn(why_missing(frames, figure))
     ids, note = shortest({name: float(found[name]["value"]) for name in entries})
+    runs = {name: values.get(name, []) for name in ids}
     spreads = {name: float(found[name]["spread"]) if known(found[name]["spread"]) else None for name in ids}
     ends = [float(found[name]["value"]) + (spreads[name] or 0.0) for name in ids] + [value for name in ids for value in runs[name]]
     scale = linear(ends, LEFT, WIDTH - RIGHT)
@@ -34,5 +35,6 @@ def draw_spread(frames: Frames, context: Context, figure: str, title: str, about
         chart.canvas.dot(scale.at(value), y, f"c{style}", f"{entries[name]['label']}: {digits(value)} s{over}")
         chart.canvas.text(max(scale.at(end) for end in (value + (spread or 0), *runs[name])) + 10, y + 4.5, f"{digits(value)} s", "tick")
         written = "" if spread is None else digits(spread, 2)
-        rows.append((entries[name]["label"], digits(value), written, str(len(runs[name])), digits(min(runs[name])), digits(max(runs[name]))))
+        lowest, highest = (digits(min(runs[name])), digits(max(runs[name]))) if runs[name] else ("", "")
+        rows.append((entries[name]["label"], digits(value), written, str(len(runs[name])), lowest, highest))
     return Drawing(chart.canvas.svg(), ("entry", "mean, s", "standard deviation, s", "runs", "lowest, s", "highest, s"), tuple(rows), note)
