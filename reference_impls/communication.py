@@ -55,7 +55,7 @@ class MpiWorld(World):
     """The ranks of an MPI job."""
 
     def __init__(self, size: int) -> None:
-        from mpi4py import MPI
+        from mpi4py import MPI  # optional: runs on one rank have no MPI
 
         self._mpi, self.communicator = MPI, MPI.COMM_WORLD
         self.rank, self.size = self.communicator.rank, self.communicator.size
@@ -185,8 +185,8 @@ class Buckets:
     """
 
     def __init__(self, world: MpiWorld, sizes: Sequence[int], dtype: Any, bucket_bytes: int) -> None:
-        import numpy as np
-        from mpi4py import MPI
+        import numpy as np  # the contract needs the standard library only
+        from mpi4py import MPI  # optional: runs on one rank have no MPI
 
         self._communicator, self._in_place, self._sizes = world.communicator, MPI.IN_PLACE, list(sizes)
         self.plan = plan_buckets(sizes, np.dtype(dtype).itemsize, bucket_bytes)

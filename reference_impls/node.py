@@ -65,7 +65,7 @@ def git_state(root: str) -> Optional[str]:
 def packages() -> Optional[Dict[str, str]]:
     """Name and version of every package of this interpreter; None before Python 3.8, which has no importlib.metadata."""
     try:
-        from importlib import metadata
+        from importlib import metadata  # Python 3.8 and later
     except ImportError:
         return None
     return {entry.metadata["Name"]: entry.version for entry in metadata.distributions() if entry.metadata["Name"]}

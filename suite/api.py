@@ -10,10 +10,11 @@ Every function raises SuiteError, in one sentence that says what to do, where so
 the events of suite.experiments.events; without one, functions are silent. Functions that need pandas load it when they are called.
 """
 
+import importlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from suite.catalog.divisions import Division
 from suite.errors import SuiteError
@@ -28,21 +29,40 @@ if TYPE_CHECKING:
     from suite.compliance.finding import Finding
     from suite.compliance.paths import CheckResult
     from suite.execution.run import RunResult
+    from suite.experiments.one_run import CannotComply, Interrupted
     from suite.experiments.sweep import Sweep
     from suite.metrics.convergence import Comparison
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
 
 __all__ = [
-    "Accelerator", "Collective", "Division", "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions",
-    "RunRequest", "SuiteError", "check", "compare", "compare_with_reference", "findings_of", "load", "place", "plan_sweep", "report", "resolve",
-    "run", "run_stall_analysis", "run_sweep",
+    "Accelerator", "CannotComply", "CheckResult", "Collective", "Division", "Frames", "Interrupted", "Placement", "Progress",
+    "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study", "SuiteError", "check",
+    "compare", "compare_with_reference", "findings_of", "load", "place", "plan_sweep", "report", "resolve", "run", "run_stall_analysis",
+    "run_sweep",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0
+Paths = str | Path | Iterable[str | Path]
+_LAZY = {
+    "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths", "Frames": "reporter.data.frames",
+    "Interrupted": "suite.experiments.one_run", "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis",
+    "Study": "suite.metrics.study",
+}  # fmt: skip
+"""Classes that are imported when they are named first: start-up time."""
 
 
-def resolve(options: RunOptions, output: Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S) -> RunRequest:
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_LAZY[name]), name)
+
+
+def _paths(paths: Paths) -> tuple[Path, ...]:
+    return (Path(paths),) if isinstance(paths, str | Path) else tuple(map(Path, paths))
+
+
+def resolve(options: RunOptions, output: str | Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
@@ -50,7 +70,21 @@ def resolve(options: RunOptions, output: Path | None = None, baseload_s: float =
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
 
-    return replace(resolve_options(options, output), baseload_s=baseload_s)
+    return replace(resolve_options(_converted(options), None if output is None else Path(output)), baseload_s=baseload_s)
+
+
+def _converted(options: RunOptions) -> RunOptions:
+    """The options with enumerations for their names, as in ``division="open"``, and text for a path of data."""
+    try:
+        return replace(
+            options,
+            division=Division(options.division),
+            accelerator=Accelerator(options.accelerator),
+            collective=Collective(options.collective),
+            data=str(options.data) if isinstance(options.data, Path) else options.data,
+        )
+    except ValueError as error:
+        raise SuiteError(f"{error}.") from None
 
 
 def findings_of(request: RunRequest) -> "tuple[Finding, ...]":
@@ -113,38 +147,38 @@ def plan_sweep(
     from suite.experiments.sweep import choose, plan, scaling_of  # start-up: numpy
 
     definition = choose(study, values=values, repetitions=repetitions)
-    return plan(definition, options, hosts, scaling_of(definition, weak))
+    return plan(definition, _converted(options), hosts, scaling_of(definition, weak))
 
 
-def run_sweep(sweep: "Sweep", directory: Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent) -> "Study":
+def run_sweep(sweep: "Sweep", directory: str | Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent) -> "Study":
     """Make every run of a sweep below ``directory`` and write ``study.json`` there. Resumable: call it again to continue."""
     from suite.experiments.sweep_runs import run_sweep  # start-up: execution
 
-    return run_sweep(sweep, directory, command=command, progress=progress)
+    return run_sweep(sweep, Path(directory), command=command, progress=progress)
 
 
-def check(paths: Iterable[Path]) -> "CheckResult":
+def check(paths: Paths) -> "CheckResult":
     """Judge every bundle and submission at or below the paths by the rulebook; archives of submissions are unpacked temporarily."""
     from suite.compliance.paths import check_paths  # start-up: numpy
 
-    return check_paths(tuple(paths))
+    return check_paths(_paths(paths))
 
 
-def load(paths: Iterable[Path]) -> "Frames":
+def load(paths: Paths) -> "Frames":
     """Read every bundle at or below the paths into tidy pandas frames; reporter.data.frames documents their columns."""
     from reporter.data.load import load  # start-up: pandas
 
-    return load(paths)
+    return load(_paths(paths))
 
 
-def report(paths: Iterable[Path], output: Path, *, force: bool = False) -> Path:
+def report(paths: Paths, output: str | Path, *, force: bool = False) -> Path:
     """Render the bundles at or below the paths as a static site in ``output``; return its front page.
 
     ``force`` replaces a site made before. Any other existing folder is refused.
     """
     from reporter.site import build  # start-up: pandas, jinja2
 
-    return build(paths, output, force)
+    return build(_paths(paths), Path(output), force)
 
 
 @dataclass(frozen=True)
@@ -156,7 +190,7 @@ class ReferenceComparison:
     test: "Comparison"
 
 
-def compare_with_reference(paths: Iterable[Path]) -> ReferenceComparison:
+def compare_with_reference(paths: Paths) -> ReferenceComparison:
     """Compare the epochs to target of sealed closed runs with those of the reference implementations.
 
     The runs at or below the paths must share workload, batch size and learning rate.
@@ -164,7 +198,7 @@ def compare_with_reference(paths: Iterable[Path]) -> ReferenceComparison:
     from suite.compliance.checker import find_bundles  # start-up: rules
     from suite.metrics.reference_points import compare_runs  # start-up: numpy
 
-    point, epochs, test = compare_runs([bundle for path in paths for bundle in find_bundles(path)])
+    point, epochs, test = compare_runs([bundle for path in _paths(paths) for bundle in find_bundles(path)])
     return ReferenceComparison(epochs=epochs, point=point, test=test)
 
 

@@ -52,7 +52,7 @@ class ChainerMN:
     """ChainerMN's mean of the gradients; without CuPy its only communicator is ``naive``."""
 
     def __init__(self, world: MpiWorld, model: chainer.Chain) -> None:
-        import chainermn
+        import chainermn  # optional: only this all-reduce backend needs it
 
         self._communicator, self._model, self._ranks = chainermn.create_communicator("naive", world.communicator), model, world.size
 

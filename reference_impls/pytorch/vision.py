@@ -8,7 +8,7 @@ import torch
 def import_torchvision() -> ModuleType:
     """torchvision; beside a PyTorch that it was not compiled for, it misses two operators for which it would register shapes."""
     try:
-        import torchvision
+        import torchvision  # its registration fails beside another PyTorch
     except RuntimeError as error:
         if "torchvision::nms" not in str(error):
             raise
@@ -16,7 +16,7 @@ def import_torchvision() -> ModuleType:
         library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         _KEPT.append(library)
-        import torchvision
+        import torchvision  # its registration fails beside another PyTorch
     return torchvision
 
 

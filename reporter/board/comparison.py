@@ -10,6 +10,7 @@ from reporter.board.ranking import SIGNIFICANCE_LEVEL, holm, rank_entries
 from reporter.data.entries import make_labels
 from reporter.data.frames import Frames, rows_of
 from reporter.data.values import values_of_runs
+from suite.errors import SuiteError
 from suite.metrics.mean_ratio import MeanRatio, mean_ratio
 
 BOARD = ["workload", "division", "data"]
@@ -37,6 +38,8 @@ class EntryComparison:
 
 def compare_entries(frames: Frames, figure: str) -> tuple[EntryComparison, ...]:
     """Compare every pair of accepted entries on each board by one figure of their runs. Runs without the figure do not count."""
+    if figure not in set(frames.figures["figure"]):
+        raise SuiteError(f"No run has a figure {figure!r}; they have {', '.join(sorted(set(frames.figures['figure'])))}.")
     accepted = frames.accepted()
     values = values_of_runs(accepted, figure)
     boards = accepted.entries.groupby(BOARD, sort=True)

@@ -88,8 +88,8 @@ SHARE = Quantity(
     "Exposed (non-overlapped) communication as a share of the step. " + HOW,
     "share of the step, %",
     100,
-    lambda figures: figures.communication_share,
-    lambda projection: projection.communication_share,
+    lambda figures: figures.exchange_share,
+    lambda projection: projection.exchange_share,
     None,
     100.0,
 )

@@ -13,7 +13,7 @@ from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents
 from suite.compliance import rulebook
 from suite.compliance.registry import PRECONDITIONS, RULES
 
-_RULE_ROW = re.compile(r"<tr>\n<td><code>([a-z-]+)</code></td>")
+_RULE_ROW = re.compile(r"<tr>\n<td><code>([a-z0-9-]+)</code></td>")
 _HEADING = re.compile(r"<h2>(.*?)</h2>")
 
 

@@ -65,7 +65,7 @@ def folder(root: Path | None = None) -> Path:
 
 def load_data_set(name: str, root: Path | None = None) -> DataSetDefinition:
     """The data set of this name; raises SuiteError with the nearest name if there is none."""
-    return load_one(folder(root), DataSetDefinition, "data set", name)
+    return load_one(folder(root), DataSetDefinition, "data set", name, "data-sets")
 
 
 def load_data_sets(root: Path | None = None) -> tuple[DataSetDefinition, ...]:

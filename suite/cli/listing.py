@@ -1,4 +1,4 @@
-"""`suite list workloads|devices|frameworks|studies|rules`."""
+"""`suite list workloads|devices|frameworks|data-sets|studies|rules`."""
 
 import json as json_format
 import sys
@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from suite.catalog.data_sets import load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.studies import load_studies
@@ -19,7 +20,7 @@ from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.machine.identify import identify
 
-app = typer.Typer(no_args_is_help=True, help="List workloads, devices, frameworks, studies or rules.")
+app = typer.Typer(no_args_is_help=True, help="List workloads, devices, frameworks, data sets, studies or rules.")
 
 
 @app.command()
@@ -71,6 +72,16 @@ def frameworks(json: Json = False) -> None:
             state = str(error)
         rows.append((framework.name, framework.title, state))
     _show(("name", "title", "environment"), rows, json)
+
+
+@app.command(name="data-sets")
+def data_sets(json: Json = False) -> None:
+    """List data sets for `suite data prepare`: layout and numbers of samples."""
+    _show(
+        ("name", "title", "layout", "train samples", "eval samples"),
+        [(d.name, d.title, d.layout, d.train_samples, d.eval_samples) for d in load_data_sets()],
+        json,
+    )
 
 
 @app.command()

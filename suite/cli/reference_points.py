@@ -34,7 +34,7 @@ def show(
     runs: Annotated[int, typer.Option(min=1, help="Number of runs in an entry.")] = 3,
     json: bool = JSON,
 ) -> None:
-    """Show a workload's reference points, and the smallest speed-up in epochs that an entry's runs would show."""
+    """Show a workload's reference points, and the smallest reduction in epochs that N runs can detect."""
     rows = [
         {
             "batch_size": point.batch_size,

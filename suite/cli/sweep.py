@@ -77,7 +77,7 @@ def table(study: Study) -> Iterator[str]:
     yield f"{study.plan.variable.value:12} {'ranks':>5} {'step, ms':>18} {'samples/s':>18} {'communication':>18} {'efficiency':>18}"
     for point in study.points:
         figures = point.figures
-        cells = (_cell(figures.step_s, 1e3), _cell(figures.samples_per_s), _cell(figures.communication_share, 100, " %"))
+        cells = (_cell(figures.step_s, 1e3), _cell(figures.samples_per_s), _cell(figures.exchange_share, 100, " %"))
         yield f"{point.value:12} {point.ranks:5} " + " ".join(f"{cell:>18}" for cell in (*cells, _cell(figures.efficiency, 100, " %")))
     if study.model is None:
         yield f"No model: {study.model_reason}" if study.plan.scaling else ""

@@ -35,6 +35,8 @@ def discover() -> tuple[RuleModule, ...]:
 
 MODULES = discover()
 ALL: tuple[Rule | SubmissionRule, ...] = tuple(rule for module in MODULES for rule in module.rules)
+if len({rule.id for rule in ALL}) < len(ALL):
+    raise ValueError(f"two rules have one id: {sorted(rule.id for rule in ALL)}")
 RULES = tuple(rule for rule in ALL if isinstance(rule, Rule) and not rule.is_precondition)
 PRECONDITIONS = tuple(rule for rule in ALL if isinstance(rule, Rule) and rule.is_precondition)
 SUBMISSION_RULES = tuple(rule for rule in ALL if isinstance(rule, SubmissionRule))

@@ -42,14 +42,14 @@ def find(name: str, directory: Path | None = None, home: Path | None = None, ver
     where = directory or place(name, home)
     how = how_to_prepare(definition)
     if not where.is_dir():
-        raise SuiteError(f"The data set {name!r} is not prepared ({where} does not exist); prepare it with {how}.")
+        raise SuiteError(f"The data set {name!r} is not prepared ({where} does not exist)", f"prepare it with {how}")
     provenance = read_provenance(where)
     is_synthetic = provenance.synthetic_seed is not None
     try:
         expected = _as_generated(definition, where, provenance) if is_synthetic else definition
         contents = inspect(expected, where, provenance.sha256 if _is_published(definition, provenance) else {}, verify)
     except SuiteError as error:
-        raise SuiteError(f"{error}; prepare the data set {name!r} again with {how}.") from error
+        raise SuiteError(str(error), f"prepare the data set {name!r} again with {how}") from error
     return PreparedDataSet(definition, where, replace(contents, verified=contents.verified and not is_synthetic), is_synthetic)
 
 

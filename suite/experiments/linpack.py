@@ -1,5 +1,6 @@
 """Runs LINPACK and seals the record: HPL (hpcc or xhpl) on one or several nodes, or SciPy's LU on this one."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -115,8 +116,6 @@ def _with_scipy(directory: Path, problem: Problem) -> Linpack:
 
 def read_lu(text: str) -> Solved:
     """The result that SciPy's LU printed; raises SuiteError without one, or where the residual test fails."""
-    import json
-
     try:
         found = from_plain(json.loads(text.strip().splitlines()[-1]), Solved, "output.txt: ")
     except (ValueError, IndexError) as error:

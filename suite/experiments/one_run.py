@@ -26,7 +26,7 @@ class CannotComply(SuiteError):
 
     def __init__(self, request: RunRequest, findings: tuple[Finding, ...]) -> None:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in findings if finding.severity is Severity.INVALID))
-        super().__init__(f"This run could never comply with the {request.training.division} division ({rules}).")
+        super().__init__(f"This run could never comply with the {request.training.division} division ({rules}): `findings` says what to change.")
         self.findings = findings
 
 

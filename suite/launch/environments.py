@@ -45,13 +45,13 @@ def find(framework: Framework, home: Path | None = None) -> Environment:
         return Environment(framework.name, Path(sys.executable), {})
     record = location(framework, home) / RECORD
     if not record.is_file():
-        raise SuiteError(f"There is no environment for {framework.title}; create it with `suite env create {framework.name}`.")
+        raise SuiteError(f"There is no environment for {framework.title}", f"create it with `suite env create {framework.name}`")
     values = json.loads(record.read_text(encoding="utf-8"))
     environment = Environment(framework.name, Path(values["interpreter"]), values["packages"])
     if not environment.interpreter.exists():
         raise SuiteError(
-            f"The interpreter of the {framework.title} environment is gone ({environment.interpreter}); "
-            f"create it again with `suite env create {framework.name} --force`."
+            f"The interpreter of the {framework.title} environment is gone ({environment.interpreter})",
+            f"create it again with `suite env create {framework.name} --force`",
         )
     return environment
 

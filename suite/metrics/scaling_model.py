@@ -45,7 +45,7 @@ class Observation:
     samples_per_rank: float
     gradient_bytes: int
     busy_s: float
-    communication_s: float
+    exchange_s: float
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Projection:
     is_measured: bool
     step_s: Interval
     efficiency: Interval
-    communication_share: float
+    exchange_share: float
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _fit_compute(observations: Sequence[Observation]) -> _Compute:
 def _fit_exchange(several: Sequence[Observation], algorithm: Algorithm) -> LinearFit:
     rows = [exchange_row(algorithm, one.ranks, one.gradient_bytes) for one in several]
     what = f"communication ({algorithm.value})"
-    return fit(rows, [one.communication_s for one in several], [one.ranks for one in several], what)
+    return fit(rows, [one.exchange_s for one in several], [one.ranks for one in several], what)
 
 
 def _better(exchanges: dict[Algorithm, LinearFit]) -> Algorithm | None:

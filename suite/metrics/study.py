@@ -62,16 +62,16 @@ class StudyRun:
 class PointFigures:
     """Figures of one value: means and spreads over its runs of each run's mean over the steps after warm-up.
 
-    ``step_s`` is rank 0's fetch stall, copy, compute and communication. ``communication_s`` is the minimum over the ranks of the time in a
-    step's exchange; ``waiting_s`` is the mean over the ranks beyond it, the wait for the slowest rank. ``busy_s`` is a step without its
-    communication. ``efficiency`` of mean times is T(1) / (n T(n)) in strong scaling, T(1) / T(n) in weak; its spread is that of T(n).
+    ``step_s`` is rank 0's fetch stall, copy, compute and communication. ``exchange_s`` is the minimum over the ranks of the time in a
+    step's exchange; ``waiting_s`` is the mean over the ranks beyond it, the wait for the slowest rank. ``busy_s`` is ``step_s``
+    minus ``exchange_s``. ``efficiency`` of mean times is T(1) / (n T(n)) in strong scaling, T(1) / T(n) in weak; its spread is that of T(n).
     """
 
     step_s: Figure
     samples_per_s: Figure
     busy_s: Figure
-    communication_s: Figure
-    communication_share: Figure
+    exchange_s: Figure
+    exchange_share: Figure
     waiting_s: Figure
     efficiency: Figure
 
@@ -110,7 +110,7 @@ class RunTimes:
     samples_per_step: float
     gradient_bytes: int | None
     step_s: float
-    communication_s: float
+    exchange_s: float
     waiting_s: float
 
 
@@ -149,7 +149,7 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
         samples_per_step=float(counted.groupby("step")["samples"].sum().mean()),
         gradient_bytes=GRADIENT_BYTES * parameters if isinstance(parameters, int) else None,
         step_s=_mean_step_s(first),
-        communication_s=float(exchange["min"].mean()),
+        exchange_s=float(exchange["min"].mean()),
         waiting_s=float((exchange["mean"] - exchange["min"]).mean()),
     )
 
@@ -170,9 +170,9 @@ def _figures(runs: Sequence[RunTimes], scaling: Scaling | None, single_rank_s: S
     return PointFigures(
         step_s=mean([run.step_s for run in runs], "s"),
         samples_per_s=mean([run.samples_per_step / run.step_s for run in runs], "samples/s"),
-        busy_s=mean([run.step_s - run.communication_s for run in runs], "s"),
-        communication_s=mean([run.communication_s for run in runs], "s"),
-        communication_share=mean([run.communication_s / run.step_s for run in runs], "ratio"),
+        busy_s=mean([run.step_s - run.exchange_s for run in runs], "s"),
+        exchange_s=mean([run.exchange_s for run in runs], "s"),
+        exchange_share=mean([run.exchange_s / run.step_s for run in runs], "ratio"),
         waiting_s=mean([run.waiting_s for run in runs], "s"),
         efficiency=efficiency,
     )
@@ -182,7 +182,7 @@ def _model(runs: Sequence[RunTimes], scaling: Scaling | None) -> tuple[ScalingMo
     if scaling is None:
         return None, NO_MODEL
     observations = [
-        Observation(run.ranks, run.samples_per_step / run.ranks, run.gradient_bytes, run.step_s - run.communication_s, run.communication_s)
+        Observation(run.ranks, run.samples_per_step / run.ranks, run.gradient_bytes, run.step_s - run.exchange_s, run.exchange_s)
         for run in runs
         if run.gradient_bytes is not None
     ]

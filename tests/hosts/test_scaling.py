@@ -58,11 +58,11 @@ def test_a_study_of_one_two_and_four_hosts(four_hosts: Cluster, digits: Path, tm
 def expect_the_wires_time_in(study: Study) -> None:
     """All that nothing hides, and efficiency as it follows from the steps' times."""
     alone, *several = study.points
-    assert (alone.figures.communication_s.value, alone.figures.efficiency.value) == (0.0, 1.0)
+    assert (alone.figures.exchange_s.value, alone.figures.efficiency.value) == (0.0, 1.0)
     for point in several:
-        step_s, communication_s = number(point.figures.step_s), number(point.figures.communication_s)
-        assert communication_s > 0.9 * least_s(point.ranks)
-        assert number(point.figures.communication_share) == pytest.approx(communication_s / step_s, rel=0.2)  # a mean of quotients
+        step_s, exchange_s = number(point.figures.step_s), number(point.figures.exchange_s)
+        assert exchange_s > 0.9 * least_s(point.ranks)
+        assert number(point.figures.exchange_share) == pytest.approx(exchange_s / step_s, rel=0.2)  # a mean of quotients
         assert number(point.figures.efficiency) == pytest.approx(number(alone.figures.step_s) / (point.ranks * step_s))
 
 

@@ -37,16 +37,17 @@ class Contract:
 
 FILLED = "tests/test_fill_in.py"
 UP_TO_DATE = "up_to_date"  # tests of generated tables
-TABLES = "make rules"
+TABLES = ("make rules", "make docs-tables")
+TABLE_TESTS = ("tests/suite/compliance/test_rulebook.py", "tests/test_docs_tables.py")
 CONTRACTS = {
-    Kind.DEVICE: Contract((TABLES,), ("tests/suite/catalog", "tests/suite/machine", "tests/suite/compliance/test_rulebook.py")),
-    Kind.METER: Contract((TABLES, "make docs-tables"), ("tests/suite/meters/test_registry.py", "tests/test_docs_tables.py")),
-    Kind.RULE: Contract((TABLES,), ("tests/suite/compliance/test_rules.py", "tests/suite/compliance/test_rulebook.py")),
+    Kind.DEVICE: Contract(TABLES, ("tests/suite/catalog", "tests/suite/machine", *TABLE_TESTS)),
+    Kind.METER: Contract(TABLES, ("tests/suite/meters/test_registry.py", *TABLE_TESTS)),
+    Kind.RULE: Contract(TABLES, ("tests/suite/compliance/test_rules.py", *TABLE_TESTS)),
     Kind.WORKLOAD: Contract(
-        ("write its model in reference_impls/{pytorch,tensorflow,chainer}/models.py and add it to MODELS there", TABLES),
-        ("tests/suite/catalog", "tests/reference_impls/test_frameworks.py", "tests/suite/verify/test_verify_model.py"),
+        ("write its model in reference_impls/{pytorch,tensorflow,chainer}/models.py and add it to MODELS there", *TABLES),
+        ("tests/suite/catalog", "tests/reference_impls/test_frameworks.py", "tests/suite/verify/test_verify_model.py", *TABLE_TESTS),
     ),
-    Kind.FRAMEWORK: Contract((), ("tests/reference_impls/test_framework_folders.py",), has_python_name=True),
+    Kind.FRAMEWORK: Contract(TABLES, ("tests/reference_impls/test_framework_folders.py", *TABLE_TESTS), has_python_name=True),
 }
 
 
@@ -67,13 +68,30 @@ def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
     root, folder = root or repository_root(), TEMPLATES / kind.value
     values = {"name": name, "module": name.replace("-", "_"), "class_name": "".join(word.capitalize() for word in re.split("[-_]", name))}
     files = {_place(template.relative_to(folder), values): template for template in sorted(folder.rglob(f"*{SUFFIX}"))}
+    if name in _known_names(kind):
+        raise SuiteError(f"The {kind.value} {name!r} exists. Choose another name.")
     for path in files:
-        if (root / path).exists():
-            raise SuiteError(f"The {kind.value} {name!r} exists: {path}. Choose another name, or edit that file.")
+        module = path.parent.with_suffix(".py")  # a package of this name would hide it
+        for existing in (path, *([module] if kind is Kind.FRAMEWORK else [])):
+            if (root / existing).exists():
+                raise SuiteError(f"The {kind.value} {name!r} exists: {existing}. Choose another name, or edit that file.")
     for path, template in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(Template(template.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
     return Skeleton(tuple(files), (f"replace every {MARKER!r} in these files", *CONTRACTS[kind].steps, contract_command(kind, name)))
+
+
+def _known_names(kind: Kind) -> frozenset[str]:
+    """Names of parts whose files may have other names."""
+    if kind is Kind.RULE:
+        from suite.compliance.registry import ALL  # start-up: every rule
+
+        return frozenset(rule.id for rule in ALL)
+    if kind is Kind.METER:
+        from suite.meters.registry import meter_classes  # start-up: every meter
+
+        return frozenset(meter.name for meter in meter_classes())
+    return frozenset()
 
 
 def contract_command(kind: Kind, name: str) -> str:
@@ -88,7 +106,8 @@ def _refuse_invalid(kind: Kind, name: str) -> None:
     if not re.fullmatch(rf"[a-z][a-z0-9]*({joint}[a-z0-9]+)*", name) or len(name) > MAX_NAME_LENGTH or keyword.iskeyword(name):
         example = "my_framework" if python else f"my-{kind.value}"
         raise SuiteError(
-            f"{name!r} cannot name a {kind.value}: use lower-case letters, digits and single {joint!r}, at most {MAX_NAME_LENGTH}, as in {example!r}."
+            f"{name!r} cannot name a {kind.value}: use lower-case letters, digits and single {joint!r}, a letter first, no keyword of Python, "
+            f"at most {MAX_NAME_LENGTH} characters, as in {example!r}."
         )
 
 

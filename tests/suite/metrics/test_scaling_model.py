@@ -35,8 +35,8 @@ def measured(
     points = []
     for n in [n for n in ranks for _ in range(repetitions)]:
         samples = 64 / n if scaling is Scaling.STRONG else 64.0
-        communication_s = exchange_s(algorithm, n, latency_s, per_byte_s) if n > 1 else 0.0
-        points.append(Observation(n, samples, BYTES, (fixed_s + per_sample_s * samples) * noise(), communication_s * noise()))
+        spent_s = exchange_s(algorithm, n, latency_s, per_byte_s) if n > 1 else 0.0
+        points.append(Observation(n, samples, BYTES, (fixed_s + per_sample_s * samples) * noise(), spent_s * noise()))
     return points
 
 
@@ -80,7 +80,7 @@ def test_a_tree_is_distinguished_from_a_ring_and_projected_by_the_textbooks_form
     assert values(of(model, Algorithm.TREE))["round_s"] == pytest.approx(latency_s + BYTES * per_byte_s)
     for projection in of(model, Algorithm.TREE).projections:
         (true,) = measured(Algorithm.TREE, scaling, parameters, ranks=(projection.ranks,), repetitions=1)
-        assert projection.step_s.value == pytest.approx(true.busy_s + true.communication_s)
+        assert projection.step_s.value == pytest.approx(true.busy_s + true.exchange_s)
         assert projection.is_measured is (projection.ranks <= 8)
 
 
@@ -97,7 +97,7 @@ def test_with_noise_the_intervals_cover_the_truth(scaling: Scaling) -> None:
         for parameter in ring.parameters:
             covered[parameter.name] += parameter.low <= expected[parameter.name] <= parameter.high
         step = next(projection for projection in ring.projections if projection.ranks == 64).step_s
-        projected += step.low <= far.busy_s + far.communication_s <= step.high
+        projected += step.low <= far.busy_s + far.exchange_s <= step.high
     assert all(count / trials > 0.90 for count in covered.values()), covered
     assert projected / trials > 0.95
     assert any(count < trials for count in covered.values())  # intervals that always cover would be too wide to say anything

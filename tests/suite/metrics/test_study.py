@@ -24,7 +24,7 @@ def test_communication_is_the_least_of_the_ranks_and_the_rest_is_waiting(templat
     times = run_times(reader.Bundle(path), WARM_UP)
     assert (times.ranks, times.samples_per_step, times.gradient_bytes) == (2, 64, BYTES)
     assert times.step_s == pytest.approx(0.02 + 0.005 + 0.004)
-    assert times.communication_s == pytest.approx(0.005)
+    assert times.exchange_s == pytest.approx(0.005)
     assert times.waiting_s == pytest.approx(0.002)
 
 
@@ -38,7 +38,7 @@ def test_efficiency_follows_its_definition(template: Path, tmp_path: Path, scali
     assert one.efficiency.value == pytest.approx(1.0)
     assert two.efficiency.value == pytest.approx(efficiency)
     assert two.efficiency.spread is not None and two.efficiency.spread > 0.05
-    assert two.communication_share.value == pytest.approx(0.2)
+    assert two.exchange_share.value == pytest.approx(0.2)
     assert two.samples_per_s.value == pytest.approx(64 / 0.0125, rel=0.02)
     assert [run.folder for run in study.points[1].runs] == ["2-r1", "2-r2"]
 
