@@ -17,6 +17,8 @@ import numpy as np
 import pandas as pd
 
 from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.errors import SuiteError
+from suite.metrics.power import write_power_rules
 
 ERROR, EDITED, FABRICATED = "error", "edited record", "fabricated run"
 NOTHING = "nothing in the bundle"
@@ -256,6 +258,7 @@ def add_channel(b: EditableBundle, source: str, channel: str, unit: str, value: 
         b.run["meters"].append({**b.run["meters"][0], "name": source, "period_s": period, "available": True, "reason": ""})
     meter(b, source).update(available=True, reason="")
     recount(b)
+    known_power_rules(b)
 
 
 def is_count(channel: str) -> bool:
@@ -322,10 +325,17 @@ def scale_power(b: EditableBundle, edit: Callable[[np.ndarray], np.ndarray], run
         each_table(b, change, readings=False, idle=True)
 
 
-def power_rule(b: EditableBundle, **changes) -> None:
+def power_rule(b: EditableBundle, rule: str = "usb meter", **changes) -> None:
+    """Change the rule with this name."""
     power = read_json(b, "power.json")
-    power["rules"][0].update(changes)
+    next(each for each in power["rules"] if each["name"] == rule).update(changes)
     write_json(b, "power.json", power)
+
+
+def known_power_rules(b: EditableBundle) -> None:
+    """The rulebook's rules for the meters that are in the readings of any node, as the suite writes them."""
+    tables = [b.readings, *(pd.read_parquet(path) for path in sorted(b.path.glob("readings.node*.parquet")))]
+    write_power_rules(b.path, {source for table in tables for source in table["source"].unique()})
 
 
 # Times --------------------------------------------------------------------------------------------------------------
@@ -651,7 +661,7 @@ def as_cores(b: EditableBundle, cores: int) -> None:
     recount(b)
 
 
-def other_meter(b: EditableBundle, source: str, channels: dict[str, float], rule: dict) -> None:
+def other_meter(b: EditableBundle, source: str, channels: dict[str, float]) -> None:
     """The power is read by another meter, its channels with these shares of what was read."""
 
     def edit(table, _):
@@ -661,8 +671,8 @@ def other_meter(b: EditableBundle, source: str, channels: dict[str, float], rule
 
     each_table(b, edit)
     meter(b, "um25c")["name"] = source
-    power_rule(b, sources=[source], channels=list(channels), **rule)
     recount(b)
+    known_power_rules(b)
 
 
 # Files --------------------------------------------------------------------------------------------------------------
@@ -675,6 +685,14 @@ def seal_manifest(folder: Path) -> None:
     (folder / "MANIFEST.sha256").write_text("".join(lines))
 
 
+def save_bundle(bundle: EditableBundle) -> None:
+    """Save it with recomputed figures; with the old ones where the suite refuses to read the records."""
+    try:
+        bundle.save(recomputed=True)
+    except SuiteError:
+        bundle.save()
+
+
 class Submission:
     """A submission folder: `path`, and `runs`, the bundles of <workload>/<framework>/run_<n> in order."""
 
@@ -685,7 +703,7 @@ class Submission:
     def save(self) -> None:
         for bundle in self.runs:
             if bundle.path.exists():
-                bundle.save(recomputed=True)
+                save_bundle(bundle)
 
     def replace(self, n: int, by: int) -> EditableBundle:
         """Put a copy of one run in the place of another and give it back."""
@@ -719,7 +737,7 @@ class StallFolder:
         for name, bundle in self.bundles.items():
             manifest = self.path / name / "MANIFEST.sha256"
             old = hashlib.sha256(manifest.read_bytes()).hexdigest()
-            bundle.save(recomputed=True)
+            save_bundle(bundle)
             text = text.replace(old, hashlib.sha256(manifest.read_bytes()).hexdigest())
         (self.path / "stalls.json").write_text(text)
         names = ["stalls.json", *(f"{name}/MANIFEST.sha256" for name in self.bundles)]
@@ -730,7 +748,7 @@ class StallFolder:
 def save(edited: EditableBundle | Submission | StallFolder) -> None:
     """Write everything back, chain, figures and manifests made to fit with the suite's own tools."""
     if isinstance(edited, EditableBundle):
-        edited.save(recomputed=True)
+        save_bundle(edited)
     else:
         edited.save()
 

@@ -26,12 +26,12 @@ from tests.outsider.edits import (
     falling_loss,
     find,
     in_every_log,
+    known_power_rules,
     log_value,
     meter,
     mono,
     of_epoch,
     other_meter,
-    power_rule,
     put_logs,
     read_json,
     read_log,
@@ -386,8 +386,8 @@ def _(b):
 @honest("A machine without power meter", "without a sensor there is no energy")
 def _(b):
     without(b, "um25c")
-    for name in ("power.json", "baseload.parquet"):
-        (b.path / name).unlink()
+    known_power_rules(b)
+    (b.path / "baseload.parquet").unlink()
 
 
 @honest("The idle machine was not measured", "where its power cannot be read it is not measured")
@@ -420,20 +420,15 @@ def _(b):
     change_values(b, "cpu", "utilisation", lambda v: np.clip(v * 1.7, 0, 100))
 
 
-@honest(
-    "A wall socket's meter in place of the USB meter", "the rulebook knows it", doubt="plausible range and reference that the suite writes for it"
-)
+@honest("A wall socket's meter in place of the USB meter", "the rulebook knows it")
 def _(b):
-    rule = {"name": "shelly", "coverage": "wall", "tier": "wall meter"}
-    other_meter(b, "shelly", {"power": 1.6}, rule)
+    other_meter(b, "shelly", {"power": 1.6})
 
 
-@honest("A board with three rails that add up", "the rulebook knows them", doubt="plausible range and reference that the suite writes for it")
+@honest("A board with three rails that add up", "the rulebook knows them")
 def _(b):
     as_machine(b, "orin")
-    rule = {"name": "AGX Orin rails", "coverage": "module", "tier": "on-board sensor"}
-    other_meter(b, "ina3221", {"VDD_GPU_SOC": 2.0, "VDD_CPU_CV": 0.8, "VIN_SYS_5V0": 1.2}, rule)
-    power_rule(b, sources=["ina3221", "tegrastats", "jtop"])
+    other_meter(b, "ina3221", {"VDD_GPU_SOC": 2.0, "VDD_CPU_CV": 0.8, "VIN_SYS_5V0": 1.2})
 
 
 @honest("Cores that are busy to the hundredth percent", "a reading of 100 is possible")

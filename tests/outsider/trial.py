@@ -3,7 +3,6 @@
 import hashlib
 import tempfile
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -78,7 +77,7 @@ def try_out(task: tuple[str, int]) -> Outcome:
 
     def outcome(column: str, message: str, rules: Iterable[str] = (), warned: Iterable[str] = ()) -> Outcome:
         facts = (class_name, level, entry.name, entry.needs, entry.sealed, contradicts)
-        return Outcome(*facts, column, tuple(sorted(set(rules))), tuple(sorted(set(warned))), message)
+        return Outcome(*facts, column, tuple(sorted(rules)), tuple(sorted(warned)), message)
 
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -86,7 +85,7 @@ def try_out(task: tuple[str, int]) -> Outcome:
         except Exception as error:  # noqa: BLE001  counted, and reported with its name
             return outcome(NOT_APPLIED, f"{type(error).__name__}: {error}")
         fired, message = findings(path)
-    new = {severity: list((fired[severity] - _of_sample(entry.needs)[severity]).elements()) for severity in fired}
+    new = {severity: rules - _of_sample(entry.needs)[severity] for severity, rules in fired.items()}
     invalid, warned = new[Severity.INVALID], new[Severity.WARNING]
     if invalid:
         return outcome(REFUSED, message, invalid, warned)
@@ -97,21 +96,21 @@ def try_out(task: tuple[str, int]) -> Outcome:
     return outcome(NO_CONTRADICTION if contradicts.startswith(NOTHING) else ACCEPTED, "")
 
 
-def findings(path: Path) -> tuple[dict[Severity, Counter[str]], str]:
-    """How often each rule fired, by severity, as `suite check` finds it; and the sentences about what could not be checked."""
-    fired: dict[Severity, Counter[str]] = {Severity.INVALID: Counter(), Severity.WARNING: Counter()}
+def findings(path: Path) -> tuple[dict[Severity, set[str]], str]:
+    """The rules that fired, by severity, as in `suite check`; and the sentences about what could not be checked."""
+    fired: dict[Severity, set[str]] = {Severity.INVALID: set(), Severity.WARNING: set()}
     try:
         result = check_paths([path])
     except SuiteError as error:
         return fired, str(error)
     for _, finding in result.all_findings():
         if finding.severity in fired:
-            fired[finding.severity][finding.rule] += 1
+            fired[finding.severity].add(finding.rule)
     return fired, "; ".join(result.broken).replace(str(path), path.name)
 
 
 @cache
-def _of_sample(name: str) -> Mapping[Severity, Counter[str]]:
+def _of_sample(name: str) -> Mapping[Severity, set[str]]:
     """The rules that fire for the untouched sample: runs of a stall analysis are no results."""
     with tempfile.TemporaryDirectory() as folder:
         return findings(copy_of(name, Path(folder)))[0]

@@ -15,6 +15,7 @@ from tests.outsider.edits import (
     as_machine,
     drop_rows,
     each_table,
+    known_power_rules,
     meter,
     other_meter,
     power_rule,
@@ -30,19 +31,12 @@ from tests.outsider.edits import (
 
 LIES: list[Lie] = []
 lie = register(LIES)
-ORIN = {
-    "name": "AGX Orin rails",
-    "coverage": "module",
-    "tier": "on-board sensor",
-    "plausible_w": [0.0, 100.0],
-    "reference": "NVIDIA Jetson Linux Developer Guide",
-}
 RAILS = {"VDD_GPU_SOC": 0.5, "VDD_CPU_CV": 0.2, "VIN_SYS_5V0": 0.3}
 
 
 def orin(b) -> None:
     as_machine(b, "orin")
-    other_meter(b, "ina3221", RAILS, ORIN)
+    other_meter(b, "ina3221", RAILS)
     scale_power(b, lambda w: w * 4, idle=True)
 
 
@@ -58,7 +52,7 @@ def idle_table(b) -> pd.DataFrame:
 )
 def _(b):
     orin(b)
-    power_rule(b, channels=["VDD_CPU_CV", "VIN_SYS_5V0"])
+    power_rule(b, "AGX Orin rails", channels=["VDD_CPU_CV", "VIN_SYS_5V0"])
 
 
 @lie(
@@ -70,7 +64,7 @@ def _(b):
 def _(b):
     orin(b)
     drop_rows(b, rows(b, "ina3221", "VDD_GPU_SOC"))
-    power_rule(b, channels=["VDD_CPU_CV", "VIN_SYS_5V0"])
+    power_rule(b, "AGX Orin rails", channels=["VDD_CPU_CV", "VIN_SYS_5V0"])
 
 
 @lie(
@@ -258,14 +252,7 @@ def _(b):
     NOTHING + "; odd digits and period of the readings",
 )
 def _(b):
-    rule = {
-        "name": "meter-csv wall analyser",
-        "coverage": "wall",
-        "tier": "analyser",
-        "plausible_w": [0.0, 3000.0],
-        "reference": "a table of another meter",
-    }
-    other_meter(b, "meter-csv", {"wall.analyser": 1.0}, rule)
+    other_meter(b, "meter-csv", {"wall.analyser": 1.0})
 
 
 @lie(
@@ -276,16 +263,15 @@ def _(b):
 )
 def _(b):
     as_machine(b, "raspberry-pi-5")
-    rule = {"name": "PMIC rails", "coverage": "module", "tier": "on-board sensor", "plausible_w": [0.0, 30.0], "reference": "vcgencmd pmic_read_adc"}
-    other_meter(b, "rpi5-pmic", {"VDD_CORE.power": 0.6, "3V3_SYS.power": 0.4}, rule)
+    other_meter(b, "rpi5-pmic", {"VDD_CORE.power": 0.6, "3V3_SYS.power": 0.4})
+    power_rule(b, "PMIC rails", tier="on-board sensor")
 
 
 @lie("Only the largest rail of the board's power chip is added up", EDITED, "less energy", "channels of the rule in power.json against the readings")
 def _(b):
     as_machine(b, "raspberry-pi-5")
-    rule = {"name": "PMIC rails", "coverage": "module", "tier": "estimate", "plausible_w": [0.0, 30.0], "reference": "vcgencmd pmic_read_adc"}
-    other_meter(b, "rpi5-pmic", {"VDD_CORE.power": 0.6, "3V3_SYS.power": 0.4}, rule)
-    power_rule(b, channels=["VDD_CORE.power"])
+    other_meter(b, "rpi5-pmic", {"VDD_CORE.power": 0.6, "3V3_SYS.power": 0.4})
+    power_rule(b, "PMIC rails", channels=["VDD_CORE.power"])
 
 
 @lie(
@@ -342,15 +328,7 @@ def _(b):
 def _(b):
     add_channel(b, "rapl", "package-0", "W", lambda s: 2.0 + 0.05 * np.cos(s), period=0.5)
     drop_rows(b, rows(b, "um25c"))
-    rule = {
-        "name": "RAPL packages",
-        "sources": ["rapl"],
-        "channels": ["package-*"],
-        "coverage": "chip",
-        "tier": "on-board sensor",
-        "plausible_w": [0.0, 1000.0],
-    }
-    power_rule(b, **rule)
+    known_power_rules(b)
 
 
 @lie("Two readings of the same meter at the same moment lower the mean", EDITED, "a lower mean power", "two readings of a channel at one time")

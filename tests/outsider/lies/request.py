@@ -19,7 +19,9 @@ from tests.outsider.edits import (
     log_value,
     rebuild,
     register,
+    seal_manifest,
     state,
+    write_json,
 )
 
 LIES: list[Lie] = []
@@ -234,9 +236,12 @@ def _(b):
     EDITED,
     "an old run enters the new round",
     "schema in run.json against the other files' content",
+    "reference",
+    sealed=False,
 )
 def _(b):
-    b.run["schema"] = 3
+    write_json(b, "run.json", {**b.run, "schema": 2})
+    seal_manifest(b.path)
 
 
 @lie("The version of the contract with the implementation is an older one", ERROR, "", "contract_version against schema and suite_version")

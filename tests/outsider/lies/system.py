@@ -270,14 +270,7 @@ def _(b):
 @lie("A rail of another family of boards is read on this one", EDITED, "less energy", "rails of the readings against the device")
 def _(b):
     as_machine(b, "nano")
-    rule = {
-        "name": "VDD_IN",
-        "coverage": "module",
-        "tier": "on-board sensor",
-        "plausible_w": [0.0, 60.0],
-        "reference": "NVIDIA Jetson Linux Developer Guide",
-    }
-    other_meter(b, "ina3221", {"VDD_IN": 0.6}, rule)
+    other_meter(b, "ina3221", {"VDD_IN": 0.6})
 
 
 @lie(
