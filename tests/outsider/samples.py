@@ -20,7 +20,7 @@ from tests.outsider.edits import StallFolder, Submission, another_run, rebuild, 
 
 REFERENCE = repository_root() / "submissions" / "v0.1" / "reference"
 ANY = "any"
-FETCH_S = {"cold": 0.004, "warm": 0.002, "synthetic": 0.0001}
+STALL_S = {"cold": 0.004, "warm": 0.002, "synthetic": 0.0001}
 
 
 def copy_of(name: str, folder: Path) -> Path:
@@ -89,11 +89,11 @@ def _submission(folder: Path) -> Path:
 
 def _stall_folder(folder: Path) -> Path:
     """Cold, warm and synthetic, ten minutes apart, and the record that `suite run --stall-analysis` would have written about them."""
-    for number, (source, fetch_s) in enumerate(FETCH_S.items()):
+    for number, (source, stall_s) in enumerate(STALL_S.items()):
         batches = "synthetic" if source == "synthetic" else "read"
         scenario = replace(RICH, division="open", batches=batches, drop_cache=source == "cold", name=f"{RICH.name[:-1]}{number + 1}")
         bundle = EditableBundle(make_bundle(folder / source, scenario))
-        rebuild(bundle, parts=(fetch_s, 0.001, 0.016, 0.0, 0.001), noise=0.02, seed=number)
+        rebuild(bundle, parts=(stall_s, 0.001, 0.016, 0.0, 0.001), noise=0.02, seed=number)
         shift(bundle, 600.0 * number)
         bundle.save(recomputed=True)
     stall_analysis.write(stall_analysis.analyse(folder), folder)
