@@ -267,8 +267,8 @@ def is_count(channel: str) -> bool:
     return channel.endswith(ends)
 
 
-def resample(b: EditableBundle, ratio: float = 1.0, longer_ns: int = 0) -> None:
-    """Read every channel anew at the periods that it had: counts grow by `ratio`, tables end `longer_ns` later.
+def resample(b: EditableBundle, ratio: float = 1.0, longer_ns: int = 0, periods: dict | None = None) -> None:
+    """Read every channel anew at the periods that it has, or at these: counts grow by `ratio`, tables end `longer_ns` later.
 
     With a ratio of 1 the same totals are spread over the new time, as somebody would who scales a run by hand.
     """
@@ -280,7 +280,7 @@ def resample(b: EditableBundle, ratio: float = 1.0, longer_ns: int = 0) -> None:
             if len(times) < 2:
                 pieces.append(one)
                 continue
-            period = resample.periods.get((one["source"].iloc[0], one["channel"].iloc[0]), np.median(np.diff(times)))
+            period = (periods or {}).get((one["source"].iloc[0], one["channel"].iloc[0]), np.median(np.diff(times)))
             length = times[-1] - times[0] + longer_ns
             new = np.arange(0, max(length, 0) + period / 2, period)
             values = np.interp(new * ((times[-1] - times[0]) / max(length, 1)), times - times[0], one["value"])
@@ -306,11 +306,8 @@ def resample(b: EditableBundle, ratio: float = 1.0, longer_ns: int = 0) -> None:
     recount(b)
 
 
-resample.periods = {}
-
-
 def periods_now(b: EditableBundle) -> dict:
-    """The time between readings of every channel, to be put into `resample.periods` before times are scaled."""
+    """The time between readings of every channel, for `resample`, to be taken before times are scaled."""
     return {key: float(np.median(np.diff(one["t_ns"]))) for key, one in b.readings.groupby(["source", "channel"]) if len(one) > 1}
 
 

@@ -16,6 +16,7 @@ from tests.outsider.trial import COLUMNS, HONEST_CLASS, NOT_APPLIED, REFUSED, UN
 
 LEVELS = ("error", "edited record", "fabricated run")
 PROGRESS_S = 5.0
+MIN_TRIED = 20  # before them the samples are made: no basis for an estimate
 
 
 def classes(number: int | None) -> list[str]:
@@ -34,7 +35,7 @@ def try_all(chosen: Sequence[str], show: Callable[[str], None]) -> list[Outcome]
     for outcome in map_tasks(try_out, tasks):
         outcomes.append(outcome)
         now_s = time.monotonic()
-        if now_s - shown_s > PROGRESS_S:
+        if now_s - shown_s > PROGRESS_S and len(outcomes) >= MIN_TRIED:
             shown_s, left_s = now_s, (now_s - started_s) * (len(tasks) - len(outcomes)) / len(outcomes)
             show(f"{len(outcomes)} of {len(tasks)} tried, about {left_s:.0f} s left")
     return outcomes

@@ -40,11 +40,7 @@ def in_run(t, by=0.8, length=28.44):
 def scaled_and_read_anew(b, when) -> None:
     before = periods_now(b)
     warp(b, when)
-    try:
-        resample.periods = before
-        resample(b)
-    finally:
-        resample.periods = {}
+    resample(b, periods=before)
 
 
 @lie(
