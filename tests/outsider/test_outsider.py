@@ -1,0 +1,78 @@
+"""The outsider's list: its size and form, honest samples, and for each class the first lie of each level, applied to its sample."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.outsider.honest import HONEST
+from tests.outsider.lies import ALL, LIES
+from tests.outsider.samples import SAMPLES, copy_of
+from tests.outsider.score import LEVELS, NOT_APPLIED, REFUSED, classes, report, table, try_all
+from tests.outsider.trial import HONEST_CLASS, apply, findings, try_out
+
+MIN_SEALED, MIN_OF_CLASS, MIN_HONEST = 120, 10, 30
+FIRST = [
+    pytest.param(lie, id=f"{name.split()[0]}-{level}")
+    for name, lies in ALL.items()
+    for level in LEVELS
+    for lie in [next((lie for lie in lies if lie.level == level), None)]
+    if lie is not None
+]
+
+
+def test_names_are_unique() -> None:
+    counts = Counter(entry.name for entry in [*LIES, *HONEST])
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_the_list_is_long_enough() -> None:
+    assert sum(lie.sealed for lie in LIES) >= MIN_SEALED
+    assert min(len(lies) for lies in ALL.values()) >= MIN_OF_CLASS
+    assert len(HONEST) >= MIN_HONEST
+
+
+def test_every_entry_has_a_known_level_and_sample() -> None:
+    assert {lie.level for lie in LIES} == set(LEVELS)
+    assert {entry.needs for entry in [*LIES, *HONEST]} <= set(SAMPLES)
+    assert all(lie.gain or lie.level == "error" for lie in LIES)
+
+
+@pytest.mark.parametrize("sample", ["rich", "two_ranks", "real", "reference", pytest.param("submission", marks=pytest.mark.slow)])
+def test_a_sample_has_no_finding(sample: str, tmp_path: Path) -> None:
+    fired, message = findings(copy_of(sample, tmp_path))
+    assert (message, [sorted(rules) for rules in fired.values()]) == ("", [[], []])
+
+
+@pytest.mark.parametrize("lie", FIRST)
+def test_a_lie_changes_the_files(lie, tmp_path: Path) -> None:
+    assert apply(lie, tmp_path).is_dir()  # raises if nothing was changed
+
+
+def test_a_lie_is_refused_with_the_rule_that_found_it() -> None:
+    lies = ALL["4 accuracies and target"]
+    number = next(number for number, lie in enumerate(lies) if lie.name == "More samples are correct than were evaluated")
+    outcome = try_out(("4 accuracies and target", number))
+    assert (outcome.column, outcome.rules) == (REFUSED, ("accuracy-counts",))
+
+
+def test_a_lie_that_raises_is_counted_as_not_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    (lie, *_), name = ALL["1 data"], "1 data"
+    monkeypatch.setitem(ALL, name, [type(lie)(lie.name, lie.level, lie.gain, lie.contradicts, lambda bundle: bundle.event("none"))])
+    outcome = try_out((name, 0))
+    assert (outcome.column, outcome.message) == (NOT_APPLIED, "IndexError: list index out of range")
+
+
+@pytest.mark.slow
+def test_the_report_counts_lies_and_names_refused_honest_variations(monkeypatch: pytest.MonkeyPatch) -> None:
+    lies, name = ALL["4 accuracies and target"], "4 accuracies and target"
+    monkeypatch.setitem(ALL, name, lies[:2])
+    monkeypatch.setattr("tests.outsider.trial.HONEST", HONEST[:2])
+    outcomes = try_all([name, HONEST_CLASS], print)
+    assert [len(outcomes), table(outcomes).splitlines()[-1].split(" | ")[:3]] == [4, ["| all", "all", "2"]]
+    assert "honest variations refused: 0 of 2" in report(outcomes)
+
+
+def test_a_class_is_chosen_by_its_number() -> None:
+    assert classes(4) == ["4 accuracies and target"]
+    assert classes(None) == [*ALL, HONEST_CLASS]

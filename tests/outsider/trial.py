@@ -1,0 +1,125 @@
+"""Applies one entry of the outsider's list to a fresh copy of its sample, and checks the copy as `suite check` does."""
+
+import hashlib
+import tempfile
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from suite.compliance.finding import Severity
+from suite.compliance.paths import check_paths
+from suite.errors import SuiteError
+from tests.outsider.edits import NOTHING, Lie, save
+from tests.outsider.honest import HONEST, Honest
+from tests.outsider.lies import ALL
+from tests.outsider.samples import copy_of, opened
+
+HONEST_CLASS = "honest"
+REFUSED, UNREADABLE, WARNED, ACCEPTED, NOT_APPLIED = "refused", "could not be checked", "warned only", "accepted", "not applied"
+NO_CONTRADICTION = "accepted, no contradiction known"
+UNCHANGED = "read and sealed again"  # in the name of the one variation that changes nothing
+COLUMNS = (REFUSED, UNREADABLE, WARNED, ACCEPTED, NO_CONTRADICTION, NOT_APPLIED)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the checker said of one lie or honest variation; ``rules`` are those with severity invalid, ``warnings`` those that warned.
+
+    ``column`` is one of COLUMNS. Rules that fire for the untouched sample too do not count.
+    """
+
+    class_name: str
+    level: str
+    name: str
+    sample: str
+    is_sealed: bool
+    contradicts: str
+    column: str
+    rules: tuple[str, ...]
+    warnings: tuple[str, ...]
+    message: str
+
+
+def entries() -> dict[str, Sequence[Lie | Honest]]:
+    """Every lie and honest variation by class, the honest ones last."""
+    return {**ALL, HONEST_CLASS: HONEST}
+
+
+def apply(entry: Lie | Honest, folder: Path) -> Path:
+    """The edited copy of the entry's sample, below ``folder``, saved if the entry says so. Raises AssertionError if no byte is different."""
+    path = copy_of(entry.needs, folder)
+    edited = opened(entry.needs, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the edited values may be impossible
+        entry.change(edited)
+        if entry.sealed:
+            save(edited)
+    assert UNCHANGED in entry.name or digest(path) != _untouched(entry.needs, entry.sealed), "nothing was changed"
+    return path
+
+
+def digest(folder: Path) -> str:
+    """SHA-256 over names, links and contents of all files."""
+    total = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        kind = b"link" if path.is_symlink() else b""
+        total.update(str(path.relative_to(folder)).encode() + kind + (path.read_bytes() if path.is_file() else b""))
+    return total.hexdigest()
+
+
+def try_out(task: tuple[str, int]) -> Outcome:
+    """Apply the n-th entry of a class to a fresh copy, check the copy."""
+    class_name, number = task
+    entry = entries()[class_name][number]
+    contradicts, level = getattr(entry, "contradicts", ""), getattr(entry, "level", HONEST_CLASS)
+
+    def outcome(column: str, message: str, rules: Iterable[str] = (), warned: Iterable[str] = ()) -> Outcome:
+        facts = (class_name, level, entry.name, entry.needs, entry.sealed, contradicts)
+        return Outcome(*facts, column, tuple(sorted(rules)), tuple(sorted(warned)), message)
+
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            path = apply(entry, Path(folder))
+        except Exception as error:  # noqa: BLE001  counted, and reported with its name
+            return outcome(NOT_APPLIED, f"{type(error).__name__}: {error}")
+        fired, message = findings(path)
+    new = {severity: rules - _of_sample(entry.needs)[severity] for severity, rules in fired.items()}
+    invalid, warned = new[Severity.INVALID], new[Severity.WARNING]
+    if invalid:
+        return outcome(REFUSED, message, invalid, warned)
+    if message:
+        return outcome(UNREADABLE, message, (), warned)
+    if warned:
+        return outcome(WARNED, "", (), warned)
+    return outcome(NO_CONTRADICTION if contradicts.startswith(NOTHING) else ACCEPTED, "")
+
+
+def findings(path: Path) -> tuple[dict[Severity, set[str]], str]:
+    """The rules that fired, by severity, as in `suite check`; and the sentences about what could not be checked."""
+    fired: dict[Severity, set[str]] = {Severity.INVALID: set(), Severity.WARNING: set()}
+    try:
+        result = check_paths([path])
+    except SuiteError as error:
+        return fired, str(error)
+    for _, finding in result.all_findings():
+        if finding.severity in fired:
+            fired[finding.severity].add(finding.rule)
+    return fired, "; ".join(result.broken).replace(str(path), path.name)
+
+
+@cache
+def _of_sample(name: str) -> Mapping[Severity, set[str]]:
+    """The rules that fire for the untouched sample: runs of a stall analysis are no results."""
+    with tempfile.TemporaryDirectory() as folder:
+        return findings(copy_of(name, Path(folder)))[0]
+
+
+@cache
+def _untouched(name: str, is_sealed: bool) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = copy_of(name, Path(folder))
+        if is_sealed:
+            save(opened(name, path))
+        return digest(path)
