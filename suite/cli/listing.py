@@ -2,7 +2,7 @@
 
 import json as json_format
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import typer
 from rich.console import Console
@@ -26,20 +26,8 @@ app = typer.Typer(no_args_is_help=True, help="List workloads, devices, framework
 @app.command()
 def workloads(json: Json = False) -> None:
     """List workloads: model, data set and target."""
-    rows = [
-        (
-            w.name,
-            w.title,
-            w.model,
-            w.data,
-            "none yet" if w.target_accuracy is None else f"{w.target_accuracy:.1%}",
-            w.epochs,
-            w.batch_size,
-            f"{w.parameters:,}",
-        )
-        for w in load_workloads()
-    ]
-    _show(("name", "title", "model", "data", "target accuracy", "epochs", "batch size", "parameters"), rows, json)
+    columns = ("name", "title", "model", "data", "target_accuracy", "epochs", "batch_size", "parameters")
+    _show(columns, [tuple(getattr(workload, name) for name in columns) for workload in load_workloads()], json)
 
 
 @app.command()
@@ -48,46 +36,42 @@ def devices(json: Json = False) -> None:
     here = identify().device.name
     rows = [
         (
-            d.name,
-            d.title,
-            "this machine" if d.name == here else "",
-            d.cpu.architecture if d.cpu else "",
-            d.gpu.architecture if d.gpu else "",
-            ", ".join(d.closed_workloads),
-            ", ".join(mode.name for mode in d.power_modes),
+            device.name,
+            device.title,
+            device.name == here,
+            device.cpu and device.cpu.architecture,
+            device.gpu and device.gpu.architecture,
+            device.closed_workloads,
+            tuple(mode.name for mode in device.power_modes),
         )
-        for d in load_devices()
+        for device in load_devices()
     ]
-    _show(("name", "title", "here", "CPU", "GPU", "closed workloads", "power modes"), rows, json)
+    _show(("name", "title", "this_machine", "cpu", "gpu", "closed_workloads", "power_modes"), rows, json)
 
 
 @app.command()
 def frameworks(json: Json = False) -> None:
-    """List frameworks and their environments."""
-    rows = []
+    """List frameworks, the Python of each one's environment, and what is missing."""
+    rows: list[tuple[object, ...]] = []
     for framework in load_frameworks():
         try:
-            state = str(find(framework).interpreter)
+            rows.append((framework.name, framework.title, str(find(framework).interpreter), None))
         except SuiteError as error:
-            state = str(error)
-        rows.append((framework.name, framework.title, state))
-    _show(("name", "title", "environment"), rows, json)
+            rows.append((framework.name, framework.title, None, str(error)))
+    _show(("name", "title", "interpreter", "missing"), rows, json)
 
 
 @app.command(name="data-sets")
 def data_sets(json: Json = False) -> None:
     """List data sets for `suite data prepare`: layout and numbers of samples."""
-    _show(
-        ("name", "title", "layout", "train samples", "eval samples"),
-        [(d.name, d.title, d.layout, d.train_samples, d.eval_samples) for d in load_data_sets()],
-        json,
-    )
+    columns = ("name", "title", "layout", "train_samples", "eval_samples")
+    _show(columns, [tuple(getattr(data_set, name) for name in columns) for data_set in load_data_sets()], json)
 
 
 @app.command()
 def studies(json: Json = False) -> None:
     """List studies for `suite sweep`: the setting that each varies, and its values."""
-    rows = [(s.name, s.title, s.variable.value, ", ".join(s.values), s.repetitions) for s in load_studies()]
+    rows = [(study.name, study.title, study.variable.value, study.values, study.repetitions) for study in load_studies()]
     _show(("name", "title", "varies", "values", "repetitions"), rows, json)
 
 
@@ -97,15 +81,26 @@ def rules(json: Json = False) -> None:
     _show(("id", "severity", "rule"), [(rule.id, rule.severity.value, rule.sentence) for rule in ALL], json)
 
 
-def _show(columns: Sequence[str], rows: Sequence[Sequence[object]], json: bool) -> None:
+def _show(columns: Sequence[str], rows: Iterable[Sequence[object]], json: bool) -> None:
+    """Print rows of plain values: as JSON objects, as a table, or as lines of tab-separated cells where the output is no terminal."""
     if json:
         print(json_format.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=1))
         return
+    cells = [[_as_text(name, value) for name, value in zip(columns, row, strict=True)] for row in rows]
     if not sys.stdout.isatty():
-        for row in rows:
-            print("\t".join(map(str, row)))
+        print("\n".join("\t".join(row) for row in cells))
         return
-    table = Table(*columns)
-    for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+    table = Table(*(name.replace("_", " ") for name in columns))
+    for row in cells:
+        table.add_row(*map(escape, row))
     Console().print(table)
+
+
+def _as_text(column: str, value: object) -> str:
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return "yes"
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return f"{value:.1%}" if column == "target_accuracy" else str(value)
