@@ -23,6 +23,7 @@ from benchmarks.runner.record import Entry, Outcome, read_record, this_commit
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
 from suite.files.paths import repository_root
+from tests.launchers import with_ctrl_c
 
 ROOT = repository_root()
 RECORDED = Path(__file__).parent / "golden" / "benchmarks.json"
@@ -176,7 +177,8 @@ def test_ctrl_c_keeps_what_was_measured() -> None:
     def interrupt(result: Ratio | Skipped) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    entry = run_command(ENTRY, [sys.executable, "-c", printing(LINE) + "\nimport signal; signal.pause()"], interrupt)
+    with with_ctrl_c():
+        entry = run_command(ENTRY, [sys.executable, "-c", printing(LINE) + "\nimport signal; signal.pause()"], interrupt)
     assert (entry.outcome, entry.ratios) == (Outcome.INTERRUPTED, (RATIO,))
 
 
