@@ -16,6 +16,7 @@ from suite.bundle.reader import Bundle
 from suite.catalog.workloads import load_workload
 from suite.files.paths import repository_root
 from suite.metrics.node_readings import node_readings
+from suite.metrics.power import power_rules
 from tests.conftest import Run, environment_of
 from tests.hosts.training import Trainer
 from tests.namespaces import OVER_THE_WIRE, Cluster, Host, joined_hosts
@@ -124,7 +125,7 @@ def expect_readings_of_its_own_rank(bundle: Bundle) -> None:
     """On the second node, and on the first one's clock, which the hosts of this test share."""
     (peak,) = [rank["peak_rss_bytes"] for rank in bundle.json(SUMMARY)["ranks"] if rank["rank"] == 1]
     log = bundle.log()
-    _, second = node_readings(bundle, log)
+    _, second = node_readings(bundle, log, power_rules(bundle))
     uncertainty_ns = max(offset[1] for event in log.all("clock_offsets_ns") for offset in event.value)
     held = second.channels.get("memory", "largest_process_peak_rss").values.max()
     assert held == pytest.approx(peak, rel=0.2)
@@ -136,7 +137,8 @@ def test_energy_and_baseload_are_summed_over_both_nodes_plugs(measured: Measured
     figures = bundle.json(SUMMARY)["figures"]
     energy = figures["energy_j"]
     assert energy["value"] == pytest.approx(12.0 * seconds(bundle), rel=1e-3), energy
-    assert energy["method"] == "sum over 2 nodes: shelly: shelly (wall, wall meter)"
+    assert energy["method"] == "sum over 2 nodes"
+    assert energy["sensor"] == {"instruments": ["shelly"], "rules": ["shelly"], "covers": "wall", "tier": "wall meter"}
     assert figures["baseload_power_w"]["value"] == pytest.approx(12.0), figures["baseload_power_w"]
     assert figures["baseload_share"]["value"] == pytest.approx(1.0, rel=1e-3)  # a plug that is played by a program reads the same idle or not
     assert bundle.baseload_of_node(1).t_ns.max() < bundle.channels_of_node(1).t_ns.min()
