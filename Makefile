@@ -47,7 +47,7 @@ quick: setup
 
 BENCH ?=
 bench: $(VENV)/tested
-	@for framework in pytorch tensorflow chainer; do $(SUITE) env create $$framework || true; done
+	@$(VENV)/bin/python -m tools.framework_environments || true
 	@$(VENV)/bin/python -m benchmarks $(BENCH)
 
 lint: setup

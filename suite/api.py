@@ -12,7 +12,7 @@ the events of suite.experiments.events; without one, functions are silent. Funct
 
 import importlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from suite.catalog.divisions import Division
 from suite.errors import SuiteError
 from suite.execution.request import Accelerator, Collective, RunOptions, RunRequest
 from suite.experiments.events import Progress, ProgressEvent, silent
+from suite.files.toml_file import from_plain
 from suite.launch.placement import Placement, place
 
 if TYPE_CHECKING:
@@ -70,21 +71,13 @@ def resolve(options: RunOptions, output: str | Path | None = None, baseload_s: f
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
 
-    return replace(resolve_options(_converted(options), None if output is None else Path(output)), baseload_s=baseload_s)
+    return replace(resolve_options(_typed(options), None if output is None else Path(output)), baseload_s=baseload_s)
 
 
-def _converted(options: RunOptions) -> RunOptions:
-    """The options with enumerations for their names, as in ``division="open"``, and text for a path of data."""
-    try:
-        return replace(
-            options,
-            division=Division(options.division),
-            accelerator=Accelerator(options.accelerator),
-            collective=Collective(options.collective),
-            data=str(options.data) if isinstance(options.data, Path) else options.data,
-        )
-    except ValueError as error:
-        raise SuiteError(f"{error}.") from None
+def _typed(options: RunOptions) -> RunOptions:
+    """The options with values of the declared types: ``division="open"`` and a Path as ``data`` will do; raises SuiteError for others."""
+    data = str(options.data) if isinstance(options.data, Path) else options.data
+    return from_plain(asdict(replace(options, data=data)), RunOptions, "")
 
 
 def findings_of(request: RunRequest) -> "tuple[Finding, ...]":
@@ -147,7 +140,7 @@ def plan_sweep(
     from suite.experiments.sweep import choose, plan, scaling_of  # start-up: numpy
 
     definition = choose(study, values=values, repetitions=repetitions)
-    return plan(definition, _converted(options), hosts, scaling_of(definition, weak))
+    return plan(definition, _typed(options), hosts, scaling_of(definition, weak))
 
 
 def run_sweep(sweep: "Sweep", directory: str | Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent) -> "Study":

@@ -6,13 +6,13 @@ from pathlib import Path
 class SuiteError(Exception):
     """Something could not be done (exit code 2).
 
-    The message is one sentence or two: what happened, where, and what to type or change next. ``what`` is the message without ``remedy``, the
-    second part, where it was given apart.
+    The message is one sentence or two: what happened, where, and what to type or change next. ``problem`` is the message
+    without ``remedy``, the second part, where it was given apart.
     """
 
-    def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(f"{what}; {remedy}." if remedy else what)
-        self.what = what
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(f"{problem}; {remedy}." if remedy else problem)
+        self.problem = problem
 
 
 class FileError(SuiteError):

@@ -3,15 +3,22 @@
 import sys
 
 from suite.catalog.frameworks import load_frameworks
+from suite.errors import SuiteError
 from suite.launch.environments import create
 
 
-def main() -> None:
-    """Create what is missing; an environment that exists is kept."""
+def main() -> int:
+    """Create what is missing; an environment that exists is kept. Returns 1 if one could not be created, after the others were."""
+    failed = False
     for framework in load_frameworks():
         if framework.needs_environment and framework.environment_of is None:
-            create(framework, lambda line: sys.stderr.write(f"{line}\n"))
+            try:
+                create(framework, lambda line: sys.stderr.write(f"{line}\n"))
+            except SuiteError as error:
+                sys.stderr.write(f"error: {error}\n")
+                failed = True
+    return int(failed)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -53,10 +53,7 @@ def model(name: str, side: int, classes: int, options: Options) -> Contest:
 
 CASES = {
     "lenet": lenet,
-    "resnet18": partial(model, "resnet18", 32, 10),
-    "resnet50": partial(model, "resnet50", 32, 10),
-    "vgg11": partial(model, "vgg11", 32, 10),
-    "mobilenetv3": partial(model, "mobilenetv3_large", 224, 203),
+    **{name: partial(model, *case) for name, case in turns.MODELS.items()},
 }
 
 if __name__ == "__main__":

@@ -105,13 +105,10 @@ def photographs(options: Options) -> Contest:
 
 CASES = {
     "lenet": lenet,
-    "resnet18": partial(model, "resnet18", 32, 10),
-    "resnet50": partial(model, "resnet50", 32, 10),
-    "vgg11": partial(model, "vgg11", 32, 10),
-    "mobilenetv3": partial(model, "mobilenetv3_large", 224, 203),
+    **{name: partial(model, *case) for name, case in turns.MODELS.items()},
     "photographs": photographs,
-    "resnet18-bf16": partial(bf16, "resnet18", 32, 10),
-    "mobilenetv3-bf16": partial(bf16, "mobilenetv3_large", 224, 203),
+    "resnet18-bf16": partial(bf16, *turns.MODELS["resnet18"]),
+    "mobilenetv3-bf16": partial(bf16, *turns.MODELS["mobilenetv3"]),
 }
 
 if __name__ == "__main__":

@@ -72,12 +72,9 @@ def _channels_last(options: Options, side: int, classes: int) -> "tuple[np.ndarr
 
 CASES = {
     "lenet": lenet,
-    "resnet18": partial(model, "resnet18", 32, 10),
-    "resnet50": partial(model, "resnet50", 32, 10),
-    "vgg11": partial(model, "vgg11", 32, 10),
-    "mobilenetv3": partial(model, "mobilenetv3_large", 224, 203),
-    "resnet18-stock": partial(stock, "resnet18", 32, 10),
-    "mobilenetv3-stock": partial(stock, "mobilenetv3_large", 224, 203),
+    **{name: partial(model, *case) for name, case in turns.MODELS.items()},
+    "resnet18-stock": partial(stock, *turns.MODELS["resnet18"]),
+    "mobilenetv3-stock": partial(stock, *turns.MODELS["mobilenetv3"]),
 }
 
 if __name__ == "__main__":

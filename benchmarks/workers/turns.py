@@ -19,6 +19,13 @@ SGEMM_SIZE = 2048
 OPERATIONS_PER_MAC = 2
 FORWARD_PASSES_PER_STEP = 3  # the backward pass costs two forward passes
 Pairs = list[tuple[float, float]]
+MODELS = {
+    "resnet18": ("resnet18", 32, 10),
+    "resnet50": ("resnet50", 32, 10),
+    "vgg11": ("vgg11", 32, 10),
+    "mobilenetv3": ("mobilenetv3_large", 224, 203),
+}
+"""Cases of one training step, by name: model, pixels of a side, classes."""
 
 
 class Contest(NamedTuple):

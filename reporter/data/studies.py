@@ -125,11 +125,7 @@ def recompute(record: Path, compute: Callable[[], Mapping[str, Any]]) -> dict[st
         computed: dict[str, Any] = json.loads(json.dumps(compute()))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise SuiteError(f"its bundles do not hold what the suite writes ({type(error).__name__}: {plain(error)})") from error
-    written = read_json(record)
-    schema = written.get("schema") if isinstance(written, Mapping) else None
-    if schema != computed["schema"]:
-        raise SuiteError(f"{record.name} has schema {plain(schema)}; this version of the suite reads schema {computed['schema']}")
-    found = differences(_without_notes(computed), _without_notes(written), tolerance=TOLERANCE)
+    found = differences(_without_notes(computed), _without_notes(read_json(record)), tolerance=TOLERANCE)
     if (first := next(found, None)) is not None:
         raise SuiteError(f"{record.name} disagrees with its runs in {plain(first[0])}; make the study again.")
     refuse_broken_seal(record.parent, record.name)

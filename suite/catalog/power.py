@@ -5,6 +5,7 @@ Every raw channel is kept; a rule only names the channels to sum. A bundle carri
 
 import enum
 import fnmatch
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,7 @@ def path(root: Path | None = None) -> Path:
     return (root or repository_root()) / "rules" / "power.toml"
 
 
+@functools.cache  # a checker of many bundles reads the file once
 def load_power_rules(root: Path | None = None) -> tuple[PowerRule, ...]:
     """All rules, in order of preference."""
     return read_toml(path(root), _PowerFile).total

@@ -93,7 +93,7 @@ def _environments() -> Iterator[Diagnosis]:
         try:
             yield Diagnosis(f"environment: {framework.name}", True, str(environments.find(framework).interpreter))
         except SuiteError as error:
-            yield Diagnosis(f"environment: {framework.name}", False, error.what, f"suite env create {framework.name}")
+            yield Diagnosis(f"environment: {framework.name}", False, error.problem, f"suite env create {framework.name}")
 
 
 def _data_sets() -> Iterator[Diagnosis]:
@@ -101,4 +101,4 @@ def _data_sets() -> Iterator[Diagnosis]:
         try:
             yield Diagnosis(f"data: {definition.name}", True, str(locate.find(definition.name, verify=False).directory))
         except SuiteError as error:
-            yield Diagnosis(f"data: {definition.name}", False, error.what, locate.how_to_prepare(definition).replace("`", ""))
+            yield Diagnosis(f"data: {definition.name}", False, error.problem, locate.how_to_prepare(definition).replace("`", ""))

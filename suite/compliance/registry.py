@@ -3,6 +3,7 @@
 import difflib
 import importlib
 import pkgutil
+from collections import Counter
 from dataclasses import dataclass
 
 from suite.compliance import rules
@@ -35,8 +36,8 @@ def discover() -> tuple[RuleModule, ...]:
 
 MODULES = discover()
 ALL: tuple[Rule | SubmissionRule, ...] = tuple(rule for module in MODULES for rule in module.rules)
-if len({rule.id for rule in ALL}) < len(ALL):
-    raise ValueError(f"two rules have one id: {sorted(rule.id for rule in ALL)}")
+if repeated := [name for name, count in Counter(rule.id for rule in ALL).items() if count > 1]:
+    raise ValueError(f"several rules have the id {', '.join(repeated)}")
 RULES = tuple(rule for rule in ALL if isinstance(rule, Rule) and not rule.is_precondition)
 PRECONDITIONS = tuple(rule for rule in ALL if isinstance(rule, Rule) and rule.is_precondition)
 SUBMISSION_RULES = tuple(rule for rule in ALL if isinstance(rule, SubmissionRule))

@@ -2,7 +2,6 @@
 
 import enum
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -195,31 +194,8 @@ def _workers(options: RunOptions, accelerator: str) -> int:
     return min(GPU_WORKERS, len(os.sched_getaffinity(0))) if accelerator == Accelerator.CUDA.value else 0
 
 
-_TYPES: Mapping[type, tuple[str, ...]] = {
-    int: ("seed", "epochs", "steps", "batch_size", "threads", "workers", "prefetch"),
-    str: ("device", "workload", "framework", "data", "organization"),
-    float: ("learning_rate",),
-    Division: ("division",),
-    Accelerator: ("accelerator",),
-    Collective: ("collective",),
-    Placement: ("placement",),
-}
-_REQUIRED = ("device", "workload", "framework", "seed", "organization")
-
-
-def _check_types(options: RunOptions) -> None:
-    """The command line passes the right types; a program may not."""
-    for kind, names in _TYPES.items():
-        for name in names:
-            value = getattr(options, name)
-            fits = isinstance(value, (int, float) if kind is float else kind) and not isinstance(value, bool)
-            if not fits and (value is not None or name in _REQUIRED or issubclass(kind, enum.Enum)):
-                raise SuiteError(f"{name} must be of type {kind.__name__}, not {value!r}.")
-
-
 def validate(options: RunOptions) -> None:
-    """Raise SuiteError for unknown names, values of another type and values out of range; needs neither data set nor device."""
-    _check_types(options)
+    """Raise SuiteError for unknown names and values out of range; needs neither data set nor device."""
     load_workload(options.workload)
     load_framework(options.framework)
     at_least_one = {"--epochs": options.epochs, "--steps": options.steps, "--batch-size": options.batch_size, "--threads": options.threads}

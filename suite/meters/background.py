@@ -64,3 +64,21 @@ class Background:
                 self._error = error
             self._cost_s = time.thread_time()
             schedule.taken(self._name, time.monotonic_ns())
+
+
+class BackgroundMeter:
+    """What meters that wait for their source have in common. ``_background`` is made by the subclass, and started by its ``open``."""
+
+    _background: Background
+
+    def read(self) -> list[Reading]:
+        """The readings since the last call."""
+        return self._background.take()
+
+    def close(self) -> None:
+        """Stop the background thread."""
+        self._background.stop()
+
+    def helper_cost_s(self) -> float:
+        """CPU time of the background thread."""
+        return self._background.cost_s

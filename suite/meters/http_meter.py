@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from suite.meters.background import Background
+from suite.meters.background import Background, BackgroundMeter
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 from suite.meters.settings import MeterSettings, load_settings, not_named
 
@@ -15,7 +15,7 @@ TIMEOUT_S = 2.0
 MAX_REPLY_BYTES = 2**16
 
 
-class HttpMeter:
+class HttpMeter(BackgroundMeter):
     """A plug that is queried on every period; subclasses define its address (:meth:`address`) and parse its reply (:meth:`parse`).
 
     A reading's time is the middle between request and reply. A plug that cannot be reached for a moment leaves a gap.
@@ -55,18 +55,6 @@ class HttpMeter:
         """Start the background thread."""
         self._address = str(self.address(load_settings(self._root)))
         self._background.start()
-
-    def read(self) -> list[Reading]:
-        """The readings since the last call."""
-        return self._background.take()
-
-    def close(self) -> None:
-        """Stop the background thread."""
-        self._background.stop()
-
-    def helper_cost_s(self) -> float:
-        """CPU time of the background thread."""
-        return self._background.cost_s
 
     def _produce(self) -> list[Reading]:
         before_ns = time.monotonic_ns()

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.errors import FileError, SuiteError
-from suite.files.json_file import read_json
+from suite.errors import SuiteError
+from suite.files.json_file import read_record
 from suite.files.toml_file import from_plain
 
 RECORD = "linpack.json"
@@ -93,12 +93,7 @@ def refuse_wrong(solution: Solution) -> Solution:
 def read_linpack(directory: Path) -> Linpack:
     """Read the record in a directory; raises FileError if it is missing, SuiteError if it is malformed."""
     path = directory / RECORD
-    if path.is_symlink() or not path.is_file():
-        raise FileError(path, "is missing")
-    values = read_json(path)
-    if values.get("schema") != SCHEMA:
-        raise FileError(path, f"has schema {values.get('schema')!r}; this version of the suite reads schema {SCHEMA}")
-    return from_plain(values, Linpack, f"{path}: ")
+    return from_plain(read_record(path, SCHEMA), Linpack, f"{path}: ")
 
 
 def find_linpacks(path: Path) -> Iterator[Path]:

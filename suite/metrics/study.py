@@ -1,7 +1,7 @@
 """A study: runs that differ in one setting. Everything in ``study.json`` is computed from the bundles in its folder."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from suite.bundle.reader import Bundle
 from suite.catalog.studies import Variable
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
-from suite.files.json_file import read_json, write_json
+from suite.files.json_file import read_record, write_json
 from suite.files.toml_file import from_plain
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.scaling_model import Observation, Scaling, ScalingModel, fit_scaling
@@ -211,15 +211,7 @@ def write(study: Study, directory: Path) -> Path:
 def read_study(directory: Path) -> Study:
     """Read ``study.json``; raises FileError if it is missing or malformed."""
     path = directory / STUDY
-    if path.is_symlink() or not path.is_file():
-        raise FileError(path, "is missing")
-    return _from_dict(read_json(path), path)
-
-
-def _from_dict(values: Mapping[str, Any], path: Path) -> Study:
-    if values.get("schema") != SCHEMA:
-        raise FileError(path, f"has schema {values.get('schema')!r}; this version of the suite reads schema {SCHEMA}")
-    return _validated(from_plain(dict(values), Study, f"{path}: "), path)
+    return _validated(from_plain(read_record(path, SCHEMA), Study, f"{path}: "), path)
 
 
 def _validated(study: Study, path: Path) -> Study:

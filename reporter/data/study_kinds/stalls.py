@@ -6,13 +6,14 @@ import pandas
 
 from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_row, recompute
 from reporter.data.text import plain
-from suite.files.json_file import read_json
+from suite.bundle.layout import SCHEMA
+from suite.files.json_file import read_record
 from suite.metrics.stall_analysis import FIGURES, RECORD, Source, analyse
 
 
 def read(record: Path, place: str) -> StudyRecord:
     """The study of a record; raises SuiteError unless its bundles give the same figures."""
-    values = read_json(record)
+    values = read_record(record, SCHEMA)
     recomputed = recompute(record, lambda: analyse(record.parent).to_dict())
     parts = [source.value for source in Source]
     rows = [figure_row(part, name, values["runs"][part][name]) for part in parts for name in FIGURES]

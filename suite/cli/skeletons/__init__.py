@@ -28,26 +28,29 @@ class Kind(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Contract:
-    """What else a new part of a kind needs: steps for a person, tests that hold it to its contract, and whether its name is a Python name."""
+    """What else a new part of a kind needs: tests that hold it to its contract, whether its name is a Python name, and steps for a person.
 
-    steps: tuple[str, ...]
+    Every part also needs GENERATORS, and TABLE_TESTS for what they write.
+    """
+
     tests: tuple[str, ...]
     has_python_name: bool = False
+    steps: tuple[str, ...] = ()
 
 
 FILLED = "tests/test_fill_in.py"
 UP_TO_DATE = "up_to_date"  # tests of generated tables
-TABLES = ("make rules", "make docs-tables")
+GENERATORS = ("make rules", "make docs-tables")
 TABLE_TESTS = ("tests/suite/compliance/test_rulebook.py", "tests/test_docs_tables.py")
 CONTRACTS = {
-    Kind.DEVICE: Contract(TABLES, ("tests/suite/catalog", "tests/suite/machine", *TABLE_TESTS)),
-    Kind.METER: Contract(TABLES, ("tests/suite/meters/test_registry.py", *TABLE_TESTS)),
-    Kind.RULE: Contract(TABLES, ("tests/suite/compliance/test_rules.py", *TABLE_TESTS)),
+    Kind.DEVICE: Contract(("tests/suite/catalog", "tests/suite/machine")),
+    Kind.METER: Contract(("tests/suite/meters/test_registry.py",)),
+    Kind.RULE: Contract(("tests/suite/compliance/test_rules.py",)),
     Kind.WORKLOAD: Contract(
-        ("write its model in reference_impls/{pytorch,tensorflow,chainer}/models.py and add it to MODELS there", *TABLES),
-        ("tests/suite/catalog", "tests/reference_impls/test_frameworks.py", "tests/suite/verify/test_verify_model.py", *TABLE_TESTS),
+        ("tests/suite/catalog", "tests/reference_impls/test_frameworks.py", "tests/suite/verify/test_verify_model.py"),
+        steps=("write its model in reference_impls/{pytorch,tensorflow,chainer}/models.py and add it to MODELS there",),
     ),
-    Kind.FRAMEWORK: Contract(TABLES, ("tests/reference_impls/test_framework_folders.py", *TABLE_TESTS), has_python_name=True),
+    Kind.FRAMEWORK: Contract(("tests/reference_impls/test_framework_folders.py",), has_python_name=True),
 }
 
 
@@ -78,7 +81,8 @@ def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
     for path, template in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(Template(template.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
-    return Skeleton(tuple(files), (f"replace every {MARKER!r} in these files", *CONTRACTS[kind].steps, contract_command(kind, name)))
+    steps = (f"replace every {MARKER!r} in these files", *CONTRACTS[kind].steps, *GENERATORS, contract_command(kind, name))
+    return Skeleton(tuple(files), steps)
 
 
 def _known_names(kind: Kind) -> frozenset[str]:
@@ -97,7 +101,7 @@ def _known_names(kind: Kind) -> frozenset[str]:
 def contract_command(kind: Kind, name: str) -> str:
     """The command that runs the contract tests of one part."""
     chosen = " or ".join(dict.fromkeys((name, name.replace("-", "_"), UP_TO_DATE)))
-    return f'python -m pytest {" ".join((FILLED, *CONTRACTS[kind].tests))} -k "{chosen}"'
+    return f'python -m pytest {" ".join((FILLED, *CONTRACTS[kind].tests, *TABLE_TESTS))} -k "{chosen}"'
 
 
 def _refuse_invalid(kind: Kind, name: str) -> None:

@@ -4,7 +4,7 @@ import re
 import time
 from pathlib import Path
 
-from suite.meters.background import Background
+from suite.meters.background import Background, BackgroundMeter
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 from suite.meters.tool import find_tool, run_tool
 
@@ -14,7 +14,7 @@ ARGUMENT = "pmic_read_adc"
 LINE = re.compile(r"^\s*(\w+)_([AV])(?:\s+(?:current|volt)\(\d+\))?=(\d+(?:\.\d+)?)[AV]\s*$", re.MULTILINE)
 
 
-class Rpi5PmicMeter:
+class Rpi5PmicMeter(BackgroundMeter):
     """Channels ``<rail>.power`` (W) for rails with voltage and current, and ``EXT5V.voltage`` (V), the board's input.
 
     The rails do not include USB devices, the fan and the chip's losses, so their sum is an estimate of the board's power.
@@ -56,17 +56,9 @@ class Rpi5PmicMeter:
         self._command = [str(find_tool(self._root, COMMAND)), ARGUMENT]
         self._background.start()
 
-    def read(self) -> list[Reading]:
-        """The readings since the last call."""
-        return self._background.take()
-
-    def close(self) -> None:
-        """Stop the background thread."""
-        self._background.stop()
-
     def helper_cost_s(self) -> float:
         """CPU time of the thread and of the program."""
-        return self._background.cost_s + self._children_s
+        return super().helper_cost_s() + self._children_s
 
     def _produce(self) -> list[Reading]:
         before_ns = time.monotonic_ns()

@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from suite.meters.background import Background
+from suite.meters.background import Background, BackgroundMeter
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 from suite.meters.tool import find_tool
 
@@ -20,7 +20,7 @@ LINE_PERIOD_S = 0.01  # the next line sets the pace; this only limits the pollin
 ENGINES = {"GR3D": "gpu", "EMC": "memory_controller"}
 
 
-class TegrastatsMeter:
+class TegrastatsMeter(BackgroundMeter):
     """Channels: each rail (W, by its board's name), ``gpu.utilisation`` and ``memory_controller.utilisation`` (%), ``gpu.frequency``
     and ``memory_controller.frequency`` (Hz).
 
@@ -54,18 +54,14 @@ class TegrastatsMeter:
         )
         self._background.start()
 
-    def read(self) -> list[Reading]:
-        """The readings since the last call."""
-        return self._background.take()
-
     def close(self) -> None:
         """Kill the program, which ends the thread's wait for its next line."""
         self._end()
-        self._background.stop()
+        super().close()
 
     def helper_cost_s(self) -> float:
         """CPU time of the thread and of the program."""
-        return self._background.cost_s + self._process_cost_s
+        return super().helper_cost_s() + self._process_cost_s
 
     def _produce(self) -> list[Reading]:
         """Wait for the next line."""

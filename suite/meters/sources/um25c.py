@@ -8,7 +8,7 @@ import tty
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.meters.background import Background
+from suite.meters.background import Background, BackgroundMeter
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 from suite.meters.settings import load_settings, not_named
 
@@ -29,7 +29,7 @@ class Model:
 MODELS = {0x0963: Model("UM24C", 1e-2, 1e-3), 0x09C9: Model("UM25C", 1e-3, 1e-4), 0x0D4C: Model("UM34C", 1e-2, 1e-3)}
 
 
-class Um25cMeter:
+class Um25cMeter(BackgroundMeter):
     """Channels ``power`` (W), ``voltage`` (V) and ``current`` (A) into the board, without the adapter's losses.
 
     Source: sigrok wiki, RDTech UM series, protocol.
@@ -70,20 +70,12 @@ class Um25cMeter:
         self._port = _open(settings.port)
         self._background.start()
 
-    def read(self) -> list[Reading]:
-        """The readings since the last call."""
-        return self._background.take()
-
     def close(self) -> None:
         """Stop the background thread and close the port."""
-        self._background.stop()
+        super().close()
         if self._port is not None:
             os.close(self._port)
             self._port = None
-
-    def helper_cost_s(self) -> float:
-        """CPU time of the background thread."""
-        return self._background.cost_s
 
     def _produce(self) -> list[Reading]:
         assert self._port is not None
