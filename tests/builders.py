@@ -197,7 +197,7 @@ class _Writer:
         rows = []
         step_s = scenario.step_s * (1 + scenario.jitter * (2 * random.Random(f"{scenario.seed} {epoch}").random() - 1))
         for index, first in enumerate(range(0, samples, batch)):
-            parts = (0.1 * step_s, 0.05 * step_s, 0.8 * step_s, 0.0)
+            parts = (0.1 * step_s, 0.05 * step_s, 0.8 * step_s, 0.04 * step_s if request.parallel.ranks > 1 else 0.0)
             size = len(range(self._rank, min(batch, samples - first), request.parallel.ranks))
             loss = (2.3 + 1e-6 * scenario.seed) / (1 + 0.01 * (self._done + index))
             rows.append(contract.StepRecord(epoch, self._done + index + 1, self._rank, size, self._now_ns, *parts, loss))
@@ -291,6 +291,12 @@ def _meters(readings: pandas.DataFrame) -> tuple[dict[str, Any], ...]:
     return tuple(asdict(MeterRecord(str(name), 0.5, True, "", readings=len(rows))) for name, rows in readings.groupby("source"))
 
 
+def _read_late(t_ns: pandas.Series, place: int) -> pandas.Series:
+    """The times, each up to a microsecond later: no two nodes are read at the same moments."""
+    scatter = random.Random(place)
+    return t_ns.map({moment_ns: moment_ns + scatter.randrange(1000) for moment_ns in sorted(t_ns.unique())})
+
+
 def _write_nodes(path: Path, scenario: Scenario) -> None:
     """nodes.json, and the other nodes' readings and baseload: the first one's, on clocks that are ahead and run faster."""
     log, readings, idle = Bundle(path).log(), Bundle(path).readings_frame(), path / layout.BASELOAD
@@ -301,9 +307,9 @@ def _write_nodes(path: Path, scenario: Scenario) -> None:
     for place in range(scenario.nodes):
         if place and idle.exists():
             before = frames.read_readings(idle)
-            frames.write_table(before.assign(t_ns=before["t_ns"] + AHEAD_NS), path / layout.node_baseloads(place)[0])
+            frames.write_table(before.assign(t_ns=_read_late(before["t_ns"], place) + AHEAD_NS), path / layout.node_baseloads(place)[0])
         if place:
-            frames.write_table(readings.assign(t_ns=readings["t_ns"] + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
+            frames.write_table(readings.assign(t_ns=_read_late(readings["t_ns"], place) + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
         link = {"interface": "eth0", "address": f"10.0.0.{place + 1}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
         records.append(NodeRecord(f"pi{place + 1}", f"pi{place + 1}", (place,), None, link, None, None, _meters(readings) if place else ()))
     write_nodes(path, records)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
+from suite.bundle.log import Log
 from suite.compliance.faults.fault import Fault, of_first_run, sealed, unsealed
 from suite.compliance.faults.file_edits import (
     append,
@@ -104,6 +105,11 @@ def _system(context: BundleContext) -> Iterator[Violation]:
 
 def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
     """Check that the log repeats the request."""
+    yield from repeats_request(context, context.log, "log.txt")
+
+
+def repeats_request(context: BundleContext, log: Log, name: str) -> Iterator[Violation]:
+    """Check that a rank's log, in the file ``name``, repeats the request."""
     request, optimizer = context.request, context.request.optimizer
     expected = {
         "submission_benchmark": request.workload,
@@ -129,11 +135,11 @@ def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
         "eval_samples": request.data.eval_samples,
     }
     for key, value in expected.items():
-        event = context.log.first(key)
+        event = log.first(key)
         if event is None or event.value != value:
             observed = "no such event" if event is None else repr(event.value)[:200]
             line = None if event is None else event.line
-            yield Violation("log.txt", f"{key} = {value!r}, as {RUN} requests", observed, COPY_AGAIN, line)
+            yield Violation(name, f"{key} = {value!r}, as {RUN} requests", observed, COPY_AGAIN, line)
 
 
 FIGURES = (
