@@ -15,6 +15,7 @@ from suite.files.json_file import read_json, write_json
 from suite.files.paths import repository_root
 from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability, plain_name
 from suite.submission.folders import probe_path
+from suite.submission.launches import declare_entries
 
 MACHINE = (
     "device", "board", "architecture", "cpu_model", "cpu_cores", "memory_size_bytes", "power_mode", "cpu_governor", "storage_medium", "kernel",
@@ -25,13 +26,18 @@ MACHINE = (
 
 @dataclass(frozen=True)
 class PackageRequest:
-    """What `suite package` is told: organization, round, availability, notes, and files with verdicts of `suite verify-model`."""
+    """What `suite package` is told: organization, round, availability, notes, and files with verdicts of `suite verify-model`.
+
+    ``launches`` are folders in which runs were started, ``planned_runs`` how many runs of each entry were planned (None: those that finished).
+    """
 
     organization: str
     round: str
     availability: SystemAvailability
     notes: str
     probes: tuple[Path, ...]
+    launches: tuple[Path, ...] = ()
+    planned_runs: int | None = None
 
 
 def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
@@ -47,9 +53,9 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
     system = _one_system(bundles)
     folders = _folders(bundles, request)
     probes = {probe_path(folder, *_subject(path)): path for path in request.probes}
-    declaration = Declaration(
-        SCHEMA, request.organization, request.round, request.availability, __version__, code_of(repository_root()), request.notes
-    )
+    entries = declare_entries(bundles, request.launches, request.planned_runs)
+    code = code_of(repository_root())
+    declaration = Declaration(SCHEMA, request.organization, request.round, request.availability, __version__, code, request.notes, entries)
     try:
         for run_folder, bundle in folders.items():
             _copy(bundle, folder / run_folder)
