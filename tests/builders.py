@@ -38,7 +38,8 @@ class Scenario:
     ``power_meter`` (shelly, um25c) reads once a second; None: there is none. ``throttled_s`` is for how long, from its middle on, the firmware
     says that the run was throttled; None: nothing would say so. ``idle_w`` was read in the ten seconds before the run. ``counted``: a processor
     with hardware counters, and a disk whose reads are counted. ``batches`` and ``drop_cache`` are those of a stall analysis. ``nodes``,
-    one or as many as ``ranks``: each has its own readings, the same ones, on its own clock, and sends a megabyte a second.
+    one or as many as ``ranks``: each has its own readings, the same ones, on its own clock, and sends a megabyte a second. ``later_s``: how much
+    later than START the run began, by both clocks.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -63,6 +64,7 @@ class Scenario:
     ranks: int = 1
     idle_w: float | None = None
     nodes: int = 1
+    later_s: int = 0
 
 
 RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
@@ -137,7 +139,7 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
         run_id=scenario.name,
         suite_version=__version__,
         command=("suite", "run"),
-        started_time_ms=START_MS,
+        started_time_ms=START_MS + 1000 * scenario.later_s,
         status=status,
         exit_code=0 if status == "finished" else None,
         message=None,
@@ -152,7 +154,7 @@ class _Writer:
 
     def __init__(self, path: Path, request: contract.Request, scenario: Scenario, rank: int) -> None:
         self._stream = (path / contract.log_name(rank)).open("w", encoding="utf-8")
-        self.chain, self._now_ns = contract.FIRST_LINK, START_NS
+        self.chain, self._now_ns = contract.FIRST_LINK, START_NS + 10**9 * scenario.later_s
         self._request, self._scenario, self._rank = request, scenario, rank
         self._done = 0
 

@@ -160,6 +160,24 @@ def step_wall_clock(bundle: EditableBundle, by_ms: int) -> None:
 
 
 @edit
+def shift_wall_clock(bundle: EditableBundle, by_ms: int) -> None:
+    """Shift the whole run by the wall clock."""
+    bundle.run["started_time_ms"] += by_ms
+    for event in bundle.events:
+        event["time_ms"] += by_ms
+
+
+@edit
+def shift_run(bundle: EditableBundle, by_ns: int) -> None:
+    """Shift the run's log, steps and readings by both clocks; the other ranks' records stay."""
+    shift_wall_clock(by_ns // 10**6)(bundle)
+    for event in bundle.events:
+        event["metadata"]["mono_ns"] += by_ns
+    bundle.steps["start_ns"] += by_ns
+    bundle.readings["t_ns"] += by_ns
+
+
+@edit
 def delay_stop(bundle: EditableBundle, by_s: int) -> None:
     """Shift run_stop and the events after it, by both clocks; the meters are silent in between."""
     for event in _from(bundle, "run_stop"):

@@ -198,6 +198,18 @@ def change_meter(bundle: EditableBundle, /, name: str, **values: Any) -> None:
 
 
 @edit
+def drop_power(bundle: EditableBundle) -> None:
+    """Leave out the power readings, before and during the run; the meters' records say that none was there."""
+    sources = set(bundle.readings.loc[bundle.readings["unit"] == "W", "source"])
+    for source in sources:
+        change_meter(source, available=False, reason="not connected")(bundle)
+    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+
+    (bundle.path / BASELOAD).unlink(missing_ok=True)
+    write_power_rules(bundle.path, bundle.readings["source"].unique())
+
+
+@edit
 def forget_meter(bundle: EditableBundle, name: str) -> None:
     """Leave out the second node's readings and record of a meter; its readings of the idle node stay."""
     change_second_node(lambda rows: rows[rows["source"] != name].reset_index(drop=True))(bundle)

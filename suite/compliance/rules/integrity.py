@@ -28,6 +28,7 @@ from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.files.digest import sha256
 from suite.metrics.json_diff import differences
 from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as_schema_1
+from suite.submission.folders import WITHDRAWN, withdrawal
 
 ORDER = 10  # first: changed files explain most other findings
 
@@ -51,6 +52,8 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
     for name, file in present.items():
         if file.is_symlink():
             yield Violation(name, "a plain file", "a link", COPY_AGAIN)
+        elif name not in listed and name == WITHDRAWN and withdrawal(path) is not None:
+            continue  # a sealed run is never edited: its withdrawal is beside it
         elif name not in listed:
             yield Violation(name, "only files that the manifest lists", "a file that it does not list", f"remove it, or {COPY_AGAIN}")
         elif sha256(file) != listed[name][1]:
