@@ -22,7 +22,7 @@ def _converges_tuned(context: SubmissionContext) -> Iterator[Violation]:
 
 def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
     """Closed entries that need significantly fewer epochs than the reference, and whether they have the reference's learning rate."""
-    from suite.metrics.convergence import LEVEL, compare  # start-up: loads numpy
+    from suite.metrics.convergence import LEVEL, compare, show_epochs  # start-up: loads numpy
 
     for (workload, framework, _), runs in context.entries().items():
         request, epochs = runs[0].request, [run.epochs_to_target for run in runs if run.epochs_to_target is not None]
@@ -31,11 +31,13 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
                 continue
             comparison = compare(point.epochs, epochs)
             if comparison.p_faster <= LEVEL:
-                mean = sum(point.epochs) / len(point.epochs)
-                observed = f"{', '.join(f'{value:g}' for value in epochs)} (p = {comparison.p_faster:.2g})"
+                expected = (
+                    "no run to reach the target" if point.expected_epochs is None else f"about {point.expected_epochs:.3g} epochs to the target"
+                )
+                observed = f"{', '.join(map(show_epochs, epochs))} (p = {comparison.p_faster:.2g})"
                 fix = "explain the convergence in the review; further runs show whether it was chance"
                 rate = request.get("optimizer", {}).get("base_learning_rate")
-                yield Violation(f"{workload}/{framework}", f"about {mean:.3g} epochs to the target", observed, fix), rate == point.base_learning_rate
+                yield Violation(f"{workload}/{framework}", expected, observed, fix), rate == point.base_learning_rate
 
 
 RULES = (

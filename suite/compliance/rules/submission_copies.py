@@ -60,7 +60,7 @@ def _seed_and_name(run: SubmittedRun) -> str:
 
 def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
     """Both runs of a pair are reported: when they began is what they say of themselves."""
-    yield from map(_likeness, context.copies)
+    yield from (_likeness(copied) for copied in context.copies if copied.run.run_id != copied.other.run_id)
 
 
 def _age(run: SubmittedRun) -> tuple[float, str]:
@@ -79,10 +79,10 @@ def _seconds(first: SubmittedRun, second: SubmittedRun) -> str:
 
 
 def _overlaps(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs whose log, or whose idle measurement, lies within the time of another run since the same boot."""
+    """Runs whose log, or whose idle measurement, lies within the time of another run since the same boot; of one id they are duplicates."""
     for run in context.runs:
         for other in (*context.runs, *context.other_runs):
-            if other is run or run.boot is None or run.boot != other.boot or run.span_ns is None or other.span_ns is None:
+            if other.run_id == run.run_id or run.boot is None or run.boot != other.boot or run.span_ns is None or other.span_ns is None:
                 continue
             for what, span_ns in (("the run", run.span_ns), ("its idle measurement", run.idle_ns)):
                 shared_ns = 0 if span_ns is None else min(span_ns[1], other.span_ns[1]) - max(span_ns[0], other.span_ns[0])
