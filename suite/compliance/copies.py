@@ -1,7 +1,7 @@
 """Near copies of runs: step times that vary together, or that are the same in another order.
 
-Two honest runs do not vary together: among 78 pairs of runs of one machine (PyTorch, TensorFlow and Chainer, one and two ranks) the largest
-correlation of 300 steps' times was 0.17. For independent step times the chance of MIN_CORRELATION is below 1e-10 a pair at 100 steps (Fisher's z).
+Two honest runs do not vary together: docs/checking.md has the correlations of honest pairs. For independent step times the chance of a correlation
+of MIN_CORRELATIONS is below 1e-20 a pair (Fisher's z).
 Losses alone decide nothing: equal machines compute equal losses from equal seeds.
 """
 
@@ -16,7 +16,7 @@ from suite.bundle.steps import StepRecords
 
 LENGTHS = (256, 100)
 """Numbers of first steps that are compared: the largest that both runs have. Runs with fewer are not compared."""
-MIN_CORRELATION = 0.6
+MIN_CORRELATIONS = (0.6, 0.8)
 KEPT_RATIOS = 256
 MIN_SAME_SHARE = 0.25
 NEIGHBOURS = 15  # steps in the running median that is taken out: warm-up, throttling and the course of an epoch are no sign of a copy
@@ -90,13 +90,13 @@ def find_likenesses(runs: Sequence[StepTimes]) -> tuple[Likeness, ...]:
 
 def _alike(runs: Sequence[StepTimes]) -> Iterator[Likeness]:
     """Pairs whose steps vary together, over the most steps that both have."""
-    for index, length in enumerate(LENGTHS):
+    for index, (length, least) in enumerate(zip(LENGTHS, MIN_CORRELATIONS, strict=True)):
         places = [place for place, run in enumerate(runs) if run.variations[index] is not None]
         longer = {place for place in places if index and runs[place].variations[index - 1] is not None}
         if len(places) < 2:
             continue
         rows = np.stack([_known(runs[place].variations[index]) for place in places])
-        for first, second in zip(*np.nonzero(np.triu(rows @ rows.T, 1) >= MIN_CORRELATION), strict=True):
+        for first, second in zip(*np.nonzero(np.triu(rows @ rows.T, 1) >= least), strict=True):
             one, other = places[first], places[second]
             if not {one, other} <= longer:
                 correlation = float(rows[first] @ rows[second])

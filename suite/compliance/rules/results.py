@@ -46,9 +46,7 @@ def _missed(context: BundleContext) -> Iterator[Violation]:
     values = [event.value for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)]
     target = context.workload.target_accuracy
     if target is not None and values and max(values) < target:
-        fix = (
-            "keep it: a missed target counts; an entry planned with five runs or more is ranked if four in five of them reach it"
-        )
+        fix = "keep it: a missed target counts; an entry planned with five runs or more is ranked if four in five of them reach it"
         yield Violation("log.txt", f"an accuracy of {target} or more, for a time to target", f"{max(values):.4f}", fix)
 
 
