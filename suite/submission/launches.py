@@ -76,7 +76,7 @@ def _build(values: Mapping[str, Any]) -> DeclaredEntry:
     planned, launches = values["planned_runs"], tuple(Launch(**launch) for launch in values["launches"])
     texts = (values["workload"], values["framework"], *(launch.run_id for launch in launches))
     if type(planned) is not int or planned < 1 or not all(isinstance(text, str) and 0 < len(text) <= 200 for text in texts):
-        raise ValueError("an entry has names that are not text, or planned_runs that is no whole number above zero")
+        raise ValueError("an entry has names that are not text, or planned_runs below 1")
     if any(launch.status not in STATUSES for launch in launches):
         raise ValueError(f"the status of a launch must be one of {', '.join(STATUSES)}")
     return DeclaredEntry(values["workload"], values["framework"], planned, launches)

@@ -1,4 +1,4 @@
-"""Edits of the other ranks' logs: every chain value is computed again, in all logs."""
+"""Edits of the other ranks' logs: every chain value is recomputed, in all logs."""
 
 import json
 from collections.abc import Callable

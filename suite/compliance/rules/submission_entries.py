@@ -144,7 +144,7 @@ RULES = (
     SubmissionRule(
         id="submission-launches",
         sentence="Every launch of an entry is declared, and every launch that finished is submitted, as many as were planned.",
-        rationale="Whoever may leave out a run, or stop when a result suits, chooses the result.",
+        rationale="Leaving out runs, or stopping when a result suits, chooses the result.",
         check=_launches,
         faults=(
             of_submission("no launches declared", set_value(NAME, "entries", [])),

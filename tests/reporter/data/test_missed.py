@@ -17,7 +17,7 @@ REACHED, MISSED = (0.97, 0.985, 0.9905), (0.97, *(0.985,) * 9)
 
 
 def submit(folder: Path, reached: int, missed: int, planned: int | None = None) -> Frames:
-    """The frames of a submission with one entry of so many runs."""
+    """The frames of a submission with one entry of these numbers of runs."""
     made = []
     for seed in range(1, reached + missed + 1):
         accuracies = REACHED if seed <= reached else MISSED
