@@ -18,7 +18,7 @@ class SubmittedRun:
     """A run of a submission, with what the checks read of it; ``name`` is its folder relative to the submission.
 
     ``losses``, ``times`` and ``readings`` are SHA-256 digests of its first losses, of the times between its first steps and of those between
-    its first readings; None where there are too few.
+    its first readings; None where there are too few. ``nonce`` is run.json's record of where the seed came from.
     """
 
     folder: RunFolder
@@ -30,6 +30,7 @@ class SubmittedRun:
     times: str | None
     readings: str | None
     epochs_to_target: float | None
+    nonce: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         times=_digest(np.diff(steps.start_ns)),
         readings=_digest(np.diff(channels.t_ns)),
         epochs_to_target=target_figures(bundle.log())["epochs_to_target"].value,
+        nonce=run.nonce,
     )
 
 

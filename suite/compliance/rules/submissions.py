@@ -70,7 +70,7 @@ def _system(context: SubmissionContext) -> Iterator[Violation]:
                 yield Violation(f"{run.name}/{SYSTEM}", f"{name} = {context.system.get(name)!r}"[:200], observed, "submit each system separately")
 
 
-def _entries(context: SubmissionContext) -> dict[tuple[str, ...], list[SubmittedRun]]:
+def entries_of(context: SubmissionContext) -> dict[tuple[str, ...], list[SubmittedRun]]:
     """Runs that differ in seed only, by workload, framework and the rest of the request."""
     entries: dict[tuple[str, ...], list[SubmittedRun]] = {}
     for run in context.runs:
@@ -80,18 +80,25 @@ def _entries(context: SubmissionContext) -> dict[tuple[str, ...], list[Submitted
 
 
 def _runs(context: SubmissionContext) -> Iterator[Violation]:
-    for (workload, framework, _), runs in _entries(context).items():
+    for (workload, framework, _), runs in entries_of(context).items():
         if len(runs) < MIN_RUNS:
-            yield Violation(f"{workload}/{framework}", f"{MIN_RUNS} runs, to be ranked", f"{len(runs)}", "run it with further seeds")
+            yield Violation(
+                f"{workload}/{framework}", f"{MIN_RUNS} runs, to be ranked", f"{len(runs)}", "make further runs (--run-number, or other seeds)"
+            )
 
 
 def _seeds(context: SubmissionContext) -> Iterator[Violation]:
-    for runs in _entries(context).values():
+    for runs in entries_of(context).values():
         seen: dict[Any, str] = {}
         for run in runs:
             seed = run.request.get("seed")
             if seed in seen:
-                yield Violation(run.name, "a seed that no other run of the entry has", f"{seed}, as {seen[seed]}", "run it with another --seed")
+                yield Violation(
+                    run.name,
+                    "a seed that no other run of the entry has",
+                    f"{seed}, as {seen[seed]}",
+                    "submit one of them; a further run takes the next --run-number, or a seed that no run has",
+                )
             seen.setdefault(seed, run.name)
 
 
@@ -143,7 +150,7 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
     """Closed entries that need significantly fewer epochs than the reference, and whether they have the reference's learning rate."""
     from suite.metrics.convergence import LEVEL, compare  # start-up: loads numpy
 
-    for (workload, framework, _), runs in _entries(context).items():
+    for (workload, framework, _), runs in entries_of(context).items():
         request, epochs = runs[0].request, [run.epochs_to_target for run in runs if run.epochs_to_target is not None]
         for point in load_points(workload):
             if request.get("division") != "closed" or not epochs or request.get("global_batch_size") != point.batch_size:
