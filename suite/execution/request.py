@@ -9,6 +9,7 @@ from reference_impls import contract
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Framework, load_framework
+from suite.catalog.rounds import current_round
 from suite.catalog.seeds import NonceUse, use_nonce
 from suite.catalog.workloads import Workload, load_workload
 from suite.datasets.locate import SYNTHETIC, synthetic_place
@@ -20,7 +21,6 @@ GPU_WORKERS, PREFETCH = 4, 2
 BUCKET_BYTES = 4 * 2**20
 ALONE = Placement()
 MAX_WORKERS, MAX_PREFETCH = 64, 64
-OPEN_ROUND = "v0.2"
 
 
 class Collective(str, enum.Enum):
@@ -177,7 +177,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
     )
     used = None
     if options.nonce is not None:
-        used = use_nonce(options.nonce, OPEN_ROUND, options.run_number, framework, contract.request_to_dict(training))
+        used = use_nonce(options.nonce, current_round().name, options.run_number, framework, contract.request_to_dict(training))
         training = training._replace(seed=used.seed)
     return RunRequest(run_id, workload, device.device, device.evidence, framework, training, placement=options.placement, nonce=used)
 
