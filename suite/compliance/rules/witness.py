@@ -1,4 +1,4 @@
-"""Witnesses: receipt and stamp are of this run, and their times bound it"""
+"""Witnesses: receipt and stamp are of this run, and their times bound it."""
 
 from collections.abc import Iterator
 
