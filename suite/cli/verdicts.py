@@ -28,7 +28,7 @@ def show(verdict: CheckResult, json: bool) -> None:
             for bundle in submission.bundles:
                 _show_bundle(bundle)
             show_findings(submission.findings, json=False)
-            print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}")
+            print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}{_signed(submission)}")
     _end(verdict)
 
 
@@ -50,6 +50,10 @@ def _show_bundle(verdict: BundleVerdict) -> None:
     print(f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division of round {verdict.round}")
 
 
+def _signed(submission: SubmissionVerdict) -> str:
+    return f", signed by {escaped(submission.signed_by)}" if submission.signed_by else ""
+
+
 def _word(complies: bool) -> str:
     return "complies" if complies else "does not comply"
 
@@ -68,5 +72,5 @@ def _plain_bundle(verdict: BundleVerdict) -> dict[str, Any]:
 
 
 def _plain_submission(verdict: SubmissionVerdict) -> dict[str, Any]:
-    own = {"path": str(verdict.path), "complies": verdict.complies, "findings": as_json(verdict.findings)}
+    own = {"path": str(verdict.path), "complies": verdict.complies, "signed_by": verdict.signed_by, "findings": as_json(verdict.findings)}
     return {**own, "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles]}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import BOTH, Violation
 from suite.submission.declaration import Declaration
 from suite.submission.folders import RunFolder
+from suite.submission.signature import SubmissionSignature, allowed_signers, read_signature
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,11 @@ class SubmissionContext:
     runs: tuple[SubmittedRun, ...]
     unexpected: tuple[Path, ...]
     earlier_runs: tuple[SubmittedRun, ...]
+
+    @cached_property
+    def signature(self) -> SubmissionSignature | None:
+        """The verdict on the submission's signature; None if it is not signed."""
+        return read_signature(self.path, allowed_signers())
 
 
 @dataclass(frozen=True)

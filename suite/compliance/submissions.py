@@ -28,12 +28,16 @@ MIN_VALUES, MAX_VALUES = 10, 100  # fewer values may be equal by chance; a copy 
 
 @dataclass(frozen=True)
 class SubmissionVerdict:
-    """The result for a submission: each bundle's, the findings about the whole, and a sentence for each bundle that could not be checked."""
+    """The result for a submission: each bundle's, the findings about the whole, and a sentence for each bundle that could not be checked.
+
+    ``signed_by`` is whose key signed it, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there.
+    """
 
     path: Path
     bundles: tuple[BundleVerdict, ...]
     findings: tuple[Finding, ...]
     broken: tuple[str, ...]
+    signed_by: str | None = None
 
     @property
     def complies(self) -> bool:
@@ -65,7 +69,8 @@ def check_submissions(
             continue
         rules = [rule for rule in rules_of(context.round) if isinstance(rule, SubmissionRule)]
         findings = tuple(violation.finding(rule.id, rule.severity) for rule in rules for violation in islice(rule.check(context), MAX_VIOLATIONS))
-        verdicts.append(SubmissionVerdict(path, bundles, findings, broken))
+        signed_by = None if context.signature is None else context.signature.signed_by
+        verdicts.append(SubmissionVerdict(path, bundles, findings, broken, signed_by))
         earlier_runs += context.runs
     return tuple(verdicts)
 

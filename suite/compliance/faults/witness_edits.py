@@ -1,10 +1,8 @@
 """Edits of what a witness saw: records whose signatures fit, made with a key of this process."""
 
 import json
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,9 @@ from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit
+from suite.compliance.faults.keys import signing_key
 from suite.compliance.faults.log_edits import scale_run_time
 from suite.compliance.faults.table_edits import PARTS
-from suite.files.signature import make_key
 from suite.witness.record import NAME, SCHEMA, Answer, WitnessRecord, receipt_digest, stamp_digest
 from suite.witness.statement import Statement
 
@@ -26,17 +24,6 @@ BEFORE_S, AFTER_S, LATENCY_NS = 2.0, 0.5, 20_000_000
 UNIX_S = 1.8e9
 
 
-@cache
-def _key() -> Path:
-    """An Ed25519 key that no rulebook knows; its folder lives as long as the process."""
-    folder = tempfile.TemporaryDirectory(prefix="witness-key-")
-    _FOLDERS.append(folder)
-    path = Path(folder.name) / "key"
-    make_key(path, "faults")
-    return path
-
-
-_FOLDERS: list["tempfile.TemporaryDirectory[str]"] = []
 Change = Callable[[WitnessRecord], WitnessRecord]
 
 
@@ -55,7 +42,7 @@ def witnessed(
 
 
 def make_record(run: Path, shorter_s: float = 0.0, before_s: float = BEFORE_S, after_s: float = AFTER_S) -> WitnessRecord:
-    """A record that fits the bundle, receipt and stamp signed by the key of this process."""
+    """A record that fits the bundle, receipt and stamp signed by a key of this process."""
     bundle = Bundle(run)
     values, log = bundle.run(), bundle.log()
     start, stop = (event.mono_ns or 0 for event in (log.all("init_start")[0], log.all("run_stop")[-1]))
@@ -69,7 +56,7 @@ def make_record(run: Path, shorter_s: float = 0.0, before_s: float = BEFORE_S, a
 
 
 def _answer(digest: str, asked_ns: int, time_s: float, serial: int) -> Answer:
-    token = Statement("lab", serial, time_s, digest, "0" * 64).token(_key())
+    token = Statement("lab", serial, time_s, digest, "0" * 64).token(signing_key())
     return Answer(digest, asked_ns, asked_ns + LATENCY_NS, 1, token, None)
 
 
