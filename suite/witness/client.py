@@ -43,7 +43,7 @@ def ask(address: str, digest: str, attempts: int = ATTEMPTS, timeout_s: float = 
             token = (
                 _stamp(address.removeprefix(AUTHORITY), digest, timeout_s) if address.startswith(AUTHORITY) else _state(address, digest, timeout_s)
             )
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
             reason = _reason(error)
         if token is not None:
             return Answer(digest, asked_ns, time.monotonic_ns(), attempt, token, None)
