@@ -13,8 +13,9 @@ from reporter.data.frames import Row
 from reporter.data.text import plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.reader import CachedBundle
+from suite.catalog.seeds import nonce_kind
 from suite.catalog.workloads import load_workload
-from suite.compliance.checker import BundleVerdict, check_cached_bundle
+from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
 from suite.errors import SuiteError
 from suite.metrics.summary import read_summary
 
@@ -66,6 +67,8 @@ def _read(path: Path) -> BundleRows:
             "suite_version": plain(record.suite_version),
             "run_id": run_id,
             "seed": int(record.request["seed"]),
+            "nonce_kind": nonce_kind(record.nonce, round_of(record).nonce).value,
+            "witnessed_by": plain_or_none(verdict.witnessed_by, 40),
             "epochs": len(summary["epochs"]),
             "started_time_ms": int(record.started_time_ms),
         }

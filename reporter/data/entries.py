@@ -9,6 +9,9 @@ from typing import Any
 
 from reporter.data.frames import ENTRIES, IDENTITY, Row, known
 
+EVIDENCE = ("nonce_kind", "witnessed_by", "signed_by")
+"""Columns in which the runs of an entry may differ."""
+
 
 def entry_id(run: Mapping[str, Any]) -> str:
     """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256."""
@@ -21,7 +24,14 @@ def make_entries(runs: Sequence[Row]) -> list[Row]:
     groups: dict[str, list[Row]] = {}
     for run in runs:
         groups.setdefault(run["entry_id"], []).append(run)
-    entries = [{**{name: members[0][name] for name in ENTRIES if name != "runs"}, "runs": len(members)} for members in groups.values()]
+    entries = [
+        {
+            **{name: members[0][name] for name in ENTRIES if name != "runs"},
+            **{name: _shared(members, name) for name in EVIDENCE},
+            "runs": len(members),
+        }
+        for members in groups.values()
+    ]
     return sorted(entries, key=lambda entry: [str(entry[name]) for name in (*IDENTITY, "state")])
 
 

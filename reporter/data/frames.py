@@ -48,6 +48,9 @@ RUNS: Mapping[str, str] = {
     "path": "folder of the bundle, absolute; never shown on a page",
     **IDENTITY,
     "seed": "seed of initial weights and sample order",
+    "nonce_kind": "where the seed came from: round (the round's nonce), self-chosen (a nonce of the submitter's) or none (the submitter chose it)",
+    "witnessed_by": "witness of the rulebook that saw the run begin and end; None if none did",
+    "signed_by": "whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there",
     "epochs": "finished epochs",
     "state": "accepted, refused (by the checker), withdrawn, generated (trained on generated data) or studied (part of a stall analysis)",
     "withdrawn": "reason of the withdrawal; None otherwise",
@@ -94,6 +97,9 @@ ENTRIES: Mapping[str, str] = {
     **IDENTITY,
     "state": "accepted, refused, withdrawn, generated or studied; the same for all runs of an entry",
     "runs": "number of runs",
+    "nonce_kind": "as in runs; None where the runs differ",
+    "witnessed_by": "as in runs; None where the runs differ",
+    "signed_by": "as in runs; None where the runs differ",
     "withdrawn": "reason of the withdrawal; None otherwise",
 }
 

@@ -3,6 +3,7 @@
 The section "Seeds" of rules/RULES.md defines each digest; sha256sum and Python's json module compute them, too.
 """
 
+import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -52,6 +53,21 @@ def read_nonce_use(values: Mapping[str, Any]) -> NonceUse | None:
         return None
     used = NonceUse(**values)
     return used if is_nonce(used.nonce) and 0 <= used.run_number <= MAX_RUN_NUMBER else None
+
+
+class NonceKind(str, enum.Enum):
+    """Where a run's seed came from: the round's nonce, one that the submitter chose, or none: the submitter chose the seed."""
+
+    ROUND = "round"
+    SELF_CHOSEN = "self-chosen"
+    NONE = "none"
+
+
+def nonce_kind(recorded: Mapping[str, Any] | None, of_round: str | None) -> NonceKind:
+    """The kind of a run's nonce (run.json's record of it), in a round with the nonce ``of_round``."""
+    if recorded is None:
+        return NonceKind.NONE
+    return NonceKind.ROUND if of_round is not None and recorded.get("nonce") == of_round else NonceKind.SELF_CHOSEN
 
 
 def use_nonce(nonce: str, round_name: str, run_number: int, framework: Framework, request: Mapping[str, Any], root: Path | None = None) -> NonceUse:

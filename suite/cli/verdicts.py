@@ -47,7 +47,13 @@ def _end(verdict: CheckResult) -> None:
 
 def _show_bundle(verdict: BundleVerdict) -> None:
     show_findings(verdict.findings, json=False)
-    print(f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division of round {verdict.round}")
+    print(
+        f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division of round {verdict.round}{_witnessed(verdict)}"
+    )
+
+
+def _witnessed(verdict: BundleVerdict) -> str:
+    return f", witnessed by {escaped(verdict.witnessed_by)}" if verdict.witnessed_by else ""
 
 
 def _signed(submission: SubmissionVerdict) -> str:
@@ -68,7 +74,13 @@ def _plain(verdict: CheckResult) -> dict[str, Any]:
 
 def _plain_bundle(verdict: BundleVerdict) -> dict[str, Any]:
     judged_by = {"round": verdict.round, "division": verdict.division}
-    return {"path": str(verdict.path), **judged_by, "complies": verdict.complies, "findings": as_json(verdict.findings)}
+    return {
+        "path": str(verdict.path),
+        **judged_by,
+        "complies": verdict.complies,
+        "witnessed_by": verdict.witnessed_by,
+        "findings": as_json(verdict.findings),
+    }
 
 
 def _plain_submission(verdict: SubmissionVerdict) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from suite.compliance.faults.witness_edits import (
 )
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.errors import FileError
 from suite.files.signature import SignatureState
 from suite.witness.record import NAME, WitnessRecord, read_witness_record
 from suite.witness.tokens import TokenVerdict, trust_list
@@ -51,6 +52,17 @@ def witness_verdict(context: BundleContext, record: WitnessRecord) -> WitnessVer
     """The verdicts on the record's tokens, by the witnesses that the rulebook knows."""
     request = context.bundle.json(RUN)["request"]
     return context.bundle.cached("witness", lambda: judge_tokens(record, context.run.run_id, request, context.run.nonce, trust_list()))  # type: ignore[no-any-return]
+
+
+def witnessed_by(context: BundleContext) -> str | None:
+    """The witness of the rulebook that saw the run begin and end, and whose times fit the run; None if there is none."""
+    try:
+        record = read_witness_record(context.bundle.path)
+        if record is None or any(True for _ in _time(context)):
+            return None
+        return witness_verdict(context, record).by
+    except FileError:
+        return None
 
 
 def _tokens(verdict: WitnessVerdict) -> Iterator[Violation]:
