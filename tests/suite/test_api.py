@@ -69,8 +69,8 @@ def test_an_option_of_another_type_is_refused_by_name(home: Path, name: str, val
 
 
 def test_divisions_may_be_strings_and_folders_paths(home: Path, digits: Path) -> None:
-    request = api.resolve(replace(OPTIONS, division="open", data=digits))  # type: ignore[arg-type]
-    assert request.training.division == "open"
+    named = api.resolve(replace(OPTIONS, division="open", data=Path(f"digits={digits}")))  # type: ignore[arg-type]
+    assert (named.training.division, named.training.data.name) == ("open", "digits")
 
 
 def test_a_request_that_can_never_comply_is_refused_with_its_findings(home: Path) -> None:
