@@ -63,15 +63,18 @@ def _paths(paths: Paths) -> tuple[Path, ...]:
     return (Path(paths),) if isinstance(paths, str | Path) else tuple(map(Path, paths))
 
 
-def resolve(options: RunOptions, output: str | Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S) -> RunRequest:
+def resolve(options: RunOptions, output: str | Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S, witness: str | None = None) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
-    ``baseload_s`` seconds before the run.
+    ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md).
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
+    from suite.witness.client import check_address  # start-up: HTTP
 
-    return replace(resolve_options(_typed(options), None if output is None else Path(output)), baseload_s=baseload_s)
+    if witness is not None:
+        check_address(witness)
+    return replace(resolve_options(_typed(options), None if output is None else Path(output)), baseload_s=baseload_s, witness=witness)
 
 
 def _typed(options: RunOptions) -> RunOptions:

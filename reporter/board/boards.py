@@ -15,6 +15,8 @@ from suite.catalog.rounds import load_rounds
 RANKED_BY = "time_to_target_s"
 ALWAYS = ("device", "framework")
 THROTTLED = "throttled_events"
+SEEDS = {"round": "seeds of the round's nonce", "self-chosen": "seeds of the submitter's nonce", "none": "seeds chosen by the submitter"}
+"""Badges by where the seeds of an entry came from."""
 NO_ROUND = "no round"
 UNRANKED = Rank(None, 0, "not ranked")
 
@@ -137,7 +139,7 @@ def _rows(
             tuple(facets[name][facet.name] for facet in differ),
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
             sum(len(frames.verdicts[run].findings) for run in runs[name]),
-            _badges(found),
+            _badges(entry, found),
             reached_text(entry),
         )
 
@@ -160,9 +162,11 @@ def _sensor(energy: Mapping[str, Any]) -> str:
     return "unknown sensor" if known(energy.get("value")) else "not measured"
 
 
-def _badges(figures: Mapping[str, Any]) -> tuple[str, ...]:
+def _badges(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> tuple[str, ...]:
     events = figures.get(THROTTLED, {}).get("high")
-    return ("throttled",) if known(events) and events > 0 else ()
+    throttled = ("throttled",) if known(events) and events > 0 else ()
+    people = (f"{word} by {entry[name]}" for word, name in (("witnessed", "witnessed_by"), ("signed", "signed_by")) if known(entry[name]))
+    return (*throttled, SEEDS.get(entry["nonce_kind"], "seeds of several kinds"), *people)
 
 
 def _slug(word: str) -> str:

@@ -15,8 +15,9 @@ from reporter.data.text import plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.log import Log
 from suite.bundle.reader import CachedBundle
+from suite.catalog.seeds import nonce_kind
 from suite.catalog.workloads import load_workload
-from suite.compliance.checker import BundleVerdict, check_cached_bundle
+from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
 from suite.errors import SuiteError
 from suite.metrics.summary import read_summary
 
@@ -68,6 +69,8 @@ def _read(path: Path) -> BundleRows:
             "suite_version": plain(record.suite_version),
             "run_id": run_id,
             "seed": int(record.request["seed"]),
+            "nonce_kind": nonce_kind(record.nonce, round_of(record).nonce).value,
+            "witnessed_by": plain_or_none(verdict.witnessed_by, 40),
             "epochs": len(summary["epochs"]),
             "reached": None if record.request["target_accuracy"] is None else summary["figures"]["time_to_target_s"]["value"] is not None,
             "trained_s": _trained_s(bundle.log()),

@@ -13,6 +13,9 @@ from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_
 COUNTED = ("runs", "reached", "planned_runs", "launches")
 """Columns of an entry that are not those of its first run."""
 
+EVIDENCE = ("nonce_kind", "witnessed_by", "signed_by")
+"""Columns in which the runs of an entry may differ."""
+
 
 def entry_id(run: Mapping[str, Any]) -> str:
     """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256."""
@@ -33,7 +36,8 @@ def _entry(members: Sequence[Row]) -> Row:
     shared = {name: members[0][name] for name in ENTRIES if name not in COUNTED}
     reached = None if members[0]["reached"] is None else sum(bool(member["reached"]) for member in members)
     declared = {name: members[0].get(name) for name in ("planned_runs", "launches")}
-    return {**shared, **declared, "runs": len(members), "reached": reached}
+    evidence = {name: _shared(members, name) for name in EVIDENCE}
+    return {**shared, **declared, **evidence, "runs": len(members), "reached": reached}
 
 
 def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]:

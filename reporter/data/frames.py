@@ -48,6 +48,9 @@ RUNS: Mapping[str, str] = {
     "path": "folder of the bundle, absolute; never shown on a page",
     **IDENTITY,
     "seed": "seed of initial weights and sample order",
+    "nonce_kind": "where the seed came from: round (the round's nonce), self-chosen (a nonce of the submitter's) or none (the submitter chose it)",
+    "witnessed_by": "witness of the rulebook that saw the run begin and end; None if none did",
+    "signed_by": "whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there",
     "epochs": "finished epochs",
     "reached": "whether an evaluation reached the target; None without a target",
     "trained_s": "time from run_start to the last evaluation, s; None where it was not logged",
@@ -101,6 +104,9 @@ ENTRIES: Mapping[str, str] = {
     "reached": "number of runs that reached the target; None without a target",
     "planned_runs": "as in runs",
     "launches": "as in runs",
+    "nonce_kind": "as in runs; None where the runs differ",
+    "witnessed_by": "as in runs; None where the runs differ",
+    "signed_by": "as in runs; None where the runs differ",
     "withdrawn": "reason of the withdrawal; None otherwise",
 }
 

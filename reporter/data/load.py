@@ -11,11 +11,10 @@ from reporter.data.cache import digest_of_bundle, exists, get, put
 from reporter.data.entries import entry_id, make_entries, make_entry_figures
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, Row, make_frame
 from reporter.data.linpacks import read_linpacks
-from reporter.data.submissions import judge_submissions
+from reporter.data.submissions import SubmissionVerdicts, judge_submissions
 from reporter.data.text import plain, plain_or_none
 from reporter.data.workers import map_tasks
 from suite.compliance.checker import BundleVerdict, find_bundles
-from suite.compliance.finding import Finding
 from suite.errors import SuiteError
 from suite.metrics import stall_analysis
 from suite.metrics.linpack import RECORD
@@ -66,7 +65,7 @@ def load(paths: Iterable[Path]) -> Frames:
         if isinstance(rows, Broken) or reason:
             broken.append({"place": plain(one.place), "reason": reason})
         else:
-            placed = _place(one, rows, digest, submissions.findings_of(one.path))
+            placed = _place(one, rows, digest, submissions)
             read[placed.run["run_id"]] = placed
     linpacks, wrong = read_linpacks(given)
     broken = sorted([*broken, *wrong], key=lambda row: (row["place"], row["reason"]))
@@ -136,10 +135,11 @@ def _duplicate(rows: BundleRows, read: Mapping[str, _Placed]) -> str | None:
     return None if first is None else f"the run id {rows.run['run_id']} is already used by {first.run['place']}"
 
 
-def _place(found: Found, rows: BundleRows, digest: str | None, of_submission: tuple[Finding, ...]) -> _Placed:
+def _place(found: Found, rows: BundleRows, digest: str | None, submissions: SubmissionVerdicts) -> _Placed:
     withdrawn, declaration = _withdrawal(found), _declaration(found)
-    verdict = BundleVerdict(found.path, rows.verdict.round, rows.verdict.division, (*rows.verdict.findings, *of_submission))
-    run = {**rows.run, "place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
+    verdict = replace(rows.verdict, path=found.path, findings=(*rows.verdict.findings, *submissions.findings_of(found.path)))
+    signed_by = plain_or_none(submissions.signed_by(found.path), 40)
+    run = {**rows.run, "signed_by": signed_by, "place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
     if declaration is not None:
         run |= {**_declared(declaration), **_planned(declaration, run["run_id"])}
     run["state"] = _state(found, rows, withdrawn, verdict)

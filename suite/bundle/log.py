@@ -111,6 +111,18 @@ def read_log(path: Path) -> Log:
     return Log(path, tuple(events), tuple(problems))
 
 
+def chain_head(path: Path) -> str | None:
+    """The chain value of a log's last line, which the whole log follows from; None if there is none."""
+    try:
+        if path.is_symlink() or path.stat().st_size > MAX_LOG_BYTES:
+            return None
+        content = path.read_bytes()
+    except OSError:
+        return None
+    last = content[max(content.rfind(TOKEN.encode()), 0) :].split(b"\n", 1)[0]
+    return unchained(last.decode("utf-8", errors="replace").rstrip("\r"))[1]
+
+
 def parse_line(number: int, text: str) -> LogEvent | None:
     """The event on a line of the log; None if there is none or it is malformed."""
     start = text.find(TOKEN)

@@ -28,7 +28,7 @@ def show(verdict: CheckResult, json: bool) -> None:
             for bundle in submission.bundles:
                 _show_bundle(bundle)
             show_findings(submission.findings, json=False)
-            print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}")
+            print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}{_signed(submission)}")
     _end(verdict)
 
 
@@ -47,7 +47,17 @@ def _end(verdict: CheckResult) -> None:
 
 def _show_bundle(verdict: BundleVerdict) -> None:
     show_findings(verdict.findings, json=False)
-    print(f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division of round {verdict.round}")
+    print(
+        f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division of round {verdict.round}{_witnessed(verdict)}"
+    )
+
+
+def _witnessed(verdict: BundleVerdict) -> str:
+    return f", witnessed by {escaped(verdict.witnessed_by)}" if verdict.witnessed_by else ""
+
+
+def _signed(submission: SubmissionVerdict) -> str:
+    return f", signed by {escaped(submission.signed_by)}" if submission.signed_by else ""
 
 
 def _word(complies: bool) -> str:
@@ -64,9 +74,15 @@ def _plain(verdict: CheckResult) -> dict[str, Any]:
 
 def _plain_bundle(verdict: BundleVerdict) -> dict[str, Any]:
     judged_by = {"round": verdict.round, "division": verdict.division}
-    return {"path": str(verdict.path), **judged_by, "complies": verdict.complies, "findings": as_json(verdict.findings)}
+    return {
+        "path": str(verdict.path),
+        **judged_by,
+        "complies": verdict.complies,
+        "witnessed_by": verdict.witnessed_by,
+        "findings": as_json(verdict.findings),
+    }
 
 
 def _plain_submission(verdict: SubmissionVerdict) -> dict[str, Any]:
-    own = {"path": str(verdict.path), "complies": verdict.complies, "findings": as_json(verdict.findings)}
+    own = {"path": str(verdict.path), "complies": verdict.complies, "signed_by": verdict.signed_by, "findings": as_json(verdict.findings)}
     return {**own, "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles]}

@@ -16,6 +16,7 @@ from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import rules_of
 from suite.compliance.rule import MAX_VIOLATIONS, BundleContext, RequestContext, Rule, Violation
 from suite.compliance.rules.preconditions import READABLE, RUN_COMPLETE
+from suite.compliance.rules.witness import witnessed_by
 from suite.errors import FileError, SuiteError
 
 REQUEST_FILE = "the request"
@@ -24,12 +25,16 @@ MAX_RANKS, MAX_NAME_LENGTH = 4096, 200
 
 @dataclass(frozen=True)
 class BundleVerdict:
-    """The result for one bundle, checked by the rules of its ``round`` and ``division``; it complies when no finding is invalid."""
+    """The result for one bundle, checked by the rules of its ``round`` and ``division``; it complies when no finding is invalid.
+
+    ``witnessed_by`` is a witness of the rulebook that saw the run begin and end; None if none did.
+    """
 
     path: Path
     round: str
     division: str
     findings: tuple[Finding, ...]
+    witnessed_by: str | None = None
 
     @property
     def complies(self) -> bool:
@@ -62,7 +67,7 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     context = BundleContext(bundle, run, request, judged_by.workload(request.workload), judged_by)
     with np.errstate(all="ignore"):  # values may be infinite or NaN: the rules report them, NumPy's warnings would say it twice
         findings = [*_check_request(RequestContext(request, context.workload, judged_by, RUN)), *_check_bundle(context)]
-    return BundleVerdict(path, judged_by.name, request.division, tuple(findings))
+    return BundleVerdict(path, judged_by.name, request.division, tuple(findings), witnessed_by(context))
 
 
 def round_of(run: RunRecord) -> Round:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from suite.compliance.rule import BOTH, Violation
 from suite.submission.declaration import Declaration
 from suite.submission.entries import entry_key
 from suite.submission.folders import RunFolder
+from suite.submission.signature import SubmissionSignature, allowed_signers, read_signature
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class SubmittedRun:
     its first readings; None where there are too few. ``submission`` is the submission's folder. ``boot`` is the boot id of rank 0's machine,
     ``span_ns`` the time of its log on that machine's monotonic clock, ``idle_ns`` that of the idle machine's readings; None where not recorded.
     ``epochs_to_target`` is infinite for a run that missed its target, None for one without. A ``is_withdrawn`` run is no part of its entry.
-    ``power_meters`` are those that read power during the run, on the first node.
+    ``power_meters`` are those that read power during the run, on the first node. ``nonce`` is run.json's record of where the seed came from.
     """
 
     submission: Path
@@ -45,6 +47,7 @@ class SubmittedRun:
     idle_ns: tuple[int, int] | None
     is_withdrawn: bool
     power_meters: frozenset[str]
+    nonce: Mapping[str, Any] | None = None
 
     @property
     def full_name(self) -> str:
@@ -85,6 +88,11 @@ class SubmissionContext:
         for run in (run for run in self.runs if not run.is_withdrawn):
             entries.setdefault((run.folder.workload, run.folder.framework, entry_key(run.request)), []).append(run)
         return entries
+
+    @cached_property
+    def signature(self) -> SubmissionSignature | None:
+        """The verdict on the submission's signature; None if it is not signed."""
+        return read_signature(self.path, allowed_signers())
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,16 @@ MIN_VALUES, MAX_VALUES = 10, 100  # fewer values may be equal by chance; a copy 
 
 @dataclass(frozen=True)
 class SubmissionVerdict:
-    """The result for a submission: each bundle's, the findings about the whole, and a sentence for each bundle that could not be checked."""
+    """The result for a submission: each bundle's, the findings about the whole, and a sentence for each bundle that could not be checked.
+
+    ``signed_by`` is whose key signed it, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there.
+    """
 
     path: Path
     bundles: tuple[BundleVerdict, ...]
     findings: tuple[Finding, ...]
     broken: tuple[str, ...]
+    signed_by: str | None = None
 
     @property
     def complies(self) -> bool:
@@ -75,7 +79,8 @@ class _Submission:
 def _judge(read: _Submission, context: SubmissionContext) -> SubmissionVerdict:
     rules = [rule for rule in rules_of(context.round) if isinstance(rule, SubmissionRule)]
     findings = tuple(violation.finding(rule.id, rule.severity) for rule in rules for violation in islice(rule.check(context), MAX_VIOLATIONS))
-    return SubmissionVerdict(context.path, read.bundles, findings, read.broken)
+    signed_by = None if context.signature is None else context.signature.signed_by
+    return SubmissionVerdict(context.path, read.bundles, findings, read.broken, signed_by)
 
 
 def _compared(read: Sequence[_Submission]) -> dict[Path, SubmissionContext]:
@@ -148,6 +153,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         idle_ns=(int(idle_ns.min()), int(idle_ns.max())) if len(idle_ns) else None,
         is_withdrawn=withdrawal(folder.path) is not None,
         power_meters=frozenset(channel.source for channel in channels if channel.unit == "W"),
+        nonce=run.nonce,
     )
 
 

@@ -36,6 +36,8 @@ def variants(request: RunRequest, directory: Path, epochs: int) -> dict[Source, 
     """
     if request.training.steps is not None:
         raise SuiteError("--stall-analysis compares whole epochs; leave --steps out (--epochs 3 is the shortest with a spread).")
+    if request.nonce is not None:
+        raise SuiteError("--stall-analysis has its own requests, which a nonce gives no seeds for; leave --nonce out.")
     if epochs < MIN_EPOCHS:
         raise SuiteError(f"--stall-analysis keeps the first epoch apart; it needs --epochs {MIN_EPOCHS} at least (3 to have a spread).")
     return {source: _variant(request, directory, epochs, source) for source in Source}

@@ -11,6 +11,7 @@ from suite.submission.declaration import NAME
 SYSTEM = "system.json"
 PROBES = "probes"
 WITHDRAWN = "WITHDRAWN"
+LISTING, SIGNATURE = "FILES.sha256", "SIGNATURE"
 _RUN_FOLDER = re.compile(r"run_[1-9][0-9]{0,3}")
 
 
@@ -38,7 +39,7 @@ def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, .
 
 def _is_expected(parts: tuple[str, ...]) -> bool:
     if len(parts) == 1:
-        return parts[0] in (NAME, SYSTEM, WITHDRAWN)
+        return parts[0] in (NAME, SYSTEM, WITHDRAWN, LISTING, SIGNATURE)
     if len(parts) == 2 and parts[0] == PROBES:
         return parts[1].endswith(".json")
     return len(parts) == 4 and _RUN_FOLDER.fullmatch(parts[2]) is not None

@@ -16,6 +16,7 @@ from suite.files.paths import repository_root
 from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability, plain_name
 from suite.submission.folders import probe_path
 from suite.submission.launches import declare_entries
+from suite.submission.signature import sign_submission
 
 MACHINE = (
     "device", "board", "architecture", "cpu_model", "cpu_cores", "memory_size_bytes", "power_mode", "cpu_governor", "storage_medium", "kernel",
@@ -39,6 +40,7 @@ class PackageRequest:
     probes: tuple[Path, ...]
     launches: tuple[Path, ...] = ()
     planned_runs: int | None = None
+    sign_with: Path | None = None
 
 
 def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
@@ -66,6 +68,11 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
             shutil.copyfile(source, target)
         declaration.write(folder)
         write_json(folder / SYSTEM, system)
+        if request.sign_with is not None:
+            sign_submission(folder, request.sign_with)
+    except SuiteError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise SuiteError(f"The submission cannot be written to {folder}: {error.strerror}.") from error

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.compliance.faults.fault import Scope, first_run
-from suite.compliance.finding import Finding, Severity
+from suite.compliance.finding import Finding
 from suite.compliance.registry import ALL
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from suite.submission.declaration import SystemAvailability
@@ -56,9 +56,8 @@ def _scenario(seed: int, epochs: int, ranks: int) -> Scenario:
 
 
 def findings_of(verdict: SubmissionVerdict) -> tuple[Finding, ...]:
-    """Every finding except notes, of the bundles and of the whole."""
-    findings = (finding for part in (verdict, *verdict.bundles) for finding in part.findings)
-    return tuple(finding for finding in findings if finding.severity is not Severity.NOTE)
+    """Every finding, of the bundles and of the whole."""
+    return tuple(finding for part in (verdict, *verdict.bundles) for finding in part.findings)
 
 
 def try_out(submissions: Mapping[int, Path], mutations: Iterable[Mutation], folder: Path) -> list[Outcome]:

@@ -24,7 +24,9 @@ MIN_RUNS = 3
 def _runs(context: SubmissionContext) -> Iterator[Violation]:
     for (workload, framework, _), runs in context.entries().items():
         if len(runs) < MIN_RUNS:
-            yield Violation(f"{workload}/{framework}", f"{MIN_RUNS} runs, to be ranked", f"{len(runs)}", "run it with further seeds")
+            yield Violation(
+                f"{workload}/{framework}", f"{MIN_RUNS} runs, to be ranked", f"{len(runs)}", "make further runs (--run-number, or other seeds)"
+            )
 
 
 def _seeds(context: SubmissionContext) -> Iterator[Violation]:
@@ -33,7 +35,8 @@ def _seeds(context: SubmissionContext) -> Iterator[Violation]:
         for run in runs:
             seed = run.request.get("seed")
             if seed in seen:
-                yield Violation(run.name, "a seed that no other run of the entry has", f"{seed}, as {seen[seed]}", "run it with another --seed")
+                fix = "submit one of them; a further run takes the next --run-number, or a seed that no run has"
+                yield Violation(run.name, "a seed that no other run of the entry has", f"{seed}, as {seen[seed]}", fix)
             seen.setdefault(seed, run.name)
 
 
