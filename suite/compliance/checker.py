@@ -14,11 +14,14 @@ from suite.catalog.workloads import Workload, load_workload
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import RULES
 from suite.compliance.rule import MAX_VIOLATIONS, BundleContext, RequestContext, Rule, Violation
-from suite.compliance.rules.preconditions import READABLE, RUN_COMPLETE
+from suite.compliance.rules.preconditions import READABLE, REQUEST_READABLE, RUN_COMPLETE
 from suite.errors import FileError, SuiteError
 
 REQUEST_FILE = "the request"
 MAX_RANKS, MAX_NAME_LENGTH = 4096, 200
+UNKNOWN = "unknown"
+"""The division of a bundle whose request cannot be read."""
+COPY_AGAIN = "copy the whole run directory again"
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def check_request(training: Request, workload: Workload) -> tuple[Finding, ...]:
 
 
 def check_bundle(path: Path) -> BundleVerdict:
-    """Check one bundle; raises SuiteError when there is none at ``path`` or its run.json holds no request."""
+    """Check one bundle; raises SuiteError when there is none at ``path``."""
     return check_cached_bundle(CachedBundle(path))
 
 
@@ -49,17 +52,32 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     """Check a bundle that the caller goes on reading; raises SuiteError as :func:`check_bundle`."""
     import numpy as np  # start-up
 
-    path, run = bundle.path, bundle.run()
+    path = bundle.path
     try:
-        request = _typed(request_from_dict(dict(run.request), f"{path / RUN}: request"))
-    except (ContractError, TypeError, AttributeError) as error:
-        raise SuiteError(f"{path / RUN}: the request cannot be read: {str(error)[:300]}") from error
+        run = bundle.run()
+    except FileError as error:
+        if not (path / RUN).exists():
+            raise
+        return BundleVerdict(path, UNKNOWN, (_finding(READABLE, Violation(RUN, "a readable file", error.what, COPY_AGAIN)),))
+    try:
+        request = _typed(request_from_dict(dict(run.request), "the request"))
+        workload = load_workload(request.workload)
+    except (ContractError, TypeError, AttributeError, SuiteError) as error:
+        fix = "check with the version of the suite that made the run; run again if run.json was edited"
+        expected = "a request that this version of the suite reads"
+        return BundleVerdict(path, _division(run), (_finding(REQUEST_READABLE, Violation(RUN, expected, str(error), fix)),))
     if run.status != "finished" or not bundle.is_sealed:
         return BundleVerdict(path, request.division, (_unfinished(bundle, run),))
-    context = BundleContext(bundle, run, request, load_workload(request.workload))
+    context = BundleContext(bundle, run, request, workload)
     with np.errstate(all="ignore"):  # values may be infinite or NaN: the rules report them, NumPy's warnings would say it twice
         findings = [*_check_request(RequestContext(request, context.workload, RUN)), *_check_bundle(context)]
     return BundleVerdict(path, request.division, tuple(findings))
+
+
+def _division(run: RunRecord) -> str:
+    """The division that an unreadable request names, if there is such a division."""
+    named = run.request.get("division")
+    return named if named in [division.value for division in Division] else UNKNOWN
 
 
 def find_bundles(path: Path) -> tuple[Path, ...]:
@@ -143,7 +161,7 @@ def _check_bundle(context: BundleContext) -> Iterable[Finding]:
                 yield _finding(rule, violation)
         except FileError as error:
             name = error.path.name
-            unreadable[name] = _finding(READABLE, Violation(name, "a readable file", error.what, "copy the whole run directory again"))
+            unreadable[name] = _finding(READABLE, Violation(name, "a readable file", error.what, COPY_AGAIN))
     yield from unreadable.values()
 
 

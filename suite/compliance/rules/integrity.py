@@ -3,7 +3,19 @@
 from collections.abc import Iterator
 from typing import Any
 
-from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
+from suite.bundle.layout import (
+    BASELOAD,
+    COUNTERS,
+    MANIFEST,
+    OUTPUT,
+    READINGS,
+    RUN,
+    STEPS,
+    SUMMARY,
+    SYSTEM,
+    WITHDRAWN,
+    is_withdrawal,
+)  # fmt: skip
 from suite.compliance.faults.fault import Fault, of_first_run, sealed, unsealed
 from suite.compliance.faults.file_edits import (
     append,
@@ -50,6 +62,8 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
     for name, file in present.items():
         if file.is_symlink():
             yield Violation(name, "a plain file", "a link", COPY_AGAIN)
+        elif name == WITHDRAWN and name not in listed and is_withdrawal(file):
+            continue  # says why, after the run was sealed
         elif name not in listed:
             yield Violation(name, "only files that the manifest lists", "a file that it does not list", f"remove it, or {COPY_AGAIN}")
         elif sha256(file) != listed[name][1]:
