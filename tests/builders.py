@@ -14,6 +14,7 @@ from suite.bundle import frames, layout, manifest
 from suite.bundle.data_record import DataRecord, write_data_record
 from suite.bundle.nodes import NodeRecord, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
+from suite.bundle.stall_folder import Source
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import load_device
 from suite.catalog.workloads import load_workload
@@ -22,6 +23,7 @@ from suite.files.digest import FileDigest
 from suite.files.json_file import write_json
 from suite.machine import system
 from suite.machine.identify import identify
+from suite.metrics import stall_analysis
 from suite.metrics.counters import derive_counters
 from suite.metrics.power import write_power_rules
 from suite.metrics.summary import derive
@@ -94,6 +96,16 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
     write_json(path / layout.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
     manifest.seal(path)
+    return path
+
+
+def make_analysis(path: Path) -> Path:
+    """Write a stall analysis that complies: three runs, cold, warm and synthetic, of a length apart, and the record about them."""
+    for number, source in enumerate(Source):
+        batches, stamp = "synthetic" if source is Source.SYNTHETIC else "read", f"20270115T080000Z-00000{number}"
+        scenario = replace(RICH, division="open", batches=batches, drop_cache=source is Source.COLD, name=f"lenet-pytorch-{stamp}", seed=1)
+        make_bundle(path / source.value, replace(scenario, step_s=0.02 - 0.001 * number))
+    stall_analysis.write(stall_analysis.analyse(path), path)
     return path
 
 

@@ -14,10 +14,10 @@ from reporter.data.linpacks import read_linpacks
 from reporter.data.submissions import judge_submissions
 from reporter.data.text import plain, plain_or_none
 from reporter.data.workers import map_tasks
+from suite.bundle import stall_folder
 from suite.compliance.checker import BundleVerdict, find_bundles
 from suite.compliance.finding import Finding
 from suite.errors import SuiteError
-from suite.metrics import stall_analysis
 from suite.metrics.linpack import RECORD
 from suite.submission.declaration import NAME, Declaration, read_declaration
 
@@ -160,7 +160,7 @@ def _state(found: Found, rows: BundleRows, withdrawn: str | None, verdict: Bundl
 
 def _is_part_of_analysis(found: Found) -> bool:
     """Whether the bundle belongs to a stall analysis; the warm run is recognized by its folder only."""
-    return found.path != found.given and (found.path.parent / stall_analysis.RECORD).is_file()
+    return found.path != found.given and (found.path.parent / stall_folder.RECORD).is_file()
 
 
 def _withdrawal(found: Found) -> str | None:

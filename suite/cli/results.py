@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
+from suite.bundle.stall_folder import RECORD
 from suite.metrics.figure import Figure
-from suite.metrics.stall_analysis import RECORD, StallAnalysis
+from suite.metrics.stall_analysis import StallAnalysis
 
 if TYPE_CHECKING:
     from suite.execution.run import RunResult

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from suite.compliance import rules
 from suite.compliance.rule import Rule
+from suite.compliance.stall_rule import StallRule
 from suite.compliance.submission_rule import SubmissionRule
 from suite.errors import SuiteError
 
+AnyRule = Rule | SubmissionRule | StallRule
 LAST = 1000
 """``ORDER`` of a module that sets none."""
 
@@ -22,7 +24,7 @@ class RuleModule:
     name: str
     title: str
     order: int
-    rules: tuple[Rule | SubmissionRule, ...]
+    rules: tuple[AnyRule, ...]
 
 
 def discover() -> tuple[RuleModule, ...]:
@@ -35,15 +37,16 @@ def discover() -> tuple[RuleModule, ...]:
 
 
 MODULES = discover()
-ALL: tuple[Rule | SubmissionRule, ...] = tuple(rule for module in MODULES for rule in module.rules)
+ALL: tuple[AnyRule, ...] = tuple(rule for module in MODULES for rule in module.rules)
 if repeated := [name for name, count in Counter(rule.id for rule in ALL).items() if count > 1]:
     raise ValueError(f"several rules have the id {', '.join(repeated)}")
 RULES = tuple(rule for rule in ALL if isinstance(rule, Rule) and not rule.is_precondition)
 PRECONDITIONS = tuple(rule for rule in ALL if isinstance(rule, Rule) and rule.is_precondition)
+STALL_RULES = tuple(rule for rule in ALL if isinstance(rule, StallRule))
 SUBMISSION_RULES = tuple(rule for rule in ALL if isinstance(rule, SubmissionRule))
 
 
-def find_rule(rule_id: str) -> Rule | SubmissionRule:
+def find_rule(rule_id: str) -> AnyRule:
     """The rule of this id; raises SuiteError naming the nearest one."""
     for rule in ALL:
         if rule.id == rule_id:

@@ -10,7 +10,7 @@ from suite.submission.declaration import NAME
 
 SYSTEM = "system.json"
 PROBES = "probes"
-_RUN_FOLDER = re.compile(r"run_[1-9][0-9]{0,3}")
+RUN_FOLDER = re.compile(r"run_[1-9][0-9]{0,3}")
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ def _is_expected(path: Path, parts: tuple[str, ...]) -> bool:
         return parts[0] in (NAME, SYSTEM)
     if len(parts) == 2 and parts[0] == PROBES:
         return parts[1].endswith(".json")
-    return len(parts) == 4 and _RUN_FOLDER.fullmatch(parts[2]) is not None
+    return len(parts) == 4 and RUN_FOLDER.fullmatch(parts[2]) is not None
 
 
 def _withdrawn_run(path: Path) -> Path | None:
     """The folder of the run that ``run_<n>.WITHDRAWN`` withdraws; None for other files, and where that folder does not exist."""
     run = path.with_suffix("")
-    is_beside_run = path.suffix == f".{WITHDRAWN}" and _RUN_FOLDER.fullmatch(run.name) is not None
+    is_beside_run = path.suffix == f".{WITHDRAWN}" and RUN_FOLDER.fullmatch(run.name) is not None
     return run if is_beside_run and run.is_dir() and not run.is_symlink() else None
 
 

@@ -214,6 +214,31 @@ def drop_losses(bundle: EditableBundle, row: int, factor: float) -> None:
 
 
 @edit
+def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, value: float) -> None:
+    """Add a meter with one channel that always reads ``value``, at the times of the cpu meter, with its record and its power rules."""
+    import pandas  # start-up: slow to load
+
+    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+
+    more = bundle.readings[bundle.at("cpu", "utilisation.total")].assign(source=source, channel=channel, unit=unit, value=value)
+    bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
+    bundle.run["meters"].append({**bundle.run["meters"][0], "name": source, "readings": len(more)})
+    write_power_rules(bundle.path, bundle.readings["source"].unique())
+
+
+@edit
+def keep_busy(bundle: EditableBundle, cores: float) -> None:
+    """Add readings of the implementation's CPU time that rises by this number of seconds a second, and count them."""
+    import pandas  # start-up: slow to load
+
+    rows = bundle.readings[bundle.at("cpu", "utilisation.total")]
+    more = rows.assign(channel="process_tree", unit="s", value=(rows["t_ns"] - rows["t_ns"].iloc[0]) * 1e-9 * cores)
+    bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
+    for meter in bundle.run["meters"]:
+        meter["readings"] += len(more) if meter["name"] == "cpu" else 0
+
+
+@edit
 def change_second_node(bundle: EditableBundle, change: Callable[["pandas.DataFrame"], "pandas.DataFrame"], name: str = SECOND_NODE) -> None:
     """Change a table of the second node's readings."""
     from suite.bundle.frames import read_readings, write_table  # start-up: loads pyarrow

@@ -1,5 +1,6 @@
 """The machine: its description, by itself and against the readings and the device profile."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,10 +9,11 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import RUN
 from suite.catalog.devices import Device
 from suite.catalog.frameworks import load_frameworks
+from suite.catalog.power import Coverage, PowerTotal, Tier, totals
 from suite.compliance.faults.fault import both
 from suite.compliance.faults.file_edits import set_run, set_system, update_system
 from suite.compliance.faults.log_edits import set_device
-from suite.compliance.faults.table_edits import rename_source, scale_counter, set_frequency
+from suite.compliance.faults.table_edits import add_channel, rename_source, scale_counter, set_frequency
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
 
@@ -34,6 +36,8 @@ BOARD_SENSORS = ("ina3221", "tegrastats", "jtop")
 FASTEST_CORE_HZ = 7e9  # no processor that is sold runs as fast
 CLOCK_TOLERANCE = 1.08  # nominal clocks are rounded, and boards differ by one step of their table
 SLOWEST_GOVERNOR, FAST_SHARE = "powersave", 0.9
+COVERED = (Coverage.CHIP, Coverage.MODULE, Coverage.BOARD, Coverage.WALL)
+MIN_WHOLE_SHARE = 0.8  # sensors differ
 ONLINE = re.compile(r"(\d+) are online", re.ASCII)
 
 
@@ -155,9 +159,10 @@ def _governed(node: NodeContext, nominal_hz: float | None) -> Iterator[Violation
     """The governor powersave holds the lowest clock; only Intel's and AMD's own drivers give that name another meaning."""
     if nominal_hz is None or node.system.get("cpu_governor") != SLOWEST_GOVERNOR or node.system.get("architecture") in X86:
         return
-    channel = node.channels.get("cpu", "frequency.core0")
-    if len(channel.known) and channel.mean > FAST_SHARE * nominal_hz:
-        observed = f"{channel.mean / 1e6:.0f} MHz on average in {channel.name}"
+    cores = [channel for channel in node.channels.of("cpu") if channel.name.startswith("frequency.") and len(channel.known)]
+    fastest = max(cores, key=lambda channel: channel.mean, default=None)
+    if fastest is not None and fastest.mean > FAST_SHARE * nominal_hz:
+        observed = f"{fastest.mean / 1e6:.0f} MHz on average in {fastest.name}"
         yield Violation(node.file, f"the lowest clock, with the governor {SLOWEST_GOVERNOR!r} in {node.system_file}", observed, KEEP)
 
 
@@ -189,6 +194,29 @@ def _board(context: BundleContext) -> Iterator[Violation]:
         fix = "leave power_mode as `suite run` wrote it; state what limits the machine in the notes of the submission"
         yield Violation(context.nodes[0].system_file, f"no power mode: {device.title} has none", f"{mode!r}"[:100], fix)
     yield from _rails(context, device)
+
+
+def _nested(context: BundleContext) -> Iterator[Violation]:
+    """Check that a sensor of the whole reads no less than a sensor of a part of it, on every node."""
+    for node in context.nodes:
+        powers = [(COVERED.index(total.rule.coverage), total, mean_w) for total, mean_w in _means_w(context, node)]
+        for coverage, part, part_w in powers:
+            for wider, whole, whole_w in powers:
+                if wider > coverage and whole_w < MIN_WHOLE_SHARE * part_w:
+                    expected = (
+                        f"{whole.source} ({whole.rule.coverage.value}) to read no less than {part.source} ({part.rule.coverage.value}), a part of it"
+                    )
+                    observed = f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on average"
+                    yield Violation(node.file, expected, observed, "describe what each meter measures (rules/power.toml, meters.toml)")
+
+
+def _means_w(context: BundleContext, node: NodeContext) -> Iterator[tuple[PowerTotal, float]]:
+    """The mean of every power total of measured watts that was read on a node; not of energy counters, and not of estimates."""
+    rules = [rule for rule in context.power_rules if rule.unit == "W" and rule.tier is not Tier.ESTIMATE]
+    for total in totals(rules, [(channel.source, channel.name) for channel in node.channels]):
+        means_w = [node.channels.get(total.source, name).mean for name in total.channels]
+        if all(math.isfinite(mean_w) for mean_w in means_w):
+            yield total, sum(means_w)
 
 
 def _rails(context: BundleContext, device: Device) -> Iterator[Violation]:
@@ -290,6 +318,13 @@ RULES = (
         rationale="A machine with cores that are switched off does not use them.",
         bundle_check=_cores,
         faults=both("one core described, two read", set_system("cpu_cores", 1)),
+    ),
+    Rule(
+        id="whole-above-part",
+        sentence="A meter of the whole reads at least four fifths of what a meter of a part of it reads.",
+        rationale="A board draws what its chips draw, and more: a graphics card of another machine does not belong to it.",
+        bundle_check=_nested,
+        faults=both("a GPU of 40 W on a board of 6 W", add_channel("nvml", "gpu0.power", "W", 40.0)),
     ),
     Rule(
         id="board-fits-profile",

@@ -18,6 +18,7 @@ from reporter.figures import stall_analysis as drawn
 from reporter.figures import study_charts
 from reporter.figures.chart import Context, Drawing
 from reporter.site import build
+from suite.bundle import stall_folder
 from suite.metrics import stall_analysis
 from tests.builders import Scenario, make_bundle
 
@@ -72,7 +73,7 @@ def test_a_study_has_a_page_that_links_to_its_runs(analysed: Path, tmp_path: Pat
     for part in ("cold", "warm", "synthetic"):
         assert f'href="../runs/analysed-{part}/index.html#time_to_epoch_s"' in page and (site / "runs" / f"analysed-{part}" / "index.html").is_file()
     assert page.count("<svg") == 2 and (site / "figures" / f"{NAME}-stall-runs.svg").is_file()
-    assert (site / "studies" / f"{NAME}.json").read_bytes() == (analysed / stall_analysis.RECORD).read_bytes()
+    assert (site / "studies" / f"{NAME}.json").read_bytes() == (analysed / stall_folder.RECORD).read_bytes()
     for target in re.findall(r'href="(\.\./[^"#]+)', page):
         assert (site / "studies" / target).resolve().is_file(), target
 
@@ -107,7 +108,7 @@ def test_significance_is_read_from_its_field(analysed: Path, recorded: bool | No
 
 
 def _edit_record(folder: Path) -> None:
-    record = folder / stall_analysis.RECORD
+    record = folder / stall_folder.RECORD
     values = json.loads(record.read_text())
     values["figures"]["read_stall_s"]["value"] = 0.0
     record.write_text(json.dumps(values))
@@ -124,7 +125,7 @@ def _edit_seal(folder: Path) -> None:
         (_edit_record, "disagrees with its runs"),
         (_edit_seal, "was changed after it was sealed"),
         (lambda folder: (folder / "MANIFEST.sha256").unlink(), "has no seal"),
-        (lambda folder: (folder / stall_analysis.RECORD).write_text("[1"), "stalls.json"),
+        (lambda folder: (folder / stall_folder.RECORD).write_text("[1"), "stalls.json"),
         (lambda folder: shutil.rmtree(folder / "warm"), "run.json"),
     ],
     ids=["figure changed", "seal changed", "no seal", "no JSON", "a run missing"],
