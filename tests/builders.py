@@ -124,11 +124,11 @@ def _evidence(device: str) -> str:
     return f"recorded names: {', '.join(names)}"
 
 
-def _run_id(scenario: Scenario) -> str:
-    """The scenario's name if it has the form of a run id, else a run id that ends with it."""
-    *_, stamp, last = ("", "", *scenario.name.split("-"))
+def run_id(name: str, framework: str = "pytorch") -> str:
+    """The id of a run that a scenario names: its date and last part if it has the form of an id, else the whole name behind a date."""
+    *_, stamp, last = ("", "", *name.split("-"))
     is_stamped = len(stamp) == len("20270115T080000Z") and stamp.endswith("Z")
-    return f"lenet-{scenario.framework}-{stamp}-{last}" if is_stamped else f"lenet-{scenario.framework}-20270115T080000Z-{scenario.name}"
+    return f"lenet-{framework}-{stamp}-{last}" if is_stamped else f"lenet-{framework}-20270115T080000Z-{name}"
 
 
 def _data_record(name: str) -> DataRecord:
@@ -178,7 +178,7 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
     """run.json."""
     return RunRecord(
         schema=layout.SCHEMA,
-        run_id=_run_id(scenario),
+        run_id=run_id(scenario.name, scenario.framework),
         suite_version=__version__,
         command=("suite", "run"),
         started_time_ms=START_MS,
@@ -309,7 +309,7 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     if scenario.counted:
         rows += [(t_ns, "cpu", f"utilisation.core{core}", 50.0, "%") for t_ns in times for core in (0, 1)]
         rows += [(t_ns, "disk", "read_bytes", 4096.0 * index, "B") for index, t_ns in enumerate(times)]
-        rows += [(t_ns, "cpu", "frequency.core0", 1.4e9, "Hz") for t_ns in times]
+        rows += [(t_ns, "cpu", "frequency.core1", 1.4e9, "Hz") for t_ns in times]
         rows += [(t_ns, "page-cache", "resident", float(t_ns > first_ns), "ratio") for t_ns in (first_ns - 10**8, *times)]
     if scenario.power_w is not None:
         rows += [(t_ns, scenario.power_meter, "power", scenario.power_w, "W") for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000)]

@@ -17,7 +17,7 @@ from reporter.site import MARK, build
 from suite.compliance.registry import PRECONDITIONS, RULES
 from suite.errors import SuiteError
 from suite.files.paths import HOME_VARIABLE, repository_root
-from tests.builders import Scenario, make_bundle
+from tests.builders import Scenario, make_bundle, run_id
 from tests.reporter.conftest import SCENARIOS
 from tests.reporter.test_hostile import Outline
 
@@ -101,8 +101,8 @@ def test_every_number_of_a_leaderboard_links_to_its_evidence(site: Path) -> None
 
 
 def test_evidence_links_to_lines_of_the_log(site: Path) -> None:
-    page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
-    log = (site / "runs" / "lenet-pytorch-1" / "log.txt").read_text().splitlines()
+    page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
+    log = (site / "runs" / run_id("lenet-pytorch-1") / "log.txt").read_text().splitlines()
     row = page[page.index('<tr id="time_to_target_s">') :].partition("</tr>")[0]
     pointed = [int(number) for number in re.findall(r'href="#line-(\d+)"', row)]
     assert '"key": "run_start"' in log[pointed[0] - 1] and '"value": 0.9905' in log[pointed[1] - 1]
@@ -236,7 +236,7 @@ def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Pa
 
 
 def test_unknown_figures_come_last(site: Path) -> None:
-    page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
+    page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
     values = re.findall(r'<tr id="\w+"><th scope="row">.*?</th><td class="n">(.*?)</td>', page)
     unknown = [value == "—" for value in values]
     assert any(unknown) and unknown == sorted(unknown)

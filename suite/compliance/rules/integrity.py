@@ -36,6 +36,7 @@ from suite.compliance.faults.file_edits import (
 )
 from suite.compliance.faults.log_edits import LOGGED, remove_event, set_boot, set_event, set_request
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.wording import shown
 from suite.files.digest import sha256
 from suite.metrics.json_diff import differences
 from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as_schema_1
@@ -67,7 +68,9 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
         elif name not in listed:
             yield Violation(name, "only files that the manifest lists", "a file that it does not list", f"remove it, or {COPY_AGAIN}")
         elif sha256(file) != listed[name][1]:
-            yield Violation(name, "content that fits its SHA-256 in the manifest", "other content", COPY_AGAIN)
+            number, digest = listed[name]
+            expected = f"content with the SHA-256 {digest[:12]}…, as in line {number} of {MANIFEST}"
+            yield Violation(name, expected, f"SHA-256 {sha256(file)[:12]}…, {file.stat().st_size} bytes", COPY_AGAIN)
     for name, (number, _) in listed.items():
         if name not in present:
             yield Violation(MANIFEST, f"the file {name[:200]}", "no such file", COPY_AGAIN, number)
@@ -91,7 +94,7 @@ def _summary(context: BundleContext) -> Iterator[Violation]:
     if context.run.schema == 1:
         computed, written = summary_as_schema_1(computed), numbers_only(written)
     for name, difference in differences(computed, written):
-        yield Violation(SUMMARY, f"{name} as recomputed from the raw records: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
+        yield Violation(SUMMARY, f"{name} = {shown(difference[0])}, as recomputed from the raw records", shown(difference[1]), COPY_AGAIN)
 
 
 def _counters(context: BundleContext) -> Iterator[Violation]:
@@ -100,7 +103,7 @@ def _counters(context: BundleContext) -> Iterator[Violation]:
     if context.run.schema == 1:
         computed, written = counters_as_schema_1(computed), numbers_only(written)
     for name, difference in differences(computed, written):
-        yield Violation(COUNTERS, f"{name} as recomputed from the readings: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
+        yield Violation(COUNTERS, f"{name} = {shown(difference[0])}, as recomputed from the readings", shown(difference[1]), COPY_AGAIN)
 
 
 def _system(context: BundleContext) -> Iterator[Violation]:
@@ -113,7 +116,7 @@ def _system(context: BundleContext) -> Iterator[Violation]:
         expected["boot"] = context.log.events[0].metadata.get("boot")
     for name, value in expected.items():
         if context.system.get(name) != value:
-            yield Violation(SYSTEM, f"{name} = {value!r}, as in the run", repr(context.system.get(name))[:200], COPY_AGAIN)
+            yield Violation(SYSTEM, f"{name} = {shown(value)}, as in the run", shown(context.system.get(name)), COPY_AGAIN)
 
 
 def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
@@ -145,9 +148,9 @@ def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
     for key, value in expected.items():
         event = context.log.first(key)
         if event is None or event.value != value:
-            observed = "no such event" if event is None else repr(event.value)[:200]
+            observed = "no such event" if event is None else shown(event.value)
             line = None if event is None else event.line
-            yield Violation("log.txt", f"{key} = {value!r}, as {RUN} requests", observed, COPY_AGAIN, line)
+            yield Violation("log.txt", f"{key} = {shown(value)}, as {RUN} requests", observed, COPY_AGAIN, line)
 
 
 FIGURES = (

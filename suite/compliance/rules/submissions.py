@@ -29,6 +29,7 @@ from suite.compliance.faults.submission_edits import (
 from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.wording import shown
 from suite.errors import FileError
 from suite.files.json_file import read_json
 from suite.submission.declaration import NAME
@@ -43,7 +44,7 @@ MIN_RUNS = 3
 def _layout(context: SubmissionContext) -> Iterator[Violation]:
     for path in context.unexpected:
         name = path.relative_to(context.path).as_posix()
-        yield Violation(name, f"{NAME}, {SYSTEM}, {PROBES}/*.json and <workload>/<framework>/run_<n>/", "another file", "remove it")
+        yield Violation(name, f"{NAME}, {SYSTEM}, {PROBES}/*.json and <workload>/<framework>/run_<n>/", "a file that has no place there", "remove it")
     for run in context.runs:
         workload, framework = str(run.request.get("workload")), str(run.request.get("framework"))
         if (workload, framework) != (run.folder.workload, run.folder.framework):
@@ -66,8 +67,8 @@ def _system(context: SubmissionContext) -> Iterator[Violation]:
     for run in context.runs:
         for name in MACHINE:
             if run.system.get(name) != context.system.get(name):
-                observed = f"{run.system.get(name)!r}"[:200]
-                yield Violation(f"{run.name}/{SYSTEM}", f"{name} = {context.system.get(name)!r}"[:200], observed, "submit each system separately")
+                expected = f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}"
+                yield Violation(f"{run.name}/{SYSTEM}", expected, shown(run.system.get(name)), "submit each system separately")
 
 
 def _entries(context: SubmissionContext) -> dict[tuple[str, ...], list[SubmittedRun]]:
