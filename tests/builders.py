@@ -17,6 +17,7 @@ from suite.bundle.reader import Bundle, RunRecord
 from suite.bundle.stall_folder import Source
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import load_device
+from suite.catalog.rounds import current_round
 from suite.catalog.workloads import load_workload
 from suite.execution.meter_session import MeterRecord
 from suite.files.digest import FileDigest
@@ -187,6 +188,7 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
         message=None,
         device_evidence=_evidence(scenario.device),
         request=contract.request_to_dict(request),
+        round=current_round().name,
     )
 
 

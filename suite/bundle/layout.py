@@ -9,6 +9,7 @@ RUN, SYSTEM, SUMMARY, MANIFEST, OUTPUT = "run.json", "system.json", "summary.jso
 COUNTERS, POWER, BASELOAD = "counters.json", "power.json", "baseload.parquet"
 STEPS, READINGS, READINGS_RAW, BASELOAD_RAW = "steps.parquet", "readings.parquet", "readings.csv", "baseload.csv"
 
+HOSTS = "hosts.txt"  # what mpirun was given: suite.launch.mpirun.HOSTS_NAME
 WITHDRAWN = "WITHDRAWN"
 
 MAX_TABLE_BYTES = 2**30

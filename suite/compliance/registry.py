@@ -4,9 +4,12 @@ import difflib
 import importlib
 import pkgutil
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
+from suite.catalog.rounds import Round
 from suite.compliance import rules
+from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule
 from suite.compliance.stall_rule import StallRule
 from suite.compliance.submission_rule import SubmissionRule
@@ -43,7 +46,13 @@ if repeated := [name for name, count in Counter(rule.id for rule in ALL).items()
 RULES = tuple(rule for rule in ALL if isinstance(rule, Rule) and not rule.is_precondition)
 PRECONDITIONS = tuple(rule for rule in ALL if isinstance(rule, Rule) and rule.is_precondition)
 STALL_RULES = tuple(rule for rule in ALL if isinstance(rule, StallRule))
-SUBMISSION_RULES = tuple(rule for rule in ALL if isinstance(rule, SubmissionRule))
+
+
+@cache
+def rules_of(judged_by: Round) -> tuple[AnyRule, ...]:
+    """The rules of a round, each with its severity there, in the order in which they are checked."""
+    severities = [(rule, judged_by.severity(rule.id, rule.severity.value)) for rule in ALL]
+    return tuple(rule if severity == rule.severity.value else replace(rule, severity=Severity(severity)) for rule, severity in severities if severity)
 
 
 def find_rule(rule_id: str) -> AnyRule:

@@ -19,6 +19,7 @@ from suite.bundle.data_record import write_data_record
 from suite.bundle.log import LogEvent
 from suite.bundle.nodes import read_nodes, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
+from suite.catalog.rounds import current_round
 from suite.errors import SuiteError
 from suite.execution.data_digests import digest_data
 from suite.execution.heartbeat import HeartbeatMonitor
@@ -184,6 +185,7 @@ def _open_bundle(request: RunRequest, command: tuple[str, ...], findings_allowed
         device_evidence=request.device_evidence,
         request=contract.request_to_dict(request.training),
         findings_allowed=findings_allowed,
+        round=current_round().name,
     )
     with _disk_errors(path):
         write_json(path / layout.RUN, record)

@@ -12,7 +12,7 @@ OFFERED, REFUSED = run_id("lenet-offered-1"), run_id("lenet-refused", "tensorflo
 
 pytestmark = pytest.mark.browser
 KINDS = (
-    "index.html", "boards/lenet-closed-mnist.html", "boards/lenet-open-digits.html", "entries/*.html", f"runs/{OFFERED}/index.html",
+    "index.html", "boards/lenet-closed-mnist-v0-2.html", "boards/lenet-open-digits-v0-2.html", "entries/*.html", f"runs/{OFFERED}/index.html",
     f"runs/{REFUSED}/index.html", "frameworks.html", "devices/index.html", "devices/generic.html", "devices/orin.html", "studies/index.html",
     "studies/stalls-*.html", "rules.html", "about.html",
 )  # fmt: skip

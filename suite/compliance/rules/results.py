@@ -27,7 +27,9 @@ def _status(context: BundleContext) -> Iterator[Violation]:
     expected = "success" if target is None or reached else "aborted"
     if stop.metadata.get("status") != expected:
         observed = repr(stop.metadata.get("status"))[:200]
-        yield Violation("log.txt", f"status {expected!r}, which follows from the evaluations", observed, "hand in the status that the run logged", stop.line)
+        yield Violation(
+            "log.txt", f"status {expected!r}, which follows from the evaluations", observed, "hand in the status that the run logged", stop.line
+        )
 
 
 def _target(context: BundleContext) -> Iterator[Violation]:

@@ -6,7 +6,6 @@ from datetime import datetime, timezone
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite import __version__
 from suite.bundle.layout import READINGS, RUN
 from suite.catalog.divisions import Division
 from suite.compliance.faults.fault import both, sealed
@@ -30,7 +29,6 @@ SET_BY_STALL_ANALYSIS = ("--epochs",)
 _RUN_ID = re.compile(r"(?P<name>.+)-(?P<stamp>\d{8}T\d{6}Z)-[\w.-]{1,100}", re.ASCII)
 MAX_BEFORE_START_S, MAX_AFTER_START_S = 30 * 86_400.0, 120.0  # runs that are requested together are named together, and run one after another
 MIN_CPU_READINGS, MAX_CORES_PER_THREAD, MORE_CORES = 5, 1.25, 0.5
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)", re.ASCII)
 
 
 def _command(context: BundleContext) -> Iterator[Violation]:
@@ -108,14 +106,6 @@ def _run_id(context: BundleContext) -> Iterator[Violation]:
         return
     if not -MAX_AFTER_START_S <= after_s <= MAX_BEFORE_START_S:
         yield Violation(RUN, f"a run id of the 30 days before the start ({started})", found["stamp"], KEEP)
-
-
-def _version(context: BundleContext) -> Iterator[Violation]:
-    """Check that the suite that made the run exists: no version is later than the one that checks."""
-    own, found = _VERSION.match(__version__), _VERSION.match(str(context.run.suite_version))
-    if found is None or (own is not None and tuple(map(int, found.groups())) > tuple(map(int, own.groups()))):
-        observed = f"{context.run.suite_version!r}"[:100]
-        yield Violation(RUN, f"a version of the suite up to {__version__}, which checks", observed, "check the run with the suite that made it")
 
 
 def _allowed(context: BundleContext) -> Iterator[Violation]:
@@ -196,13 +186,6 @@ RULES = (
             )
             for fault in both(f"the run id {name}", set_run("run_id", name))
         ),
-    ),
-    Rule(
-        id="suite-version",
-        sentence="The suite's version is not later than that of the suite that checks.",
-        rationale="A version that does not exist made no run.",
-        bundle_check=_version,
-        faults=tuple(fault for version in ("9.9.9", "banana") for fault in both(f"version {version}", set_run("suite_version", version))),
     ),
     Rule(
         id="no-findings-allowed",
