@@ -15,11 +15,13 @@ from reporter.data.submissions import judge_submissions
 from reporter.data.text import plain, plain_or_none
 from reporter.data.workers import map_tasks
 from suite.bundle import stall_folder
+from suite.bundle.layout import is_withdrawal
 from suite.compliance.checker import BundleVerdict, find_bundles
 from suite.compliance.finding import Finding
 from suite.errors import SuiteError
 from suite.metrics.linpack import RECORD
 from suite.submission.declaration import NAME, Declaration, read_declaration
+from suite.submission.folders import withdrawal_beside
 
 WITHDRAWAL = "WITHDRAWN"
 """Name of a text file with the reason; it withdraws the bundles below its folder, which are sealed and cannot be changed."""
@@ -164,9 +166,9 @@ def _is_part_of_analysis(found: Found) -> bool:
 
 
 def _withdrawal(found: Found) -> str | None:
-    """The reason in the nearest folder above the bundle that withdraws it, or None."""
-    for folder in found.folders():
-        file = folder / WITHDRAWAL
+    """The reason in the file beside or in the bundle that withdraws it, or in the nearest folder above; None without one."""
+    own = [file for file in (found.path / WITHDRAWAL, withdrawal_beside(found.path)) if is_withdrawal(file)]
+    for file in (*own, *(folder / WITHDRAWAL for folder in found.folders())):
         if file.is_file() and not file.is_symlink():
             with file.open("rb") as stream:
                 return plain(stream.read(4096).decode("utf-8", errors="replace").strip()) or "no reason given"

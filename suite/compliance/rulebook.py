@@ -88,7 +88,9 @@ def _proof(definition: DataSetDefinition) -> str:
         return "MD5 of the published archive"
     if definition.files:
         return "SHA-256 of every file's content"
-    return "MD5 of the published tables" if definition.tables else "nothing: for the open division"
+    if definition.tables and definition.pictures is None:
+        return "MD5 of the published tables; nothing proves its pictures yet"
+    return "MD5 of the published tables, SHA-256 of every picture" if definition.tables else "nothing: for the open division"
 
 
 def _devices() -> str:

@@ -100,18 +100,23 @@ def _check_labels(paths: Sequence[Path], classes: int) -> None:
 
 def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
     """Tables and pictures; verified when the tables are the published ones and every picture is the one that the definition pins."""
-    counts, names, verified = [], set(), definition.pictures is not None
+    counts, verified = [], definition.pictures is not None
     for table, split in zip(definition.tables, ("train", "test"), strict=True):
         path = directory / table.name
         rows = _read_table(path, definition.classes or 0)
         folder = next((directory / name for name in ("images", split) if (directory / name).is_dir()), directory / "images")
         check_images([folder / f"{image_id}.jpg" for image_id in rows], f" ({path.name} names it)")
         counts.append(len(rows))
-        names |= {f"{CANONICAL_FOLDER}/{image_id}.jpg" for image_id in rows}
         verified &= hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() == table.md5
     if verified and checksums:
-        _check_pictures(definition, directory, names)
+        _check_pictures(definition, directory, named_pictures(definition, directory))
     return DataSetContents(definition.classes or 0, counts[0], counts[1], verified)
+
+
+def named_pictures(definition: DataSetDefinition, directory: Path) -> set[str]:
+    """The pictures that the tables of a data set name, as they are named in a digest list. Raises SuiteError for a malformed table."""
+    ids = (image_id for table in definition.tables for image_id in _read_table(directory / table.name, definition.classes or 0))
+    return {f"{CANONICAL_FOLDER}/{image_id}.jpg" for image_id in ids}
 
 
 def _check_pictures(definition: DataSetDefinition, directory: Path, names: set[str]) -> None:

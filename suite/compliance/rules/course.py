@@ -170,7 +170,7 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violat
         row = int(bad.nonzero()[0][0])
         part = next(name for name, value_s in zip(PARTS, steps.parts_s[:, row], strict=True) if not value_s >= -ROUNDING_S)
         value_s = float(steps.parts_s[PARTS.index(part), row])
-        observed = f"{value_s:g} s in step {steps.step[row]} of epoch {steps.epoch[row]}, {int(bad.sum())} such steps"
+        observed = f"{value_s:g} s in step {steps.step[row]} of epoch {steps.epoch[row]}, {int(bad.sum())} in all"
         yield Violation(STEPS, f"{part} of 0 s or more on rank {rank}", observed, RUN_AGAIN)
         return
     early = steps.start_ns[1:] * SECONDS_PER_NS < steps.ends_s[:-1] - ROUNDING_S
@@ -178,7 +178,7 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violat
         row = int(early.nonzero()[0][0]) + 1
         overlap_s = float(steps.ends_s[row - 1] - steps.start_ns[row] * SECONDS_PER_NS)
         observed = f"step {steps.step[row]} of epoch {steps.epoch[row]} begins {seconds(overlap_s)} before the one before it ends"
-        observed += f", {int(early.sum())} such steps"
+        observed += f", {int(early.sum())} in all"
         yield Violation(STEPS, f"steps of rank {rank} one after another", observed, RUN_AGAIN)
     for start, stop in zip(log.all("epoch_start"), log.all("epoch_stop"), strict=False):
         inside = steps.epoch == start.epoch
@@ -190,7 +190,7 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violat
             row = int(outside.nonzero()[0][0])
             early_s, late_s = (start.mono_ns - int(steps.start_ns[row])) * SECONDS_PER_NS, float(steps.ends_s[row]) - stop.mono_ns * SECONDS_PER_NS
             where = f"begins {seconds(early_s)} before epoch_start" if early_s > 0 else f"ends {seconds(late_s)} after epoch_stop"
-            yield Violation(STEPS, expected, f"step {steps.step[row]} {where}, {int(outside.sum())} such steps", RUN_AGAIN)
+            yield Violation(STEPS, expected, f"step {steps.step[row]} {where}, {int(outside.sum())} in all", RUN_AGAIN)
 
 
 CLOCK_EVENTS = (("run_start", 0), ("epoch_start", 1), ("epoch_stop", 1), ("eval_accuracy", 2), ("init_stop", 0))

@@ -106,7 +106,7 @@ def _losses(context: BundleContext) -> Iterator[Violation]:
     bad = ~((losses >= 0) & (losses < math.inf))
     if bad.any():
         steps, row = context.steps, int(bad.nonzero()[0][0])
-        observed = f"{losses[row]} in step {steps.step[row]} of epoch {steps.epoch[row]} on rank {steps.rank[row]}, {int(bad.sum())} such losses"
+        observed = f"{losses[row]} in step {steps.step[row]} of epoch {steps.epoch[row]} on rank {steps.rank[row]}, {int(bad.sum())} in all"
         yield Violation(STEPS, "losses of zero or more", observed, fix)
         return
     different = 1 + np.count_nonzero(np.diff(np.sort(losses)))

@@ -109,9 +109,7 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
         for place in np.flatnonzero(np.bincount(units.index[bad])):
             of_unit = bad[units.index[bad] == place]
             first = channels.owner(of_unit[0])
-            observed = (
-                f"{channels.values[of_unit[0]]:g} of {first.source} {first.name} at {int(channels.t_ns[of_unit[0]])} ns, {len(of_unit)} such readings"
-            )
+            observed = f"{channels.values[of_unit[0]]:g} of {first.source} {first.name} at {int(channels.t_ns[of_unit[0]])} ns, {len(of_unit)} in all"
             expected = f"values from {low[of_unit[0]]:g} to {high[of_unit[0]]:g} {units.texts[place]}"
             yield Violation(node.file, expected, observed, RUN_AGAIN)
         for channel in (channel for channel in channels if channel.units > 1):
