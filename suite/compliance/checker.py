@@ -11,7 +11,7 @@ from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round, current_round, load_rounds
-from suite.catalog.workloads import Workload, load_workload
+from suite.catalog.workloads import Workload
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import rules_of
 from suite.compliance.rule import MAX_VIOLATIONS, BundleContext, RequestContext, Rule, Violation
@@ -65,18 +65,28 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     judged_by = round_of(run)
     try:
         request = _typed(request_from_dict(dict(run.request), "the request"))
-        load_workload(request.workload)
-    except (ContractError, TypeError, AttributeError, SuiteError) as error:
+        workload = _workload(judged_by, request.workload)
+    except (ContractError, TypeError, AttributeError) as error:
         fix = "check with the version of the suite that made the run; run again if run.json was edited"
         expected = "a request that this version of the suite reads"
         unread = _finding(REQUEST_READABLE, Violation(RUN, expected, str(error), fix))
         return BundleVerdict(path, judged_by.name, _division(run), (unread,))
     if run.status != "finished" or not bundle.is_sealed:
         return BundleVerdict(path, judged_by.name, request.division, (_unfinished(bundle, run),))
-    context = BundleContext(bundle, run, request, judged_by.workload(request.workload), judged_by)
+    context = BundleContext(bundle, run, request, workload, judged_by)
     with np.errstate(all="ignore"):  # values may be infinite or NaN: the rules report them, NumPy's warnings would say it twice
         findings = [*_check_request(RequestContext(request, context.workload, judged_by, RUN)), *_check_bundle(context)]
     return BundleVerdict(path, judged_by.name, request.division, tuple(findings))
+
+
+def _workload(judged_by: Round, name: str) -> Workload:
+    """A workload as its round defines it; raises TypeError if there is none of this name."""
+    try:
+        return judged_by.workload(name)
+    except SuiteError as error:
+        if judged_by.pinned(name) is not None:
+            raise
+        raise TypeError(str(error)) from error
 
 
 def round_of(run: RunRecord) -> Round:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from suite.bundle.data_record import DATA, read_data_record
@@ -22,6 +23,7 @@ GENERATED = "synthetic"
 READ_AGAIN = "run `suite data verify`, then run again: the run directory is never edited"
 
 
+@lru_cache(maxsize=16)
 def _definition(name: str) -> DataSetDefinition | None:
     try:
         return load_data_set(name)

@@ -3,12 +3,13 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import RUN
 from suite.catalog.devices import Device
-from suite.catalog.frameworks import load_frameworks
+from suite.catalog.frameworks import Framework, load_frameworks
 from suite.catalog.power import Coverage, PowerTotal, Tier, totals
 from suite.compliance.faults.fault import both
 from suite.compliance.faults.file_edits import set_run, set_system, update_system
@@ -90,10 +91,16 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
             yield Violation(file, f"Python {'.'.join(map(str, MIN_PYTHON))} or later, which the suite needs", f"{system.get('python')!r}"[:100], KEEP)
 
 
+@cache
+def _frameworks() -> Mapping[str, Framework]:
+    """All frameworks by name, read once: every bundle asks for them."""
+    return {framework.name: framework for framework in load_frameworks()}
+
+
 def _libraries(context: BundleContext) -> Iterator[Violation]:
     """Check the framework's version against that of its package, and that the packages are not those of another framework."""
     libraries, named = _versions(context.system.get("libraries")), context.request.framework
-    frameworks = {framework.name: framework for framework in load_frameworks()}
+    frameworks = _frameworks()
     own = frameworks.get(named)
     if own is None or not own.packages:
         return
