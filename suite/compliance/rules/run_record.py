@@ -17,6 +17,7 @@ from suite.compliance.rule import BundleContext, Rule, Violation
 ORDER = 25  # before the log's course
 
 KEEP = "hand in run.json as `suite run` wrote it"
+CLOCK = f"{KEEP}; if the clock was set in between, wait until NTP has set it, then run again"
 OPTIONS: Mapping[str, str] = {
     "--division": "division", "--workload": "workload", "--framework": "framework", "--org": "organization", "--seed": "seed",
     "--epochs": "epochs", "--steps": "steps", "--batch-size": "global_batch_size", "--learning-rate": "optimizer.base_learning_rate",
@@ -105,7 +106,7 @@ def _run_id(context: BundleContext) -> Iterator[Violation]:
         yield Violation(RUN, "a time in the run id and in started_time_ms", f"{found['stamp']} and {run.started_time_ms!r}"[:200], KEEP)
         return
     if not -MAX_AFTER_START_S <= after_s <= MAX_BEFORE_START_S:
-        yield Violation(RUN, f"a run id of the 30 days before the start ({started})", found["stamp"], KEEP)
+        yield Violation(RUN, f"a run id of the 30 days before the start ({started})", found["stamp"], CLOCK)
 
 
 def _allowed(context: BundleContext) -> Iterator[Violation]:
