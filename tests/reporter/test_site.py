@@ -97,7 +97,7 @@ def test_ids_are_unique_on_every_page(site: Path) -> None:
 def test_every_number_of_a_leaderboard_links_to_its_evidence(site: Path) -> None:
     page = (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
     cells = re.findall(r"<td data-v(?:=[^ >]+)?(?: data-s=[^ >]+)?><a href=([^ >]+)", page)
-    assert len(cells) == 3 * 11 and all(re.fullmatch(r"\.\./entries/[0-9a-f]{10}\.html#\w+", cell) for cell in cells)
+    assert len(cells) == 3 * 12 and all(re.fullmatch(r"\.\./entries/[0-9a-f]{10}\.html#\w+", cell) for cell in cells)
 
 
 def test_evidence_links_to_lines_of_the_log(site: Path) -> None:
@@ -195,7 +195,7 @@ def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> No
     build([given], tmp_path / "site", force=True)
     after = {path.relative_to(tmp_path): path.stat().st_ino for path in (tmp_path / "site").rglob("*") if path.is_file()}
     touched = {path.as_posix() for path in after if before.get(path) != after[path]}
-    assert not {path for path in touched if "/runs/" in path and "/runs/new/" not in path}
+    assert not {path for path in touched if "/runs/" in path and f"/runs/{run_id('new')}/" not in path}
     assert not {path for path in touched if "closed-mnist" in path}
     assert "site/index.html" in touched and f"site/{MARK}" in touched
 
@@ -223,7 +223,7 @@ def test_a_failure_leaves_the_old_site_and_nothing_else(runs: Path, tmp_path: Pa
 
 def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Path) -> None:
     make_bundle(tmp_path / "run", Scenario(name="two", ranks=2, nodes=2, power_w=5.0, idle_w=2.0))
-    folder = build([tmp_path / "run"], tmp_path / "site").parent / "runs" / "two"
+    folder = build([tmp_path / "run"], tmp_path / "site").parent / "runs" / run_id("two")
     page = (folder / "index.html").read_text()
     ranks = page[page.index('<section id="ranks">') :].partition("</section>")[0]
     assert re.findall(r'<th scope="row" class="n">(\d)</th><td>(\w+)</td><td class="n">(\d+)</td>', ranks) == [

@@ -191,7 +191,7 @@ RULES = (
     Rule(
         id="no-findings-allowed",
         sentence="A closed run was not allowed to break rules (--allow-invalid).",
-        rationale="Whoever runs with --allow-invalid knows that the run cannot comply.",
+        rationale="A run that needs --allow-invalid cannot comply, as the command says before it starts.",
         bundle_check=_allowed,
         faults=both("closed-data allowed", set_run("findings_allowed", ["closed-data"])),
     ),

@@ -19,7 +19,7 @@ def test_every_frame_has_the_documented_columns(runs: Path) -> None:
     loaded = reporter.load([runs])
     for name in ("runs", "figures", "epochs", "entries", "entry_figures", "broken"):
         assert list(getattr(loaded, name).columns) == list(getattr(frames, name.upper())), name
-    assert list(loaded.runs["run_id"]) == sorted(scenario.name for scenario in SCENARIOS)
+    assert list(loaded.runs["run_id"]) == sorted(run_id(scenario.name, scenario.framework) for scenario in SCENARIOS)
 
 
 def test_values_are_those_of_the_bundles(runs: Path) -> None:

@@ -23,7 +23,7 @@ from suite.metrics import stall_analysis
 from tests.builders import Scenario, make_bundle, run_id
 
 CONTEXT = Context("../", {"pytorch": 0})
-NAME = "stalls-analysed"
+NAME = f"stalls-{run_id('analysed')}"
 
 
 @pytest.fixture(scope="module")
