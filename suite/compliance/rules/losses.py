@@ -50,7 +50,7 @@ RULES = (
     Rule(
         id="losses-measured",
         sentence="In a closed run at most one loss in fifty equals that of the step before.",
-        rationale="Steps of a larger mini-batch that were cut in pieces have the same loss. (In the open division losses may have few bits.)",
+        rationale="Steps of a larger mini-batch that were cut in pieces have the same loss; in the open division losses may have few bits.",
         divisions=CLOSED,
         bundle_check=_repeated,
         faults=(
