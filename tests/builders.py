@@ -11,13 +11,20 @@ import pandas
 from reference_impls import contract
 from suite import __version__
 from suite.bundle import frames, layout, manifest
+from suite.bundle.data_record import DataRecord, write_data_record
 from suite.bundle.nodes import NodeRecord, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
+from suite.bundle.stall_folder import Source
+from suite.catalog.data_sets import load_data_set
+from suite.catalog.devices import load_device
 from suite.catalog.rounds import current_round
 from suite.catalog.workloads import load_workload
 from suite.execution.meter_session import MeterRecord
+from suite.files.digest import FileDigest
 from suite.files.json_file import write_json
 from suite.machine import system
+from suite.machine.identify import identify
+from suite.metrics import stall_analysis
 from suite.metrics.counters import derive_counters
 from suite.metrics.power import write_power_rules
 from suite.metrics.summary import derive
@@ -85,14 +92,52 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     if scenario.nodes > 1:
         _write_nodes(path, scenario)
     (path / layout.OUTPUT).write_text("made up by tests\n")
-    described = replace(system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path), boot=BOOT, cpu_cores=2)
-    write_json(path / layout.SYSTEM, described)
+    write_json(path / layout.SYSTEM, _describe(path, scenario))
+    write_data_record(path, _data_record(scenario.data))
     write_power_rules(path, readings["source"].unique())
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
     write_json(path / layout.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
     manifest.seal(path)
     return path
+
+
+def make_analysis(path: Path) -> Path:
+    """Write a stall analysis that complies: three runs, cold, warm and synthetic, of a length apart, and the record about them."""
+    for number, source in enumerate(Source):
+        batches, stamp = "synthetic" if source is Source.SYNTHETIC else "read", f"20270115T080000Z-00000{number}"
+        scenario = replace(RICH, division="open", batches=batches, drop_cache=source is Source.COLD, name=f"lenet-pytorch-{stamp}", seed=1)
+        make_bundle(path / source.value, replace(scenario, step_s=0.02 - 0.001 * number))
+    stall_analysis.write(stall_analysis.analyse(path), path)
+    return path
+
+
+def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
+    """This machine with two cores, as another boot."""
+    found = system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path)
+    return replace(found, boot=BOOT, cpu_cores=2, notes={name: note for name, note in found.notes.items() if name not in ("boot", "cpu_cores")})
+
+
+def _evidence(device: str) -> str:
+    """What the harness would have found on the device."""
+    sample, found = load_device(device).sample, identify().evidence
+    if sample is None:
+        return found
+    names = [*sample.compatible, *(name.partition(": ")[2] for name in sample.dmi), *([sample.cpu_model] if sample.cpu_model else [])]
+    return f"recorded names: {', '.join(names)}"
+
+
+def run_id(name: str, framework: str = "pytorch") -> str:
+    """The id of a run that a scenario names: its date and last part if it has the form of an id, else the whole name behind a date."""
+    *_, stamp, last = ("", "", *name.split("-"))
+    is_stamped = len(stamp) == len("20270115T080000Z") and stamp.endswith("Z")
+    return f"lenet-{framework}-{stamp}-{last}" if is_stamped else f"lenet-{framework}-20270115T080000Z-{name}"
+
+
+def _data_record(name: str) -> DataRecord:
+    """The published files, whose MD5 no definition has."""
+    files = tuple(FileDigest(file.name, file.size_bytes, str(file.sha256), "0" * 32) for file in load_data_set(name).files)
+    return DataRecord(name, START_NS - 20 * 10**9, files)
 
 
 def make_request(path: Path, scenario: Scenario) -> contract.Request:
@@ -136,14 +181,14 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
     """run.json."""
     return RunRecord(
         schema=layout.SCHEMA,
-        run_id=scenario.name,
+        run_id=run_id(scenario.name, scenario.framework),
         suite_version=__version__,
         command=("suite", "run"),
         started_time_ms=START_MS + 1000 * scenario.later_s,
         status=status,
         exit_code=0 if status == "finished" else None,
         message=None,
-        device_evidence="made up",
+        device_evidence=_evidence(scenario.device),
         request=contract.request_to_dict(request),
         round=current_round().name,
     )
@@ -169,11 +214,17 @@ class _Writer:
             "opt_weight_decay": optimizer.weight_decay, "opt_learning_rate_schedule": optimizer.schedule,
             "initial_weights": request.initial_weights, "collective": request.parallel.collective, "max_epochs": request.epochs,
             "target_accuracy": request.target_accuracy, "train_samples": data.train_samples, "eval_samples": data.eval_samples,
+            "accelerator": request.accelerator,
         }  # fmt: skip
         for key, value in facts.items():
             self._event("POINT_IN_TIME", key, value)
         self._event("INTERVAL_START", "init_start")
-        for key, value in {"parameters": 61706, "framework_version": "1.0", "framework_threads": 2, "ranks": request.parallel.ranks}.items():
+        for key, value in {
+            "parameters": 61706,
+            "framework_version": "1.0",
+            "framework_threads": request.threads,
+            "ranks": request.parallel.ranks,
+        }.items():
             self._event("POINT_IN_TIME", key, value)
         self._tell_nodes(0)
         self._event("INTERVAL_END", "init_stop")
@@ -189,9 +240,10 @@ class _Writer:
         self._stream.close()
 
     def _tell_nodes(self, drift_ns: int) -> None:
-        """On rank 0: whose node is whose, and how far every clock is ahead."""
+        """On rank 0: whose node is whose, once, and how far every clock is ahead."""
         if self._scenario.nodes > 1 and self._rank == 0:
-            self._event("POINT_IN_TIME", "nodes_of_ranks", [f"pi{rank + 1}" for rank in range(self._scenario.ranks)])
+            if not drift_ns:
+                self._event("POINT_IN_TIME", "nodes_of_ranks", [f"pi{rank + 1}" for rank in range(self._scenario.ranks)])
             self._event("POINT_IN_TIME", "clock_offsets_ns", [[0, 0], *[[AHEAD_NS + drift_ns, 50_000]] * (self._scenario.ranks - 1)])
 
     def train(self, epoch: int) -> list[contract.StepRecord]:
@@ -261,6 +313,8 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     if scenario.counted:
         rows += [(t_ns, "cpu", f"utilisation.core{core}", 50.0, "%") for t_ns in times for core in (0, 1)]
         rows += [(t_ns, "disk", "read_bytes", 4096.0 * index, "B") for index, t_ns in enumerate(times)]
+        rows += [(t_ns, "cpu", "frequency.core1", 1.4e9, "Hz") for t_ns in times]
+        rows += [(t_ns, "page-cache", "resident", float(t_ns > first_ns), "ratio") for t_ns in (first_ns - 10**8, *times)]
     if scenario.power_w is not None:
         rows += [(t_ns, scenario.power_meter, "power", scenario.power_w, "W") for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000)]
     if scenario.nodes > 1:

@@ -18,6 +18,7 @@ from suite.bundle.reader import CachedBundle
 from suite.catalog.seeds import nonce_kind
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
+from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
 from suite.errors import SuiteError
 from suite.metrics.summary import read_summary
 
@@ -59,8 +60,9 @@ def _read(path: Path) -> BundleRows:
     record = bundle.run()
     run_id = _plain_name(record.run_id)
     verdict = check_cached_bundle(bundle)
-    if record.status != "finished" or not bundle.is_sealed:
-        raise SuiteError(verdict.findings[0].observed)
+    unread = next((finding.observed for finding in verdict.findings if finding.rule in (RUN_COMPLETE.id, REQUEST_READABLE.id)), None)
+    if unread is not None:
+        raise SuiteError(unread)
     summary = read_summary(bundle)
     try:
         run = {

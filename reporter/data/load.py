@@ -14,13 +14,14 @@ from reporter.data.linpacks import read_linpacks
 from reporter.data.submissions import SubmissionVerdicts, judge_submissions
 from reporter.data.text import plain, plain_or_none
 from reporter.data.workers import map_tasks
+from suite.bundle import stall_folder
+from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
+from suite.bundle.layout import is_withdrawal
 from suite.compliance.checker import BundleVerdict, find_bundles
 from suite.errors import SuiteError
-from suite.metrics import stall_analysis
 from suite.metrics.linpack import RECORD
 from suite.submission.declaration import NAME, Declaration, read_declaration
-from suite.submission.folders import WITHDRAWN as WITHDRAWN_FILE
-from suite.submission.folders import withdrawal
+from suite.submission.folders import withdrawal_beside
 
 
 @dataclass(frozen=True)
@@ -159,14 +160,16 @@ def _state(found: Found, rows: BundleRows, withdrawn: str | None, verdict: Bundl
 
 def _is_part_of_analysis(found: Found) -> bool:
     """Whether the bundle belongs to a stall analysis; the warm run is recognized by its folder only."""
-    return found.path != found.given and (found.path.parent / stall_analysis.RECORD).is_file()
+    return found.path != found.given and (found.path.parent / stall_folder.RECORD).is_file()
 
 
 def _withdrawal(found: Found) -> str | None:
-    """The reason in the bundle's folder or the nearest one above it that withdraws it, or None."""
-    for folder in (found.path, *found.folders()):
-        if (folder / WITHDRAWN_FILE).is_file() and not (folder / WITHDRAWN_FILE).is_symlink():
-            return plain(withdrawal(folder) or "") or "no reason given"
+    """The reason in the file beside or in the bundle that withdraws it, or in the nearest folder above; None without one."""
+    own = [file for file in (found.path / WITHDRAWAL, withdrawal_beside(found.path)) if is_withdrawal(file)]
+    for file in (*own, *(folder / WITHDRAWAL for folder in found.folders())):
+        if file.is_file() and not file.is_symlink():
+            with file.open("rb") as stream:
+                return plain(stream.read(4096).decode("utf-8", errors="replace").strip()) or "no reason given"
     return None
 
 

@@ -39,6 +39,7 @@ MAX_LINE_LENGTH = 600
 EPOCH_FIGURES = frozenset(
     (
         "first_epoch_s",
+        "initialisation_s",
         "time_to_epoch_s",
         "fetch_stall_s",
         "copy_s",

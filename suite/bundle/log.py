@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reference_impls.contract import FIRST_LINK, TOKEN, link, unchained
+from suite.files.json_file import strict_json
 
 MAX_LOG_BYTES = 32 * 2**20
 MAX_LINE_BYTES = 2**20
@@ -147,9 +148,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str, LogProblem | None]]:
 
 def _parse(number: int, text: str) -> tuple[LogEvent | None, LogProblem | None]:
     try:
-        record = json.loads(text[len(TOKEN) :])
-    except (ValueError, RecursionError):
-        return None, LogProblem(number, "the text after the token is not valid JSON (truncated or edited)")
+        record = strict_json(text[len(TOKEN) :])
+    except (ValueError, RecursionError) as error:
+        what = "truncated or edited" if isinstance(error, json.JSONDecodeError) else str(error)[:200]
+        return None, LogProblem(number, f"the text after the token is not valid JSON ({what})")
     if not isinstance(record, dict) or not isinstance(record.get("key"), str):
         return None, LogProblem(number, "the line has no event key")
     key, time_ms, metadata = record["key"], record.get("time_ms"), record.get("metadata")

@@ -29,6 +29,10 @@ def show(verdict: CheckResult, json: bool) -> None:
                 _show_bundle(bundle)
             show_findings(submission.findings, json=False)
             print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}{_signed(submission)}")
+            print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}")
+        for analysis in verdict.analyses:
+            show_findings(analysis.findings, json=False)
+            print(f"{escaped(str(analysis.path))}: stall analysis, {_word(analysis.complies)}")
     _end(verdict)
 
 
@@ -68,6 +72,7 @@ def _plain(verdict: CheckResult) -> dict[str, Any]:
     return {
         "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles],
         "submissions": [_plain_submission(submission) for submission in verdict.submissions],
+        "analyses": [{"path": str(each.path), "complies": each.complies, "findings": as_json(each.findings)} for each in verdict.analyses],
         "could_not_judge": list(verdict.broken),
     }
 

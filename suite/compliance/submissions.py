@@ -23,7 +23,7 @@ from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.metrics.summary import target_figures
 from suite.submission.declaration import read_declaration
-from suite.submission.folders import RunFolder, read_folders, withdrawal
+from suite.submission.folders import RunFolder, is_withdrawn, read_folders
 
 MIN_VALUES, MAX_VALUES = 10, 100  # fewer values may be equal by chance; a copy may be cut off or continued after them
 
@@ -151,7 +151,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         boot=boot if isinstance(boot, str) else None,
         span_ns=(min(moments_ns), max(moments_ns)) if moments_ns else None,
         idle_ns=(int(idle_ns.min()), int(idle_ns.max())) if len(idle_ns) else None,
-        is_withdrawn=withdrawal(folder.path) is not None,
+        is_withdrawn=is_withdrawn(folder.path),
         power_meters=frozenset(channel.source for channel in channels if channel.unit == "W"),
         nonce=run.nonce,
     )

@@ -15,11 +15,13 @@ from typing import Any, Protocol
 from reference_impls import contract
 from suite import __version__
 from suite.bundle import convert, layout, manifest
+from suite.bundle.data_record import write_data_record
 from suite.bundle.log import LogEvent
 from suite.bundle.nodes import read_nodes, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.rounds import current_round
 from suite.errors import SuiteError
+from suite.execution.data_digests import digest_data
 from suite.execution.heartbeat import HeartbeatMonitor
 from suite.execution.implementation import start_implementation
 from suite.execution.progress import LogFollower
@@ -83,6 +85,7 @@ def run(
     """
     path = Path(request.training.output_directory)
     with _disk_errors(path), RemoteRecorders(request, environment.interpreter, path) as remote:
+        write_data_record(path, digest_data(request.training.data.name, Path(request.training.data.directory)))
         request, cache = _with_page_cache(request, remote)
         witness = ask_receipt(request)
         record = _open_bundle(request, command, findings_allowed, path)

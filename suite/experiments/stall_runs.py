@@ -3,11 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+from suite.bundle.stall_folder import Source
 from suite.errors import SuiteError
 from suite.execution.request import PageCache, RunRequest
 from suite.experiments.events import Progress, StallRunStarted, silent
 from suite.experiments.one_run import run_one
-from suite.metrics.stall_analysis import Source, StallAnalysis, analyse, write
+from suite.metrics.stall_analysis import StallAnalysis, analyse, write
 
 DEFAULT_EPOCHS = 4  # the first is kept apart, three make a mean with its spread
 MIN_EPOCHS = 2

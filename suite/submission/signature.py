@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from suite.bundle.layout import WITHDRAWN
 from suite.files.digest import sha256
 from suite.files.paths import repository_root
 from suite.files.signature import MAX_MESSAGE_BYTES, MAX_SIGNATURE_BYTES, SignatureState, SignatureVerdict, sign, verify
-from suite.submission.folders import LISTING, SIGNATURE, WITHDRAWN
+from suite.submission.folders import LISTING, SIGNATURE
 
 NAMESPACE = "edge-training-submission"
 """Namespace of the signatures (PROTOCOL.sshsig): a signature made for something else is none of a submission."""

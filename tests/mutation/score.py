@@ -10,11 +10,12 @@ from pathlib import Path
 
 from suite.compliance.faults.fault import Scope, first_run
 from suite.compliance.finding import Finding
+from suite.compliance.paths import check_paths
 from suite.compliance.registry import ALL
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
-from tests.builders import RICH, Scenario, make_bundle
+from tests.builders import RICH, Scenario, make_analysis, make_bundle
 from tests.mutation.mutations import Mutation, all_mutations
 from tests.suite.submission.conftest import EPOCHS_TO_TARGET, LATER_S, make_probe, started_name
 
@@ -64,6 +65,9 @@ def try_out(submissions: Mapping[int, Path], mutations: Iterable[Mutation], fold
     """Apply each mutation to a fresh copy of the submission with its number of ranks, and check the copy."""
     outcomes = []
     for mutation in mutations:
+        if mutation.fault.scope is Scope.ANALYSIS:
+            outcomes.append(_of_analysis(mutation, folder))
+            continue
         submission = submissions[mutation.fault.ranks]
         copy = folder / "mutated" / submission.parent.name / submission.name
         shutil.copytree(submission, copy, symlinks=True)
@@ -73,6 +77,15 @@ def try_out(submissions: Mapping[int, Path], mutations: Iterable[Mutation], fold
         outcomes.append(Outcome(mutation, rules, not verdict.complies))
         shutil.rmtree(folder / "mutated")
     return outcomes
+
+
+def _of_analysis(mutation: Mutation, folder: Path) -> Outcome:
+    """The outcome for a stall analysis, made anew."""
+    analysis = make_analysis(folder / "mutated" / "analysis")
+    mutation.fault.change(analysis)
+    result = check_paths([analysis])
+    shutil.rmtree(folder / "mutated")
+    return Outcome(mutation, frozenset(finding.rule for _, finding in result.all_findings()), not result.complies)
 
 
 def report(outcomes: Sequence[Outcome]) -> bool:

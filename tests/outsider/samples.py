@@ -11,6 +11,7 @@ from pathlib import Path
 from reference_impls import contract
 from suite import __version__
 from suite.bundle import layout
+from suite.bundle.data_record import DATA
 from suite.catalog.rounds import current_round
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.files.paths import repository_root
@@ -72,6 +73,10 @@ def _real(folder: Path) -> Path:
     bundle.run["schema"], bundle.run["round"], bundle.run["suite_version"] = layout.SCHEMA, current_round().name, __version__
     bundle.request["contract_version"] = contract.CONTRACT_VERSION
     write_power_rules(folder, bundle.readings["source"].unique())
+    accelerator = {**bundle.event("eval_samples"), "key": "accelerator", "value": bundle.request["accelerator"]}
+    accelerator["metadata"] = dict(accelerator["metadata"])
+    bundle.events.insert(bundle.events.index(bundle.event("eval_samples")) + 1, accelerator)
+    shutil.copy(sample("rich") / DATA, folder / DATA)
     bundle.save(recomputed=True)
     return folder
 

@@ -13,12 +13,12 @@ import pytest
 
 from reporter.site import build
 from suite.bundle import layout, manifest
+from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.files import json_file
 from suite.files.paths import HOME_VARIABLE
 from suite.metrics import stall_analysis
 from suite.metrics.linpack import RECORD, SCHEMA, Linpack, Power, Problem, Solution
 from suite.submission.declaration import SystemAvailability
-from suite.submission.folders import WITHDRAWN as WITHDRAWAL
 from suite.submission.package import PackageRequest, package
 from tests.browser import Tab, browser
 from tests.builders import Scenario, make_bundle

@@ -15,10 +15,11 @@ Options = ParamSpec("Options")
 
 
 class Scope(enum.Enum):
-    """What a fault changes: the folder of one bundle, or of a submission with three runs."""
+    """What a fault changes: the folder of one bundle, of a submission with three runs, or of a stall analysis."""
 
     BUNDLE = "bundle"
     SUBMISSION = "submission"
+    ANALYSIS = "analysis"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,11 @@ def both(name: str, edit: Edit, ranks: int = 1) -> tuple[Fault, Fault]:
 def of_submission(name: str, change: Callable[[Path], object], ranks: int = 1) -> Fault:
     """A change of a submission's folder."""
     return Fault(name, change, Scope.SUBMISSION, ranks)
+
+
+def of_analysis(name: str, change: Callable[[Path], object]) -> Fault:
+    """A change of a stall analysis's folder."""
+    return Fault(name, change, Scope.ANALYSIS)
 
 
 def of_first_run(fault: Fault) -> Fault:

@@ -17,7 +17,7 @@ LOGGED: dict[str, str] = {
     "optimizer.name": "opt_name", "optimizer.base_learning_rate": "opt_base_learning_rate", "optimizer.momentum": "opt_momentum",
     "optimizer.weight_decay": "opt_weight_decay", "optimizer.schedule": "opt_learning_rate_schedule", "initial_weights": "initial_weights",
     "parallel.collective": "collective", "epochs": "max_epochs", "target_accuracy": "target_accuracy", "data.train_samples": "train_samples",
-    "data.eval_samples": "eval_samples", "cache_cleared": "cache_clear",
+    "data.eval_samples": "eval_samples", "cache_cleared": "cache_clear", "accelerator": "accelerator", "threads": "framework_threads",
 }  # fmt: skip
 """The event that repeats a value of the request, by the value's name in the request."""
 
@@ -273,6 +273,42 @@ def reverse_chain_heads(bundle: EditableBundle, number: int) -> None:
 def shift_clock_offset(bundle: EditableBundle, rank: int, by_ns: int) -> None:
     """Shift a rank's clock offset at the end of the run, which places that node's readings on rank 0's clock."""
     bundle.event("clock_offsets_ns", 1)["value"][rank][0] += by_ns
+
+
+@edit
+def freeze_wall_clock(bundle: EditableBundle) -> None:
+    """Give all events the first one's wall-clock time."""
+    for event in bundle.events:
+        event["time_ms"] = bundle.events[0]["time_ms"]
+
+
+@edit
+def shift_everything(bundle: EditableBundle, by_ns: int) -> None:
+    """Shift the monotonic times of log, steps and readings."""
+    for event in bundle.events:
+        event["metadata"]["mono_ns"] += by_ns
+    bundle.steps["start_ns"] += by_ns
+    bundle.readings["t_ns"] += by_ns
+
+
+@edit
+def delay_start(bundle: EditableBundle, by_s: int) -> None:
+    """Let initialisation begin ``by_s`` seconds earlier."""
+    for event in bundle.events[: bundle.events.index(bundle.event("init_start")) + 1]:
+        event["metadata"]["mono_ns"] -= by_s * 10**9
+        event["time_ms"] -= by_s * 1000
+    bundle.run["started_time_ms"] -= by_s * 1000
+
+
+@edit
+def delay_later_events(bundle: EditableBundle, key: str, number: int, by_s: int) -> None:
+    """Shift this event, and all events, steps and readings after it, by both clocks."""
+    moment_ns = bundle.event(key, number)["metadata"]["mono_ns"]
+    for event in _from(bundle, key, number):
+        event["metadata"]["mono_ns"] += by_s * 10**9
+        event["time_ms"] += by_s * 1000
+    for table, column in ((bundle.steps, "start_ns"), (bundle.readings, "t_ns")):
+        table.loc[table[column] >= moment_ns, column] += by_s * 10**9
 
 
 def _from(bundle: EditableBundle, key: str, number: int = 0) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from suite.bundle.nodes import NODES
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit
 from suite.compliance.faults.file_edits import change_file
-from suite.compliance.faults.log_edits import HOUR_NS, scale_run_time, set_device
+from suite.compliance.faults.log_edits import HOUR_NS, scale_run_time, set_device, set_everywhere
 
 if TYPE_CHECKING:
     import pandas
@@ -180,6 +180,82 @@ def overload(bundle: EditableBundle, device: str, factor: float) -> None:
     """Claim another device, and scale every power reading."""
     set_device(device)(bundle)
     scale_power(factor)(bundle)
+
+
+@edit
+def hold_channel(bundle: EditableBundle, source: str, channel: str, cache_cleared: bool) -> None:
+    """Keep a channel at its first reading, and record that the page cache was emptied, or not."""
+    rows = bundle.at(source, channel)
+    bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].iloc[0]
+    set_everywhere("cache_cleared", cache_cleared)(bundle)
+
+
+@edit
+def keep_cache_full(bundle: EditableBundle) -> None:
+    """Have the whole data set in memory at every reading, and record that the page cache was emptied."""
+    bundle.readings.loc[bundle.at("page-cache"), "value"] = 1.0
+    set_everywhere("cache_cleared", True)(bundle)
+
+
+@edit
+def set_frequency(bundle: EditableBundle, device: str, frequency_hz: float) -> None:
+    """Claim another device, and let its cores run at this frequency."""
+    set_device(device)(bundle)
+    bundle.readings.loc[bundle.readings["unit"] == "Hz", "value"] = frequency_hz
+
+
+@edit
+def scale_counter(bundle: EditableBundle, name: str, factor: float) -> None:
+    """Scale a hardware counter."""
+    bundle.readings.loc[bundle.at("counters", f"{name}.count"), "value"] *= factor
+
+
+@edit
+def rename_source(bundle: EditableBundle, source: str, name: str, channel: str) -> None:
+    """Claim that another meter read a power meter's values, as this channel."""
+    rows = bundle.at(source)
+    bundle.readings.loc[rows, ["source", "channel"]] = name, channel
+    for meter in bundle.run["meters"]:
+        meter["name"] = name if meter["name"] == source else meter["name"]
+
+
+@edit
+def repeat_losses(bundle: EditableBundle, group: int, only_first: bool = False) -> None:
+    """Give every group of steps the loss of its first step, or its second step alone."""
+    place = bundle.steps.index % group
+    repeated = bundle.steps["loss"].where(place == 0).ffill()
+    bundle.steps["loss"] = repeated.where((place == 1) | (not only_first), bundle.steps["loss"])
+
+
+@edit
+def drop_losses(bundle: EditableBundle, row: int, factor: float) -> None:
+    """Scale the losses from this row on."""
+    bundle.steps.loc[bundle.steps.index[row:], "loss"] *= factor
+
+
+@edit
+def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, value: float) -> None:
+    """Add a meter with one channel that always reads ``value``, at the times of the cpu meter, with its record and its power rules."""
+    import pandas  # start-up: slow to load
+
+    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+
+    more = bundle.readings[bundle.at("cpu", "utilisation.total")].assign(source=source, channel=channel, unit=unit, value=value)
+    bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
+    bundle.run["meters"].append({**bundle.run["meters"][0], "name": source, "readings": len(more)})
+    write_power_rules(bundle.path, bundle.readings["source"].unique())
+
+
+@edit
+def keep_busy(bundle: EditableBundle, cores: float) -> None:
+    """Add readings of the implementation's CPU time that rises by this number of seconds a second, and count them."""
+    import pandas  # start-up: slow to load
+
+    rows = bundle.readings[bundle.at("cpu", "utilisation.total")]
+    more = rows.assign(channel="process_tree", unit="s", value=(rows["t_ns"] - rows["t_ns"].iloc[0]) * 1e-9 * cores)
+    bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
+    for meter in bundle.run["meters"]:
+        meter["readings"] += len(more) if meter["name"] == "cpu" else 0
 
 
 @edit

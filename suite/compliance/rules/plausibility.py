@@ -81,8 +81,9 @@ def below_idle(context: BundleContext, share_of_idle: float) -> Iterator[Violati
         share, idle_w, energy_j = (figures[name]["value"] for name in ("baseload_share", "baseload_power_w", "energy_j"))
         power_w = None if share is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
         if power_w is not None and power_w < share_of_idle * idle_w:
+            observed = f"{power_w:.2f} W on average over the run ({power_w / idle_w:.0%})"
             fix = "stop other programs before a run, or check the sensor"
-            yield Violation(node.file, f"{share_of_idle:.0%} of the idle machine's {idle_w:.2f} W or more", f"{power_w:.2f} W", fix)
+            yield Violation(node.file, f"{share_of_idle:.0%} of the idle machine's {idle_w:.2f} W or more", observed, fix)
 
 
 def _rate(context: BundleContext) -> Iterator[Violation]:
@@ -95,7 +96,7 @@ def _rate(context: BundleContext) -> Iterator[Violation]:
         work = 2e-9 * TRAINING_PER_FORWARD * context.workload.forward_macs * float(steps.samples.sum())
         peak = device.peak_gflops * FAST_CONVOLUTION * len(steps.ranks)
         if not work <= peak * compute_s:
-            observed = f"{work:.3g} billion operations in {compute_s:.3g} s"
+            observed = f"{work / compute_s if compute_s > 0 else math.inf:.3g} GFLOP/s: {work:.3g} billion operations in {compute_s:.3g} s"
             fix = f"run again on a {device.title}"
             yield Violation(STEPS, f"at most {peak:g} GFLOP/s on {device.name} in epoch {epoch}", observed, fix)
             return
@@ -105,10 +106,12 @@ def _losses(context: BundleContext) -> Iterator[Violation]:
     """Check that losses are finite, not negative and not all alike, and that the first ones are near the loss of guessing."""
     import numpy as np  # start-up
 
-    losses, fix = context.steps.loss, "run again; never edit losses"
+    losses, fix = context.steps.loss, "hand in the losses as they were computed"
     bad = ~((losses >= 0) & (losses < math.inf))
     if bad.any():
-        yield Violation(STEPS, "losses of zero or more", f"{losses[bad][0]} at step {context.steps.step[bad][0]}", fix)
+        steps, row = context.steps, int(bad.nonzero()[0][0])
+        observed = f"{losses[row]} in step {steps.step[row]} of epoch {steps.epoch[row]} on rank {steps.rank[row]}, {int(bad.sum())} in all"
+        yield Violation(STEPS, "losses of zero or more", observed, fix)
         return
     different = 1 + np.count_nonzero(np.diff(np.sort(losses)))
     if len(losses) > FIRST_STEPS and different < len(losses) / 10:

@@ -17,7 +17,7 @@ def _accuracy(context: BundleContext) -> Iterator[Violation]:
         correct = event.metadata.get("correct")
         if not isinstance(correct, int) or not 0 <= correct <= samples or event.value != correct / samples:
             observed, fix = f"{event.value!r} with {correct!r} correct", "run again with an implementation that logs accuracy and count"
-            yield Violation("log.txt", f"an accuracy of correct / {samples}", observed[:200], fix, event.line)
+            yield Violation("log.txt", f"an accuracy of correct / {samples} in epoch {event.epoch}", observed[:200], fix, event.line)
 
 
 def _status(context: BundleContext) -> Iterator[Violation]:
@@ -29,14 +29,16 @@ def _status(context: BundleContext) -> Iterator[Violation]:
     expected = "success" if target is None or reached else "aborted"
     if stop.metadata.get("status") != expected:
         observed = repr(stop.metadata.get("status"))[:200]
-        yield Violation("log.txt", f"status {expected!r}, which follows from the evaluations", observed, "run again; never edit a status", stop.line)
+        yield Violation(
+            "log.txt", f"status {expected!r}, which follows from the evaluations", observed, "hand in the status that the run logged", stop.line
+        )
 
 
 def _target(context: BundleContext) -> Iterator[Violation]:
-    values = [event.value for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)]
-    target = context.workload.target_accuracy
-    if target is not None and (not values or max(values) < target):
-        best = f"{max(values):.4f}" if values else "no evaluation"
+    evaluated = [event for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)]
+    target, best_of = context.workload.target_accuracy, max(evaluated, key=lambda event: event.value, default=None)
+    if target is not None and (best_of is None or best_of.value < target):
+        best = "no evaluation" if best_of is None else f"{best_of.value:.4f} at best, in epoch {best_of.epoch} of {len(evaluated)} evaluated"
         fix = "tune within the workload's ranges, or submit it as a run that missed the target"
         yield Violation("log.txt", f"an accuracy of {target} or more", best, fix)
 

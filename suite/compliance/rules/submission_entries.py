@@ -6,14 +6,13 @@ from typing import Any
 
 from suite.compliance.faults.fault import of_first_run, of_submission, recomputed, sealed
 from suite.compliance.faults.log_edits import set_everywhere
-from suite.compliance.faults.submission_edits import delete_run, forget_run, set_value, write_file
+from suite.compliance.faults.submission_edits import delete_run, forget_run, set_value
 from suite.compliance.faults.table_edits import drop_power
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.submission.declaration import NAME
 from suite.submission.entries import entry_settings
-from suite.submission.folders import WITHDRAWN
 from suite.submission.launches import FINISHED
 
 ORDER = 101  # after the layout
@@ -98,12 +97,6 @@ def _numbers(context: SubmissionContext) -> Iterator[Violation]:
             )
 
 
-def _withdrawals(context: SubmissionContext) -> Iterator[Violation]:
-    for run in context.runs:
-        if (run.folder.path / WITHDRAWN).exists() and not run.is_withdrawn:
-            yield Violation(f"{run.name}/{WITHDRAWN}", "the reason of the withdrawal", "no text", "write the reason into it")
-
-
 def _power_meters(context: SubmissionContext) -> Iterator[Violation]:
     """Runs that lack a power meter which read in other runs of their entry."""
     for runs in context.entries().values():
@@ -163,13 +156,6 @@ RULES = (
         rationale="A gap is a run that was taken out.",
         check=_numbers,
         faults=(of_submission("run 2 taken out", delete_run(2)),),
-    ),
-    SubmissionRule(
-        id="submission-withdrawals",
-        sentence="A withdrawn run states the reason.",
-        rationale="Without a reason a withdrawal is a choice of results.",
-        check=_withdrawals,
-        faults=(of_submission("a withdrawal without a reason", write_file(f"lenet/pytorch/run_2/{WITHDRAWN}", " \n")),),
     ),
     SubmissionRule(
         id="submission-power-meters",

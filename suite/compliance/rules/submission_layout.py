@@ -16,6 +16,7 @@ from suite.compliance.faults.submission_edits import (
 )
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.wording import shown
 from suite.submission.declaration import NAME
 from suite.submission.folders import PROBES
 from suite.submission.package import MACHINE
@@ -26,7 +27,7 @@ ORDER = 100  # after the rules of bundles
 def _layout(context: SubmissionContext) -> Iterator[Violation]:
     for path in context.unexpected:
         name = path.relative_to(context.path).as_posix()
-        yield Violation(name, f"{NAME}, {SYSTEM}, {PROBES}/*.json and <workload>/<framework>/run_<n>/", "another file", "remove it")
+        yield Violation(name, f"{NAME}, {SYSTEM}, {PROBES}/*.json and <workload>/<framework>/run_<n>/", "a file that has no place there", "remove it")
     for run in context.runs:
         workload, framework = str(run.request.get("workload")), str(run.request.get("framework"))
         if (workload, framework) != (run.folder.workload, run.folder.framework):
@@ -49,8 +50,8 @@ def _system(context: SubmissionContext) -> Iterator[Violation]:
     for run in context.runs:
         for name in MACHINE:
             if run.system.get(name) != context.system.get(name):
-                observed = f"{run.system.get(name)!r}"[:200]
-                yield Violation(f"{run.name}/{SYSTEM}", f"{name} = {context.system.get(name)!r}"[:200], observed, "submit each system separately")
+                expected = f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}"
+                yield Violation(f"{run.name}/{SYSTEM}", expected, shown(run.system.get(name)), "submit each system separately")
 
 
 def _layout_faults() -> Iterator[Fault]:
