@@ -19,7 +19,6 @@ from suite.compliance.faults.log_edits import (
     shift_event,
 )
 from suite.compliance.faults.table_edits import scale_column
-from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.rules.course import EVALUATION, RUN_AGAIN
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 ORDER = 40  # after the order of epochs
 
 MAX_END_DIFFERENCE_S = 0.01
-MIN_FILLED_SHARE = 0.9
+MIN_FILLED_SHARE = 0.9  # 0.988 or more in 25 real runs, steps of a millisecond among them: the rest is the loop's own lines
 MAX_CLOCK_DIFFERENCE_S, MAX_SETUP_S = 120.0, 3600.0
 DAY_MS = 86_400_000
 
@@ -95,15 +94,20 @@ def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violati
 
 
 def _filled(context: BundleContext) -> Iterator[Violation]:
+    """Report the emptiest epoch, and how many there are."""
     stops = {event.epoch: event.mono_ns for event in context.log.all("epoch_stop")}
+    short: list[tuple[float, float, int]] = []
     for epoch, steps in context.steps.first_rank.by_epoch():
         stop_ns = stops.get(epoch)
         whole_s = 0.0 if stop_ns is None else (stop_ns - int(steps.start_ns[0])) * SECONDS_PER_NS
         parts_s = float(steps.parts_s.sum())
         if whole_s > 0 and parts_s < MIN_FILLED_SHARE * whole_s:
-            expected = f"fetch, copy, compute and communication to take {MIN_FILLED_SHARE:.0%} of epoch {epoch} or more"
-            fix = "find out what took the remaining time (other programs, swapping, logging), then run again"
-            yield Violation(STEPS, expected, f"{parts_s:.2f} of {whole_s:.2f} s", fix)
+            short.append((parts_s, whole_s, epoch))
+    if short:
+        parts_s, whole_s, epoch = min(short, key=lambda each: each[0] / each[1])
+        expected = f"fetch, copy, compute and communication to take {MIN_FILLED_SHARE:.0%} of every epoch or more"
+        fix = "record all of a step's time in its parts; the suite's loop does"
+        yield Violation(STEPS, expected, f"{parts_s:.2f} of {whole_s:.2f} s in epoch {epoch}; too little in {len(short)} epochs", fix)
 
 
 def _record(context: BundleContext) -> Iterator[Violation]:
@@ -168,7 +172,6 @@ RULES = (
         id="epoch-filled",
         sentence="Fetch, copy, compute and communication take nine tenths of an epoch or more.",
         rationale="The remainder is overhead without an explanation, or parts were made smaller.",
-        severity=Severity.WARNING,
         bundle_check=_filled,
         faults=tuple(fault for share in (0.5, 0.01) for fault in both(f"{share} of the compute time", scale_column("compute_s", share))),
     ),

@@ -13,7 +13,6 @@ from suite.compliance.faults.fault import both, recomputed, sealed
 from suite.compliance.faults.file_edits import set_system
 from suite.compliance.faults.log_edits import set_device
 from suite.compliance.faults.table_edits import change_second_node, overload, scale_column, scale_power, scale_unit, set_cell, speed_up
-from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ ORDER = 90  # last: figures and readings are sound by now
 MIN_POWER_W = 0.1
 MIN_ADAPTER_EFFICIENCY = 0.8
 LIMIT_TOLERANCE = 1.1
-MIN_SHARE_OF_IDLE = 0.9
+MIN_SHARE_OF_IDLE = 1.01  # the mean of ten idle seconds is uncertain by less; boards draw 1.1 to 3 times their idle power under load
 TRAINING_PER_FORWARD = 3  # backward costs twice the forward pass
 GIB = 2**30
 FAST_CONVOLUTION = 4  # Winograd's F(4x4, 3x3) needs a fourth of the multiplications that are counted (Lavin and Gray, CVPR 2016)
@@ -77,8 +76,8 @@ def _above_idle(context: BundleContext) -> Iterator[Violation]:
         share, idle_w, energy_j = (figures[name]["value"] for name in ("baseload_share", "baseload_power_w", "energy_j"))
         power_w = None if share is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
         if power_w is not None and power_w < MIN_SHARE_OF_IDLE * idle_w:
-            fix = "stop other programs before a run, or check the sensor"
-            yield Violation(node.file, f"{MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W or more", f"{power_w:.2f} W", fix)
+            fix = "stop other programs before a run, so that the idle machine is idle, or check the sensor; run again"
+            yield Violation(node.file, f"more than {MIN_SHARE_OF_IDLE * idle_w:.2f} W; the idle machine drew {idle_w:.2f} W", f"{power_w:.2f} W", fix)
 
 
 def _rate(context: BundleContext) -> Iterator[Violation]:
@@ -160,9 +159,8 @@ RULES = (
     ),
     Rule(
         id="power-above-idle",
-        sentence="A machine draws at least nine tenths of its idle power while it trains.",
+        sentence="A machine draws more than its idle power while it trains, by a hundredth or more.",
         rationale="Readings that were made smaller contradict the baseload, measured right before the run.",
-        severity=Severity.WARNING,
         bundle_check=_above_idle,
         faults=(
             *both("a third of the power", scale_power(0.33)),
