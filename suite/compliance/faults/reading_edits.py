@@ -187,6 +187,17 @@ def change_baseload(bundle: EditableBundle, change: Callable[["pandas.DataFrame"
 
 
 @edit
+def add_idle_utilisation(bundle: EditableBundle, percent: float) -> None:
+    """Let the CPU meter have read this utilisation of the idle machine."""
+    import pandas  # start-up: slow to load
+
+    def with_utilisation(rows: "pandas.DataFrame") -> "pandas.DataFrame":
+        return pandas.concat([rows, rows.assign(source="cpu", channel="utilisation.total", value=percent, unit="%")])
+
+    change_baseload(with_utilisation)(bundle)
+
+
+@edit
 def remove_baseload(bundle: EditableBundle, name: str) -> None:
     """Leave out a table of idle readings."""
     (bundle.path / name).unlink()

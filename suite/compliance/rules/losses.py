@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ORDER = 91  # after losses-possible: they are numbers by now
 
 MIN_STEPS = 500  # with fewer, six standard deviations are more than a smoothed course differs by
-TURNING_SHARE = 0.62  # 2/3 for independent losses; 0.641 to 0.690 over 25 real runs in three frameworks, batches of 16 to 128, one and two ranks
+TURNING_SHARE = 0.62  # 2/3 for independent losses; 0.641 to 0.676 in 20 real runs of three frameworks, batches of 16 to 128, one and two ranks
 BLOCK, DISTINCT = 8, 4  # equal losses in a row, of them different: float32 has 10^7 values near one, bfloat16 a hundred
 MIN_ERROR_PER_LOSS = 0.05  # 0.15 to 4.3 in the same runs; a calibrated model that is 99 % sure of everything has 0.13
 MIN_EXPECTED_ERRORS = 20.0  # a third of the fewest errors seen at that loss; with fewer samples, chance decides

@@ -8,9 +8,18 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import BASELOAD
 from suite.catalog.power import totals
 from suite.compliance.faults.fault import both, recomputed
-from suite.compliance.faults.reading_edits import change_baseload, paste_idle_power, remove_baseload, set_constant, set_units, set_values
+from suite.compliance.faults.reading_edits import (
+    add_idle_utilisation,
+    change_baseload,
+    paste_idle_power,
+    remove_baseload,
+    set_constant,
+    set_units,
+    set_values,
+)
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rules.plausibility import MAX_IDLE_UTILISATION, is_busy
 
 if TYPE_CHECKING:
     from suite.bundle.channels import Channel
@@ -109,6 +118,13 @@ def _idle_window(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.idle_file, expected, f"{age_s:.0f} s before it", RUN_AGAIN)
 
 
+def _idle(context: BundleContext) -> Iterator[Violation]:
+    for node in (node for node in context.nodes if is_busy(node)):
+        busy = node.idle.get("cpu", "utilisation.total").mean
+        expected = f"an idle machine before the run: its processor used to {MAX_IDLE_UTILISATION:g} % at most"
+        yield Violation(node.idle_file, expected, f"{busy:.0f} %", "stop other programs, then run again; the baseload is too large")
+
+
 def _idle_measured(context: BundleContext) -> Iterator[Violation]:
     from suite.metrics.power import power_total  # start-up: loads numpy
 
@@ -167,6 +183,14 @@ RULES = (
             recomputed("two idle readings", change_baseload(lambda rows: rows.tail(2))),
             recomputed("idle readings ten minutes older", change_baseload(lambda rows: rows.assign(t_ns=rows["t_ns"] - 600 * 10**9))),
         ),
+    ),
+    Rule(
+        id="baseload-idle",
+        sentence="Other programs used a quarter of the processor at most while the idle machine was measured.",
+        rationale="The power of a busy machine is no baseload: what the training added seems smaller.",
+        severity=Severity.WARNING,
+        bundle_check=_idle,
+        faults=(recomputed("a busy machine before the run", add_idle_utilisation(90.0)),),
     ),
     Rule(
         id="baseload-measured",
