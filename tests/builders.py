@@ -319,6 +319,8 @@ def _meters(readings: pandas.DataFrame) -> tuple[dict[str, Any], ...]:
 
 def _meter(name: str, rows: pandas.DataFrame) -> MeterRecord:
     gaps_s = rows.loc[rows["channel"] == rows["channel"].iloc[0], "t_ns"].diff().dropna() * 1e-9
+    if gaps_s.empty:
+        return MeterRecord(name, 0.5, True, "", len(rows))
     period_s = float(gaps_s.median())
     return MeterRecord(name, round(period_s, 3), True, "", len(rows), achieved_period_s=period_s, longest_gap_s=float(gaps_s.max()))
 

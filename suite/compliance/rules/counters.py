@@ -147,8 +147,9 @@ def _memory(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.file, expected, f"{rss.maximum:.0f} bytes in use", RUN_AGAIN)
     logged = context.log.first("peak_rss_of_ranks")
     largest = context.bundle.channels().get("memory", "largest_process_peak_rss")
-    if logged is None or logged.mono_ns is None or not isinstance(logged.value, list) or context.request.loading.workers != 0:
-        return
+    size = context.bundle.channels().get("memory", "process_tree_size")
+    if logged is None or logged.mono_ns is None or not isinstance(logged.value, list) or not size.maximum <= context.request.parallel.ranks:
+        return  # a worker, a launcher or a compiler may be the largest process
     peaks = [value for value in logged.value if isinstance(value, int | float) and abs(value) < 2**60]
     before = largest.select(largest.t_ns <= logged.mono_ns)
     if peaks and len(before) and max(peaks) < MIN_LOGGED_PEAK * before.maximum:

@@ -18,6 +18,7 @@ MIN_WINDOW_S = 10.0  # CPU times are read once a second, in ticks of a hundredth
 OTHER_THREADS = 0.5  # of a rank: of the interpreter and the framework; 26 real runs of one thread and no worker used 0.20 to 0.99 cores
 MIN_BUSY_SHARE = 0.5  # busy cores for each second of computing; 1.9 in real runs, where other programs kept the second core busy
 MIN_OWN_SHARE = 0.25  # CPU seconds for each second of computing; 0.48 to 1.2 in 26 real runs, other programs on both cores meanwhile
+MAX_SWAPPED_BYTES = 2**26
 MAX_MEAN_DIFFERENCE = 5.0  # of the total and the mean of the cores, %; 0.02 at most in real runs
 FIX = "never edit readings; stop other programs and run again"
 
@@ -65,12 +66,12 @@ def _busy(context: BundleContext) -> Iterator[Violation]:
         return
     computing = _computing(context, window) / context.request.parallel.nodes
     for node in (node for node in context.nodes if node.is_on_clock):
-        busy = _busy_cores(node, window)
+        busy = None if _has_swapped(node) else _busy_cores(node, window)
         if busy is not None and busy < MIN_BUSY_SHARE * computing:
             expected = f"{MIN_BUSY_SHARE * computing:.2f} busy cores or more while {computing:.2f} ranks compute"
             yield Violation(node.file, expected, f"{busy:.2f} by utilisation.total", FIX)
     for node, used, _ in _used(context):
-        if used < MIN_OWN_SHARE * computing:
+        if used < MIN_OWN_SHARE * computing and not _has_swapped(node):
             expected = f"{MIN_OWN_SHARE * computing:.2f} CPU seconds a second or more while {computing:.2f} ranks compute"
             yield Violation(node.file, expected, f"{used:.2f} by the implementation", FIX)
 
@@ -103,6 +104,12 @@ def _used(context: BundleContext) -> "Iterator[tuple[NodeContext, float, tuple[i
 def _cores(node: "NodeContext") -> int:
     """Cores of the machine: those that were read; system.json has the usable ones, which may be fewer."""
     return sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
+
+
+def _has_swapped(node: "NodeContext") -> bool:
+    """Memory was moved to swap during the run: then computing waits for the disk."""
+    swapped = node.channels.get("memory", "swap_used")
+    return len(swapped) > 0 and swapped.maximum - swapped.minimum > MAX_SWAPPED_BYTES
 
 
 def _busy_cores(node: "NodeContext", window: tuple[int, int]) -> float | None:
@@ -149,7 +156,7 @@ RULES = (
     ),
     Rule(
         id="cpu-busy",
-        sentence="Computing on a CPU keeps half a core busy for every rank that computes, and a quarter of a core by the implementation.",
+        sentence="Unless memory is swapped out, computing on a CPU keeps half a core busy for every rank that computes, a quarter by the implementation.",
         rationale="Time passes without CPU time only while other programs have the cores: then these are busy, and the implementation has its share.",
         bundle_check=_busy,
         faults=(

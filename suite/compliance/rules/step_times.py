@@ -1,7 +1,7 @@
 """Step times: those of a real machine, step by step, with nothing left out between the epochs."""
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 ORDER = 93
 
 TICK_S = 1e-7  # the coarsest clock of the boards: the generic timer of ARM ticks at 19.2 MHz or more
-EQUAL_STEPS, EQUAL_PER_TICK, MIN_SPREAD_S = (
-    10,
-    20.0,
-    4e-6,
-)  # equal step times: 4 at most, of 11,250, in 26 real runs; 20 times what the spread makes likely
-MIN_STEPS, MAX_STEPS = 100, 1000  # steps of an epoch that are compared with another's; so many are enough
+EQUAL_STEPS = 10  # equal step times of a rank: 4 at most, of 11,250, in 26 real runs
+EQUAL_PER_TICK, MIN_SPREAD_S = 20.0, 4e-6  # times the number that the spread makes likely
+MIN_STEPS, MAX_STEPS, MAX_EPOCHS = 100, 1000, 200  # that are compared with one another; so many are enough
 MAX_CORRELATION, LIMIT = 0.9, 3.0  # 0.24 at most in 26 real runs, of differences limited to three interquartile ranges
 MAX_PAUSE_S, MAX_PAUSE_SHARE = 0.5, 0.01  # 0.1 ms at most in real runs on a busy machine
 WITHOUT_PAUSE = (("run_start", "epoch_start"), ("eval_stop", "epoch_start"), ("eval_stop", "run_stop"))
@@ -88,7 +85,7 @@ def _own(context: BundleContext) -> Iterator[Violation]:
     import numpy as np  # start-up
 
     for rank, steps in context.steps.by_rank():
-        courses = {epoch: course for epoch, of_epoch in steps.by_epoch() if (course := _course(of_epoch)) is not None}
+        courses = {epoch: course for epoch, of_epoch in islice(steps.by_epoch(), MAX_EPOCHS) if (course := _course(of_epoch)) is not None}
         length = min(map(len, courses.values()), default=0)
         if len(courses) < 2 or length < MIN_STEPS:
             continue
