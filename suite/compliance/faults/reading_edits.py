@@ -121,6 +121,13 @@ def scale_meter_times(bundle: EditableBundle, name: str, factor: float) -> None:
 
 
 @edit
+def scale_longest_gaps(bundle: EditableBundle, factor: float) -> None:
+    """Scale the longest gap in every meter's record."""
+    for meter in bundle.run["meters"]:
+        meter["longest_gap_s"] *= factor
+
+
+@edit
 def round_reading_times(bundle: EditableBundle, to_ns: int) -> None:
     """Round every reading's time down; of those that coincide, the first stays."""
     bundle.readings["t_ns"] = bundle.readings["t_ns"] // to_ns * to_ns

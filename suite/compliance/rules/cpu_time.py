@@ -156,7 +156,7 @@ RULES = (
     ),
     Rule(
         id="cpu-busy",
-        sentence="Unless memory is swapped out, computing on a CPU keeps half a core busy for every rank that computes, a quarter by the implementation.",
+        sentence="Unless it swaps, computing on a CPU keeps half a core busy for every rank that computes, a quarter by the implementation.",
         rationale="Time passes without CPU time only while other programs have the cores: then these are busy, and the implementation has its share.",
         bundle_check=_busy,
         faults=(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.compliance.faults.fault import both, recomputed
-from suite.compliance.faults.reading_edits import drop_readings, round_reading_times, scale_meter_times, set_meter, shift_end
+from suite.compliance.faults.reading_edits import drop_readings, round_reading_times, scale_longest_gaps, scale_meter_times, set_meter, shift_end
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ ORDER = 81  # after the readings' own rules
 MIN_READINGS = 5
 MAX_PERIOD_DIFFERENCE = 0.04  # relative; the recorder computes the same median from the same times: real runs differ by 10^-16
 LONGER_GAP, GAP_SLACK_S = 1.5, 0.05
+MIN_METERS, FOUND_GAP = 3, 0.999  # 1.000 for three meters or more in each of 26 real runs
 MIN_EDGE_S, EDGE_SHARE, EDGE_PERIODS = 10.0, 0.25, 2.0
 CALLS_SLACK, MORE_CALLS = 5.0, 1.1
 MAX_TAIL_S = 5.0  # 0.2 to 4.2 s in 26 real runs; a slow machine that needs long to exit needed longer to load, which is added
@@ -77,6 +78,21 @@ def _longest_gap_s(node: "NodeContext", channel: "Channel") -> float:
     quarter_ns = (last_ns - first_ns) / 4
     is_common = bool(others_ns) and not any(((each > first_ns + quarter_ns) & (each < last_ns - quarter_ns)).any() for each in others_ns)
     return 0.0 if is_common else (last_ns - first_ns) * SECONDS_PER_NS
+
+
+def _stated_gaps(context: BundleContext) -> Iterator[Violation]:
+    """Check that a longest gap that is stated is found in the readings of one meter at least; it may be before the first or after the last."""
+    found: dict[str, list[tuple[str, float, float]]] = {}
+    for node, name, record, channels in _meters(context):
+        stated_s = record.get("longest_gap_s")
+        if _is_number(stated_s) and max(map(len, channels), default=0) >= MIN_READINGS:
+            longest_s = max(float((each.in_time.t_ns[1:] - each.in_time.t_ns[:-1]).max()) for each in channels if len(each) > 1) * SECONDS_PER_NS
+            found.setdefault(node.file, []).append((name, stated_s, longest_s))
+    for file, gaps in found.items():
+        if len(gaps) >= MIN_METERS and all(longest_s < FOUND_GAP * stated_s for _, stated_s, longest_s in gaps):
+            name, stated_s, longest_s = gaps[0]
+            expected = f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its record states, or so of another meter"
+            yield Violation(file, expected, f"{longest_s:.6g} s at most; so of all {len(gaps)} meters", FIX)
 
 
 def _failures(context: BundleContext) -> Iterator[Violation]:
@@ -159,6 +175,13 @@ RULES = (
             *both("no power readings but in the last two seconds", drop_readings("um25c", -10.0, 26.0)),
             *both("no readings of the second half", drop_readings("cpu", 14.0, 100.0)),
         ),
+    ),
+    Rule(
+        id="meter-stated-gaps",
+        sentence="The longest gap that a meter's record states is in the readings, for one meter of a node at least.",
+        rationale="The recorder finds it in the times of the same readings. Readings that were interpolated to new times are evenly spaced.",
+        bundle_check=_stated_gaps,
+        faults=(recomputed("longer gaps in all records than in the readings", scale_longest_gaps(1.01)),),
     ),
     Rule(
         id="meter-failures",
