@@ -30,6 +30,8 @@ AHEAD_NS, DRIFT_NS = 7_000_000_000_000_000, 20_000_000
 """How far the second node's monotonic clock is ahead of the first's as a run begins, and by how much more at its end."""
 WIRE_BYTES_PER_S = 1e6
 LOSS_SCATTER, LATE_SCATTER = 0.05, 0.2
+FIRST_STEPS, ERROR_PER_LOSS = 10, 0.06
+"""An epoch's losses are small enough for its accuracy; real models have 0.15 and more errors a sample for each unit of loss."""
 PART_SCATTER = 0.02
 POWER_SCATTER = 0.01
 CPU_SHARE = 0.45
@@ -206,13 +208,16 @@ class _Writer:
         rows = []
         step_s = scenario.step_s * (1 + scenario.jitter * (2 * random.Random(f"{scenario.seed} {epoch}").random() - 1))
         chance = random.Random(f"{scenario.name} {scenario.seed} {epoch} {self._rank}")
+        error, late = 1 - scenario.accuracies[epoch - 1], _course(self._done + 0.875 * samples / batch)
+        learned = max(0.01, min(1.0, error / (ERROR_PER_LOSS * late)))
         exposed = 0.02 if request.parallel.ranks > 1 else 0.0
         for index, first in enumerate(range(0, samples, batch)):
             shares = (share * (1 + chance.uniform(-1, 1) * PART_SCATTER) for share in (0.1, 0.05, 0.8, exposed))
             parts = tuple(round(share * step_s, 9) for share in shares)
             size = len(range(self._rank, min(batch, samples - first), request.parallel.ranks))
             scatter = min(LATE_SCATTER, LOSS_SCATTER * (1 + 0.01 * (self._done + index)))
-            loss = 2.3 / (1 + 0.01 * (self._done + index)) * math.exp(chance.gauss(0, scatter) - scatter**2 / 2)
+            level = learned if self._done + index >= FIRST_STEPS else 1.0
+            loss = level * _course(self._done + index) * math.exp(chance.gauss(0, scatter) - scatter**2 / 2)
             rows.append(contract.StepRecord(epoch, self._done + index + 1, self._rank, size, self._now_ns, *parts, loss))
             self._now_ns += round(step_s * 1e9)
         self._done += len(rows)
@@ -235,6 +240,11 @@ class _Writer:
         event = {"namespace": "edge", "time_ms": time_ms, "event_type": event_type, "key": key, "value": value, "metadata": full}
         line, self.chain = contract.chained(self.chain, contract.TOKEN + json.dumps(event))
         self._stream.write(line + "\n")
+
+
+def _course(step: float) -> float:
+    """The loss by steps done."""
+    return 2.3 / (1 + 0.01 * step)
 
 
 def _write_logs(path: Path, request: contract.Request, scenario: Scenario) -> pandas.DataFrame:

@@ -146,7 +146,7 @@ def drop_readings(bundle: EditableBundle, name: str, first_s: float, last_s: flo
 
 @edit
 def shift_end(bundle: EditableBundle, by_s: float, name: str = "") -> None:
-    """Read a meter (every one, if none is named) once more, so many seconds after its last reading."""
+    """Read a meter (every one, if none is named) once more, ``by_s`` after its last reading."""
     import pandas  # start-up: slow to load
 
     last = bundle.readings[bundle.at(name) if name else bundle.readings["source"] != ""].drop_duplicates(["source", "channel"], keep="last")

@@ -130,7 +130,7 @@ def read_at_one_time(bundle: EditableBundle, source: str) -> None:
 
 @edit
 def silence(bundle: EditableBundle, source: str, failures: int = 0) -> None:
-    """Drop a meter's readings of ten seconds in the middle, make the recorder's count fit, and state so many failures."""
+    """Drop a meter's readings of ten seconds in the middle, make the recorder's count fit, and state ``failures``."""
     middle_ns = bundle.event("epoch_stop", 1)["metadata"]["mono_ns"]
     gone = bundle.at(source) & ((bundle.readings["t_ns"] - middle_ns).abs() < 5 * 10**9)
     bundle.readings = bundle.readings[~gone].reset_index(drop=True)

@@ -11,7 +11,7 @@ ORDER = 92  # with the plausibility of results
 
 TRAINING_PER_FORWARD = 3  # backward costs twice the forward pass
 GENEROSITY = 16  # in 26 real runs a sample's evaluation took 0.22 or more of its training in a fast step: 10 times this limit
-FAST_STEPS = 20  # one in so many steps is faster: other programs disturb most steps, and may spare a short evaluation
+FAST_STEPS = 20  # one step in this number is faster: other programs disturb most steps, and may spare a short evaluation
 EVALUATION_BATCH = 250  # of the suite's readers; on an accelerator, a batch costs at least as much as a smaller one
 FIX = "evaluate every sample with the model as it is; run again"
 
