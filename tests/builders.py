@@ -1,6 +1,7 @@
 """Bundles made without any framework: what a good run would have written, in milliseconds."""
 
 import json
+import math
 import random
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -35,18 +36,25 @@ START_MS = 1_800_000_000_000
 AHEAD_NS, DRIFT_NS = 7_000_000_000_000_000, 20_000_000
 """How far the second node's monotonic clock is ahead of the first's as a run begins, and by how much more at its end."""
 WIRE_BYTES_PER_S = 1e6
+LOSS_SCATTER, LATE_SCATTER = 0.05, 0.2
+FIRST_STEPS, ERROR_PER_LOSS = 10, 0.06
+"""An epoch's losses are small enough for its accuracy; real models have 0.15 and more errors a sample for each unit of loss."""
+PART_SCATTER = 0.02
+POWER_SCATTER = 0.01
+CPU_SHARE = 0.45
+"""Cores that the implementation keeps busy, of the one that is busy; the other half is the system's."""
 
 
 @dataclass(frozen=True)
 class Scenario:
     """A run to be made up. Defaults: LeNet-5 on MNIST, closed division, target reached in the third epoch.
 
-    ``step_s`` is a step's time, which scatters by ``jitter`` from epoch to epoch, the same for the same seed. ``power_w`` is what
-    ``power_meter`` (shelly, um25c) reads once a second; None: there is none. ``throttled_s`` is for how long, from its middle on, the firmware
-    says that the run was throttled; None: nothing would say so. ``idle_w`` was read in the ten seconds before the run. ``counted``: a processor
-    with hardware counters, and a disk whose reads are counted. ``batches`` and ``drop_cache`` are those of a stall analysis. ``nodes``,
-    one or as many as ``ranks``: each has its own readings, the same ones, on its own clock, and sends a megabyte a second. ``later_s``: how much
-    later than START the run began, by both clocks.
+    ``step_s`` is a step's time, which scatters by ``jitter`` from epoch to epoch, the same for the same seed; its parts and its loss scatter from
+    step to step. ``power_w`` is what ``power_meter`` (shelly, um25c) reads five times a second, to a hundredth; None: there is none.
+    ``throttled_s`` is for how long, from its middle on, the firmware says that the run was throttled; None: nothing would say so. ``idle_w`` was
+    read in the ten seconds before the run. ``counted``: a processor with hardware counters, and a disk whose reads are counted. ``batches`` and
+    ``drop_cache`` are those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings, the same ones, on its own
+    clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -252,10 +260,17 @@ class _Writer:
         self._event("INTERVAL_START", "epoch_start", epoch_num=epoch)
         rows = []
         step_s = scenario.step_s * (1 + scenario.jitter * (2 * random.Random(f"{scenario.seed} {epoch}").random() - 1))
+        chance = random.Random(f"{scenario.name} {scenario.seed} {epoch} {self._rank}")
+        error, late = 1 - scenario.accuracies[epoch - 1], _course(self._done + 0.875 * samples / batch)
+        learned = max(0.01, min(1.0, error / (ERROR_PER_LOSS * late)))
+        exposed = 0.02 if request.parallel.ranks > 1 else 0.0
         for index, first in enumerate(range(0, samples, batch)):
-            parts = (0.1 * step_s, 0.05 * step_s, 0.8 * step_s, 0.04 * step_s if request.parallel.ranks > 1 else 0.0)
+            shares = (share * (1 + chance.uniform(-1, 1) * PART_SCATTER) for share in (0.1, 0.05, 0.8, exposed))
+            parts = tuple(round(share * step_s, 9) for share in shares)
             size = len(range(self._rank, min(batch, samples - first), request.parallel.ranks))
-            loss = (2.3 + 1e-6 * scenario.seed) / (1 + 0.01 * (self._done + index))
+            scatter = min(LATE_SCATTER, LOSS_SCATTER * (1 + 0.01 * (self._done + index)))
+            level = learned if self._done + index >= FIRST_STEPS else 1.0
+            loss = level * _course(self._done + index) * math.exp(chance.gauss(0, scatter) - scatter**2 / 2)
             rows.append(contract.StepRecord(epoch, self._done + index + 1, self._rank, size, self._now_ns, *parts, loss))
             self._now_ns += round(step_s * 1e9)
         self._done += len(rows)
@@ -278,6 +293,11 @@ class _Writer:
         event = {"namespace": "edge", "time_ms": time_ms, "event_type": event_type, "key": key, "value": value, "metadata": full}
         line, self.chain = contract.chained(self.chain, contract.TOKEN + json.dumps(event))
         self._stream.write(line + "\n")
+
+
+def _course(step: float) -> float:
+    """The loss by steps done."""
+    return 2.3 / (1 + 0.01 * step)
 
 
 def _write_logs(path: Path, request: contract.Request, scenario: Scenario) -> pandas.DataFrame:
@@ -312,11 +332,12 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     rows = [(t_ns, "memory", "process_tree_rss", 2.0e8, "B") for t_ns in times] + [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
     if scenario.counted:
         rows += [(t_ns, "cpu", f"utilisation.core{core}", 50.0, "%") for t_ns in times for core in (0, 1)]
+        rows += [(t_ns, "cpu", "process_tree", round((t_ns - first_ns) * 1e-9 * CPU_SHARE, 2), "s") for t_ns in times]
         rows += [(t_ns, "disk", "read_bytes", 4096.0 * index, "B") for index, t_ns in enumerate(times)]
         rows += [(t_ns, "cpu", "frequency.core1", 1.4e9, "Hz") for t_ns in times]
         rows += [(t_ns, "page-cache", "resident", float(t_ns > first_ns), "ratio") for t_ns in (first_ns - 10**8, *times)]
     if scenario.power_w is not None:
-        rows += [(t_ns, scenario.power_meter, "power", scenario.power_w, "W") for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000)]
+        rows += _power(scenario, scenario.power_w, range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000))
     if scenario.nodes > 1:
         rows += [(t_ns, "network", "eth0.sent", (t_ns - first_ns + 10**9) * 1e-9 * WIRE_BYTES_PER_S, "B") for t_ns in
                  range(first_ns - 10**9, last_ns + 2 * 10**9, 500_000_000)]  # fmt: skip
@@ -332,21 +353,41 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
             "branches": 4e8,
             "branch_mispredicts": 8e6,
             "page_faults": 1e3,
+            "task_clock": CPU_SHARE * 1e9,
         }
         for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 10**8):
-            rows += [(t_ns, "counters", f"{name}.count", rate * (t_ns - first_ns + 10**9) / 1e9, "events") for name, rate in rates.items()]
+            rows += [(t_ns, "counters", f"{name}.count", round(rate * (t_ns - first_ns + 10**9) / 1e9), "ns" if name == "task_clock" else "events")
+                     for name, rate in rates.items()]  # fmt: skip
     return pandas.DataFrame(rows, columns=list(frames.READING_TYPES)).astype(frames.READING_TYPES)
 
 
 def _idle(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     first_ns = int(steps["start_ns"].iloc[0])
-    rows = [(t_ns, scenario.power_meter, "power", scenario.idle_w, "W") for t_ns in range(first_ns - 15 * 10**9, first_ns - 5 * 10**9, 200_000_000)]
+    assert scenario.idle_w is not None
+    rows = _power(scenario, scenario.idle_w, range(first_ns - 15 * 10**9, first_ns - 5 * 10**9, 200_000_000))
     return pandas.DataFrame(rows, columns=list(frames.READING_TYPES)).astype(frames.READING_TYPES)
+
+
+def _power(scenario: Scenario, mean_w: float, times_ns: range) -> list[tuple[int, str, str, float, str]]:
+    """Readings that scatter around a mean, in milliwatts; every second one mirrors the one before, so that their mean is exact."""
+    chance, deviation, rows = random.Random(f"{scenario.name} {scenario.seed} {mean_w}"), 0.0, []
+    for index, t_ns in enumerate(times_ns):
+        deviation = -deviation if index % 2 else round(chance.gauss(0, POWER_SCATTER) * mean_w, 3)
+        rows.append((t_ns, scenario.power_meter, "power", mean_w + deviation, "W"))
+    return rows
 
 
 def _meters(readings: pandas.DataFrame) -> tuple[dict[str, Any], ...]:
     """What the recorder would have counted."""
-    return tuple(asdict(MeterRecord(str(name), 0.5, True, "", readings=len(rows))) for name, rows in readings.groupby("source"))
+    return tuple(asdict(_meter(str(name), rows)) for name, rows in readings.groupby("source"))
+
+
+def _meter(name: str, rows: pandas.DataFrame) -> MeterRecord:
+    gaps_s = rows.loc[rows["channel"] == rows["channel"].iloc[0], "t_ns"].diff().dropna() * 1e-9
+    if gaps_s.empty:
+        return MeterRecord(name, 0.5, True, "", len(rows))
+    period_s = float(gaps_s.median())
+    return MeterRecord(name, round(period_s, 3), True, "", len(rows), achieved_period_s=period_s, longest_gap_s=float(gaps_s.max()))
 
 
 def _read_late(t_ns: pandas.Series, place: int) -> pandas.Series:

@@ -102,12 +102,14 @@ def speed_up(bundle: EditableBundle, device: str, factor: float) -> None:
 
 @edit
 def halve_all_times(bundle: EditableBundle) -> None:
-    """Halve every time of the run, in log, steps and readings."""
+    """Halve every time of the run, in log, steps, readings and the meters' records."""
     start_ns = bundle.event("run_start")["metadata"]["mono_ns"]
     scale_run_time(wall=0.5, monotonic=0.5)(bundle)
     bundle.steps[list(PARTS)] *= 0.5
     for table, column in ((bundle.steps, "start_ns"), (bundle.readings, "t_ns")):
         table[column] = start_ns + (table[column] - start_ns) // 2
+    for meter in bundle.run["meters"]:
+        meter.update({name: meter[name] / 2 for name in ("period_s", "achieved_period_s", "longest_gap_s")})
 
 
 @edit
@@ -147,14 +149,15 @@ def read_at_one_time(bundle: EditableBundle, source: str) -> None:
 
 
 @edit
-def silence(bundle: EditableBundle, source: str) -> None:
-    """Drop a meter's readings of ten seconds in the middle, and make the recorder's count fit."""
+def silence(bundle: EditableBundle, source: str, failures: int = 0) -> None:
+    """Drop a meter's readings of ten seconds in the middle, make the recorder's count fit, and state ``failures``."""
     middle_ns = bundle.event("epoch_stop", 1)["metadata"]["mono_ns"]
     gone = bundle.at(source) & ((bundle.readings["t_ns"] - middle_ns).abs() < 5 * 10**9)
     bundle.readings = bundle.readings[~gone].reset_index(drop=True)
     for meter in bundle.run["meters"]:
         if meter["name"] == source:
             meter["readings"] -= int(gone.sum())
+            meter["failures"] = failures
 
 
 @edit

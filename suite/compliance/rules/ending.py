@@ -19,7 +19,6 @@ from suite.compliance.faults.log_edits import (
     shift_event,
 )
 from suite.compliance.faults.table_edits import scale_column
-from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.rules.course import EVALUATION, RUN_AGAIN
 from suite.compliance.wording import numbers, seconds, shown
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 ORDER = 40  # after the order of epochs
 
 MAX_END_DIFFERENCE_S = 0.01
-MIN_FILLED_SHARE = 0.9
+MIN_FILLED_SHARE = 0.9  # 0.988 or more in 26 real runs, steps of a millisecond among them: the rest is the loop's own lines
 MAX_CLOCK_DIFFERENCE_S, MAX_SETUP_S = 120.0, 3600.0
 DAY_MS = 86_400_000
 
@@ -177,7 +176,6 @@ RULES = (
         id="epoch-filled",
         sentence="Fetch, copy, compute and communication take nine tenths of an epoch or more.",
         rationale="The remainder is overhead without an explanation, or parts were made smaller.",
-        severity=Severity.WARNING,
         bundle_check=_filled,
         faults=tuple(fault for share in (0.5, 0.01) for fault in both(f"{share} of the compute time", scale_column("compute_s", share))),
     ),

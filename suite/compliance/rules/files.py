@@ -10,6 +10,7 @@ from suite.bundle.nodes import NODES
 from suite.compliance.faults.fault import sealed, unsealed
 from suite.compliance.faults.file_edits import append, copy_file, resealed
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.witness.record import NAME as WITNESS
 
 ORDER = 12  # after the manifest
 

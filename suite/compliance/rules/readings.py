@@ -242,6 +242,7 @@ RULES = (
         bundle_check=_gaps,
         faults=(
             *(fault for source in SOURCES for fault in both(f"{source} silent for ten seconds, and the count made to fit", silence(source))),
+            *both("um25c silent for ten seconds, and its failures stated", silence("um25c", failures=50)),
             sealed("a minute without a reading before run_stop", delay_stop(60)),
         ),
     ),
