@@ -1,7 +1,8 @@
 """Repeats the first steps of a training request in float64, with the model of an implementation's probe: the referee of `suite audit`.
 
 ``python -m <implementation>.replay --request request.json`` writes ``losses.npz`` into the request's output directory: ``losses``, float64
-(steps,), each the mean over the global mini-batch before its update. The request is a contract.Request whose ``steps`` are the number to take.
+(steps,), each the mean over the global mini-batch before its update, and ``is_normalised``, whether the model has batch normalisation. The
+request is a contract.Request whose ``steps`` are the number to take.
 
 One process takes the shares of all ranks in turn where the model has batch normalisation, because every rank normalises its own share; otherwise
 it takes the whole mini-batch, which is the same mathematics.
@@ -10,7 +11,7 @@ it takes the whole mini-batch, which is the same mathematics.
 import argparse
 import os
 import sys
-from typing import Callable, Iterator, List, Tuple
+from typing import Callable, Iterator, Tuple
 
 import numpy as np
 
@@ -24,8 +25,9 @@ DTYPE = "float64"
 LOSSES_NAME = "losses.npz"
 
 
-def replay(request: Request, open_model: Callable[[ProbeRequest], ProbedModel]) -> np.ndarray:
-    """The losses of the request's first ``request.steps`` steps, from the seed's weights, on the seed's mini-batches."""
+def replay(request: Request, open_model: Callable[[ProbeRequest], ProbedModel]) -> Tuple[np.ndarray, bool]:
+    """The losses of the request's first ``request.steps`` steps, from the seed's weights, on the seed's mini-batches; and whether the model has
+    batch normalisation."""
     model = open_model(_probe_request(request))
     shapes = {name: value.shape for name, value in model.parameters().items()}
     weights = initial_weights.make(request.initial_weights, shapes, request.seed)
@@ -36,7 +38,7 @@ def replay(request: Request, open_model: Callable[[ProbeRequest], ProbedModel]) 
     for batch, rate in _steps(request):
         images = batch.images.astype(DTYPE)
         losses.append(model.step(images, batch.labels, rate, 1.0) if shares is None else shares.step(images, batch.labels, rate))
-    return np.asarray(losses)
+    return np.asarray(losses), bool(statistics)
 
 
 def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
@@ -45,7 +47,8 @@ def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
     parser.add_argument("--request", required=True, help="the training request, a JSON file")
     try:
         request = read_request(parser.parse_args().request)
-        np.savez(os.path.join(request.output_directory, LOSSES_NAME), losses=replay(request, open_model))
+        losses, is_normalised = replay(request, open_model)
+        np.savez(os.path.join(request.output_directory, LOSSES_NAME), losses=losses, is_normalised=np.asarray(is_normalised))
     except ContractError as error:
         print_error(str(error))
         sys.exit(2)

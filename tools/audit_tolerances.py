@@ -7,6 +7,7 @@ the losses are appended, so that an interrupted measurement continues. ``--write
 import argparse
 import itertools
 import json
+import math
 from collections import defaultdict
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +19,9 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import Workload, load_workload
 from suite.datasets.locate import find
 from suite.files.paths import repository_root
+from suite.metrics.replayed_losses import difference
+
+Pair = tuple[str, str]
 
 FRAMEWORKS = ("chainer", "pytorch", "tensorflow")
 FLOAT64 = "float64"
@@ -30,13 +34,20 @@ BOUNDS = (2, 5, 10, 15, 20, 30)
 # (batch size, learning rate or None for the workload's, seeds, steps)
 CONFIGURATIONS = {
     "lenet": (
-        (128, 0.04, range(1, 11), 30), (16, None, range(1, 7), 30), (64, 0.02, range(1, 4), 30), (32, 0.01, range(1, 4), 30), (128, 0.1, range(1, 4), 30),
+        (128, 0.04, range(1, 11), 30), (16, None, range(1, 7), 30), (64, 0.02, range(1, 4), 30), (32, 0.01, range(1, 4), 30),
+        (128, 0.1, range(1, 4), 30),
     ),
     "vgg11": ((32, None, range(1, 3), 20), (64, None, range(3, 4), 10), (16, None, range(4, 5), 20)),
     "resnet18": ((32, None, range(1, 3), 20), (16, None, range(3, 4), 20), (64, None, range(4, 5), 10)),
     "resnet50": ((16, None, range(1, 2), 10),),
     "mobilenetv3": ((16, None, range(1, 2), 10),),
 }  # fmt: skip
+LEAST = 1e-6
+"""Smallest tolerance: ten times what rounding moves a first loss."""
+
+EXACT = {"lenet": (("fake", "fake"),)}
+"""Pairs that were not measured: Python's own arithmetic is the same on every processor."""
+
 REPEATED_SEEDS = 2
 """Seeds of a configuration that are trained with two threads, too."""
 
@@ -67,7 +78,7 @@ def measure(workload: Workload, data: Path, record: Path) -> None:
                 entry = {"batch_size": size, "rate": request.optimizer.base_learning_rate, "seed": seed, "variant": name, "threads": threads}
                 if key(entry) not in known:
                     losses = (
-                        replay_in_float64(request, load_framework("pytorch"))
+                        replay_in_float64(request, load_framework("pytorch"))[0]
                         if name == FLOAT64
                         else replay(request._replace(threads=threads), load_framework(name)).losses
                     )
@@ -102,25 +113,55 @@ def read(record: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()] if record.exists() else []
 
 
-def largest(entries: list[dict[str, Any]]) -> dict[tuple[str, str], list[float]]:
-    """Of every pair of variants, the largest difference at each step, over all configurations."""
+def largest(entries: list[dict[str, Any]]) -> dict[Pair, list[float]]:
+    """Of every pair of variants, the largest difference up to each step, over all configurations."""
     by_configuration = defaultdict(list)
     for entry in entries:
         by_configuration[key(entry)[:3]].append(entry)
-    found: dict[tuple[str, str], list[float]] = {}
+    found: dict[Pair, list[float]] = {}
     for same in by_configuration.values():
         for one, other in itertools.combinations(same, 2):
-            pair = tuple(sorted((one["variant"], other["variant"])))
-            differences = [abs(a - b) / max(1.0, b) for a, b in zip(one["losses"], other["losses"], strict=True)]
-            before = found.get(pair, [])  # type: ignore[arg-type]
-            found[pair] = [max(pairs) for pairs in itertools.zip_longest(before, differences, fillvalue=0.0)]  # type: ignore[index]
-    return found
+            first, last = sorted((one["variant"], other["variant"]))
+            differences = [difference(a, b) for a, b in zip(one["losses"], other["losses"], strict=True)]
+            so_far = found.get((first, last), [])
+            found[first, last] = [max(pair) for pair in itertools.zip_longest(so_far, differences, fillvalue=0.0)]
+    return {pair: list(itertools.accumulate(differences, max)) for pair, differences in found.items()}
+
+
+def between_machines(seen: dict[Pair, list[float]]) -> dict[Pair, list[float]]:
+    """The same; but a framework differs from itself on another processor as it differs from other frameworks on this one: here it repeats itself."""
+    return {
+        pair: [max(values) for values in zip(*(other for name, other in seen.items() if pair[0] in name and FLOAT64 not in name), strict=True)]
+        if pair[0] == pair[1]
+        else differences
+        for pair, differences in seen.items()
+    }
 
 
 def write(workload: Workload, entries: list[dict[str, Any]]) -> None:
     """Write the tolerances of every pair."""
-    for pair, differences in sorted(largest(entries).items()):
-        print(pair, " ".join(f"{value:.1e}" for value in itertools.accumulate(differences, max)))
+    seen = between_machines(largest(entries))
+    measured = max(len(differences) for differences in seen.values())
+    bounds = [bound for bound in BOUNDS if bound <= measured]
+    lines = [
+        f"# Written by `python -m tools.audit_tolerances {workload.name} DATA RECORD --write` from {len(entries)} trainings: {SAFETY:g} times the",
+        f"# largest difference up to the last step of each range, at least {LEAST:g}. Differences of losses above 1 are relative.",
+        f'name = "{workload.name}"',
+        f"last_steps = {bounds}",
+    ]
+    exact = {pair: [0.0] * measured for pair in EXACT.get(workload.name, ())}
+    for pair, differences in sorted({**seen, **exact}.items()):
+        tolerances = ", ".join(f"{rounded_up(max(LEAST, SAFETY * differences[bound - 1])):g}" for bound in bounds)
+        lines += ["", "[[pairs]]", f"frameworks = {json.dumps(pair)}", f"tolerances = [{tolerances}]"]
+    path = repository_root() / "rules" / "audit" / f"{workload.name}.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def rounded_up(value: float) -> float:
+    """To one digit."""
+    unit = 10.0 ** math.floor(math.log10(value))
+    return float(f"{math.ceil(round(value / unit, 6)) * unit:.0e}")
 
 
 if __name__ == "__main__":

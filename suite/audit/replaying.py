@@ -45,13 +45,15 @@ def replay(request: contract.Request, framework: Framework) -> Replayed:
         return Replayed(_losses(Path(folder) / contract.steps_name(0)), version if isinstance(version, str) else None)
 
 
-def replay_in_float64(request: contract.Request, framework: Framework) -> tuple[float, ...]:
-    """The same in float64; with batch normalisation, every rank's share of a mini-batch is normalised alone, as in the run."""
+def replay_in_float64(request: contract.Request, framework: Framework) -> tuple[tuple[float, ...], bool]:
+    """The same in float64, and whether the model has batch normalisation: then every rank's share of a mini-batch is normalised alone, as in the
+    run, and one rank cannot replace several.
+    """
     with tempfile.TemporaryDirectory(prefix="audit-") as folder:
         _train(request._replace(framework=framework.name, output_directory=folder), framework, f"{framework.module}.replay")
         try:
             with np.load(Path(folder) / LOSSES_NAME, allow_pickle=False) as archive:
-                return tuple(map(float, archive["losses"]))
+                return tuple(map(float, archive["losses"])), bool(archive["is_normalised"])
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise SuiteError(f"The replay in {framework.title} wrote no readable losses ({str(error)[:200]}).") from error
 

@@ -22,13 +22,15 @@ def package(
     round_name: Annotated[str, typer.Option("--round", help="Round; names a folder.")] = "v0.1",
     notes: Annotated[str, typer.Option(help="Free text, for instance on cooling.")] = "",
     probe: Annotated[list[Path] | None, typer.Option(help="File written by `suite verify-model --output`; one per workload and framework.")] = None,
+    audit: Annotated[list[Path] | None, typer.Option(help="File written by `suite audit --output`; one per run.")] = None,
     output: Annotated[Path, typer.Option(help="Root of the submission tree.")] = Path("submissions"),
     archive: Annotated[Path | None, typer.Option(help="Also write the submission to this tar file.")] = None,
     json: Json = False,
 ) -> None:
     """Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."""
     bundles = [bundle for path in runs for bundle in find_bundles(path)]
-    folder = packaging.package(bundles, packaging.PackageRequest(org, round_name, availability, notes, tuple(probe or ())), output)
+    request = packaging.PackageRequest(org, round_name, availability, notes, tuple(probe or ()), tuple(audit or ()))
+    folder = packaging.package(bundles, request, output)
     if archive is not None:
         try:
             pack(folder, archive)

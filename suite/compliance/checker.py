@@ -50,16 +50,21 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     import numpy as np  # start-up
 
     path, run = bundle.path, bundle.run()
-    try:
-        request = _typed(request_from_dict(dict(run.request), f"{path / RUN}: request"))
-    except (ContractError, TypeError, AttributeError) as error:
-        raise SuiteError(f"{path / RUN}: the request cannot be read: {str(error)[:300]}") from error
+    request = request_of(run, path / RUN)
     if run.status != "finished" or not bundle.is_sealed:
         return BundleVerdict(path, request.division, (_unfinished(bundle, run),))
     context = BundleContext(bundle, run, request, load_workload(request.workload))
     with np.errstate(all="ignore"):  # values may be infinite or NaN: the rules report them, NumPy's warnings would say it twice
         findings = [*_check_request(RequestContext(request, context.workload, RUN)), *_check_bundle(context)]
     return BundleVerdict(path, request.division, tuple(findings))
+
+
+def request_of(run: RunRecord, path: Path) -> Request:
+    """The request of a bundle's run.json at ``path``, its values of the types that rules calculate with; raises SuiteError for others."""
+    try:
+        return _typed(request_from_dict(dict(run.request), f"{path}: request"))
+    except (ContractError, TypeError, AttributeError) as error:
+        raise SuiteError(f"{path}: the request cannot be read: {str(error)[:300]}") from error
 
 
 def find_bundles(path: Path) -> tuple[Path, ...]:

@@ -1,4 +1,5 @@
-"""The folders of a submission: ``<round>/<organization>/`` holds declaration, system, probes, and ``<workload>/<framework>/run_<n>/`` bundles."""
+"""The folders of a submission: ``<round>/<organization>/`` holds declaration, system, probes, audits, and ``<workload>/<framework>/run_<n>/``
+bundles."""
 
 import re
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from suite.submission.declaration import NAME
 
 SYSTEM = "system.json"
 PROBES = "probes"
+AUDITS = "audits"
 WITHDRAWN = "WITHDRAWN"
 _RUN_FOLDER = re.compile(r"run_[1-9][0-9]{0,3}")
 
@@ -39,7 +41,7 @@ def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, .
 def _is_expected(parts: tuple[str, ...]) -> bool:
     if len(parts) == 1:
         return parts[0] in (NAME, SYSTEM, WITHDRAWN)
-    if len(parts) == 2 and parts[0] == PROBES:
+    if len(parts) == 2 and parts[0] in (PROBES, AUDITS):
         return parts[1].endswith(".json")
     return len(parts) == 4 and _RUN_FOLDER.fullmatch(parts[2]) is not None
 
@@ -47,6 +49,11 @@ def _is_expected(parts: tuple[str, ...]) -> bool:
 def probe_path(submission: Path, workload: str, framework: str) -> Path:
     """The file of an implementation's verdict from `suite verify-model`."""
     return submission / PROBES / f"{workload}-{framework}.json"
+
+
+def audit_path(submission: Path, run_folder: Path) -> Path:
+    """The file of a run's audit by `suite audit`: ``audits/<workload>-<framework>-run_<n>.json``; ``run_folder`` is the run's, of any submission."""
+    return submission / AUDITS / f"{'-'.join(run_folder.parts[-3:])}.json"
 
 
 def find_submissions(path: Path) -> tuple[Path, ...]:

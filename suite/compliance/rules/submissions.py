@@ -32,7 +32,7 @@ from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, 
 from suite.errors import FileError
 from suite.files.json_file import read_json
 from suite.submission.declaration import NAME
-from suite.submission.folders import PROBES, probe_path
+from suite.submission.folders import AUDITS, PROBES, probe_path
 from suite.submission.package import MACHINE
 
 ORDER = 100  # after the rules of bundles
@@ -43,7 +43,7 @@ MIN_RUNS = 3
 def _layout(context: SubmissionContext) -> Iterator[Violation]:
     for path in context.unexpected:
         name = path.relative_to(context.path).as_posix()
-        yield Violation(name, f"{NAME}, {SYSTEM}, {PROBES}/*.json and <workload>/<framework>/run_<n>/", "another file", "remove it")
+        yield Violation(name, f"{NAME}, {SYSTEM}, {PROBES}/*.json, {AUDITS}/*.json and <workload>/<framework>/run_<n>/", "another file", "remove it")
     for run in context.runs:
         workload, framework = str(run.request.get("workload")), str(run.request.get("framework"))
         if (workload, framework) != (run.folder.workload, run.folder.framework):
