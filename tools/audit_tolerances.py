@@ -42,8 +42,9 @@ CONFIGURATIONS = {
     "resnet50": ((16, None, range(1, 2), 10),),
     "mobilenetv3": ((16, None, range(1, 2), 10),),
 }  # fmt: skip
-LEAST = 1e-6
-"""Smallest tolerance: ten times what rounding moves a first loss."""
+LEAST = 1e-4
+"""Smallest tolerance. First losses differ by 1e-7; but a rounded sum that falls on the other side of a ReLU's or a pooling's kink moves the next
+losses by up to 1e-4, in one of 25 trainings within five steps. A wrong setting moves them by 1e-3 and more."""
 
 EXACT = {"lenet": (("fake", "fake"),)}
 """Pairs that were not measured: Python's own arithmetic is the same on every processor."""

@@ -69,7 +69,7 @@ def _differences(record: "AuditRecord", run: SubmittedRun) -> Iterator[tuple[str
 RULES = (
     SubmissionRule(
         id="submission-audits",
-        sentence="The record of an audit is of the run beside it, its verdict follows from its losses and the rulebook's tolerances, and it does not contradict the run.",
+        sentence="An audit's record is of the run it names, follows from its losses and the rulebook's tolerances, and does not contradict the run.",
         rationale="A replay of the first steps shows invented losses and other seeds, data, weights, batch sizes and learning rates.",
         check=_audits,
         faults=(
