@@ -72,7 +72,9 @@ def measure(workload: Workload, data: Path, record: Path) -> None:
     for size, rate, seeds, steps in CONFIGURATIONS[workload.name]:
         for seed in seeds:
             request = requested(workload, data, size, rate, seed, steps)
-            variants = [(name, threads) for name in FRAMEWORKS for threads in ((1, 2) if seed < seeds.start + REPEATED_SEEDS.get(workload.name, 1) else (1,))]
+            variants = [
+                (name, threads) for name in FRAMEWORKS for threads in ((1, 2) if seed < seeds.start + REPEATED_SEEDS.get(workload.name, 1) else (1,))
+            ]
             for name, threads in [*variants, (FLOAT64, 1)]:
                 entry = {"batch_size": size, "rate": request.optimizer.base_learning_rate, "seed": seed, "variant": name, "threads": threads}
                 if key(entry) not in known:
