@@ -14,6 +14,7 @@ from suite import __version__
 from suite.bundle import frames, layout, manifest
 from suite.bundle.nodes import NodeRecord, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
+from suite.catalog.rounds import current_round
 from suite.catalog.workloads import load_workload
 from suite.execution.meter_session import MeterRecord
 from suite.files.json_file import write_json
@@ -143,6 +144,7 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
         message=None,
         device_evidence="made up",
         request=contract.request_to_dict(request),
+        round=current_round().name,
     )
 
 

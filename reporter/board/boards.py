@@ -9,10 +9,12 @@ from reporter.board.ranking import Rank, rank_entries
 from reporter.data.entries import make_labels
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
 from reporter.data.values import values_of_runs
+from suite.catalog.rounds import load_rounds
 
 RANKED_BY = "time_to_target_s"
 ALWAYS = ("device", "framework")
 THROTTLED = "throttled_events"
+NO_ROUND = "no round"
 UNRANKED = Rank(None, 0, "not ranked")
 
 
@@ -38,6 +40,7 @@ class Board:
     workload: str
     division: str
     data: str
+    round: str
     own_data: bool
     frames: Frames
     facets: tuple[Facet, ...]
@@ -59,14 +62,18 @@ class Board:
 
 
 def make_boards(frames: Frames) -> list[Board]:
-    """One board per workload, division and data set; workloads' own data sets first. Generated data and stall analyses are excluded."""
+    """One board per round, workload, division and data set; the newest round and workloads' own data sets first.
+
+    Generated data and stall analyses are excluded. Runs that name no round of the rulebook are refused; they have boards of their own.
+    """
     published = frames.entries[~frames.entries["state"].isin((GENERATED, STUDIED))]
-    groups = published.groupby(["workload", "division", "data"], sort=True)
+    groups = published.assign(round=published["round"].fillna(NO_ROUND)).groupby(["workload", "division", "data", "round"], sort=True)
     boards = [_board(frames.of_entries(entries), *key) for key, entries in groups]
-    return sorted(boards, key=lambda board: (board.workload, not board.own_data, board.division, board.data))
+    age = {each.name: age for age, each in enumerate(reversed(load_rounds()))}
+    return sorted(boards, key=lambda board: (age.get(board.round, len(age)), board.workload, not board.own_data, board.division, board.data))
 
 
-def _board(frames: Frames, workload: str, division: str, data: str) -> Board:
+def _board(frames: Frames, workload: str, division: str, data: str, judged_by: str) -> Board:
     entries, needed = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS} | {THROTTLED}
     figures: dict[str, dict[str, Any]] = {}
     names = [name for name in frames.entry_figures["figure"].unique() if name in needed]
@@ -79,9 +86,10 @@ def _board(frames: Frames, workload: str, division: str, data: str) -> Board:
     rows = list(_rows(frames, entries, figures, facets, differ, columns))
     states = {state: tuple(row for row in rows if row.entry["state"] == state) for state in (ACCEPTED, REFUSED, WITHDRAWN)}
     own_data = all(bool(entry["own_data"]) for entry in entries)
-    slug = "-".join(_slug(word) for word in (workload, division, data))
+    slug = "-".join(_slug(word) for word in (workload, division, data, judged_by))
     accepted = frames.accepted()
-    return Board(slug, workload, division, data, own_data, accepted, differ, same, columns, states[ACCEPTED], states[REFUSED], states[WITHDRAWN])
+    by_state = (states[ACCEPTED], states[REFUSED], states[WITHDRAWN])
+    return Board(slug, workload, division, data, judged_by, own_data, accepted, differ, same, columns, *by_state)
 
 
 def _differs(facet: Facet, rows: Iterable[Mapping[str, str]]) -> bool:

@@ -62,11 +62,12 @@ def _read(path: Path) -> BundleRows:
     try:
         run = {
             **_identity(record.request, bundle.json(SYSTEM)),
+            "round": plain_or_none(record.round, 40),
+            "suite_version": plain(record.suite_version),
             "run_id": run_id,
             "seed": int(record.request["seed"]),
             "epochs": len(summary["epochs"]),
             "started_time_ms": int(record.started_time_ms),
-            "suite_version": plain(record.suite_version),
         }
         figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
         figures += counted_figures(run_id, bundle.json(COUNTERS)) if (path / COUNTERS).is_file() else []
@@ -102,6 +103,7 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
         "workers": int(request["loading"]["workers"]),
         "batch_size": int(request["global_batch_size"]),
         "learning_rate": float(request["optimizer"]["base_learning_rate"]),
+        "epoch_budget": int(request["epochs"]),
     }
 
 

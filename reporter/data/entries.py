@@ -71,7 +71,7 @@ def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 _LABEL_PROPERTIES = (
     "workload", "data", "nodes", "ranks", "collective", "batch_size", "threads", "workers", "power_mode", "accelerator", "learning_rate",
-    "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division", "state",
+    "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division", "state", "round", "epoch_budget", "suite_version",
 )  # fmt: skip
 
 
@@ -80,6 +80,7 @@ def _describe(name: str, value: object) -> str:
         return f"{name.replace('_', ' ')} unknown"
     formats = {
         "nodes": "{} node", "ranks": "{} rank", "workers": "{} worker", "threads": "{} thread", "batch_size": "batch {}", "learning_rate": "rate {}",
+        "epoch_budget": "{} epochs at most", "suite_version": "suite {}",
     }  # fmt: skip
     text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text

@@ -139,7 +139,7 @@ def _duplicate(rows: BundleRows, read: Mapping[str, _Placed]) -> str | None:
 
 def _place(found: Found, rows: BundleRows, digest: str | None, of_submission: tuple[Finding, ...]) -> _Placed:
     withdrawn, declaration = _withdrawal(found), _declaration(found)
-    verdict = BundleVerdict(found.path, rows.verdict.division, (*rows.verdict.findings, *of_submission))
+    verdict = BundleVerdict(found.path, rows.verdict.round, rows.verdict.division, (*rows.verdict.findings, *of_submission))
     run = {**rows.run, "place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
     if declaration is not None:
         run |= _declared(declaration)
@@ -179,7 +179,6 @@ def _declared(declaration: Declaration) -> Row:
     return {
         "organization": plain(declaration.organization),
         "availability": declaration.availability.value,
-        "round": plain(declaration.round),
         "notes": plain_or_none(declaration.notes, 600),
         "code": None if code.address is None else f"{plain(code.address)} at {plain(code.commit or 'an unknown commit', 60)}{changed}",
     }

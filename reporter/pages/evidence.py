@@ -133,6 +133,7 @@ class BoardLink:
     slug: str
     workload: str
     division: str
+    round: str
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
     labels = entries_of(frames)
     links: dict[str, BoardLink] = {}
     for board in boards:
-        link = BoardLink(board.slug, board.workload, board.division)
+        link = BoardLink(board.slug, board.workload, board.division, board.round)
         links |= {row.entry["entry_id"]: link for row in (*board.accepted, *board.refused, *board.withdrawn)}
     figures, runs, values = frames.rows_by("entry_figures", "entry_id"), frames.rows_by("runs", "entry_id"), frames.rows_by("figures", "run_id")
     for entry in records(frames.entries):

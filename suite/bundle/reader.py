@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from suite.bundle.channels import Channels
     from suite.bundle.steps import StepRecords
 
+FIRST_ROUND = "v0.1"
+"""The round of bundles of schema 1, which do not name theirs."""
+
 _RANK = re.compile(r"steps\.rank(\d{1,9})\.csv")
 
 
@@ -41,7 +44,8 @@ _RANK = re.compile(r"steps\.rank(\d{1,9})\.csv")
 class RunRecord:
     """``run.json``: the request, the command that was typed, and how the run ended. ``status`` is running, finished, failed or interrupted.
 
-    ``schema`` is that of the bundle's files; ``request`` follows the current contract whatever the schema.
+    ``schema`` is that of the bundle's files; ``request`` follows the current contract whatever the schema. ``round`` is the round that the run
+    was made for; None if the file names none.
     """
 
     schema: int
@@ -56,6 +60,7 @@ class RunRecord:
     request: Mapping[str, Any]
     meters: tuple[Mapping[str, Any], ...] = ()
     findings_allowed: tuple[str, ...] = field(default=())
+    round: str | None = None
 
 
 @dataclass(frozen=True)
@@ -208,6 +213,7 @@ class CachedBundle(Bundle):
 
 def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
     names = {each.name for each in fields(RunRecord)}
+    values = {"round": FIRST_ROUND if values.get("schema") == 1 else None, **values}
     if set(values) != names:
         raise FileError(path, f"has unknown keys {sorted(set(values) - names)} or misses keys {sorted(names - set(values))}")
     schema = values["schema"]
@@ -215,6 +221,8 @@ def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
         raise FileError(path, f"has schema {schema!r}; this version of the suite reads the schemas {', '.join(map(str, READABLE_SCHEMAS))}")
     if not isinstance(values["request"], dict) or not all(isinstance(values[name], list) for name in ("command", "meters", "findings_allowed")):
         raise FileError(path, "has a key of the wrong type: request is an object; command, meters and findings_allowed are lists")
+    if not isinstance(values["round"], str | None):
+        raise FileError(path, "has a round that is not a name")
     lists = {name: tuple(values[name]) for name in ("command", "meters", "findings_allowed")}
     request = values["request"]
     if schema == 1 and request.get("contract_version") == 1:  # the same request; only the step records' columns have other names

@@ -19,7 +19,7 @@ def package(
     runs: Annotated[list[Path], typer.Argument(help="Run directories, or folders with run directories.")],
     org: Annotated[str, typer.Option(help="Submitting organization; names a folder.")],
     availability: Annotated[SystemAvailability, typer.Option(help="Availability of the system.")],
-    round_name: Annotated[str, typer.Option("--round", help="Round; names a folder.")] = "v0.1",
+    round_name: Annotated[str | None, typer.Option("--round", help="Round; names a folder (default: the round of the runs).")] = None,
     notes: Annotated[str, typer.Option(help="Free text, for instance on cooling.")] = "",
     probe: Annotated[list[Path] | None, typer.Option(help="File written by `suite verify-model --output`; one per workload and framework.")] = None,
     audit: Annotated[list[Path] | None, typer.Option(help="File written by `suite audit --output`; one per run.")] = None,

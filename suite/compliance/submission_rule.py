@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.catalog.divisions import Division
+from suite.catalog.rounds import Round
 from suite.compliance.faults.fault import Fault
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BOTH, Violation
@@ -24,6 +25,7 @@ class SubmittedRun:
     folder: RunFolder
     name: str
     request: Mapping[str, Any]
+    round: str | None
     run_id: str
     system: Mapping[str, Any]
     losses: str | None
@@ -34,10 +36,14 @@ class SubmittedRun:
 
 @dataclass(frozen=True)
 class SubmissionContext:
-    """What submission checks read; ``earlier_runs`` are those of the submissions that were checked before this one."""
+    """What submission checks read; ``earlier_runs`` are those of the submissions that were checked before this one.
+
+    ``round`` is the one whose rules are applied.
+    """
 
     path: Path
     declaration: Declaration
+    round: Round
     system: Mapping[str, Any]
     runs: tuple[SubmittedRun, ...]
     unexpected: tuple[Path, ...]

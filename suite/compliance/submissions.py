@@ -11,11 +11,12 @@ import numpy as np
 
 from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle, CachedBundle
+from suite.catalog.rounds import current_round, load_rounds
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
 from suite.compliance.finding import Finding, Severity
-from suite.compliance.registry import SUBMISSION_RULES
+from suite.compliance.registry import rules_of
 from suite.compliance.rule import MAX_VIOLATIONS
-from suite.compliance.submission_rule import SubmissionContext, SubmittedRun
+from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.metrics.summary import target_figures
@@ -62,9 +63,8 @@ def check_submissions(
         except SuiteError as error:
             verdicts.append(SubmissionVerdict(path, (), (), (str(error),)))
             continue
-        findings = tuple(
-            violation.finding(rule.id, rule.severity) for rule in SUBMISSION_RULES for violation in islice(rule.check(context), MAX_VIOLATIONS)
-        )
+        rules = [rule for rule in rules_of(context.round) if isinstance(rule, SubmissionRule)]
+        findings = tuple(violation.finding(rule.id, rule.severity) for rule in rules for violation in islice(rule.check(context), MAX_VIOLATIONS))
         verdicts.append(SubmissionVerdict(path, bundles, findings, broken))
         earlier_runs += context.runs
     return tuple(verdicts)
@@ -87,7 +87,8 @@ def _read_submission(
             runs.append(_read(path, folder, bundle))
         except SuiteError as error:
             broken.append(str(error))
-    context = SubmissionContext(path, declaration, read_json(system), tuple(runs), unexpected, earlier_runs)
+    judged_by = next((each for each in load_rounds() if each.name == declaration.round), current_round())
+    context = SubmissionContext(path, declaration, judged_by, read_json(system), tuple(runs), unexpected, earlier_runs)
     return context, tuple(verdicts), tuple(broken)
 
 
@@ -97,6 +98,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         folder=folder,
         name=folder.path.relative_to(path).as_posix(),
         request=run.request,
+        round=run.round,
         run_id=run.run_id,
         system=bundle.json(SYSTEM),
         losses=_digest(steps.loss),

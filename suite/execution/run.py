@@ -18,6 +18,7 @@ from suite.bundle import convert, layout, manifest
 from suite.bundle.log import LogEvent
 from suite.bundle.nodes import read_nodes, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
+from suite.catalog.rounds import current_round
 from suite.errors import SuiteError
 from suite.execution.heartbeat import HeartbeatMonitor
 from suite.execution.implementation import start_implementation
@@ -181,6 +182,7 @@ def _open_bundle(request: RunRequest, command: tuple[str, ...], findings_allowed
         device_evidence=request.device_evidence,
         request=contract.request_to_dict(request.training),
         findings_allowed=findings_allowed,
+        round=current_round().name,
     )
     with _disk_errors(path):
         write_json(path / layout.RUN, record)

@@ -26,10 +26,13 @@ MACHINE = (
 
 @dataclass(frozen=True)
 class PackageRequest:
-    """What `suite package` is told: organization, round, availability, notes, and files written by `suite verify-model` and `suite audit`."""
+    """What `suite package` is told: organization, round, availability, notes, and files written by `suite verify-model` and `suite audit`.
+
+    ``round`` None: that of the runs.
+    """
 
     organization: str
-    round: str
+    round: str | None
     availability: SystemAvailability
     notes: str
     probes: tuple[Path, ...]
@@ -42,16 +45,15 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
     The bundles are copied unchanged, in the order of their run ids. Raises SuiteError, with nothing written, for an unsealed bundle, runs on
     different machines, runs made for another organization, and a folder that exists.
     """
-    folder = root / plain_name(request.round, "--round") / plain_name(request.organization, "--org")
-    if folder.exists():
-        raise SuiteError(f"{folder} exists; submissions are never overwritten: choose another --round, or move it away.")
     bundles = sorted((Bundle(path) for path in runs), key=lambda bundle: bundle.run().run_id)
+    round_name = _one_round(bundles, request.round)
+    folder = root / round_name / plain_name(request.organization, "--org")
+    if folder.exists():
+        raise SuiteError(f"{folder} exists; submissions are never overwritten: choose another --org, or move it away.")
     system = _one_system(bundles)
     folders = _folders(bundles, request)
     evidence = {probe_path(folder, *_subject(path)): path for path in request.probes} | _audits(folder, folders, request)
-    declaration = Declaration(
-        SCHEMA, request.organization, request.round, request.availability, __version__, code_of(repository_root()), request.notes
-    )
+    declaration = Declaration(SCHEMA, request.organization, round_name, request.availability, __version__, code_of(repository_root()), request.notes)
     try:
         for run_folder, bundle in folders.items():
             _copy(bundle, folder / run_folder)
@@ -92,6 +94,17 @@ def _audits(folder: Path, folders: Mapping[Path, Bundle], request: PackageReques
             raise SuiteError(f"{path} is not the audit of one of these runs; make it with `suite audit RUN --output {path}`.")
         found[audit_path(folder, run_folder)] = path
     return found
+
+
+def _one_round(bundles: Sequence[Bundle], asked: str | None) -> str:
+    """The round of all bundles; raises SuiteError naming the first bundle of another round than ``asked`` or, without it, than the first bundle."""
+    expected = asked or bundles[0].run().round
+    if expected is None:
+        raise SuiteError(f"{bundles[0].path} names no round; it was made by a development version of the suite: run it again.")
+    for bundle in bundles:
+        if bundle.run().round != expected:
+            raise SuiteError(f"{bundle.path} is a run of round {bundle.run().round}, not of {expected}; submit the runs of each round separately.")
+    return plain_name(expected, "--round")
 
 
 def _one_system(bundles: Sequence[Bundle]) -> Mapping[str, object]:

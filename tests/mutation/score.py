@@ -45,7 +45,7 @@ def good_submission(folder: Path, ranks: int = 1) -> Path:
         )
         for seed, epochs in enumerate(EPOCHS_TO_TARGET, start=1)
     ]
-    offer = PackageRequest("acme", "v0.1", SystemAvailability.RESEARCH, "", (make_probe(folder / "probe.json"),))
+    offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", (make_probe(folder / "probe.json"),))
     return package(runs, offer, folder / "submissions")
 
 

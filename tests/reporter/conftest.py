@@ -80,7 +80,7 @@ def everything(runs: Path, make_linpack: Callable[..., Path], tmp_path_factory: 
     for seed in (1, 2, 3):
         scenario = Scenario(name=f"lenet-offered-{seed}", seed=seed, jitter=0.05, power_w=3.0, throttled_s=0.2, counted=True, workers=2)
         make_bundle(folder / "made" / str(seed), scenario)
-    offer = PackageRequest("pies-ltd", "2027-1", SystemAvailability.PREVIEW, "cooled by a fan", ())
+    offer = PackageRequest("pies-ltd", None, SystemAvailability.PREVIEW, "cooled by a fan", ())
     package([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "submissions")
     shutil.rmtree(folder / "made")
     make_study(folder / "stalls")

@@ -8,6 +8,7 @@ from typing import Any
 from reference_impls.contract import FIRST_LINK, TOKEN, chained, unchained
 from suite.bundle.layout import COUNTERS, MANIFEST
 from suite.bundle.manifest import seal
+from suite.catalog.rounds import load_rounds
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit
 
@@ -39,6 +40,13 @@ def set_system(bundle: EditableBundle, name: str, value: object) -> None:
 def set_run(bundle: EditableBundle, name: str, value: object) -> None:
     """Set a field of run.json."""
     bundle.run[name] = value
+
+
+@edit
+def move_to_first_round(bundle: EditableBundle) -> None:
+    """Move the run to the first round, with the version of the suite that it admits."""
+    first = load_rounds()[0]
+    bundle.run["round"], bundle.run["suite_version"] = first.name, first.suite_versions[0]
 
 
 @edit

@@ -35,7 +35,7 @@ def make_probe(path: Path, passed: bool = True) -> Path:
 @pytest.fixture
 def offer(tmp_path: Path) -> PackageRequest:
     """The package request of the good submission."""
-    return PackageRequest("acme", "v0.1", SystemAvailability.RESEARCH, "a fan", (make_probe(tmp_path / "probe.json"),))
+    return PackageRequest("acme", None, SystemAvailability.RESEARCH, "a fan", (make_probe(tmp_path / "probe.json"),))
 
 
 @pytest.fixture
