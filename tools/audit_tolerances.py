@@ -37,8 +37,8 @@ CONFIGURATIONS = {
         (128, 0.04, range(1, 11), 30), (16, None, range(1, 7), 30), (64, 0.02, range(1, 4), 30), (32, 0.01, range(1, 4), 30),
         (128, 0.1, range(1, 4), 30),
     ),
-    "vgg11": ((32, None, range(1, 4), 10), (16, None, range(4, 6), 10)),
-    "resnet18": ((16, None, range(1, 4), 10), (32, None, range(4, 5), 10)),
+    "vgg11": ((32, None, range(1, 4), 10),),
+    "resnet18": ((16, None, range(1, 3), 10),),
 }  # fmt: skip
 LEAST = 1e-4
 """Smallest tolerance. First losses differ by 1e-7; but a rounded sum that falls on the other side of a ReLU's or a pooling's kink moves the next

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from suite.catalog.definitions import load_all
 from suite.files.paths import repository_root
 from suite.files.toml_file import read_toml
 
@@ -39,7 +40,17 @@ class AuditTolerances:
         return next((value for last, value in zip(self.last_steps, tolerances, strict=False) if step <= last), None)
 
 
+def folder(root: Path | None = None) -> Path:
+    """The folder of the tolerances."""
+    return (root or repository_root()) / "rules" / "audit"
+
+
 def load_audit_tolerances(workload: str, root: Path | None = None) -> AuditTolerances:
     """The workload's tolerances; empty ones where none were measured."""
-    path = (root or repository_root()) / "rules" / "audit" / f"{workload}.toml"
+    path = folder(root) / f"{workload}.toml"
     return read_toml(path, AuditTolerances) if path.is_file() else AuditTolerances(workload)
+
+
+def load_all_audit_tolerances(root: Path | None = None) -> tuple[AuditTolerances, ...]:
+    """All that were measured, sorted by workload."""
+    return load_all(folder(root), AuditTolerances)

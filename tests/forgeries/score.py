@@ -20,6 +20,9 @@ from tests.forgeries.forgeries import Forgery, all_forgeries, forge, sample
 
 REFERENCE = repository_root() / "submissions" / "v0.1" / "reference" / "lenet"
 FRAMEWORKS = tuple(one.name for one in load_frameworks() if one.needs_environment and not one.open_only)
+FORGED = "chainer"
+"""The framework whose reference runs are forged: it starts fastest."""
+
 MIN_REFUTED = 38
 
 
@@ -34,8 +37,8 @@ def audit_reference(data: Path) -> list[tuple[Path, AuditRecord]]:
 
 
 def audit_forgeries(data: Path) -> list[tuple[Forgery, AuditRecord]]:
-    """Every forgery, made of one reference run after the other, audited in that run's framework."""
-    audited, runs = [], reference_runs()
+    """Every forgery, made of one reference run after the other, audited in its framework."""
+    audited, runs = [], [run for run in reference_runs() if run.parent.name == FORGED]
     for number, forgery in enumerate(all_forgeries()):
         with tempfile.TemporaryDirectory(prefix="forgery-") as folder:
             forged = forge(forgery, sample(runs[number % len(runs)], data, Path(folder)), Path(folder) / "run")
