@@ -17,6 +17,7 @@ from suite.files.paths import repository_root
 from suite.metrics.audit_record import AuditRecord
 from suite.metrics.replayed_losses import AuditVerdict
 from tests.forgeries.forgeries import Forgery, all_forgeries, forge, sample
+from tests.forgeries.worker import persistent_workers
 
 REFERENCE = repository_root() / "submissions" / "v0.1" / "reference" / "lenet"
 FRAMEWORKS = tuple(one.name for one in load_frameworks() if one.needs_environment and not one.open_only)
@@ -84,7 +85,8 @@ def main() -> int:
     started_s = time.monotonic()
     genuine = audit_reference(data)
     print(reference_table(genuine), end="\n\n", flush=True)
-    forged = audit_forgeries(data)
+    with persistent_workers():
+        forged = audit_forgeries(data)
     print(forgery_table(forged))
     refuted = sum(record.verdict is AuditVerdict.CONTRADICTS for _, record in forged)
     agree = sum(record.verdict is AuditVerdict.AGREES for _, record in genuine)
