@@ -21,7 +21,7 @@ STEPS = 10
 def add_audit(changes: Mapping[str, Any], judged: bool = False, number: int = 1) -> Callable[[Path], None]:
     """Add an audit of the first run that agrees, as run ``number``'s, with some values changed; keys are dotted, "plain" copies that list.
 
-    With ``judged``, the verdict is computed again after the change.
+    With ``judged``, the verdict is recomputed after the change.
     """
 
     def change(submission: Path) -> None:
