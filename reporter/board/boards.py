@@ -8,6 +8,7 @@ from reporter.board.columns import FACETS, FIGURE_COLUMNS, Cell, Column, Facet, 
 from reporter.board.ranking import Rank, rank_entries
 from reporter.data.entries import make_labels
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
+from reporter.data.missed import reached_text, why_unranked
 from reporter.data.values import values_of_runs
 from suite.catalog.rounds import load_rounds
 
@@ -20,7 +21,7 @@ UNRANKED = Rank(None, 0, "not ranked")
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root."""
+    """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root; ``reached`` is empty unless a run missed the target."""
 
     entry: Mapping[str, Any]
     label: str
@@ -30,6 +31,7 @@ class BoardRow:
     cells: tuple[Cell, ...]
     findings: int
     badges: tuple[str, ...]
+    reached: str
 
 
 @dataclass(frozen=True)
@@ -116,12 +118,12 @@ def _rows(
 ) -> Iterator[BoardRow]:
     """The rows sorted by time to target, then time per epoch, then entry id."""
     labels, values = make_labels(entries), values_of_runs(frames.accepted(), RANKED_BY)
-    reached = {
+    ranked = {
         entry["entry_id"]: values[entry["entry_id"]]
         for entry in entries
-        if entry["state"] == ACCEPTED and len(values.get(entry["entry_id"], [])) == entry["runs"]
+        if entry["state"] == ACCEPTED and why_unranked(entry) is None and len(values.get(entry["entry_id"], [])) == (entry["reached"] or 0)
     }
-    ranks = rank_entries(reached)
+    ranks = {**rank_entries(ranked), **{entry["entry_id"]: Rank(None, 0, reason) for entry in entries if (reason := why_unranked(entry))}}
     runs: dict[str, list[str]] = {}
     for run, entry_id in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
         runs.setdefault(entry_id, []).append(run)
@@ -136,6 +138,7 @@ def _rows(
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
             sum(len(frames.verdicts[run].findings) for run in runs[name]),
             _badges(found),
+            reached_text(entry),
         )
 
 

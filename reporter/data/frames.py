@@ -49,6 +49,10 @@ RUNS: Mapping[str, str] = {
     **IDENTITY,
     "seed": "seed of initial weights and sample order",
     "epochs": "finished epochs",
+    "reached": "whether an evaluation reached the target; None without a target",
+    "trained_s": "time from run_start to the last evaluation, s; None where it was not logged",
+    "planned_runs": "number of runs that the entry was planned with, as declared; like the next one, None where no declaration says it",
+    "launches": "number of launches of the entry as declared, those that did not finish included",
     "state": "accepted, refused (by the checker), withdrawn, generated (trained on generated data) or studied (part of a stall analysis)",
     "withdrawn": "reason of the withdrawal; None otherwise",
     "notes": "of the submitter, for example on cooling; like the next one, None outside a submission",
@@ -94,6 +98,9 @@ ENTRIES: Mapping[str, str] = {
     **IDENTITY,
     "state": "accepted, refused, withdrawn, generated or studied; the same for all runs of an entry",
     "runs": "number of runs",
+    "reached": "number of runs that reached the target; None without a target",
+    "planned_runs": "as in runs",
+    "launches": "as in runs",
     "withdrawn": "reason of the withdrawal; None otherwise",
 }
 

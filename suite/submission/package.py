@@ -16,6 +16,7 @@ from suite.files.json_file import read_json, write_json
 from suite.files.paths import repository_root
 from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability, plain_name
 from suite.submission.folders import audit_path, probe_path
+from suite.submission.launches import declare_entries
 
 MACHINE = (
     "device", "board", "architecture", "cpu_model", "cpu_cores", "memory_size_bytes", "power_mode", "cpu_governor", "storage_medium", "kernel",
@@ -28,7 +29,8 @@ MACHINE = (
 class PackageRequest:
     """What `suite package` is told: organization, round, availability, notes, and files written by `suite verify-model` and `suite audit`.
 
-    ``round`` None: that of the runs.
+    ``round`` None: that of the runs. ``launches`` are folders in which runs were started, ``planned_runs`` how many runs of each entry were
+    planned (None: those that finished).
     """
 
     organization: str
@@ -36,6 +38,8 @@ class PackageRequest:
     availability: SystemAvailability
     notes: str
     probes: tuple[Path, ...]
+    launches: tuple[Path, ...] = ()
+    planned_runs: int | None = None
     audits: tuple[Path, ...] = ()
 
 
@@ -53,7 +57,9 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
     system = _one_system(bundles)
     folders = _folders(bundles, request)
     evidence = {probe_path(folder, *_subject(path)): path for path in request.probes} | _audits(folder, folders, request)
-    declaration = Declaration(SCHEMA, request.organization, round_name, request.availability, __version__, code_of(repository_root()), request.notes)
+    entries = declare_entries(bundles, request.launches, request.planned_runs)
+    code = code_of(repository_root())
+    declaration = Declaration(SCHEMA, request.organization, round_name, request.availability, __version__, code, request.notes, entries)
     try:
         for run_folder, bundle in folders.items():
             _copy(bundle, folder / run_folder)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pandas
 import pytest
 
-from reporter.data.load import WITHDRAWAL
 from reporter.site import MARK, build
 from suite.compliance.registry import PRECONDITIONS, RULES
 from suite.errors import SuiteError
 from suite.files.paths import HOME_VARIABLE, repository_root
+from suite.submission.folders import WITHDRAWN as WITHDRAWAL
 from tests.builders import Scenario, make_bundle
 from tests.reporter.conftest import SCENARIOS
 from tests.reporter.test_hostile import Outline

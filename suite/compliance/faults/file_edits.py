@@ -94,6 +94,12 @@ def append(run: Path, name: str, more: bytes) -> None:
 
 
 @edit
+def copy_file(run: Path, name: str, to: str) -> None:
+    """Copy a file of the bundle to another name."""
+    (run / to).write_bytes((run / name).read_bytes())
+
+
+@edit
 def delete(run: Path, name: str) -> None:
     """Delete a file."""
     (run / name).unlink()

@@ -8,9 +8,9 @@ import pytest
 
 import reporter
 from reporter.data import frames
-from reporter.data.load import WITHDRAWAL
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from suite.submission.folders import WITHDRAWN as WITHDRAWAL
 from tests.builders import Scenario, make_bundle
 from tests.reporter.conftest import SCENARIOS
 
