@@ -33,6 +33,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "run": Command("run", "run", "Train a workload under the rules of a division and record everything that was measured."),
     "sweep": Command("sweep", "sweep", "Run a study: vary one setting, hold the rest. Resumable: rerun the same command to continue."),
+    "finish": Command("finish", "finish", "Close runs that were left unclosed. Exit code: 0 every run is closed, 2 one could not be."),
     "check": Command("check", "check", "Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2 could not judge."),
     "explain": Command("explain", "explain", "Explain what a rule demands and why."),
     "report": Command("report", "report", "Render a leaderboard as static pages that need no server and no network."),

@@ -101,7 +101,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         system=bundle.json(SYSTEM),
         losses=_digest(steps.loss),
         times=_digest(np.diff(steps.start_ns)),
-        readings=_digest(np.diff(channels.t_ns)),
+        readings=_digest(np.diff(channels.head_ns)),
         epochs_to_target=target_figures(bundle.log())["epochs_to_target"].value,
     )
 

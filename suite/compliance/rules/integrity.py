@@ -51,7 +51,12 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
         if file.is_symlink():
             yield Violation(name, "a plain file", "a link", COPY_AGAIN)
         elif name not in listed:
-            yield Violation(name, "only files that the manifest lists", "a file that it does not list", f"remove it, or {COPY_AGAIN}")
+            yield Violation(
+                name,
+                "only files that the manifest lists",
+                "a file that it does not list",
+                f"remove it (`suite finish` removes what a closing left), or {COPY_AGAIN}",
+            )
         elif sha256(file) != listed[name][1]:
             yield Violation(name, "content that fits its SHA-256 in the manifest", "other content", COPY_AGAIN)
     for name, (number, _) in listed.items():
