@@ -10,7 +10,7 @@ import pyarrow.csv
 from suite.bundle.schemas import UNREADABLE, unreadable_table
 from suite.errors import FileError
 
-BLOCK_BYTES = 2**20
+BLOCK_BYTES = 2**18
 TAIL_BYTES = 2**16
 _ARROW = {"int64": pyarrow.int64(), "float64": pyarrow.float64(), "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string())}
 

@@ -215,9 +215,14 @@ class CachedBundle(Bundle):
         return cast("Channels", self.cached(f"baseload {place}", lambda: Bundle.baseload_of_node(self, place)))
 
     def cached(self, what: str, compute: Callable[[], Any]) -> Any:
-        """A value derived from the bundle's files, computed the first time."""
+        """A value derived from the bundle's files, computed the first time; so is the FileError of a file that cannot be read."""
         if what not in self._cache:
-            self._cache[what] = compute()
+            try:
+                self._cache[what] = compute()
+            except FileError as error:
+                self._cache[what] = error
+        if isinstance(self._cache[what], FileError):
+            raise self._cache[what]
         return self._cache[what]
 
 

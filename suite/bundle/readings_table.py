@@ -15,7 +15,7 @@ from suite.bundle.channels import HEAD_ROWS, MAX_CHANNELS, Channel, Channels
 from suite.bundle.limits import RowLimit
 from suite.bundle.raw_tables import read_batches
 from suite.bundle.schemas import READING_TYPES, UNREADABLE, unreadable_table
-from suite.bundle.tables import count_rows, numbers, table_batches
+from suite.bundle.tables import count_rows, integers, numbers, table_batches
 
 HELD_READINGS = 2_000_000
 """Readings in memory at one time, 16 bytes each. A calculation may still use those of the group before."""
@@ -124,6 +124,8 @@ class _Found:
         for key, place, count in zip(keys.tolist(), places.tolist(), counts.tolist(), strict=True):
             self.first_rows.setdefault(key, self.rows + place)
             self.counts[key] = self.counts.get(key, 0) + count
+            if self.counts[key] > MAX_CHANNEL_READINGS:
+                raise ValueError(f"more than {MAX_CHANNEL_READINGS} readings of one channel")
         if len(self.counts) > MAX_CHANNELS:
             raise ValueError(f"more than {MAX_CHANNELS} channels")
         if self.rows < HEAD_ROWS:
@@ -202,12 +204,11 @@ def _numbered(column: pyarrow.Array, known: dict[str, int]) -> npt.NDArray[np.in
     """Each row's text by its number in ``known``; raises ValueError for an empty cell and for too many texts."""
     if not pyarrow.types.is_dictionary(column.type):
         column = column.cast(pyarrow.string()).dictionary_encode()
-    index = column.indices.cast(pyarrow.int64())
-    if column.null_count or index.null_count:
+    if column.null_count:
         raise ValueError("an empty cell where there must be a name")
-    codes = np.asarray(index)
+    codes = numbers(column.indices, "int64")
     used = np.unique(codes)
-    texts = column.dictionary.take(pyarrow.array(used)).cast(pyarrow.string()).to_pylist()
+    texts = column.dictionary.take(integers(used)).cast(pyarrow.string()).to_pylist()
     if None in texts:
         raise ValueError("an empty cell where there must be a name")
     numbers_of = np.zeros(int(used[-1]) + 1 if len(used) else 0, np.int64)

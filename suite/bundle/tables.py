@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow
+import pyarrow.compute
 import pyarrow.parquet
 
 from suite.bundle.limits import RowLimit
@@ -50,10 +51,10 @@ def read_raw_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> Ste
 
 def finished_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> Iterator[pyarrow.RecordBatch]:
     """The rows of the finished epochs in the ranks' CSV files, rank after rank, batch by batch."""
-    finished = np.array(sorted(finished_epochs), np.int64)
+    finished = integers(np.array(sorted(finished_epochs), np.int64))
     for path in paths:
         for batch in read_batches(path, STEP_TYPES, SCHEMA_1_STEP_NAMES):
-            yield batch.filter(pyarrow.array(np.isin(numbers(batch.column("epoch"), "int64"), finished)))
+            yield batch.filter(pyarrow.compute.is_in(batch.column("epoch"), finished))
 
 
 def count_rows(path: Path, limit: RowLimit) -> int:
@@ -128,23 +129,27 @@ def numbers(column: "pyarrow.Array | pyarrow.ChunkedArray", kind: str) -> npt.ND
     return np.frombuffer(whole.buffers()[1], kind, len(whole), whole.offset * 8) if len(whole) else np.empty(0, kind)
 
 
+def integers(values: npt.NDArray[np.int64]) -> pyarrow.Array:
+    """The integers as an Arrow array; pyarrow's own conversion imports pandas first."""
+    return pyarrow.Array.from_buffers(pyarrow.int64(), len(values), [None, pyarrow.py_buffer(values)])
+
+
 class TableWriter:
-    """Writes a Parquet table (zstd) batch by batch. The same rows give the same bytes, however they are split into batches."""
+    """Writes a Parquet table (zstd) batch by batch, text dictionary-encoded. The same batches give the same bytes."""
 
     def __init__(self, path: Path, types: dict[str, str]) -> None:
-        kinds = {"int64": pyarrow.int64(), "float64": pyarrow.float64(), "string": pyarrow.string()}
+        kinds = {"int64": pyarrow.int64(), "float64": pyarrow.float64(), "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string())}
         self._schema = pyarrow.schema([(name, kinds[kind]) for name, kind in types.items()])
-        self._writer = pyarrow.parquet.ParquetWriter(path, self._schema, compression="zstd")
+        self._writer = pyarrow.parquet.ParquetWriter(path, self._schema, compression="zstd", store_schema=False)
         self._waiting: list[pyarrow.RecordBatch] = []
         self._rows = 0
 
     def write(self, batch: pyarrow.RecordBatch) -> None:
         """Add rows."""
-        columns = [_plain(*pair) for pair in zip(batch.columns, self._schema.types, strict=True)]
-        self._waiting.append(pyarrow.RecordBatch.from_arrays(columns, schema=self._schema))
+        self._waiting.append(batch.cast(self._schema))
         self._rows += len(batch)
         if self._rows >= GROUP_ROWS:
-            table = pyarrow.Table.from_batches(self._waiting)
+            table = pyarrow.Table.from_batches(self._waiting).unify_dictionaries()
             whole = self._rows // GROUP_ROWS * GROUP_ROWS
             self._writer.write_table(table.slice(0, whole).combine_chunks(), row_group_size=GROUP_ROWS)
             self._waiting, self._rows = table.slice(whole).combine_chunks().to_batches(), self._rows - whole
@@ -152,9 +157,6 @@ class TableWriter:
     def close(self) -> None:
         """Write the remaining rows and the file's description."""
         if self._rows:
-            self._writer.write_table(pyarrow.Table.from_batches(self._waiting).combine_chunks(), row_group_size=GROUP_ROWS)
+            table = pyarrow.Table.from_batches(self._waiting).unify_dictionaries()
+            self._writer.write_table(table.combine_chunks(), row_group_size=GROUP_ROWS)
         self._writer.close()
-
-
-def _plain(column: pyarrow.Array, kind: pyarrow.DataType) -> pyarrow.Array:
-    return column.dictionary_decode() if pyarrow.types.is_dictionary(column.type) else column.cast(kind)

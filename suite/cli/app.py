@@ -107,6 +107,9 @@ def main() -> None:
         _end(str(error))
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the traceback goes to a file
         _end(f"Unexpected error ({type(error).__name__}: {error}). {_keep_traceback()}")
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):  # while Python exits, a signal ends it without a traceback
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _end(sentence: str) -> None:
