@@ -189,9 +189,9 @@ def report(paths: Paths, output: str | Path, *, force: bool = False) -> Path:
 
 @dataclass(frozen=True)
 class ReferenceComparison:
-    """Epochs to target of some runs, the reference point they are compared with, and the permutation test."""
+    """Epochs to target of some runs (infinite: missed), the reference point they are compared with, and the permutation test."""
 
-    epochs: tuple[int, ...]
+    epochs: tuple[float, ...]
     point: "ReferencePoint"
     test: "Comparison"
 

@@ -13,6 +13,7 @@ from suite import __version__
 from suite.bundle import frames, layout, manifest
 from suite.bundle.nodes import NodeRecord, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
+from suite.catalog.rounds import current_round
 from suite.catalog.workloads import load_workload
 from suite.execution.meter_session import MeterRecord
 from suite.files.json_file import write_json
@@ -37,7 +38,8 @@ class Scenario:
     ``power_meter`` (shelly, um25c) reads once a second; None: there is none. ``throttled_s`` is for how long, from its middle on, the firmware
     says that the run was throttled; None: nothing would say so. ``idle_w`` was read in the ten seconds before the run. ``counted``: a processor
     with hardware counters, and a disk whose reads are counted. ``batches`` and ``drop_cache`` are those of a stall analysis. ``nodes``,
-    one or as many as ``ranks``: each has its own readings, the same ones, on its own clock, and sends a megabyte a second.
+    one or as many as ``ranks``: each has its own readings, the same ones, on its own clock, and sends a megabyte a second. ``later_s``: how much
+    later than START the run began, by both clocks.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -62,6 +64,7 @@ class Scenario:
     ranks: int = 1
     idle_w: float | None = None
     nodes: int = 1
+    later_s: int = 0
 
 
 RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
@@ -136,12 +139,13 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
         run_id=scenario.name,
         suite_version=__version__,
         command=("suite", "run"),
-        started_time_ms=START_MS,
+        started_time_ms=START_MS + 1000 * scenario.later_s,
         status=status,
         exit_code=0 if status == "finished" else None,
         message=None,
         device_evidence="made up",
         request=contract.request_to_dict(request),
+        round=current_round().name,
     )
 
 
@@ -150,7 +154,7 @@ class _Writer:
 
     def __init__(self, path: Path, request: contract.Request, scenario: Scenario, rank: int) -> None:
         self._stream = (path / contract.log_name(rank)).open("w", encoding="utf-8")
-        self.chain, self._now_ns = contract.FIRST_LINK, START_NS
+        self.chain, self._now_ns = contract.FIRST_LINK, START_NS + 10**9 * scenario.later_s
         self._request, self._scenario, self._rank = request, scenario, rank
         self._done = 0
 
@@ -197,7 +201,7 @@ class _Writer:
         rows = []
         step_s = scenario.step_s * (1 + scenario.jitter * (2 * random.Random(f"{scenario.seed} {epoch}").random() - 1))
         for index, first in enumerate(range(0, samples, batch)):
-            parts = (0.1 * step_s, 0.05 * step_s, 0.8 * step_s, 0.0)
+            parts = (0.1 * step_s, 0.05 * step_s, 0.8 * step_s, 0.04 * step_s if request.parallel.ranks > 1 else 0.0)
             size = len(range(self._rank, min(batch, samples - first), request.parallel.ranks))
             loss = (2.3 + 1e-6 * scenario.seed) / (1 + 0.01 * (self._done + index))
             rows.append(contract.StepRecord(epoch, self._done + index + 1, self._rank, size, self._now_ns, *parts, loss))
@@ -291,6 +295,12 @@ def _meters(readings: pandas.DataFrame) -> tuple[dict[str, Any], ...]:
     return tuple(asdict(MeterRecord(str(name), 0.5, True, "", readings=len(rows))) for name, rows in readings.groupby("source"))
 
 
+def _read_late(t_ns: pandas.Series, place: int) -> pandas.Series:
+    """The times, each up to a microsecond later: no two nodes are read at the same moments."""
+    scatter = random.Random(place)
+    return t_ns.map({moment_ns: moment_ns + scatter.randrange(1000) for moment_ns in sorted(t_ns.unique())})
+
+
 def _write_nodes(path: Path, scenario: Scenario) -> None:
     """nodes.json, and the other nodes' readings and baseload: the first one's, on clocks that are ahead and run faster."""
     log, readings, idle = Bundle(path).log(), Bundle(path).readings_frame(), path / layout.BASELOAD
@@ -301,9 +311,9 @@ def _write_nodes(path: Path, scenario: Scenario) -> None:
     for place in range(scenario.nodes):
         if place and idle.exists():
             before = frames.read_readings(idle)
-            frames.write_table(before.assign(t_ns=before["t_ns"] + AHEAD_NS), path / layout.node_baseloads(place)[0])
+            frames.write_table(before.assign(t_ns=_read_late(before["t_ns"], place) + AHEAD_NS), path / layout.node_baseloads(place)[0])
         if place:
-            frames.write_table(readings.assign(t_ns=readings["t_ns"] + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
+            frames.write_table(readings.assign(t_ns=_read_late(readings["t_ns"], place) + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
         link = {"interface": "eth0", "address": f"10.0.0.{place + 1}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
         records.append(NodeRecord(f"pi{place + 1}", f"pi{place + 1}", (place,), None, link, None, None, _meters(readings) if place else ()))
     write_nodes(path, records)

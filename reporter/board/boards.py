@@ -8,17 +8,20 @@ from reporter.board.columns import FACETS, FIGURE_COLUMNS, Cell, Column, Facet, 
 from reporter.board.ranking import Rank, rank_entries
 from reporter.data.entries import make_labels
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
+from reporter.data.missed import reached_text, why_unranked
 from reporter.data.values import values_of_runs
+from suite.catalog.rounds import load_rounds
 
 RANKED_BY = "time_to_target_s"
 ALWAYS = ("device", "framework")
 THROTTLED = "throttled_events"
+NO_ROUND = "no round"
 UNRANKED = Rank(None, 0, "not ranked")
 
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root."""
+    """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root; ``reached`` is empty unless a run missed the target."""
 
     entry: Mapping[str, Any]
     label: str
@@ -28,6 +31,7 @@ class BoardRow:
     cells: tuple[Cell, ...]
     findings: int
     badges: tuple[str, ...]
+    reached: str
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Board:
     workload: str
     division: str
     data: str
+    round: str
     own_data: bool
     frames: Frames
     facets: tuple[Facet, ...]
@@ -59,14 +64,18 @@ class Board:
 
 
 def make_boards(frames: Frames) -> list[Board]:
-    """One board per workload, division and data set; workloads' own data sets first. Generated data and stall analyses are excluded."""
+    """One board per round, workload, division and data set; the newest round and workloads' own data sets first.
+
+    Generated data and stall analyses are excluded. Runs that name no round of the rulebook are refused; they have boards of their own.
+    """
     published = frames.entries[~frames.entries["state"].isin((GENERATED, STUDIED))]
-    groups = published.groupby(["workload", "division", "data"], sort=True)
+    groups = published.assign(round=published["round"].fillna(NO_ROUND)).groupby(["workload", "division", "data", "round"], sort=True)
     boards = [_board(frames.of_entries(entries), *key) for key, entries in groups]
-    return sorted(boards, key=lambda board: (board.workload, not board.own_data, board.division, board.data))
+    age = {each.name: age for age, each in enumerate(reversed(load_rounds()))}
+    return sorted(boards, key=lambda board: (age.get(board.round, len(age)), board.workload, not board.own_data, board.division, board.data))
 
 
-def _board(frames: Frames, workload: str, division: str, data: str) -> Board:
+def _board(frames: Frames, workload: str, division: str, data: str, judged_by: str) -> Board:
     entries, needed = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS} | {THROTTLED}
     figures: dict[str, dict[str, Any]] = {}
     names = [name for name in frames.entry_figures["figure"].unique() if name in needed]
@@ -79,9 +88,10 @@ def _board(frames: Frames, workload: str, division: str, data: str) -> Board:
     rows = list(_rows(frames, entries, figures, facets, differ, columns))
     states = {state: tuple(row for row in rows if row.entry["state"] == state) for state in (ACCEPTED, REFUSED, WITHDRAWN)}
     own_data = all(bool(entry["own_data"]) for entry in entries)
-    slug = "-".join(_slug(word) for word in (workload, division, data))
+    slug = "-".join(_slug(word) for word in (workload, division, data, judged_by))
     accepted = frames.accepted()
-    return Board(slug, workload, division, data, own_data, accepted, differ, same, columns, states[ACCEPTED], states[REFUSED], states[WITHDRAWN])
+    by_state = (states[ACCEPTED], states[REFUSED], states[WITHDRAWN])
+    return Board(slug, workload, division, data, judged_by, own_data, accepted, differ, same, columns, *by_state)
 
 
 def _differs(facet: Facet, rows: Iterable[Mapping[str, str]]) -> bool:
@@ -108,12 +118,12 @@ def _rows(
 ) -> Iterator[BoardRow]:
     """The rows sorted by time to target, then time per epoch, then entry id."""
     labels, values = make_labels(entries), values_of_runs(frames.accepted(), RANKED_BY)
-    reached = {
+    ranked = {
         entry["entry_id"]: values[entry["entry_id"]]
         for entry in entries
-        if entry["state"] == ACCEPTED and len(values.get(entry["entry_id"], [])) == entry["runs"]
+        if entry["state"] == ACCEPTED and why_unranked(entry) is None and len(values.get(entry["entry_id"], [])) == (entry["reached"] or 0)
     }
-    ranks = rank_entries(reached)
+    ranks = {**rank_entries(ranked), **{entry["entry_id"]: Rank(None, 0, reason) for entry in entries if (reason := why_unranked(entry))}}
     runs: dict[str, list[str]] = {}
     for run, entry_id in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
         runs.setdefault(entry_id, []).append(run)
@@ -128,6 +138,7 @@ def _rows(
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
             sum(len(frames.verdicts[run].findings) for run in runs[name]),
             _badges(found),
+            reached_text(entry),
         )
 
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reference_impls.contract import SECONDS_PER_NS
 from reporter.data import frames as columns
 from reporter.data.derived import counted_figures, derived_figures
 from reporter.data.figure_fields import sensor_columns, significance
 from reporter.data.frames import Row
 from reporter.data.text import plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
+from suite.bundle.log import Log
 from suite.bundle.reader import CachedBundle
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
@@ -62,11 +64,14 @@ def _read(path: Path) -> BundleRows:
     try:
         run = {
             **_identity(record.request, bundle.json(SYSTEM)),
+            "round": plain_or_none(record.round, 40),
+            "suite_version": plain(record.suite_version),
             "run_id": run_id,
             "seed": int(record.request["seed"]),
             "epochs": len(summary["epochs"]),
+            "reached": None if record.request["target_accuracy"] is None else summary["figures"]["time_to_target_s"]["value"] is not None,
+            "trained_s": _trained_s(bundle.log()),
             "started_time_ms": int(record.started_time_ms),
-            "suite_version": plain(record.suite_version),
         }
         figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
         figures += counted_figures(run_id, bundle.json(COUNTERS)) if (path / COUNTERS).is_file() else []
@@ -102,7 +107,16 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
         "workers": int(request["loading"]["workers"]),
         "batch_size": int(request["global_batch_size"]),
         "learning_rate": float(request["optimizer"]["base_learning_rate"]),
+        "epoch_budget": int(request["epochs"]),
     }
+
+
+def _trained_s(log: Log) -> float | None:
+    """Time from run_start to the last evaluation."""
+    start, evaluations = log.first("run_start"), log.all("eval_accuracy")
+    if start is None or not evaluations or start.mono_ns is None or evaluations[-1].mono_ns is None:
+        return None
+    return (evaluations[-1].mono_ns - start.mono_ns) * SECONDS_PER_NS
 
 
 def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:

@@ -90,11 +90,13 @@ def put(rows: Mapping[str, BundleRows]) -> None:
 
 def _packed(rows: BundleRows) -> bytes:
     findings = [asdict(finding) for finding in rows.verdict.findings]
-    values = [rows.run, rows.figures, rows.epochs, rows.verdict.division, findings, rows.is_generated, rows.is_studied]
+    judged_by = [rows.verdict.round, rows.verdict.division]
+    values = [rows.run, rows.figures, rows.epochs, judged_by, findings, rows.is_generated, rows.is_studied]
     return zlib.compress(json.dumps(values).encode(), 1)
 
 
 def _unpacked(packed: bytes) -> BundleRows:
-    run, figures, epochs, division, findings, *flags = json.loads(zlib.decompress(packed))
+    run, figures, epochs, judged_by, findings, *flags = json.loads(zlib.decompress(packed))
     found = tuple(Finding(**{**finding, "severity": Severity(finding["severity"])}) for finding in findings)
-    return BundleRows(run, figures, epochs, BundleVerdict(Path(), division, found), *flags)
+    name, division = judged_by
+    return BundleRows(run, figures, epochs, BundleVerdict(Path(), name, division, found), *flags)

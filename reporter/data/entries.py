@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reporter.data.frames import ENTRIES, IDENTITY, Row, known
+from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
+
+COUNTED = ("runs", "reached", "planned_runs", "launches")
+"""Columns of an entry that are not those of its first run."""
 
 
 def entry_id(run: Mapping[str, Any]) -> str:
@@ -21,17 +25,43 @@ def make_entries(runs: Sequence[Row]) -> list[Row]:
     groups: dict[str, list[Row]] = {}
     for run in runs:
         groups.setdefault(run["entry_id"], []).append(run)
-    entries = [{**{name: members[0][name] for name in ENTRIES if name != "runs"}, "runs": len(members)} for members in groups.values()]
+    entries = [_entry(members) for members in groups.values()]
     return sorted(entries, key=lambda entry: [str(entry[name]) for name in (*IDENTITY, "state")])
 
 
+def _entry(members: Sequence[Row]) -> Row:
+    shared = {name: members[0][name] for name in ENTRIES if name not in COUNTED}
+    reached = None if members[0]["reached"] is None else sum(bool(member["reached"]) for member in members)
+    declared = {name: members[0].get(name) for name in ("planned_runs", "launches")}
+    return {**shared, **declared, "runs": len(members), "reached": reached}
+
+
 def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]:
-    """Every figure of every entry: the mean over its runs. It is unknown unless every run has it, so that failed runs are not left out of a mean."""
+    """Every figure of every entry: the mean over its runs. It is unknown unless every run has it, so that failed runs are not left out of a mean.
+
+    The time to target of an entry that is ranked in spite of a missed target is the expected one (reporter.data.missed).
+    """
     entry_of = {run["run_id"]: run["entry_id"] for run in runs}
+    settled = {entry["entry_id"] for entry in make_entries(runs) if missed(entry) and why_unranked(entry) is None}
+    runs_of: dict[str, list[Row]] = {}
+    for run in runs:
+        runs_of.setdefault(run["entry_id"], []).append(run)
     groups: dict[tuple[str, str], list[Row]] = {}
     for figure in figures:
         groups.setdefault((entry_of[figure["run_id"]], figure["figure"]), []).append(figure)
-    return [_combine(entry, name, members) for (entry, name), members in groups.items()]
+    return [
+        _expected(entry, members, runs_of[entry]) if name == TIME_TO_TARGET and entry in settled else _combine(entry, name, members)
+        for (entry, name), members in groups.items()
+    ]
+
+
+def _expected(entry: str, members: Sequence[Row], runs: Sequence[Row]) -> Row:
+    """The expected time to target of an entry with runs that missed it; unknown as any other figure where their time is unknown."""
+    times_s = times_with_shares(runs, {member["run_id"]: float(member["value"]) for member in members if known(member["value"])})
+    row = _combine(entry, TIME_TO_TARGET, members)
+    return (
+        row if times_s is None else {**_combine(entry, TIME_TO_TARGET, [{**members[0], "value": time_s} for time_s in times_s]), "runs": len(times_s)}
+    )
 
 
 def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
@@ -71,7 +101,7 @@ def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 _LABEL_PROPERTIES = (
     "workload", "data", "nodes", "ranks", "collective", "batch_size", "threads", "workers", "power_mode", "accelerator", "learning_rate",
-    "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division", "state",
+    "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division", "state", "round", "epoch_budget", "suite_version",
 )  # fmt: skip
 
 
@@ -80,6 +110,7 @@ def _describe(name: str, value: object) -> str:
         return f"{name.replace('_', ' ')} unknown"
     formats = {
         "nodes": "{} node", "ranks": "{} rank", "workers": "{} worker", "threads": "{} thread", "batch_size": "batch {}", "learning_rate": "rate {}",
+        "epoch_budget": "{} epochs at most", "suite_version": "suite {}",
     }  # fmt: skip
     text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text

@@ -35,6 +35,9 @@ IDENTITY: Mapping[str, str] = {
     "workers": "data-loading processes; 0: the training process loads the data",
     "batch_size": "global batch size, samples",
     "learning_rate": "base learning rate of the schedule",
+    "epoch_budget": "epochs at most, the horizon of the learning-rate schedule",
+    "round": "the round that the run was made for; None if it names none",
+    "suite_version": "version of the suite that made the run",
 }
 """Properties that the runs of an entry share; the runs differ in seed and time."""
 
@@ -46,13 +49,15 @@ RUNS: Mapping[str, str] = {
     **IDENTITY,
     "seed": "seed of initial weights and sample order",
     "epochs": "finished epochs",
+    "reached": "whether an evaluation reached the target; None without a target",
+    "trained_s": "time from run_start to the last evaluation, s; None where it was not logged",
+    "planned_runs": "number of runs that the entry was planned with, as declared; like the next one, None where no declaration says it",
+    "launches": "number of launches of the entry as declared, those that did not finish included",
     "state": "accepted, refused (by the checker), withdrawn, generated (trained on generated data) or studied (part of a stall analysis)",
     "withdrawn": "reason of the withdrawal; None otherwise",
-    "round": "of the submission; like the next two, None outside a submission",
-    "notes": "of the submitter, for example on cooling",
+    "notes": "of the submitter, for example on cooling; like the next one, None outside a submission",
     "code": "repository and commit of the code, as declared by the submitter",
     "started_time_ms": "start by the wall clock, ms since 1970-01-01",
-    "suite_version": "version of the suite that made the run",
 }
 
 FIGURES: Mapping[str, str] = {
@@ -93,6 +98,9 @@ ENTRIES: Mapping[str, str] = {
     **IDENTITY,
     "state": "accepted, refused, withdrawn, generated or studied; the same for all runs of an entry",
     "runs": "number of runs",
+    "reached": "number of runs that reached the target; None without a target",
+    "planned_runs": "as in runs",
+    "launches": "as in runs",
     "withdrawn": "reason of the withdrawal; None otherwise",
 }
 

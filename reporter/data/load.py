@@ -20,9 +20,8 @@ from suite.errors import SuiteError
 from suite.metrics import stall_analysis
 from suite.metrics.linpack import RECORD
 from suite.submission.declaration import NAME, Declaration, read_declaration
-
-WITHDRAWAL = "WITHDRAWN"
-"""Name of a text file with the reason; it withdraws the bundles below its folder, which are sealed and cannot be changed."""
+from suite.submission.folders import WITHDRAWN as WITHDRAWN_FILE
+from suite.submission.folders import withdrawal
 
 
 @dataclass(frozen=True)
@@ -139,10 +138,10 @@ def _duplicate(rows: BundleRows, read: Mapping[str, _Placed]) -> str | None:
 
 def _place(found: Found, rows: BundleRows, digest: str | None, of_submission: tuple[Finding, ...]) -> _Placed:
     withdrawn, declaration = _withdrawal(found), _declaration(found)
-    verdict = BundleVerdict(found.path, rows.verdict.division, (*rows.verdict.findings, *of_submission))
+    verdict = BundleVerdict(found.path, rows.verdict.round, rows.verdict.division, (*rows.verdict.findings, *of_submission))
     run = {**rows.run, "place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
     if declaration is not None:
-        run |= _declared(declaration)
+        run |= {**_declared(declaration), **_planned(declaration, run["run_id"])}
     run["state"] = _state(found, rows, withdrawn, verdict)
     run["entry_id"] = entry_id(run)
     return _Placed(run, replace(rows, verdict=verdict), digest)
@@ -164,12 +163,10 @@ def _is_part_of_analysis(found: Found) -> bool:
 
 
 def _withdrawal(found: Found) -> str | None:
-    """The reason in the nearest folder above the bundle that withdraws it, or None."""
-    for folder in found.folders():
-        file = folder / WITHDRAWAL
-        if file.is_file() and not file.is_symlink():
-            with file.open("rb") as stream:
-                return plain(stream.read(4096).decode("utf-8", errors="replace").strip()) or "no reason given"
+    """The reason in the bundle's folder or the nearest one above it that withdraws it, or None."""
+    for folder in (found.path, *found.folders()):
+        if (folder / WITHDRAWN_FILE).is_file() and not (folder / WITHDRAWN_FILE).is_symlink():
+            return plain(withdrawal(folder) or "") or "no reason given"
     return None
 
 
@@ -179,10 +176,15 @@ def _declared(declaration: Declaration) -> Row:
     return {
         "organization": plain(declaration.organization),
         "availability": declaration.availability.value,
-        "round": plain(declaration.round),
         "notes": plain_or_none(declaration.notes, 600),
         "code": None if code.address is None else f"{plain(code.address)} at {plain(code.commit or 'an unknown commit', 60)}{changed}",
     }
+
+
+def _planned(declaration: Declaration, run_id: str) -> Row:
+    """What the declaration says of the run's entry."""
+    entry = next((entry for entry in declaration.entries if run_id in [launch.run_id for launch in entry.launches]), None)
+    return {} if entry is None else {"planned_runs": entry.planned_runs, "launches": len(entry.launches)}
 
 
 def _declaration(found: Found) -> Declaration | None:

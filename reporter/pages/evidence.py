@@ -12,6 +12,7 @@ from reference_impls.contract import TOKEN, log_name
 from reporter.board.boards import Board
 from reporter.board.columns import name_of_figure
 from reporter.data.frames import IDENTITY, Frames, Row, records
+from reporter.data.missed import reached_text
 from reporter.data.text import digits, plain
 from reporter.data.timeline import Timeline, read_timeline
 from reporter.data.values import entries_of
@@ -133,6 +134,7 @@ class BoardLink:
     slug: str
     workload: str
     division: str
+    round: str
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
     labels = entries_of(frames)
     links: dict[str, BoardLink] = {}
     for board in boards:
-        link = BoardLink(board.slug, board.workload, board.division)
+        link = BoardLink(board.slug, board.workload, board.division, board.round)
         links |= {row.entry["entry_id"]: link for row in (*board.accepted, *board.refused, *board.withdrawn)}
     figures, runs, values = frames.rows_by("entry_figures", "entry_id"), frames.rows_by("runs", "entry_id"), frames.rows_by("figures", "run_id")
     for entry in records(frames.entries):
@@ -174,6 +176,7 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
     runs = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True))
     page = environment.get_template("entry.html").render(
         root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
+        reached=reached_text(evidence.entry),
         digits=digits, identity=IDENTITY, name_of=name_of_figure,
     )  # fmt: skip
     return Page(f"entries/{evidence.entry['entry_id']}.html", page)

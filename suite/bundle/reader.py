@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from suite.bundle.channels import Channels
     from suite.bundle.steps import StepRecords
 
+FIRST_ROUND = "v0.1"
+"""The round of bundles of schema 1, which do not name theirs."""
+
 _RANK = re.compile(r"steps\.rank(\d{1,9})\.csv")
 
 
@@ -44,6 +47,7 @@ class RunRecord:
 
     ``closed_later`` is None where the process that ran the run closed its bundle; else ``by`` whom and when (``time_ms``) it was closed later, with
     the ``suite_version`` and the ``reason``. ``schema`` is that of the bundle's files; ``request`` follows the current contract whatever the schema.
+    ``round`` is the round that the run was made for; None if the file names none.
     """
 
     schema: int
@@ -58,11 +62,8 @@ class RunRecord:
     request: Mapping[str, Any]
     meters: tuple[Mapping[str, Any], ...] = ()
     findings_allowed: tuple[str, ...] = field(default=())
+    round: str | None = None
     closed_later: Mapping[str, Any] | None = None
-
-
-OPTIONAL_KEYS = {"closed_later"}
-"""Keys of run.json that bundles of earlier versions lack."""
 
 
 @dataclass(frozen=True)
@@ -228,14 +229,17 @@ class CachedBundle(Bundle):
 
 def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
     names = {each.name for each in fields(RunRecord)}
-    if not names - OPTIONAL_KEYS <= set(values) <= names:
-        raise FileError(path, f"has unknown keys {sorted(set(values) - names)} or misses keys {sorted(names - OPTIONAL_KEYS - set(values))}")
+    values = {"round": FIRST_ROUND if values.get("schema") == 1 else None, "closed_later": None, **values}
+    if set(values) != names:
+        raise FileError(path, f"has unknown keys {sorted(set(values) - names)} or misses keys {sorted(names - set(values))}")
     schema = values["schema"]
     if isinstance(schema, bool) or schema not in READABLE_SCHEMAS:
         raise FileError(path, f"has schema {schema!r}; this version of the suite reads the schemas {', '.join(map(str, READABLE_SCHEMAS))}")
     if not isinstance(values["request"], dict) or not all(isinstance(values[name], list) for name in ("command", "meters", "findings_allowed")):
         raise FileError(path, "has a key of the wrong type: request is an object; command, meters and findings_allowed are lists")
-    if not isinstance(values.get("closed_later"), dict | None):
+    if not isinstance(values["round"], str | None):
+        raise FileError(path, "has a round that is not a name")
+    if not isinstance(values["closed_later"], dict | None):
         raise FileError(path, "has a key of the wrong type: closed_later is an object or null")
     lists = {name: tuple(values[name]) for name in ("command", "meters", "findings_allowed")}
     request = values["request"]

@@ -1,1 +1,1 @@
-"""Loads what `rules/` and the framework folders declare: workloads, devices, data sets, frameworks, studies, power totals, reference points."""
+"""Loads what `rules/` and the framework folders declare: rounds, workloads, devices, data sets, frameworks, studies, power, reference points."""

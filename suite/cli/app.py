@@ -44,7 +44,7 @@ COMMANDS = {
     "linpack": Command("linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."),
     "doctor": Command("doctor", "doctor", "List what this machine can measure and run, and how to get each missing thing."),
     "new": Command("new", "new", "Write the skeleton of a new device, meter, rule, workload or framework."),
-    "list": Command("listing", "app", "List workloads, devices, frameworks, data sets, studies or rules."),
+    "list": Command("listing", "app", "List workloads, devices, frameworks, data sets, studies, rounds or rules."),
     "reference-points": Command("reference_points", "app", "Make, show and compare reference points (epochs that the reference runs need)."),
     "env": Command("environment", "app", "Create framework environments."),
     "data": Command("data", "app", "Prepare and verify data sets."),

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from suite.catalog.rounds import load_rounds
 from suite.cli.options import Json
 from suite.compliance.registry import find_rule
 
@@ -13,8 +14,10 @@ def explain(rule: Annotated[str, typer.Argument(help="Rule id, as in a finding."
     """Explain what a rule demands and why."""
     found = find_rule(rule)
     divisions = " and ".join(division.value for division in found.divisions)
+    rounds = {each.name: severity for each in load_rounds() if (severity := each.severity(found.id, found.severity.value))}
     if json:
         plain = {"id": found.id, "severity": found.severity.value, "rule": found.sentence, "why": found.rationale, "divisions": divisions}
-        print(json_format.dumps(plain))
+        print(json_format.dumps({**plain, "rounds": rounds}))
         return
-    print(f"{found.id} ({found.severity.value}, {divisions})\n{found.sentence}\nWhy: {found.rationale}")
+    in_rounds = ", ".join(f"{severity} in round {name}" for name, severity in rounds.items())
+    print(f"{found.id} ({divisions}; {in_rounds})\n{found.sentence}\nWhy: {found.rationale}")

@@ -1,4 +1,4 @@
-"""`suite list workloads|devices|frameworks|data-sets|studies|rules`."""
+"""`suite list workloads|devices|frameworks|data-sets|studies|rounds|rules`."""
 
 import json as json_format
 import sys
@@ -12,15 +12,16 @@ from rich.table import Table
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.frameworks import load_frameworks
+from suite.catalog.rounds import load_rounds
 from suite.catalog.studies import load_studies
 from suite.catalog.workloads import load_workloads
 from suite.cli.options import Json
-from suite.compliance.registry import ALL
+from suite.compliance.registry import ALL, rules_of
 from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.machine.identify import identify
 
-app = typer.Typer(no_args_is_help=True, help="List workloads, devices, frameworks, data sets, studies or rules.")
+app = typer.Typer(no_args_is_help=True, help="List workloads, devices, frameworks, data sets, studies, rounds or rules.")
 
 
 @app.command()
@@ -73,6 +74,16 @@ def studies(json: Json = False) -> None:
     """List studies for `suite sweep`: the setting that each varies, and its values."""
     rows = [(study.name, study.title, study.variable.value, study.values, study.repetitions) for study in load_studies()]
     _show(("name", "title", "varies", "values", "repetitions"), rows, json)
+
+
+@app.command()
+def rounds(json: Json = False) -> None:
+    """List rounds: the versions of the suite and the workloads of each, and the date on which it was closed."""
+    rows = [
+        (each.name, each.title, each.suite_versions, tuple(workload.name for workload in each.workloads), each.closed, len(rules_of(each)))
+        for each in load_rounds()
+    ]
+    _show(("name", "title", "suite_versions", "workloads", "closed", "rules"), rows, json)
 
 
 @app.command()

@@ -47,7 +47,7 @@ def _end(verdict: CheckResult) -> None:
 
 def _show_bundle(verdict: BundleVerdict) -> None:
     show_findings(verdict.findings, json=False)
-    print(f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division")
+    print(f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division of round {verdict.round}")
 
 
 def _word(complies: bool) -> str:
@@ -63,7 +63,8 @@ def _plain(verdict: CheckResult) -> dict[str, Any]:
 
 
 def _plain_bundle(verdict: BundleVerdict) -> dict[str, Any]:
-    return {"path": str(verdict.path), "division": verdict.division, "complies": verdict.complies, "findings": as_json(verdict.findings)}
+    judged_by = {"round": verdict.round, "division": verdict.division}
+    return {"path": str(verdict.path), **judged_by, "complies": verdict.complies, "findings": as_json(verdict.findings)}
 
 
 def _plain_submission(verdict: SubmissionVerdict) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from reference_impls.contract import ContractError, Request, request_from_dict
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.catalog.divisions import Division
-from suite.catalog.workloads import Workload, load_workload
+from suite.catalog.rounds import Round, current_round, load_rounds
+from suite.catalog.workloads import Workload
 from suite.compliance.finding import Finding, Severity
-from suite.compliance.registry import RULES
+from suite.compliance.registry import rules_of
 from suite.compliance.rule import MAX_VIOLATIONS, BundleContext, RequestContext, Rule, Violation
 from suite.compliance.rules.preconditions import READABLE, RUN_COMPLETE
 from suite.errors import FileError, SuiteError
@@ -23,9 +24,10 @@ MAX_RANKS, MAX_NAME_LENGTH = 4096, 200
 
 @dataclass(frozen=True)
 class BundleVerdict:
-    """The result for one bundle, checked by the rules of its ``division``; it complies when no finding is invalid."""
+    """The result for one bundle, checked by the rules of its ``round`` and ``division``; it complies when no finding is invalid."""
 
     path: Path
+    round: str
     division: str
     findings: tuple[Finding, ...]
 
@@ -36,8 +38,8 @@ class BundleVerdict:
 
 
 def check_request(training: Request, workload: Workload) -> tuple[Finding, ...]:
-    """Check a request for ``workload`` before the run starts, by the rules that apply to the bundle's request later."""
-    return _check_request(RequestContext(training, workload, REQUEST_FILE))
+    """Check a request for ``workload`` before the run starts, by the rules of the current round that apply to the bundle's request later."""
+    return _check_request(RequestContext(training, workload, current_round(), REQUEST_FILE))
 
 
 def check_bundle(path: Path) -> BundleVerdict:
@@ -54,12 +56,18 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
         request = _typed(request_from_dict(dict(run.request), f"{path / RUN}: request"))
     except (ContractError, TypeError, AttributeError) as error:
         raise SuiteError(f"{path / RUN}: the request cannot be read: {str(error)[:300]}") from error
+    judged_by = round_of(run)
     if run.status != "finished" or not bundle.is_sealed:
-        return BundleVerdict(path, request.division, (_unfinished(bundle, run),))
-    context = BundleContext(bundle, run, request, load_workload(request.workload))
+        return BundleVerdict(path, judged_by.name, request.division, (_unfinished(bundle, run),))
+    context = BundleContext(bundle, run, request, judged_by.workload(request.workload), judged_by)
     with np.errstate(all="ignore"):  # values may be infinite or NaN: the rules report them, NumPy's warnings would say it twice
-        findings = [*_check_request(RequestContext(request, context.workload, RUN)), *_check_bundle(context)]
-    return BundleVerdict(path, request.division, tuple(findings))
+        findings = [*_check_request(RequestContext(request, context.workload, judged_by, RUN)), *_check_bundle(context)]
+    return BundleVerdict(path, judged_by.name, request.division, tuple(findings))
+
+
+def round_of(run: RunRecord) -> Round:
+    """The round that a run names, whose rules judge it; the current one where there is no such round, which rule `round-known` reports."""
+    return next((each for each in load_rounds() if each.name == run.round), current_round())
 
 
 def find_bundles(path: Path) -> tuple[Path, ...]:
@@ -127,8 +135,8 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
 def _check_request(context: RequestContext) -> tuple[Finding, ...]:
     return tuple(
         _finding(rule, violation)
-        for rule in RULES
-        if rule.request_check is not None and context.division in rule.divisions
+        for rule in rules_of(context.round)
+        if isinstance(rule, Rule) and rule.request_check is not None and context.division in rule.divisions
         for violation in rule.request_check(context)
     )
 
@@ -136,8 +144,8 @@ def _check_request(context: RequestContext) -> tuple[Finding, ...]:
 def _check_bundle(context: BundleContext) -> Iterable[Finding]:
     """Apply every rule; a file that cannot be read is one finding, however many rules need it."""
     unreadable: dict[str, Finding] = {}
-    for rule in RULES:
-        if rule.bundle_check is None or Division(context.request.division) not in rule.divisions:
+    for rule in rules_of(context.round):
+        if not isinstance(rule, Rule) or rule.bundle_check is None or Division(context.request.division) not in rule.divisions:
             continue
         try:
             for violation in islice(rule.bundle_check(context), MAX_VIOLATIONS):

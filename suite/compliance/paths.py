@@ -6,12 +6,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from suite.bundle.reader import Bundle
 from suite.compliance.checker import BundleVerdict, check_bundle, find_bundles
 from suite.compliance.finding import Finding
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
 from suite.errors import SuiteError
 from suite.submission.archive import unpack
-from suite.submission.folders import find_submissions
+from suite.submission.declaration import NAME
+from suite.submission.folders import find_submissions, undeclared_submission
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         roots = [_unpacked(path, stack) if path.is_file() else path for path in paths]
         submissions = list(dict.fromkeys(submission for root in roots for submission in find_submissions(root)))
         bundles = [bundle for root in roots for bundle in _outside(root, submissions)]
-        verdicts, broken = [], []
+        verdicts, broken = [], list(_undeclared(bundles, roots))
         for bundle in bundles:
             try:
                 verdicts.append(check_bundle(bundle))
@@ -52,6 +54,24 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
                 broken.append(str(error))
         checked = check_submissions(submissions)
         return CheckResult(tuple(verdicts), checked, (*broken, *(sentence for verdict in checked for sentence in verdict.broken)))
+
+
+def _undeclared(bundles: Iterable[Path], roots: Iterable[Path]) -> Iterator[str]:
+    """A sentence for each folder, at or below the given ones, whose runs lie as in a submission but that has no declaration."""
+    given, folders = [root.resolve() for root in roots], set()
+    for bundle in bundles:
+        try:
+            request = Bundle(bundle).run().request
+        except SuiteError:
+            continue  # reported when the bundle is checked
+        folder = undeclared_submission(bundle, str(request.get("workload")), str(request.get("framework")))
+        if folder is not None and any(folder.resolve().is_relative_to(root) for root in given):
+            folders.add(folder)
+    for folder in sorted(folders):
+        yield (
+            f"{folder} has the runs of a submission and no {NAME}: its runs were checked one by one, the whole was not. "
+            "Package it again with `suite package`."
+        )
 
 
 def _unpacked(archive: Path, stack: ExitStack) -> Path:

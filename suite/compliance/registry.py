@@ -4,9 +4,12 @@ import difflib
 import importlib
 import pkgutil
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
+from suite.catalog.rounds import Round
 from suite.compliance import rules
+from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule
 from suite.compliance.submission_rule import SubmissionRule
 from suite.errors import SuiteError
@@ -40,7 +43,13 @@ if repeated := [name for name, count in Counter(rule.id for rule in ALL).items()
     raise ValueError(f"several rules have the id {', '.join(repeated)}")
 RULES = tuple(rule for rule in ALL if isinstance(rule, Rule) and not rule.is_precondition)
 PRECONDITIONS = tuple(rule for rule in ALL if isinstance(rule, Rule) and rule.is_precondition)
-SUBMISSION_RULES = tuple(rule for rule in ALL if isinstance(rule, SubmissionRule))
+
+
+@cache
+def rules_of(judged_by: Round) -> tuple[Rule | SubmissionRule, ...]:
+    """The rules of a round, each with its severity there, in the order in which they are checked."""
+    severities = [(rule, judged_by.severity(rule.id, rule.severity.value)) for rule in ALL]
+    return tuple(rule if severity == rule.severity.value else replace(rule, severity=Severity(severity)) for rule, severity in severities if severity)
 
 
 def find_rule(rule_id: str) -> Rule | SubmissionRule:

@@ -12,6 +12,7 @@ from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.devices import Device, load_device
 from suite.catalog.divisions import Division
 from suite.catalog.power import PowerRule
+from suite.catalog.rounds import Round
 from suite.catalog.workloads import Workload
 from suite.compliance.faults.fault import Fault
 from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, Severity, escaped
@@ -49,10 +50,11 @@ class Violation:
 
 @dataclass(frozen=True)
 class RequestContext:
-    """What request checks read: a request, before a run or from a bundle's run.json, and the workload's definition."""
+    """What request checks read: a request, before a run or from a bundle's run.json, and the workload's definition in the round."""
 
     request: Request
     workload: Workload
+    round: Round
     file: str
 
     @property
@@ -63,12 +65,13 @@ class RequestContext:
 
 @dataclass(frozen=True)
 class BundleContext:
-    """What bundle checks read; records that several checks need are read once."""
+    """What bundle checks read; records that several checks need are read once. ``round`` is the one whose rules are applied."""
 
     bundle: Bundle
     run: RunRecord
     request: Request
     workload: Workload
+    round: Round
 
     @cached_property
     def log(self) -> Log:

@@ -12,8 +12,11 @@ from pathlib import Path
 from suite.catalog.data_sets import DataSetDefinition, load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.power import load_power_rules
+from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import Workload, load_workloads
-from suite.compliance.registry import ALL, MODULES
+from suite.compliance.registry import ALL, MODULES, rules_of
+from suite.compliance.rule import Rule
+from suite.compliance.submission_rule import SubmissionRule
 from suite.files.generated import fill, table
 from suite.files.paths import repository_root
 
@@ -102,10 +105,30 @@ def _power() -> str:
 
 def _rules() -> str:
     rows = [
-        (f"`{rule.id}`", " and ".join(division.value for division in rule.divisions), rule.severity.value, rule.sentence, rule.rationale)
+        (f"`{rule.id}`", " and ".join(division.value for division in rule.divisions), _severities(rule), rule.sentence, rule.rationale)
         for rule in ALL
     ]
     return table(("rule", "divisions", "severity", "sentence", "why"), rows)
+
+
+def _severities(rule: Rule | SubmissionRule) -> str:
+    """The rule's severity, with the rounds that have it where they differ."""
+    by_round = {each.name: each.severity(rule.id, rule.severity.value) for each in load_rounds()}
+    if len(set(by_round.values())) == 1:
+        return rule.severity.value
+    return ", ".join(f"{severity} in {name}" for name, severity in by_round.items() if severity)
+
+
+def _results(each: Round) -> str:
+    return f"{len(each.results)}" if each.closed else ""
+
+
+def _rounds() -> str:
+    rows = [
+        (f"`{each.name}`", each.title, ", ".join(each.suite_versions), each.closed or "open", f"{len(rules_of(each))}", _results(each))
+        for each in load_rounds()
+    ]
+    return table(("round", "what", "versions of the suite", "closed on", "rules", "results"), rows)
 
 
 def fault_table() -> str:
@@ -125,6 +148,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "data-sets": _data_sets,
     "devices": _devices,
     "power": _power,
+    "rounds": _rounds,
     "rules": _rules,
 }
 

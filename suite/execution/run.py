@@ -17,6 +17,7 @@ from suite.bundle import layout
 from suite.bundle.log import LogEvent
 from suite.bundle.nodes import write_nodes
 from suite.bundle.reader import Bundle, RunRecord
+from suite.catalog.rounds import current_round
 from suite.errors import SuiteError
 from suite.execution.closing import close_bundle, disk_errors, training_ended
 from suite.execution.heartbeat import HeartbeatMonitor
@@ -236,6 +237,7 @@ def _open_bundle(request: RunRequest, environment: Environment, command: tuple[s
         device_evidence=request.device_evidence,
         request=contract.request_to_dict(request.training),
         findings_allowed=findings_allowed,
+        round=current_round().name,
     )
     write_json(path / layout.RUN, record)
     write_json(path / contract.REQUEST_NAME, contract.request_to_dict(request.training))

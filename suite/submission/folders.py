@@ -44,6 +44,21 @@ def _is_expected(parts: tuple[str, ...]) -> bool:
     return len(parts) == 4 and _RUN_FOLDER.fullmatch(parts[2]) is not None
 
 
+def withdrawal(run: Path) -> str | None:
+    """The reason in the file WITHDRAWN beside a run's files, 4,096 bytes of it at most; None without such a file or without a reason."""
+    path = run / WITHDRAWN
+    if path.is_symlink() or not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        return stream.read(4096).decode("utf-8", errors="replace").strip() or None
+
+
+def undeclared_submission(bundle: Path, workload: str, framework: str) -> Path | None:
+    """The folder of which this bundle is a run by its place, <workload>/<framework>/run_<n>; None if it is in no such place."""
+    is_placed = (bundle.parent.parent.name, bundle.parent.name) == (workload, framework) and _RUN_FOLDER.fullmatch(bundle.name)
+    return bundle.parents[2] if is_placed else None
+
+
 def probe_path(submission: Path, workload: str, framework: str) -> Path:
     """The file of an implementation's verdict from `suite verify-model`."""
     return submission / PROBES / f"{workload}-{framework}.json"

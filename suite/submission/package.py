@@ -15,6 +15,7 @@ from suite.files.json_file import read_json, write_json
 from suite.files.paths import repository_root
 from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability, plain_name
 from suite.submission.folders import probe_path
+from suite.submission.launches import declare_entries
 
 MACHINE = (
     "device", "board", "architecture", "cpu_model", "cpu_cores", "memory_size_bytes", "power_mode", "cpu_governor", "storage_medium", "kernel",
@@ -25,13 +26,19 @@ MACHINE = (
 
 @dataclass(frozen=True)
 class PackageRequest:
-    """What `suite package` is told: organization, round, availability, notes, and files with verdicts of `suite verify-model`."""
+    """What `suite package` is told: organization, round, availability, notes, and files with verdicts of `suite verify-model`.
+
+    ``round`` None: that of the runs. ``launches`` are folders in which runs were started, ``planned_runs`` how many runs of each entry were
+    planned (None: those that finished).
+    """
 
     organization: str
-    round: str
+    round: str | None
     availability: SystemAvailability
     notes: str
     probes: tuple[Path, ...]
+    launches: tuple[Path, ...] = ()
+    planned_runs: int | None = None
 
 
 def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
@@ -40,16 +47,17 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
     The bundles are copied unchanged, in the order of their run ids. Raises SuiteError, with nothing written, for an unsealed bundle, runs on
     different machines, runs made for another organization, and a folder that exists.
     """
-    folder = root / plain_name(request.round, "--round") / plain_name(request.organization, "--org")
-    if folder.exists():
-        raise SuiteError(f"{folder} exists; submissions are never overwritten: choose another --round, or move it away.")
     bundles = sorted((Bundle(path) for path in runs), key=lambda bundle: bundle.run().run_id)
+    round_name = _one_round(bundles, request.round)
+    folder = root / round_name / plain_name(request.organization, "--org")
+    if folder.exists():
+        raise SuiteError(f"{folder} exists; submissions are never overwritten: choose another --org, or move it away.")
     system = _one_system(bundles)
     folders = _folders(bundles, request)
     probes = {probe_path(folder, *_subject(path)): path for path in request.probes}
-    declaration = Declaration(
-        SCHEMA, request.organization, request.round, request.availability, __version__, code_of(repository_root()), request.notes
-    )
+    entries = declare_entries(bundles, request.launches, request.planned_runs)
+    code = code_of(repository_root())
+    declaration = Declaration(SCHEMA, request.organization, round_name, request.availability, __version__, code, request.notes, entries)
     try:
         for run_folder, bundle in folders.items():
             _copy(bundle, folder / run_folder)
@@ -77,6 +85,17 @@ def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, B
         number = sum(folder.parent == parent for folder in folders) + 1
         folders[parent / f"run_{number}"] = bundle
     return folders
+
+
+def _one_round(bundles: Sequence[Bundle], asked: str | None) -> str:
+    """The round of all bundles; raises SuiteError naming the first bundle of another round than ``asked`` or, without it, than the first bundle."""
+    expected = asked or bundles[0].run().round
+    if expected is None:
+        raise SuiteError(f"{bundles[0].path} names no round; it was made by a development version of the suite: run it again.")
+    for bundle in bundles:
+        if bundle.run().round != expected:
+            raise SuiteError(f"{bundle.path} is a run of round {bundle.run().round}, not of {expected}; submit the runs of each round separately.")
+    return plain_name(expected, "--round")
 
 
 def _one_system(bundles: Sequence[Bundle]) -> Mapping[str, object]:

@@ -34,7 +34,7 @@ SMALL = Scenario(data="digits", division="open", step_s=0.1, accuracies=(0.5, 0.
 
 
 ODD_MEMBERS = (
-    "a", "v0.1/acme/declaration.json", "../a", "/a", "a/../../b", "x" * 300, "d/" * 40 + "a", "a\\b", "\udc80", ".", "", "v0.1/acme/a\n",
+    "a", "v0.2/acme/declaration.json", "../a", "/a", "a/../../b", "x" * 300, "d/" * 40 + "a", "a\\b", "\udc80", ".", "", "v0.2/acme/a\n",
 )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def _scenario(seed: int, ranks: int) -> Scenario:
 
 def _submission(scratch: Path) -> Path:
     runs = [make_bundle(scratch / f"run{seed}", _scenario(seed, 1)) for seed in (1, 2, 3)]
-    offer = PackageRequest("acme", "v0.1", SystemAvailability.RESEARCH, "", (make_probe(scratch / "probe.json"),))
+    offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", (make_probe(scratch / "probe.json"),))
     return package(runs, offer, scratch / "submissions")
 
 
@@ -173,7 +173,7 @@ def _odd_archive(path: Path, chance: random.Random) -> None:
         for _ in range(chance.choice((0, 1, 3, 20))):
             names = (
                 "a",
-                "v0.1/acme/declaration.json",
+                "v0.2/acme/declaration.json",
                 "../a",
                 "/a",
                 "a/../../b",
@@ -183,7 +183,7 @@ def _odd_archive(path: Path, chance: random.Random) -> None:
                 "\udc80",
                 ".",
                 "",
-                "v0.1/acme/a\n",
+                "v0.2/acme/a\n",
             )
             member = tarfile.TarInfo(chance.choice(names))
             member.type = chance.choice((tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, b"Z"))

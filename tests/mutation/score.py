@@ -16,7 +16,7 @@ from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from tests.builders import RICH, Scenario, make_bundle
 from tests.mutation.mutations import Mutation, all_mutations
-from tests.suite.submission.conftest import EPOCHS_TO_TARGET, make_probe
+from tests.suite.submission.conftest import EPOCHS_TO_TARGET, LATER_S, make_probe, started_name
 
 MIN_SCORE = 0.95
 RANKS = (1, 2)
@@ -45,13 +45,14 @@ def good_submission(folder: Path, ranks: int = 1) -> Path:
         )
         for seed, epochs in enumerate(EPOCHS_TO_TARGET, start=1)
     ]
-    offer = PackageRequest("acme", "v0.1", SystemAvailability.RESEARCH, "", (make_probe(folder / "probe.json"),))
+    offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", (make_probe(folder / "probe.json"),))
     return package(runs, offer, folder / "submissions")
 
 
 def _scenario(seed: int, epochs: int, ranks: int) -> Scenario:
-    name, accuracies = f"lenet-pytorch-20270115T080000Z-{seed:06d}", (0.97, *(0.985,) * (epochs - 2), 0.9905)
-    return replace(RICH, name=name, seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, ranks=ranks, nodes=ranks, accuracies=accuracies)
+    name, accuracies, later_s = started_name(seed), (0.97, *(0.985,) * (epochs - 2), 0.9905), LATER_S * (seed - 1)
+    varied = replace(RICH, name=name, seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, later_s=later_s)
+    return replace(varied, ranks=ranks, nodes=ranks, accuracies=accuracies)
 
 
 def findings_of(verdict: SubmissionVerdict) -> tuple[Finding, ...]:

@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reporter.data.load import WITHDRAWAL
 from reporter.site import build
 from suite.bundle import layout, manifest
 from suite.files import json_file
@@ -18,6 +18,7 @@ from suite.files.paths import HOME_VARIABLE
 from suite.metrics import stall_analysis
 from suite.metrics.linpack import RECORD, SCHEMA, Linpack, Power, Problem, Solution
 from suite.submission.declaration import SystemAvailability
+from suite.submission.folders import WITHDRAWN as WITHDRAWAL
 from suite.submission.package import PackageRequest, package
 from tests.browser import Tab, browser
 from tests.builders import Scenario, make_bundle
@@ -32,6 +33,7 @@ SCENARIOS = (
             step_s=step_s,
             jitter=0.05,
             power_w=5.0 if framework == "chainer" else 2.5,
+            later_s=900 * seed,
         )
         for framework, step_s in SPEEDS.items()
         for seed in (1, 2, 3)
@@ -79,8 +81,9 @@ def everything(runs: Path, make_linpack: Callable[..., Path], tmp_path_factory: 
     shutil.copytree(runs, folder / "runs")
     for seed in (1, 2, 3):
         scenario = Scenario(name=f"lenet-offered-{seed}", seed=seed, jitter=0.05, power_w=3.0, throttled_s=0.2, counted=True, workers=2)
+        scenario = replace(scenario, later_s=900 * seed)
         make_bundle(folder / "made" / str(seed), scenario)
-    offer = PackageRequest("pies-ltd", "2027-1", SystemAvailability.PREVIEW, "cooled by a fan", ())
+    offer = PackageRequest("pies-ltd", None, SystemAvailability.PREVIEW, "cooled by a fan", ())
     package([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "submissions")
     shutil.rmtree(folder / "made")
     make_study(folder / "stalls")

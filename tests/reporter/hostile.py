@@ -66,7 +66,7 @@ def _spoil_figures(summary: dict[str, Any], text: str) -> None:
 def _submission(folder: Path, text: str) -> None:
     for seed in (1, 2, 3):
         make_bundle(folder / "made" / str(seed), Scenario(name=f"lenet-offered-{seed}", seed=seed))
-    offer = PackageRequest("pies-ltd", "2027-1", SystemAvailability.PREVIEW, "", ())
+    offer = PackageRequest("pies-ltd", None, SystemAvailability.PREVIEW, "", ())
     path = package([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "tree")
     shutil.rmtree(folder / "made")
     declaration = json.loads((path / "declaration.json").read_text())

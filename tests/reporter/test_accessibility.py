@@ -9,7 +9,7 @@ from tests.browser import NARROW, WIDE, Tab
 
 pytestmark = pytest.mark.browser
 KINDS = (
-    "index.html", "boards/lenet-closed-mnist.html", "boards/lenet-open-digits.html", "entries/*.html", "runs/lenet-offered-1/index.html",
+    "index.html", "boards/lenet-closed-mnist-v0-2.html", "boards/lenet-open-digits-v0-2.html", "entries/*.html", "runs/lenet-offered-1/index.html",
     "runs/lenet-refused/index.html", "frameworks.html", "devices/index.html", "devices/generic.html", "devices/orin.html", "studies/index.html",
     "studies/stalls-*.html", "rules.html", "about.html",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from tests.browser import NARROW, Tab
 from tests.reporter.figures.test_figures import radar_of
 
 pytestmark = pytest.mark.browser
-BOARD = "boards/lenet-closed-mnist.html"
+BOARD = "boards/lenet-closed-mnist-v0-2.html"
 
 
 @pytest.fixture(scope="module")
@@ -152,13 +152,13 @@ def test_downloads_hold_exactly_the_shown_rows_and_columns(kind: str, tab: Tab, 
     tab.open((site / BOARD).as_uri() + "#?framework=chainer&columns=framework,time_to_target_s,energy_per_epoch_j")
     with tab.page.expect_download() as download:
         tab.page.click(f"[data-save={kind}]")
-    assert download.value.suggested_filename == f"lenet-closed-mnist.{kind}"
+    assert download.value.suggested_filename == f"lenet-closed-mnist-v0-2.{kind}"
     download.value.save_as(tmp_path / kind)
     read: dict[str, Any] = {"csv": pandas.read_csv, "json": pandas.read_json, "parquet": pandas.read_parquet}
     frame = read[kind](tmp_path / kind)
     names = ["entry_id", "rank", "framework", "time_to_target_s", "time_to_target_s_spread", "energy_per_epoch_j", "energy_per_epoch_j_spread"]
     assert list(frame.columns) == names
-    whole = pandas.read_csv(site / "data" / "lenet-closed-mnist.csv").set_index("framework").loc["chainer"]
+    whole = pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv").set_index("framework").loc["chainer"]
     row = frame.iloc[0]
     assert (row["framework"], row["entry_id"]) == ("chainer", whole["entry_id"])
     assert row["time_to_target_s"] == whole["time_to_target_s"] and row["energy_per_epoch_j_spread"] == whole["energy_per_epoch_j_spread"]

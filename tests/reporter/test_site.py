@@ -12,11 +12,11 @@ from pathlib import Path
 import pandas
 import pytest
 
-from reporter.data.load import WITHDRAWAL
 from reporter.site import MARK, build
 from suite.compliance.registry import PRECONDITIONS, RULES
 from suite.errors import SuiteError
 from suite.files.paths import HOME_VARIABLE, repository_root
+from suite.submission.folders import WITHDRAWN as WITHDRAWAL
 from tests.builders import Scenario, make_bundle
 from tests.reporter.conftest import SCENARIOS
 from tests.reporter.test_hostile import Outline
@@ -95,7 +95,7 @@ def test_ids_are_unique_on_every_page(site: Path) -> None:
 
 
 def test_every_number_of_a_leaderboard_links_to_its_evidence(site: Path) -> None:
-    page = (site / "boards" / "lenet-closed-mnist.html").read_text()
+    page = (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
     cells = re.findall(r"<td data-v(?:=[^ >]+)?(?: data-s=[^ >]+)?><a href=([^ >]+)", page)
     assert len(cells) == 3 * 11 and all(re.fullmatch(r"\.\./entries/[0-9a-f]{10}\.html#\w+", cell) for cell in cells)
 
@@ -110,31 +110,31 @@ def test_evidence_links_to_lines_of_the_log(site: Path) -> None:
 
 
 def test_an_unknown_value_is_a_dash_with_its_reason_never_zero(site: Path) -> None:
-    page = (site / "boards" / "lenet-open-digits.html").read_text()
+    page = (site / "boards" / "lenet-open-digits-v0-2.html").read_text()
     assert 'title="no power sensor was read">—</a>' in page
     assert 'title="the target was not reached">—</a>' in page
 
 
 def test_other_data_than_the_workloads_own_has_a_marked_leaderboard(site: Path) -> None:
     assert "data: digits, not the workload&#39;s own" in (site / "index.html").read_text().replace("'", "&#39;")
-    assert "fake" not in (site / "boards" / "lenet-closed-mnist.html").read_text()
+    assert "fake" not in (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
 
 
 def test_ranks_are_shown_or_have_a_reason(runs: Path, site: Path, tmp_path: Path) -> None:
-    rows = pandas.read_csv(site / "data" / "lenet-closed-mnist.csv").set_index("framework")
+    rows = pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv").set_index("framework")
     assert rows["rank"].to_dict() == {"pytorch": 1, "tensorflow": 1, "chainer": 3} or rows["rank"].to_dict() == {
         "pytorch": 1,
         "tensorflow": 2,
         "chainer": 3,
     }
-    page = build([runs / "lenet-pytorch-1"], tmp_path / "site").parent / "boards" / "lenet-closed-mnist.html"
+    page = build([runs / "lenet-pytorch-1"], tmp_path / "site").parent / "boards" / "lenet-closed-mnist-v0-2.html"
     assert 'title="1 of the 3 runs needed"' in page.read_text()
 
 
 def test_the_data_files_hold_the_rows_of_the_page(site: Path) -> None:
-    csv = pandas.read_csv(site / "data" / "lenet-closed-mnist.csv")
-    parquet = pandas.read_parquet(site / "data" / "lenet-closed-mnist.parquet")
-    rows = json.loads((site / "data" / "lenet-closed-mnist.json").read_text())
+    csv = pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv")
+    parquet = pandas.read_parquet(site / "data" / "lenet-closed-mnist-v0-2.parquet")
+    rows = json.loads((site / "data" / "lenet-closed-mnist-v0-2.json").read_text())
     assert list(csv.columns) == list(parquet.columns) == list(rows[0]) and len(csv) == len(parquet) == len(rows) == 3
     assert csv["time_to_target_s"].tolist() == parquet["time_to_target_s"].tolist() == [row["time_to_target_s"] for row in rows]
     assert csv["best_accuracy_percent"].tolist() == [99.05] * 3
@@ -145,11 +145,11 @@ def test_a_refused_run_is_listed_separately(runs: Path, tmp_path: Path, edit: Ca
     edit(bad, "run.json", lambda run: run.update(run_id="lenet-pytorch-z"))
     edit(bad, "summary.json", lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001))
     site = build([runs, bad], tmp_path / "site").parent
-    page = (site / "boards" / "lenet-closed-mnist.html").read_text()
+    page = (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
     assert page.count(">refused <small>") == 1 and page.index("Refused by the checker") < page.index(">refused <small>")
     assert "summary-recomputes" in (site / "runs" / "lenet-pytorch-z" / "index.html").read_text()
-    assert pandas.read_csv(site / "data" / "lenet-closed-mnist.csv")["state"].tolist() == ["accepted"] * 3 + ["refused"]
-    figure = (site / "figures" / "lenet-closed-mnist-time-to-epoch.svg").read_text()
+    assert pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv")["state"].tolist() == ["accepted"] * 3 + ["refused"]
+    figure = (site / "figures" / "lenet-closed-mnist-v0-2-time-to-epoch.svg").read_text()
     assert figure.count('class="name"') == 3
 
 
@@ -157,7 +157,7 @@ def test_a_withdrawn_entry_is_kept_with_its_reason(runs: Path, tmp_path: Path) -
     shutil.copytree(runs, tmp_path / "given" / "good")
     shutil.move(tmp_path / "given" / "good" / "lenet-chainer-1", tmp_path / "given" / "vendor" / "run")
     (tmp_path / "given" / "vendor" / WITHDRAWAL).write_text("Cooled with ice.")
-    page = (build([tmp_path / "given"], tmp_path / "site").parent / "boards" / "lenet-closed-mnist.html").read_text()
+    page = (build([tmp_path / "given"], tmp_path / "site").parent / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
     assert page.index("<h2>Withdrawn</h2>") < page.index("Cooled with ice.")
 
 

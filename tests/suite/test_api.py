@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,24 @@ def test_a_run_reports_progress_and_prints_nothing(home: Path, capfd: pytest.Cap
     assert list(api.load([result.path]).runs["framework"]) == ["fake"]
     assert api.report([result.path], home / "site").is_file()
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("division", "half-open", "expected one of closed, open"),
+        ("seed", "1", "seed: expected a whole number"),
+        ("threads", 1.5, "threads: expected"),
+    ],
+)
+def test_an_option_of_another_type_is_refused_by_name(home: Path, name: str, value: object, said: str) -> None:
+    with pytest.raises(api.SuiteError, match=said):
+        api.resolve(replace(OPTIONS, **{name: value}))  # type: ignore[arg-type]
+
+
+def test_divisions_may_be_strings_and_folders_paths(home: Path, digits: Path) -> None:
+    named = api.resolve(replace(OPTIONS, division="open", data=Path(f"digits={digits}")))  # type: ignore[arg-type]
+    assert (named.training.division, named.training.data.name) == ("open", "digits")
 
 
 def test_a_request_that_can_never_comply_is_refused_with_its_findings(home: Path) -> None:

@@ -80,6 +80,16 @@ def save_after(edit: Edit, recompute: bool = False) -> Callable[[Path], None]:
     return change
 
 
+def in_turn(*edits: Edit) -> Edit:
+    """Several edits of one bundle as one."""
+
+    def apply(bundle: EditableBundle) -> None:
+        for one in edits:
+            one(bundle)
+
+    return apply
+
+
 def edit(function: Callable[Concatenate[Target, Options], object]) -> Callable[Options, Callable[[Target], None]]:
     """Turn ``f(target, options)`` into ``f(options)``, which returns the edit of a target: a fault holds the edit and applies it later."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from reference_impls.contract import FIRST_LINK, TOKEN, chained, unchained
 from suite.bundle.layout import COUNTERS, MANIFEST
 from suite.bundle.manifest import seal
+from suite.catalog.rounds import load_rounds
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit
 
@@ -39,6 +40,13 @@ def set_system(bundle: EditableBundle, name: str, value: object) -> None:
 def set_run(bundle: EditableBundle, name: str, value: object) -> None:
     """Set a field of run.json."""
     bundle.run[name] = value
+
+
+@edit
+def move_to_first_round(bundle: EditableBundle) -> None:
+    """Move the run to the first round, with the version of the suite that it admits."""
+    first = load_rounds()[0]
+    bundle.run["round"], bundle.run["suite_version"] = first.name, first.suite_versions[0]
 
 
 @edit
@@ -83,6 +91,12 @@ def append(run: Path, name: str, more: bytes) -> None:
     """Append bytes to a file, which is created if it does not exist."""
     with (run / name).open("ab") as stream:
         stream.write(more)
+
+
+@edit
+def copy_file(run: Path, name: str, to: str) -> None:
+    """Copy a file of the bundle to another name."""
+    (run / to).write_bytes((run / name).read_bytes())
 
 
 @edit

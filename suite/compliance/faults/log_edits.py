@@ -99,6 +99,51 @@ def miss_target(bundle: EditableBundle) -> None:
 
 
 @edit
+def miss_target_in_all_epochs(bundle: EditableBundle) -> None:
+    """Repeat the last epoch, which misses the target like all others, until the last one requested; readings are repeated with it."""
+    import pandas  # start-up: slow to load
+
+    miss_target()(bundle)
+    last = len(EPOCHS)
+    first, second = (bundle.event("epoch_start", number)["metadata"]["mono_ns"] for number in (last - 2, last - 1))
+    length_ns, begin_ns = second - first, second
+    events, steps = [event for event in bundle.events if event["metadata"].get("epoch_num") == last], bundle.steps[bundle.steps["epoch"] == last]
+    during = bundle.readings[bundle.readings["t_ns"] >= begin_ns]
+    more = bundle.request["epochs"] - last
+    place = bundle.events.index(bundle.event("run_stop"))
+    tail, bundle.events[:] = bundle.events[place:], bundle.events[:place]
+    for number in range(1, more + 1):
+        bundle.events += [_later(event, number * length_ns, epoch_num=last + number) for event in events]
+    bundle.events += [_later(event, more * length_ns) for event in tail]
+    repeated = [
+        steps.assign(epoch=last + number, step=steps["step"] + number * len(steps), start_ns=steps["start_ns"] + number * length_ns)
+        for number in range(1, more + 1)
+    ]
+    bundle.steps = pandas.concat([bundle.steps, *repeated]).reset_index(drop=True)
+    bundle.readings = bundle.readings[bundle.readings["t_ns"] < begin_ns]
+    whole = [_readings_later(during, number, length_ns, begin_ns, number == more) for number in range(more + 1)]
+    bundle.readings = pandas.concat([bundle.readings, *whole]).reset_index(drop=True)
+    for meter in bundle.run["meters"]:
+        meter["readings"] = int((bundle.readings["source"] == meter["name"]).sum())
+
+
+def _later(event: dict[str, Any], by_ns: int, **metadata: object) -> dict[str, Any]:
+    """A copy of an event, later by both clocks."""
+    moved = dict(event["metadata"], mono_ns=event["metadata"]["mono_ns"] + by_ns, **metadata)
+    return dict(event, time_ms=event["time_ms"] + by_ns // 10**6, metadata=moved)
+
+
+def _readings_later(during: Any, number: int, length_ns: int, begin_ns: int, is_last: bool) -> Any:
+    """The readings of one more epoch; counters go on counting."""
+    chosen = during if is_last else during[during["t_ns"] < begin_ns + length_ns]
+    counts = chosen["unit"].isin(("events", "B")) & ~chosen["source"].isin(("memory",))
+    per_ns = during.groupby(["source", "channel"])["value"].transform(lambda values: values.iloc[-1] - values.iloc[0])
+    span_ns = during.groupby(["source", "channel"])["t_ns"].transform(lambda times: max(times.iloc[-1] - times.iloc[0], 1))
+    added = (per_ns / span_ns * length_ns * number).loc[chosen.index].where(counts, 0.0)
+    return chosen.assign(t_ns=chosen["t_ns"] + number * length_ns, value=chosen["value"] + added)
+
+
+@edit
 def remove_epoch(bundle: EditableBundle, epoch: int) -> None:
     """Remove every event and every step of an epoch."""
     bundle.events[:] = [event for event in bundle.events if event["metadata"].get("epoch_num") != epoch]
@@ -157,6 +202,24 @@ def step_wall_clock(bundle: EditableBundle, by_ms: int) -> None:
     """Shift the wall clock from run_start on."""
     for event in _from(bundle, "run_start"):
         event["time_ms"] += by_ms
+
+
+@edit
+def shift_wall_clock(bundle: EditableBundle, by_ms: int) -> None:
+    """Shift the whole run by the wall clock."""
+    bundle.run["started_time_ms"] += by_ms
+    for event in bundle.events:
+        event["time_ms"] += by_ms
+
+
+@edit
+def shift_run(bundle: EditableBundle, by_ns: int) -> None:
+    """Shift the run's log, steps and readings by both clocks; the other ranks' records stay."""
+    shift_wall_clock(by_ns // 10**6)(bundle)
+    for event in bundle.events:
+        event["metadata"]["mono_ns"] += by_ns
+    bundle.steps["start_ns"] += by_ns
+    bundle.readings["t_ns"] += by_ns
 
 
 @edit

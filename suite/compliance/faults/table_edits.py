@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from suite.bundle.layout import node_tables
+from suite.bundle.layout import BASELOAD, node_tables
+from suite.bundle.nodes import NODES
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit
+from suite.compliance.faults.file_edits import change_file
 from suite.compliance.faults.log_edits import HOUR_NS, scale_run_time, set_device
 
 if TYPE_CHECKING:
@@ -71,6 +73,24 @@ def shrink_share(bundle: EditableBundle, rank: int) -> None:
 def set_cell_of_rank(bundle: EditableBundle, rank: int, column: str, value: float) -> None:
     """Set one value of one of a rank's steps."""
     bundle.steps.loc[bundle.steps[bundle.steps["rank"] == rank].index[20], column] = value
+
+
+@edit
+def scale_column_of_rank(bundle: EditableBundle, rank: int, column: str, factor: float) -> None:
+    """Scale a column of a rank's steps; ``start_ns`` is scaled from the run's first step on."""
+    of_rank = bundle.steps["rank"] == rank
+    base = int(bundle.steps.loc[of_rank, column].iloc[0]) if column == "start_ns" else 0
+    scaled = base + (bundle.steps.loc[of_rank, column] - base) * factor
+    bundle.steps.loc[of_rank, column] = scaled.astype(bundle.steps[column].dtype)
+
+
+@edit
+def set_column_of_rank(bundle: EditableBundle, rank: int | None, column: str, value: float, every: int | None = None) -> None:
+    """Set a column of a rank's steps (None: of all ranks); every N-th step keeps its value."""
+    chosen = (bundle.steps["rank"] == rank) | (rank is None)
+    if every is not None:
+        chosen &= bundle.steps["step"] % every != 0
+    bundle.steps.loc[chosen, column] = value
 
 
 @edit
@@ -168,6 +188,49 @@ def change_second_node(bundle: EditableBundle, change: Callable[["pandas.DataFra
     from suite.bundle.frames import read_readings, write_table  # start-up: loads pyarrow
 
     write_table(change(read_readings(bundle.path / name)), bundle.path / name)
+
+
+@edit
+def change_meter(bundle: EditableBundle, /, name: str, **values: Any) -> None:
+    """Change a meter's record, and leave out its readings."""
+    bundle.readings = bundle.readings[bundle.readings["source"] != name].reset_index(drop=True)
+    next(meter for meter in bundle.run["meters"] if meter["name"] == name).update(values, readings=0)
+
+
+@edit
+def drop_power(bundle: EditableBundle) -> None:
+    """Leave out the power readings, before and during the run; the meters' records say that none was there."""
+    sources = set(bundle.readings.loc[bundle.readings["unit"] == "W", "source"])
+    for source in sources:
+        change_meter(source, available=False, reason="not connected")(bundle)
+    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+
+    (bundle.path / BASELOAD).unlink(missing_ok=True)
+    write_power_rules(bundle.path, bundle.readings["source"].unique())
+
+
+@edit
+def forget_meter(bundle: EditableBundle, name: str) -> None:
+    """Leave out the second node's readings and record of a meter; its readings of the idle node stay."""
+    change_second_node(lambda rows: rows[rows["source"] != name].reset_index(drop=True))(bundle)
+
+    def change(values: Any) -> None:
+        second = values["nodes"][1]
+        second["meters"] = [meter for meter in second["meters"] if meter["name"] != name]
+
+    change_file(NODES, change)(bundle)
+
+
+@edit
+def copy_first_node(bundle: EditableBundle, name: str = SECOND_NODE) -> None:
+    """Write the first node's readings as the second's, moved to the second node's clock; ``name`` is the table."""
+    offset_ns = bundle.event("clock_offsets_ns")["value"][1][0]
+    first = bundle.readings
+    if name != SECOND_NODE:
+        from suite.bundle.frames import read_readings  # start-up: loads pyarrow
+
+        first = read_readings(bundle.path / BASELOAD)
+    change_second_node(lambda _: first.assign(t_ns=first["t_ns"] + offset_ns), name)(bundle)
 
 
 def a_day_earlier(rows: "pandas.DataFrame") -> "pandas.DataFrame":

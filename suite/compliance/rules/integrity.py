@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
+from suite.bundle.log import Log
 from suite.compliance.faults.fault import Fault, of_first_run, sealed, unsealed
 from suite.compliance.faults.file_edits import (
     append,
@@ -27,6 +28,7 @@ from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.files.digest import sha256
 from suite.metrics.json_diff import differences
 from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as_schema_1
+from suite.submission.folders import WITHDRAWN, withdrawal
 
 ORDER = 10  # first: changed files explain most other findings
 
@@ -50,6 +52,8 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
     for name, file in present.items():
         if file.is_symlink():
             yield Violation(name, "a plain file", "a link", COPY_AGAIN)
+        elif name not in listed and name == WITHDRAWN and withdrawal(path) is not None:
+            continue  # a sealed run is never edited: its withdrawal is beside it
         elif name not in listed:
             yield Violation(
                 name,
@@ -109,6 +113,11 @@ def _system(context: BundleContext) -> Iterator[Violation]:
 
 def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
     """Check that the log repeats the request."""
+    yield from repeats_request(context, context.log, "log.txt")
+
+
+def repeats_request(context: BundleContext, log: Log, name: str) -> Iterator[Violation]:
+    """Check that a rank's log, in the file ``name``, repeats the request."""
     request, optimizer = context.request, context.request.optimizer
     expected = {
         "submission_benchmark": request.workload,
@@ -134,11 +143,11 @@ def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
         "eval_samples": request.data.eval_samples,
     }
     for key, value in expected.items():
-        event = context.log.first(key)
+        event = log.first(key)
         if event is None or event.value != value:
             observed = "no such event" if event is None else repr(event.value)[:200]
             line = None if event is None else event.line
-            yield Violation("log.txt", f"{key} = {value!r}, as {RUN} requests", observed, COPY_AGAIN, line)
+            yield Violation(name, f"{key} = {value!r}, as {RUN} requests", observed, COPY_AGAIN, line)
 
 
 FIGURES = (

@@ -68,7 +68,11 @@ def _limit_w(device: Device | None, coverage: Coverage) -> float | None:
 
 
 def _above_idle(context: BundleContext) -> Iterator[Violation]:
-    """Check every node by itself: a sum would hide one that reads too little."""
+    yield from below_idle(context, MIN_SHARE_OF_IDLE)
+
+
+def below_idle(context: BundleContext, share_of_idle: float) -> Iterator[Violation]:
+    """Nodes whose mean power is below this share of their idle power; each by itself, because a sum would hide one that reads too little."""
     alone = {name: figure.to_dict() for name, figure in context.derived.figures.items()}
     window, rows = context.window, [node["figures"] for node in context.derived.nodes] or [alone]
     if window is None:
@@ -76,9 +80,9 @@ def _above_idle(context: BundleContext) -> Iterator[Violation]:
     for node, figures in zip(context.nodes, rows, strict=True):
         share, idle_w, energy_j = (figures[name]["value"] for name in ("baseload_share", "baseload_power_w", "energy_j"))
         power_w = None if share is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
-        if power_w is not None and power_w < MIN_SHARE_OF_IDLE * idle_w:
+        if power_w is not None and power_w < share_of_idle * idle_w:
             fix = "stop other programs before a run, or check the sensor"
-            yield Violation(node.file, f"{MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W or more", f"{power_w:.2f} W", fix)
+            yield Violation(node.file, f"{share_of_idle:.0%} of the idle machine's {idle_w:.2f} W or more", f"{power_w:.2f} W", fix)
 
 
 def _rate(context: BundleContext) -> Iterator[Violation]:

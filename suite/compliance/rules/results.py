@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from suite.compliance.faults.fault import both, sealed
-from suite.compliance.faults.log_edits import EPOCHS, miss_target, remove_event, set_accuracy, set_event, set_metadata
+from suite.compliance.faults.fault import both, in_turn, recomputed, sealed
+from suite.compliance.faults.file_edits import move_to_first_round
+from suite.compliance.faults.log_edits import EPOCHS, miss_target, miss_target_in_all_epochs, remove_event, set_accuracy, set_event, set_metadata
+from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
 ORDER = 70  # after the records that results follow from
@@ -37,6 +39,15 @@ def _target(context: BundleContext) -> Iterator[Violation]:
         best = f"{max(values):.4f}" if values else "no evaluation"
         fix = "tune within the workload's ranges, or submit it as a run that missed the target"
         yield Violation("log.txt", f"an accuracy of {target} or more", best, fix)
+
+
+def _missed(context: BundleContext) -> Iterator[Violation]:
+    """Say that a run, which trained all its epochs (`ends-as-asked`), missed its target."""
+    values = [event.value for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)]
+    target = context.workload.target_accuracy
+    if target is not None and values and max(values) < target:
+        fix = "keep it: a missed target counts; an entry planned with five runs or more is ranked if four in five of them reach it"
+        yield Violation("log.txt", f"an accuracy of {target} or more, for a time to target", f"{max(values):.4f}", fix)
 
 
 def _parameters(context: BundleContext) -> Iterator[Violation]:
@@ -75,7 +86,19 @@ RULES = (
         rationale="The closed division compares time to target; a fast run that learns nothing has none.",
         divisions=CLOSED,
         bundle_check=_target,
-        faults=both("a target that was not reached", miss_target()),
+        faults=both("a target that was not reached, in the first round", in_turn(miss_target(), move_to_first_round())),
+    ),
+    Rule(
+        id="target-missed",
+        sentence="A closed run that trained all its epochs without reaching the target is valid, and counts as missed.",
+        rationale="Leaving out runs that miss the target would make a lucky recipe look sure.",
+        divisions=CLOSED,
+        severity=Severity.WARNING,
+        bundle_check=_missed,
+        faults=(
+            recomputed("all epochs trained, the target missed", miss_target_in_all_epochs()),
+            *both("a target that was not reached", miss_target()),
+        ),
     ),
     Rule(
         id="parameter-count",

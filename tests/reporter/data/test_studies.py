@@ -113,6 +113,11 @@ def _edit_record(folder: Path) -> None:
     record.write_text(json.dumps(values))
 
 
+def _set_schema_1(folder: Path) -> None:
+    record = folder / stall_analysis.RECORD
+    record.write_text(json.dumps({**json.loads(record.read_text()), "schema": 1}))
+
+
 def _edit_seal(folder: Path) -> None:
     manifest = folder / "MANIFEST.sha256"
     manifest.write_text(manifest.read_text().replace("  cold/", "  warm/"))
@@ -122,12 +127,13 @@ def _edit_seal(folder: Path) -> None:
     ("break_it", "said"),
     [
         (_edit_record, "disagrees with its runs"),
+        (_set_schema_1, "has schema 1"),
         (_edit_seal, "was changed after it was sealed"),
         (lambda folder: (folder / "MANIFEST.sha256").unlink(), "has no seal"),
         (lambda folder: (folder / stall_analysis.RECORD).write_text("[1"), "stalls.json"),
         (lambda folder: shutil.rmtree(folder / "warm"), "run.json"),
     ],
-    ids=["figure changed", "seal changed", "no seal", "no JSON", "a run missing"],
+    ids=["figure changed", "of an earlier version", "seal changed", "no seal", "no JSON", "a run missing"],
 )
 def test_a_study_that_disagrees_with_its_runs_is_listed_as_broken(own_copy: Path, break_it: Callable[[Path], object], said: str) -> None:
     break_it(own_copy)

@@ -16,28 +16,28 @@ from suite.submission.package import PackageRequest, package
 @pytest.fixture
 def submission(runs: Path, tmp_path: Path) -> Path:
     """One organization's three runs, in their places."""
-    offer = PackageRequest("pies-ltd", "2027-1", SystemAvailability.PREVIEW, "cooled by a fan", ())
+    offer = PackageRequest("pies-ltd", None, SystemAvailability.PREVIEW, "cooled by a fan", ())
     return package([runs / f"lenet-pytorch-{seed}" for seed in (1, 2, 3)], offer, tmp_path / "tree")
 
 
 def test_the_declaration_gives_organization_and_availability(submission: Path) -> None:
     runs = reporter.load([submission.parents[1]]).runs
     assert set(runs["organization"]) == {"pies-ltd"} and set(runs["availability"]) == {"preview"}
-    assert set(runs["round"]) == {"2027-1"} and set(runs["notes"]) == {"cooled by a fan"}
+    assert set(runs["round"]) == {"v0.2"} and set(runs["notes"]) == {"cooled by a fan"}
 
 
 def test_the_page_of_a_run_shows_the_declaration(submission: Path, tmp_path: Path) -> None:
     site = build([submission.parents[1]], tmp_path / "site").parent
     page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
-    assert "<dt>round</dt><dd>2027-1</dd>" in page and "cooled by a fan" in page
+    assert "<dt>round</dt><dd>v0.2</dd>" in page and "cooled by a fan" in page
 
 
 def test_availability_is_a_column_and_a_filter_where_rows_differ(runs: Path, submission: Path, tmp_path: Path) -> None:
     others = [runs / f"lenet-chainer-{seed}" for seed in (1, 2, 3)]
     site = build([submission.parents[1], *others], tmp_path / "site").parent
-    rows = pandas.read_csv(site / "data" / "lenet-closed-mnist.csv").set_index("framework")
+    rows = pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv").set_index("framework")
     assert rows["availability"].to_dict() == {"pytorch": "preview", "chainer": "not submitted"}
-    assert 'data-key="availability" data-facet' in (site / "boards" / "lenet-closed-mnist.html").read_text()
+    assert 'data-key="availability" data-facet' in (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
 
 
 def test_a_finding_on_the_submission_refuses_all_its_runs(submission: Path, tmp_path: Path) -> None:
@@ -46,14 +46,14 @@ def test_a_finding_on_the_submission_refuses_all_its_runs(submission: Path, tmp_
     (submission / "system.json").write_text(json.dumps({**system, "board": "another one"}))
     loaded = reporter.load([submission])
     assert set(loaded.runs["state"]) == {"refused"}
-    page = build([submission], tmp_path / "site").parent / "boards" / "lenet-closed-mnist.html"
+    page = build([submission], tmp_path / "site").parent / "boards" / "lenet-closed-mnist-v0-2.html"
     assert "Refused by the checker" in page.read_text()
 
 
 def test_a_submission_that_cannot_be_read_is_listed_as_broken(submission: Path, tmp_path: Path) -> None:
     (submission / "declaration.json").write_text("{")
     loaded = reporter.load([submission.parents[1]])
-    assert loaded.broken["place"].tolist() == ["2027-1/pies-ltd"] and "declaration.json" in loaded.broken["reason"][0]
+    assert loaded.broken["place"].tolist() == ["v0.2/pies-ltd"] and "declaration.json" in loaded.broken["reason"][0]
     assert str(tmp_path) not in loaded.broken["reason"][0]
 
 

@@ -43,7 +43,9 @@ def test_a_mistyped_command_gets_a_suggestion() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["list", "devices"], ["list", "rules"], ["explain", "log-chain"], ["list", "studies"]], ids=" ".join
+    "arguments",
+    [["--help"], ["list", "devices"], ["list", "rules"], ["explain", "log-chain"], ["list", "studies"], ["list", "data-sets"], ["list", "rounds"]],
+    ids=" ".join,
 )
 def test_light_commands_load_nothing_heavy(arguments: list[str]) -> None:
     script = (

@@ -56,6 +56,16 @@ def test_a_name_that_none_can_have_is_refused(kind: Kind, name: str, tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(Kind.FRAMEWORK, "communication"), (Kind.RULE, "log-chain"), (Kind.METER, "rpi5-pmic")],
+    ids=["a package would hide a module", "the rule is in a module of another name", "the meter is in a module of another name"],
+)
+def test_a_name_that_is_used_elsewhere_is_refused(kind: Kind, name: str) -> None:
+    with pytest.raises(SuiteError, match=f"The {kind.value} '{name}' exists"):
+        write_skeleton(kind, name)
+
+
 @pytest.mark.parametrize(("arguments", "words"), [(("device", "orin"), "The device 'orin' exists"), (("rule", "A B"), "cannot name a rule")])
 def test_a_refusal_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], words: str, suite: Run) -> None:
     refused = suite("new", *arguments)

@@ -14,10 +14,10 @@ def packaged(suite: Run, tmp_path: Path) -> Path:
     """A submission made by the command."""
     runs, probe = make_runs(tmp_path / "runs"), make_probe(tmp_path / "probe.json")
     where = ("--output", tmp_path / "submissions", "--archive", tmp_path / "acme.tar")
-    answer = suite("package", *runs, "--org", "acme", "--availability", "preview", "--round", "v0.1", "--probe", probe, *where)
+    answer = suite("package", *runs, "--org", "acme", "--availability", "preview", "--round", "v0.2", "--probe", probe, *where)
     assert answer.returncode == 0, answer.stderr
-    assert answer.stdout.splitlines()[-1].endswith("v0.1/acme: 3 runs, complies")
-    return tmp_path / "submissions/v0.1/acme"
+    assert answer.stdout.splitlines()[-1].endswith("v0.2/acme: 3 runs, complies")
+    return tmp_path / "submissions/v0.2/acme"
 
 
 @pytest.mark.slow

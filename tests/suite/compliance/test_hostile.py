@@ -91,7 +91,7 @@ def test_a_compressed_archive_is_refused_before_it_is_decompressed(submission_fo
 @pytest.fixture
 def submission_folder(tmp_path: Path) -> Path:
     """A folder to pack."""
-    folder = tmp_path / "v0.1" / "acme"
+    folder = tmp_path / "v0.2" / "acme"
     folder.mkdir(parents=True)
     (folder / "declaration.json").write_text(json.dumps({}))
     return folder

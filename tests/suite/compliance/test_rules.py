@@ -11,7 +11,7 @@ from suite.compliance.checker import check_bundle
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import Fault, Scope
 from suite.compliance.finding import Finding, Severity
-from suite.compliance.registry import ALL, LAST, MODULES, RULES, discover
+from suite.compliance.registry import ALL, LAST, MODULES, RULES, discover, rules_of
 from suite.compliance.rule import Rule
 from suite.compliance.submission_rule import SubmissionRule
 from suite.compliance.submissions import SubmissionVerdict, check_submission
@@ -156,7 +156,7 @@ def test_a_rule_in_a_new_module_is_discovered_and_checked(tmp_path: Path, good_b
     (module,) = (module for module in discover() if module.name == "example_module")
     assert (module.title, module.order) == ("Examples: discovered in a module of their own", LAST)
     (rule,) = module.rules
-    monkeypatch.setattr("suite.compliance.checker.RULES", (*RULES, rule))
+    monkeypatch.setattr("suite.compliance.checker.rules_of", lambda judged_by: (*rules_of(judged_by), rule))
     assert check_bundle(good_bundle).findings == ()
     rule.faults[0].change(good_bundle)
     assert "example" in {finding.rule for finding in check_bundle(good_bundle).findings}

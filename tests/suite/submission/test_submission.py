@@ -62,7 +62,7 @@ def test_runs_of_different_machines_are_refused(offer: PackageRequest, tmp_path:
 
 def test_the_same_submission_gives_the_same_bytes(submission: Path, tmp_path: Path) -> None:
     first, second = pack(submission, tmp_path / "one.tar"), None
-    copy = tmp_path / "elsewhere/v0.1/acme"
+    copy = tmp_path / "elsewhere/v0.2/acme"
     shutil.copytree(submission, copy)
     for path in copy.rglob("*"):
         path.touch()
@@ -73,7 +73,7 @@ def test_the_same_submission_gives_the_same_bytes(submission: Path, tmp_path: Pa
 def test_an_archive_unpacks_to_the_same_submission(submission: Path, tmp_path: Path) -> None:
     target = tmp_path / "unpacked"
     unpack(pack(submission, tmp_path / "one.tar"), target)
-    assert check_submission(target / "v0.1/acme").complies
+    assert check_submission(target / "v0.2/acme").complies
 
 
 def test_a_truncated_archive_is_refused(submission: Path, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_file_that_is_not_an_archive_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_run_in_two_submissions_is_reported_for_the_second(submission: Path, tmp_path: Path) -> None:
-    again = tmp_path / "submissions/v0.1/globex"
+    again = tmp_path / "submissions/v0.2/globex"
     shutil.copytree(submission, again)
     edit_declaration(again, organization="globex")
     first, second = check_submissions((submission, again))

@@ -1,0 +1,107 @@
+"""Rounds, each defined in ``rules/rounds/*.toml``: what results of one round have in common, so that they can be compared.
+
+A round pins the versions of the suite, and each workload with its target. A closed round also pins its rules and lists its results: nothing
+can be added to it, and later rules do not apply to it. An open round has every rule that the suite has.
+"""
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from suite.catalog.definitions import load_all, unknown_name
+from suite.catalog.workloads import Workload, load_workload
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+
+PINNED = ("model", "parameters", "data", "initial_weights", "epochs", "eval_every_epochs", "target_accuracy", "optimizer", "preprocessing", "tunable")
+"""Fields of a workload that decide what is trained, for how long, and what may be tuned."""
+
+
+@dataclass(frozen=True)
+class PinnedWorkload:
+    """A workload of a round; ``definition`` is the SHA-256 of its pinned fields, ``target_accuracy`` None where none is established."""
+
+    name: str
+    epochs: int
+    definition: str
+    target_accuracy: float | None = None
+
+
+@dataclass(frozen=True)
+class PinnedRules:
+    """The ids of a closed round's rules, by severity."""
+
+    invalid: tuple[str, ...]
+    warning: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round. ``closed`` is the date on which it was closed, None while results can be submitted.
+
+    ``rules`` are None in an open round, which has every rule but those in ``rules_left_out``. ``results`` are those of a closed round: the
+    SHA-256 of each bundle's manifest.
+    """
+
+    name: str
+    title: str
+    suite_versions: tuple[str, ...]
+    workloads: tuple[PinnedWorkload, ...]
+    closed: str | None = None
+    rules: PinnedRules | None = None
+    rules_left_out: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+
+    def severity(self, rule: str, default: str) -> str | None:
+        """The severity of the rule with this id; None if it does not apply. ``default`` is its severity in an open round."""
+        if self.rules is None:
+            return None if rule in self.rules_left_out else default
+        return "invalid" if rule in self.rules.invalid else "warning" if rule in self.rules.warning else None
+
+    def pinned(self, workload: str) -> PinnedWorkload | None:
+        """What the round pins of a workload; None if the workload is not one of its workloads."""
+        return next((pinned for pinned in self.workloads if pinned.name == workload), None)
+
+    def workload(self, name: str) -> Workload:
+        """The definition of a workload in this round; raises SuiteError where it is no longer the one that was pinned."""
+        workload, pinned = load_workload(name), self.pinned(name)
+        if pinned is not None and pinned != pin(workload):
+            raise SuiteError(
+                f"rules/workloads/{name}.toml is not the workload that rules/rounds/{self.name}.toml pins; a changed workload belongs to a new "
+                "round, and an open round is pinned again with `python -m tools.pin_round`."
+            )
+        return workload
+
+
+def pin(workload: Workload) -> PinnedWorkload:
+    """What a round pins of a workload."""
+    values = asdict(workload)
+    canonical = json.dumps({name: values[name] for name in PINNED}, sort_keys=True, separators=(",", ":"))
+    return PinnedWorkload(workload.name, workload.epochs, hashlib.sha256(canonical.encode()).hexdigest(), workload.target_accuracy)
+
+
+def folder(root: Path | None = None) -> Path:
+    """The folder of the definitions."""
+    return (root or repository_root()) / "rules" / "rounds"
+
+
+@cache
+def load_rounds(root: Path | None = None) -> tuple[Round, ...]:
+    """All rounds, the earliest first."""
+    return tuple(sorted(load_all(folder(root), Round), key=lambda each: [int(part) for part in re.findall(r"\d+", each.name)]))
+
+
+def load_round(name: str, root: Path | None = None) -> Round:
+    """The round of this name; raises SuiteError with the nearest name if there is none."""
+    found = next((each for each in load_rounds(root) if each.name == name), None)
+    if found is None:
+        raise SuiteError(unknown_name("round", name, [each.name for each in load_rounds(root)], "`suite list rounds`"))
+    return found
+
+
+def current_round(root: Path | None = None) -> Round:
+    """The round that runs are made for: the last one, which is open."""
+    return load_rounds(root)[-1]

@@ -1,0 +1,37 @@
+"""Submissions: one round each."""
+
+from collections.abc import Iterator
+
+from suite.catalog.rounds import load_rounds
+from suite.compliance.faults.fault import of_first_run, of_submission, sealed
+from suite.compliance.faults.file_edits import set_run
+from suite.compliance.faults.submission_edits import set_value
+from suite.compliance.rule import Violation
+from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.submission.declaration import NAME
+
+ORDER = 99  # after the rules of bundles, before the others of submissions
+
+
+def _one_round(context: SubmissionContext) -> Iterator[Violation]:
+    declared, names = context.declaration.round, [each.name for each in load_rounds()]
+    if declared not in names:
+        yield Violation(NAME, f"a round of the rulebook ({', '.join(names)})", f"{declared!r}", "package it again with `suite package`")
+        return
+    for run in context.runs:
+        if run.round != declared:
+            yield Violation(run.name, f"a run of round {declared}", f"a run of round {run.round!r}", "submit the runs of each round separately")
+
+
+RULES = (
+    SubmissionRule(
+        id="submission-round",
+        sentence="A submission declares a round of the rulebook, and all its runs were made for that round.",
+        rationale="A submission is judged by the rules of one round.",
+        check=_one_round,
+        faults=(
+            *(of_submission(f"round {value!r} declared", set_value(NAME, "round", value)) for value in ("banana", "v0.1")),
+            of_first_run(sealed("one run of another round", set_run("round", "v0.1"))),
+        ),
+    ),
+)

@@ -1,0 +1,81 @@
+"""Rounds pin what their results have in common."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suite import __version__
+from suite.catalog import rounds
+from suite.catalog.rounds import current_round, load_round, load_rounds, pin
+from suite.catalog.workloads import load_workload, load_workloads
+from suite.compliance.finding import Severity
+from suite.compliance.registry import ALL, rules_of
+from suite.errors import SuiteError
+from suite.files.toml_file import read_toml
+from tools.pin_round import closed, to_toml
+
+FIRST = load_round("v0.1")
+
+
+def test_the_current_round_is_open_and_admits_this_version_with_every_workload() -> None:
+    assert current_round().closed is None
+    assert __version__ in current_round().suite_versions
+    assert current_round().workloads == tuple(map(pin, load_workloads())), "run `python -m tools.pin_round` if the open round shall have the change"
+
+
+@pytest.mark.parametrize("each", load_rounds()[:-1], ids=lambda each: each.name)
+def test_every_earlier_round_is_closed_with_rules_that_exist(each: rounds.Round) -> None:
+    assert each.closed and each.rules is not None and each.results
+    assert {*each.rules.invalid, *each.rules.warning} <= {rule.id for rule in ALL}
+
+
+def test_an_open_round_has_every_rule_with_its_severity() -> None:
+    left_out = set(current_round().rules_left_out)
+    assert rules_of(current_round()) == tuple(rule for rule in ALL if rule.id not in left_out)
+
+
+def test_a_closed_round_keeps_its_rules_and_severities_when_the_code_has_others() -> None:
+    assert FIRST.severity("wall-clock", "invalid") == "warning"
+    assert FIRST.severity("a-later-rule", "invalid") is None
+    assert {rule.id for rule in rules_of(FIRST)} == {*FIRST.rules.invalid, *FIRST.rules.warning}  # type: ignore[union-attr]
+
+
+def test_a_rule_that_is_left_out_of_an_open_round_does_not_apply() -> None:
+    assert replace(current_round(), rules_left_out=("manifest",)).severity("manifest", "invalid") is None
+
+
+@pytest.mark.parametrize("name", ["target_accuracy", "epochs", "optimizer", "tunable", "preprocessing", "data"])
+def test_a_workload_that_differs_from_its_pin_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lenet = load_workload("lenet")
+    other = {
+        "target_accuracy": 0.98, "epochs": 11, "data": "digits", "optimizer": replace(lenet.optimizer, momentum=0.8),
+        "tunable": replace(lenet.tunable, batch_size=(1, 2)), "preprocessing": replace(lenet.preprocessing, mean=(0.0,)),
+    }  # fmt: skip
+    changed = replace(lenet, **{name: other[name]})  # type: ignore[arg-type]
+    monkeypatch.setattr(rounds, "load_workload", lambda _: changed)
+    with pytest.raises(SuiteError, match=r"not the workload that rules/rounds/v0\.1\.toml pins"):
+        FIRST.workload("lenet")
+
+
+def test_fields_that_do_not_change_what_is_trained_are_not_pinned() -> None:
+    lenet = load_workload("lenet")
+    assert pin(replace(lenet, title="another", threads=3)) == pin(lenet)
+
+
+def test_an_unknown_round_is_named_with_the_nearest() -> None:
+    with pytest.raises(SuiteError, match=r"There is no round 'v0\.11'; did you mean 'v0\.1'"):
+        load_round("v0.11")
+
+
+def test_closing_a_round_writes_its_rules_and_results(tmp_path: Path) -> None:
+    run = tmp_path / "acme" / "lenet" / "pytorch" / "run_1"
+    run.mkdir(parents=True)
+    (run / "MANIFEST.sha256").write_text("")
+    pinned = closed(current_round(), "2027-01-31", tmp_path)
+    assert pinned.results == ("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",)  # SHA-256 of no bytes
+    (tmp_path / "v0.2.toml").write_text(to_toml(pinned))
+    assert read_toml(tmp_path / "v0.2.toml", rounds.Round) == pinned
+    assert pinned.rules is not None and pinned.severity("wall-clock", "") == next(rule.severity for rule in ALL if rule.id == "wall-clock").value
+    severities = [pinned.severity(rule.id, "") for rule in ALL if rule.id not in current_round().rules_left_out]
+    assert {Severity(severity or "") for severity in severities} == {Severity.INVALID, Severity.WARNING}

@@ -1,0 +1,75 @@
+"""Writes what a round pins into its file: `python -m tools.pin_round NAME [--close DATE]`.
+
+Without ``--close``: the suite's version and every workload, for a round that opens. With it: also every rule with its severity, and the
+manifests of the results in ``submissions/NAME``; from then on nothing can be added to the round.
+"""
+
+import argparse
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+from suite import __version__
+from suite.catalog.rounds import PinnedRules, PinnedWorkload, Round, folder, pin
+from suite.catalog.workloads import load_workloads
+from suite.compliance.finding import Severity
+from suite.compliance.registry import rules_of
+from suite.files.paths import repository_root
+from suite.files.toml_file import read_toml
+
+HEADER = "# Written by `python -m tools.pin_round`; what each key means: suite/catalog/rounds.py\n"
+
+
+def opened(current: Round) -> Round:
+    """The round with this version of the suite among its versions, and every workload as it is defined now."""
+    versions = tuple(dict.fromkeys((*current.suite_versions, __version__)))
+    return replace(current, suite_versions=versions, workloads=tuple(map(pin, load_workloads())))
+
+
+def closed(current: Round, date: str, submissions: Path) -> Round:
+    """The round with its rules and results, closed on ``date``."""
+    rules = rules_of(current)
+    ids = {severity: tuple(rule.id for rule in rules if rule.severity is severity) for severity in Severity}
+    results = sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in submissions.glob("*/*/*/*/MANIFEST.sha256"))
+    return replace(current, closed=date, rules=PinnedRules(ids[Severity.INVALID], ids[Severity.WARNING]), rules_left_out=(), results=tuple(results))
+
+
+def to_toml(pinned: Round) -> str:
+    """The round's file."""
+    lines = [HEADER, f'name = "{pinned.name}"', f'title = "{pinned.title}"', f"suite_versions = {_strings(pinned.suite_versions)}"]
+    lines += [f'closed = "{pinned.closed}"'] if pinned.closed else []
+    lines += [f"rules_left_out = {_lines(pinned.rules_left_out)}"] if pinned.rules_left_out else []
+    lines += [f"results = {_lines(pinned.results)}"] if pinned.results else []
+    lines += [_workload(workload) for workload in pinned.workloads]
+    if pinned.rules is not None:
+        lines += ["", "[rules]", f"invalid = {_lines(pinned.rules.invalid)}", f"warning = {_lines(pinned.rules.warning)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _workload(workload: PinnedWorkload) -> str:
+    target = f"\ntarget_accuracy = {workload.target_accuracy}" if workload.target_accuracy is not None else ""
+    return f'\n[[workloads]]\nname = "{workload.name}"\nepochs = {workload.epochs}\ndefinition = "{workload.definition}"{target}'
+
+
+def _strings(values: tuple[str, ...]) -> str:
+    return "[" + ", ".join(f'"{value}"' for value in values) + "]"
+
+
+def _lines(values: tuple[str, ...]) -> str:
+    return "[\n" + "".join(f'    "{value}",\n' for value in values) + "]"
+
+
+def main() -> None:
+    """Pin the named round."""
+    parser = argparse.ArgumentParser(prog="python -m tools.pin_round", description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("name")
+    parser.add_argument("--close", metavar="DATE", help="the date, YYYY-MM-DD, on which the round is closed")
+    arguments = parser.parse_args()
+    path = folder() / f"{arguments.name}.toml"
+    current = read_toml(path, Round)
+    pinned = closed(current, arguments.close, repository_root() / "submissions" / current.name) if arguments.close else opened(current)
+    path.write_text(to_toml(pinned), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
