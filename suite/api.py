@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from suite.catalog.reference_points import ReferencePoint
     from suite.compliance.finding import Finding
     from suite.compliance.paths import CheckResult
+    from suite.execution.finish import FinishedRun
     from suite.execution.run import RunResult
     from suite.experiments.one_run import CannotComply, Interrupted
     from suite.experiments.sweep import Sweep
@@ -38,9 +39,10 @@ if TYPE_CHECKING:
     from suite.metrics.study import Study
 
 __all__ = [
-    "Accelerator", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "Frames", "Interrupted", "Placement", "Progress",
-    "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study", "SuiteError", "audit", "check",
-    "compare", "compare_with_reference", "findings_of", "load", "place", "plan_sweep", "report", "resolve", "run", "run_stall_analysis",
+    "Accelerator", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "FinishedRun", "Frames", "Interrupted",
+    "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study",
+    "SuiteError", "audit", "check", "compare", "compare_with_reference", "findings_of", "finish", "load", "place", "plan_sweep", "report",
+    "resolve", "run", "run_stall_analysis",
     "run_sweep",
 ]  # fmt: skip
 
@@ -48,8 +50,8 @@ DEFAULT_BASELOAD_S = 10.0
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
     "AuditRecord": "suite.metrics.audit_record", "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
-    "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run", "RunResult": "suite.execution.run",
-    "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
+    "FinishedRun": "suite.execution.finish", "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
+    "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
 }  # fmt: skip
 """Classes that are imported when they are named first: start-up time."""
 
@@ -108,6 +110,17 @@ def run(
     from suite.experiments.one_run import run_one  # start-up: execution
 
     return run_one(request, allow_invalid=allow_invalid, force=force, command=command, progress=progress)
+
+
+def finish(paths: Paths) -> "tuple[FinishedRun, ...]":
+    """Close runs that were left unclosed: killed, cut off by a power failure or a full disk, interrupted, or failed.
+
+    A run whose training ended is closed as finished, one that was cut off in training as interrupted; a closed run stays as it is.
+    Raises SuiteError for the first one that cannot be closed: it still runs, or its disk is full.
+    """
+    from suite.execution import finish as finishing  # start-up: execution
+
+    return tuple(finishing.finish(path) for path in _paths(paths))
 
 
 def run_stall_analysis(

@@ -171,10 +171,8 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
     except FileError:
         epochs = 0
     observed = f"status {run.status!r}" + (f": {run.message}" if run.message else "") + f"; {epochs} finished epochs can be read"
-    return _finding(
-        RUN_COMPLETE,
-        Violation(RUN, "a finished, sealed run", observed, "wait if it is still running, else run again; the other rules cannot be checked"),
-    )
+    fix = "run again; the other rules cannot be checked" if bundle.is_sealed else f"type `suite finish {bundle.path}`, which closes a run that ended"
+    return _finding(RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix))
 
 
 def _check_request(context: RequestContext) -> tuple[Finding, ...]:
