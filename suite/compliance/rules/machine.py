@@ -135,7 +135,7 @@ def _evidence(context: BundleContext) -> Iterator[Violation]:
     if device.is_fallback:
         if board is None or evidence.startswith("asked for; "):
             return
-        names = [board]
+        names = [str(board)]
     if not any(name in evidence for name in names):
         expected = f"device_evidence that names {' or '.join(repr(name) for name in names)}"
         yield Violation(RUN, expected[:300], f"{evidence!r}"[:200], KEEP)
