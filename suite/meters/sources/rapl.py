@@ -88,7 +88,9 @@ def _domains(root: Path) -> list[_Domain]:
     named = [(folder, channel) for zone, folder in zones if (channel := _channel(folder, zone[1]))]
     names = Counter(channel for _, channel in named)
     return [
-        _Domain(channel if names[channel] == 1 else f"{channel}:{folder.name.partition(':')[2]}", folder, integer(folder / "max_energy_range_uj") or 0)
+        _Domain(
+            channel if names[channel] == 1 else f"{channel}:{folder.name.partition(':')[2]}", folder, integer(folder / "max_energy_range_uj") or 0
+        )
         for folder, channel in named
     ]
 

@@ -127,10 +127,10 @@ def test_negative_and_absurd_readings_are_left_out(tree, replay: Replay) -> None
 
 
 def test_a_rail_that_does_not_answer_for_a_while_is_a_gap(tree, replay: Replay) -> None:
-    energy = nano_energy(tree, replay, ["3000\n", "3000\n", *["\n"] * 4, "3000\n", "3000\n", "3000\n"])
+    energy = nano_energy(tree, replay, ["3000\n", "3000\n", *["\n"] * 4, *["3000\n"] * 55])
     assert (energy.gaps, energy.longest_gap_s) == (1, 5.0)
-    assert energy.coverage == pytest.approx(3 / 8)
-    assert energy.energy_j == pytest.approx(24.0)
+    assert energy.coverage == pytest.approx(55 / 60)
+    assert energy.energy_j == pytest.approx(180.0)
 
 
 def test_a_sensor_that_dies_during_the_run_gives_no_energy(tree, replay: Replay) -> None:
