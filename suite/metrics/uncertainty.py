@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from suite.bundle.arrays import Values
+from suite.bundle.arrays import Values, median
 
 CONFIDENCE = 0.95
 NORMAL = 1.959964  # quantile of the normal distribution for 95 % both sides
 FREEDOM_PER_READING = 0.2  # power comes in bursts: squared differences scatter far more than those of normal noise
 MIN_READINGS = 5
 MIN_SPACINGS = 8
-MIN_SCATTER = 0.3  # interquartile range of spacings over their median: 0.59 for random moments, 0 for a clock
+NEAR_MEDIAN, MAX_SHARE_NEAR = 0.1, 0.5  # of spacings, a fifth lies within a tenth of the median for random moments; nearly all for a clock
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def at_random_moments(t_s: Values) -> bool:
     spacings = np.diff(t_s)
     if len(spacings) < MIN_SPACINGS:
         return False
-    low, middle, high = np.percentile(spacings, (25, 50, 75))
-    return bool(middle > 0 and (high - low) / middle >= MIN_SCATTER)
+    middle = median(spacings)
+    return bool(np.mean(np.abs(spacings - middle) <= NEAR_MEDIAN * middle) < MAX_SHARE_NEAR)
 
 
 def weights_s(t_s: Values, window_s: float, longest_s: float = math.inf) -> Values:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.machine.procfs import in_order, integer, text
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
 
 HWMON = "sys/class/hwmon"
 CHIP = "ina238"
@@ -35,6 +35,7 @@ class Ina238Meter:
 
     name = "ina238"
     period_s = 0.2
+    moments = Moments.RANDOM
     description = "power at the input of a Jetson AGX Thor"
 
     def __init__(self, root: Path = Path("/")) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
 
 LIBRARY = "pynvml"  # of the package nvidia-ml-py
 
@@ -42,6 +42,7 @@ class NvmlMeter:
 
     name = "nvml"
     period_s = 0.5
+    moments = Moments.RANDOM
     description = "power, energy, load, clocks and temperature of NVIDIA GPUs"
 
     def __init__(self, root: Path = Path("/"), library: Any = None) -> None:
