@@ -19,7 +19,7 @@ from suite.bundle.arrays import Values, median
 
 CONFIDENCE = 0.95
 NORMAL = 1.959964  # quantile of the normal distribution for 95 % both sides
-FREEDOM_PER_READING = 0.2  # power comes in bursts: squared differences scatter far more than those of normal noise
+FREEDOM_PER_READING = 0.25  # power comes in bursts: squared differences scatter far more than those of normal noise
 MIN_READINGS = 5
 MIN_SPACINGS = 8
 NEAR_MEDIAN, MAX_SHARE_NEAR = 0.1, 0.5  # of spacings, a fifth lies within a tenth of the median for random moments; nearly all for a clock
