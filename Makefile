@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables extending mutation outsider fuzz clean
+.PHONY: help setup demo test quick bench lint rules docs-tables extending mutation outsider energy-intervals fuzz clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, draw a leaderboard page"
@@ -16,6 +16,7 @@ help:
 	@echo "make extending  make the examples of docs/extending.md in a scratch copy and run their contract tests"
 	@echo "make mutation  how many single faults the checker finds, each by the right rule, and which rules fired"
 	@echo "make outsider  how many lies that an outsider wrote the checker refuses, and which honest variations"
+	@echo "make energy-intervals  how often the intervals of energies hold the true energy: waves, sensors, recorded traces"
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
 	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
 	@echo "make clean   remove what setup and demo made here (framework environments stay in ~/.cache/edge-training-suite)"
@@ -68,6 +69,9 @@ mutation: $(VENV)/tested
 
 outsider: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.outsider.score
+
+energy-intervals: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.suite.metrics.energy_simulation
 
 FUZZ_INPUTS ?= 100000
 FUZZ_SEED ?= 0

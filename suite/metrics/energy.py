@@ -19,7 +19,6 @@ from suite.metrics.uncertainty import (
     gaps_half_width,
     quantisation_half_width,
     sampling_half_width,
-    weights_s,
 )
 from suite.metrics.window import GAP_PERIODS, Measured, around, growing, increase, integral
 
@@ -160,9 +159,9 @@ def _plausible(channel: Channel, rule: PowerRule, window: Window) -> tuple[Value
 
 
 def _delay_half_width(t_s: Values, power_w: Values, window_s: float, delay_s: float) -> float:
-    """The greatest change of the integral if every reading were up to ``delay_s`` older or younger."""
-    unmoved = float(weights_s(t_s, window_s) @ power_w)
-    return max(abs(float(weights_s(t_s + shift_s, window_s) @ power_w) - unmoved) for shift_s in (-delay_s, delay_s))
+    """What readings that are all ``delay_s`` old shift out of the window at its start, less what they shift into it at its end."""
+    first_w, last_w = np.interp([0.0, window_s], t_s, power_w)
+    return delay_s * abs(float(last_w - first_w))
 
 
 def _end_half_width(t_s: Values, energy_j: Values, moment_s: float, delay_s: float) -> float:

@@ -158,7 +158,7 @@ def imperfect_sensor(kind: str, step_w: float, gain_error: float, draws: int, rn
         halves.append(whole_half_width_j(energy))
         fine_w = power_w(fine_s)
         truths.append(float(np.sum((fine_w[1:] + fine_w[:-1]) / 2) * (fine_s[1] - fine_s[0])))
-    name = f"{kind} load, steps of {step_w:g} W, gain within {gain_error:.0%}"
+    name = f"{kind} load, steps of {step_w:g} W, gain within {gain_error:.1%}"
     return Draws(name, float(np.mean(truths)), np.array(energies) - np.array(truths), np.array(halves))
 
 
@@ -174,7 +174,7 @@ def main() -> None:
     rng = np.random.default_rng(options.seed)
     print(HEADINGS)
     cases = [wave_at_random(hertz, options.draws, rng) for hertz in WAVES_HZ]
-    cases += [imperfect_sensor(*sensor, options.draws, rng) for sensor in SENSORS]
+    cases += [imperfect_sensor(*sensor, 5 * options.draws, rng) for sensor in SENSORS]
     recorded = traces() if FOLDER.is_dir() else {}
     thinned = [thinned_trace(name, trace, period_s, options.draws, rng) for name, trace in recorded.items() for period_s in PERIODS_S]
     for draws in (*cases, *thinned):
