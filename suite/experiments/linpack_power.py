@@ -60,4 +60,5 @@ def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> P
         return Power(None, None, None, None, NO_SENSOR)
     if energy.energy_j is None or energy.energy_j <= 0 or time_s <= 0:
         return Power(None, None, None, describe_totals(chosen), energy.reason or "no energy was measured while the system was solved")
-    return Power(energy.energy_j, time_s, gflops * time_s / energy.energy_j, describe_totals(chosen), None)
+    interval_j = energy.interval_j or (None, None)
+    return Power(energy.energy_j, time_s, gflops * time_s / energy.energy_j, describe_totals(chosen), None, *interval_j)
