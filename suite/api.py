@@ -11,7 +11,7 @@ the events of suite.experiments.events; without one, functions are silent. Funct
 """
 
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,26 +29,29 @@ if TYPE_CHECKING:
     from suite.catalog.reference_points import ReferencePoint
     from suite.compliance.finding import Finding
     from suite.compliance.paths import CheckResult
+    from suite.execution.finish import FinishedRun
     from suite.execution.run import RunResult
     from suite.experiments.one_run import CannotComply, Interrupted
     from suite.experiments.sweep import Sweep
+    from suite.metrics.audit_record import AuditRecord
     from suite.metrics.convergence import Comparison
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
 
 __all__ = [
-    "Accelerator", "CannotComply", "CheckResult", "Collective", "Division", "Frames", "Interrupted", "Placement", "Progress",
-    "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study", "SuiteError", "check",
-    "compare", "compare_with_reference", "findings_of", "load", "place", "plan_sweep", "report", "resolve", "run", "run_stall_analysis",
+    "Accelerator", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "FinishedRun", "Frames", "Interrupted",
+    "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study",
+    "SuiteError", "audit", "check", "compare", "compare_with_reference", "findings_of", "finish", "load", "place", "plan_sweep", "report",
+    "resolve", "run", "run_stall_analysis",
     "run_sweep",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
-    "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths", "Frames": "reporter.data.frames",
-    "Interrupted": "suite.experiments.one_run", "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis",
-    "Study": "suite.metrics.study",
+    "AuditRecord": "suite.metrics.audit_record", "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
+    "FinishedRun": "suite.execution.finish", "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
+    "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
 }  # fmt: skip
 """Classes that are imported when they are named first: start-up time."""
 
@@ -63,15 +66,18 @@ def _paths(paths: Paths) -> tuple[Path, ...]:
     return (Path(paths),) if isinstance(paths, str | Path) else tuple(map(Path, paths))
 
 
-def resolve(options: RunOptions, output: str | Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S) -> RunRequest:
+def resolve(options: RunOptions, output: str | Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S, witness: str | None = None) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
-    ``baseload_s`` seconds before the run.
+    ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md).
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
+    from suite.witness.client import check_address  # start-up: HTTP
 
-    return replace(resolve_options(_typed(options), None if output is None else Path(output)), baseload_s=baseload_s)
+    if witness is not None:
+        check_address(witness)
+    return replace(resolve_options(_typed(options), None if output is None else Path(output)), baseload_s=baseload_s, witness=witness)
 
 
 def _typed(options: RunOptions) -> RunOptions:
@@ -104,6 +110,17 @@ def run(
     from suite.experiments.one_run import run_one  # start-up: execution
 
     return run_one(request, allow_invalid=allow_invalid, force=force, command=command, progress=progress)
+
+
+def finish(paths: Paths) -> "tuple[FinishedRun, ...]":
+    """Close runs that were left unclosed: killed, cut off by a power failure or a full disk, interrupted, or failed.
+
+    A run whose training ended is closed as finished, one that was cut off in training as interrupted; a closed run stays as it is.
+    Raises SuiteError for the first one that cannot be closed: it still runs, or its disk is full.
+    """
+    from suite.execution import finish as finishing  # start-up: execution
+
+    return tuple(finishing.finish(path) for path in _paths(paths))
 
 
 def run_stall_analysis(
@@ -157,6 +174,25 @@ def check(paths: Paths) -> "CheckResult":
     return check_paths(_paths(paths))
 
 
+def audit(
+    bundle: str | Path,
+    *,
+    framework: str | None = None,
+    steps: int | None = None,
+    data: str | Path | None = None,
+    report: Callable[[str], None] = lambda line: None,
+) -> "AuditRecord":
+    """Train the first steps of a sealed bundle again and compare the losses.
+
+    ``framework`` trains them (default: the run's own, else the first one whose environment exists); ``steps`` is their number (default: 10);
+    ``data`` is the folder of the run's data set (default: that of `suite data prepare`). ``report`` gets a line for each replay.
+    """
+    from suite.audit.audit import AuditOptions  # start-up: numpy
+    from suite.audit.audit import audit as run_audit  # start-up: numpy
+
+    return run_audit(Path(bundle), AuditOptions(framework, steps, None if data is None else Path(data)), report)
+
+
 def load(paths: Paths) -> "Frames":
     """Read every bundle at or below the paths into tidy pandas frames; reporter.data.frames documents their columns."""
     from reporter.data.load import load  # start-up: pandas
@@ -176,9 +212,9 @@ def report(paths: Paths, output: str | Path, *, force: bool = False) -> Path:
 
 @dataclass(frozen=True)
 class ReferenceComparison:
-    """Epochs to target of some runs, the reference point they are compared with, and the permutation test."""
+    """Epochs to target of some runs (infinite: missed), the reference point they are compared with, and the permutation test."""
 
-    epochs: tuple[int, ...]
+    epochs: tuple[float, ...]
     point: "ReferencePoint"
     test: "Comparison"
 

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from reference_impls.contract import FIRST_LINK, TOKEN, link, unchained
+from suite.files.json_file import strict_json
 
 MAX_LOG_BYTES = 32 * 2**20
 MAX_LINE_BYTES = 2**20
-MAX_EVENTS = 200_000
+MAX_EVENTS = 50_000
+MAX_VALUES = 1_000_000
+"""In all events together: a list of three bytes takes 64 in memory."""
 MAX_PROBLEMS = 100
 MAX_TIME_MS = 2.0**53
 _TRUNCATED_TOKENS = tuple(TOKEN[:length] for length in range(len(":::"), len(TOKEN)))
@@ -93,12 +96,17 @@ def read_log(path: Path) -> Log:
     if path.stat().st_size > MAX_LOG_BYTES:
         return Log(path, (), (LogProblem(1, f"the log is larger than {MAX_LOG_BYTES} bytes"),))
     chain: str | None = FIRST_LINK
+    values = 0
     for number, text, problem in _lines(path):
         start = text.find(TOKEN)
         if problem is not None:
             problems.append(problem)
         if problem is not None or start < 0:
             continue
+        values += sum(map(text.count, ",[{"))
+        if values > MAX_VALUES:
+            problems.append(LogProblem(number, f"more than {MAX_VALUES} values so far; the rest was not read"))
+            break
         event, problem = _parse(number, text[start:])
         if event is not None:
             events.append(event)
@@ -109,6 +117,18 @@ def read_log(path: Path) -> Log:
             problems.append(LogProblem(number, f"{len(events)} events and {len(problems)} problems so far; the rest was not read"))
             break
     return Log(path, tuple(events), tuple(problems))
+
+
+def chain_head(path: Path) -> str | None:
+    """The chain value of a log's last line, which the whole log follows from; None if there is none."""
+    try:
+        if path.is_symlink() or path.stat().st_size > MAX_LOG_BYTES:
+            return None
+        content = path.read_bytes()
+    except OSError:
+        return None
+    last = content[max(content.rfind(TOKEN.encode()), 0) :].split(b"\n", 1)[0]
+    return unchained(last.decode("utf-8", errors="replace").rstrip("\r"))[1]
 
 
 def parse_line(number: int, text: str) -> LogEvent | None:
@@ -135,9 +155,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str, LogProblem | None]]:
 
 def _parse(number: int, text: str) -> tuple[LogEvent | None, LogProblem | None]:
     try:
-        record = json.loads(text[len(TOKEN) :])
-    except (ValueError, RecursionError):
-        return None, LogProblem(number, "the text after the token is not valid JSON (truncated or edited)")
+        record = strict_json(text[len(TOKEN) :])
+    except (ValueError, RecursionError) as error:
+        what = "truncated or edited" if isinstance(error, json.JSONDecodeError) else str(error)[:200]
+        return None, LogProblem(number, f"the text after the token is not valid JSON ({what})")
     if not isinstance(record, dict) or not isinstance(record.get("key"), str):
         return None, LogProblem(number, "the line has no event key")
     key, time_ms, metadata = record["key"], record.get("time_ms"), record.get("metadata")

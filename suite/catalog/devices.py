@@ -79,6 +79,7 @@ class PowerMode:
 class Device:
     """A hardware profile; ``max_power_w`` is the board's limit (or its adapter's where none is stated).
 
+    ``power_rails`` are the rails of its own sensors that make its total; empty where it has none, or they are not known.
     ``peak_gflops`` is more than the device can compute per second in any precision that trains; None where that is not known.
     ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``.
     """
@@ -95,6 +96,7 @@ class Device:
     gpu: Gpu | None = None
     memory: Memory | None = None
     power_modes: tuple[PowerMode, ...] = ()
+    power_rails: tuple[str, ...] = ()
     sample: Sample | None = None
     is_fallback: bool = False
 

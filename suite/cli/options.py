@@ -65,7 +65,9 @@ class TrainingOptions:
             "(default: the workload's)."
         ),
     ] = None
-    seed: Annotated[int, typer.Option(help="Seed for initial weights and sample order; in a sweep, that of each value's first run.")] = 1
+    seed: Annotated[
+        int | None, typer.Option(help="Seed for initial weights and sample order (default: 1); in a sweep, that of each value's first run.")
+    ] = None
     epochs: Annotated[int | None, typer.Option(help="Maximum epochs (also the horizon of the learning-rate schedule).")] = None
     steps: Annotated[int | None, typer.Option(help="Stop each run after N mini-batches.")] = None
     batch_size: Annotated[int | None, typer.Option(help="Samples per global mini-batch; in a weak-scaling sweep, per rank.")] = None
@@ -85,7 +87,9 @@ class TrainingOptions:
     def run_options(self, division: Division, workload: str, placement: Placement, **changes: Any) -> RunOptions:
         """Options of one run; ``changes`` are further fields of RunOptions, or override the command line's."""
         common: dict[str, Any] = {
-            name: getattr(self, name) for name in ("device", "framework", "data", "seed", "epochs", "steps", "batch_size", "threads", "accelerator")
+            name: getattr(self, name) for name in ("device", "framework", "data", "epochs", "steps", "batch_size", "threads", "accelerator")
         }
+        if self.seed is not None:
+            common["seed"] = self.seed
         fixed = {"division": division, "workload": workload, "placement": placement, "collective": self.collective}
         return RunOptions(**{**common, **fixed, **changes})

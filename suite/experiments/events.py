@@ -8,7 +8,7 @@ from suite.bundle.log import LogEvent
 from suite.execution.request import RunRequest
 
 if TYPE_CHECKING:
-    from suite.metrics.stall_analysis import Source
+    from suite.bundle.stall_folder import Source
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ class Waiting:
 @dataclass(frozen=True)
 class RunEnded:
     """The run is over, whether it finished, failed or was interrupted."""
+
+
+@dataclass(frozen=True)
+class ClosingGoesOn:
+    """A run was interrupted after its training; its bundle is closed before the interrupt takes effect. A second interrupt takes effect at once."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,17 @@ class SweepRunKept:
 
 
 ProgressEvent = (
-    BaseloadStarted | RunStarted | LogLine | Waiting | RunEnded | MemoryExhausted | BatchSizeTried | StallRunStarted | SweepRunStarted | SweepRunKept
+    BaseloadStarted
+    | RunStarted
+    | LogLine
+    | Waiting
+    | RunEnded
+    | ClosingGoesOn
+    | MemoryExhausted
+    | BatchSizeTried
+    | StallRunStarted
+    | SweepRunStarted
+    | SweepRunKept
 )
 Progress = Callable[[ProgressEvent], None]
 

@@ -12,10 +12,15 @@ from reference_impls.contract import boot_id
 from suite.machine.interfaces import describe_links
 from suite.machine.storage import storage_of
 
+CORES = "cpu_cores"
+
 
 @dataclass(frozen=True)
 class SystemDescription:
-    """The system that ran the run. ``notes`` has, by field name, the reason why a field is None."""
+    """The system that ran the run. ``notes`` has, by field name, the reason why a field is None.
+
+    A note on ``cpu_cores`` says how many cores are online, where this process may use fewer.
+    """
 
     schema: int
     device: str  # the device profile's name
@@ -88,9 +93,15 @@ def describe(
         framework=framework,
         libraries=dict(libraries),
         links=describe_links(root),
-        notes={name: reasons[name] for name, value in values.items() if value is None},
+        notes={**{name: reasons[name] for name, value in values.items() if value is None}, **_cores_note(found["cpu_cores"])},
         **values,  # type: ignore[arg-type]
     )
+
+
+def _cores_note(usable: object) -> dict[str, str]:
+    """The note on cores that this process may not use; empty if there are none."""
+    online = os.cpu_count()
+    return {CORES: f"usable by this process; {online} are online"} if isinstance(usable, int) and online is not None and online > usable else {}
 
 
 def _text(path: Path) -> str | None:

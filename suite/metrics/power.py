@@ -76,9 +76,8 @@ def counting(measured: Sequence[MeasuredTotal]) -> tuple[PowerTotal, ...]:
 
 def power_totals(channels: Channels, rules: Sequence[PowerRule], window: Window | None) -> tuple[PowerTotal, ...]:
     """The totals that count in a window; without one (an unfinished run), in the time of all readings."""
-    if not channels:
-        return ()
-    return counting(measure_totals(channels, rules, window or (int(channels.t_ns.min()), int(channels.t_ns.max()))))
+    span = window or channels.span_ns
+    return () if span is None else counting(measure_totals(channels, rules, span))
 
 
 def _best_of_parts(measured: Sequence[MeasuredTotal]) -> list[MeasuredTotal]:
@@ -118,3 +117,8 @@ def describe_totals(chosen: Sequence[PowerTotal]) -> str:
 def worst_tier(chosen: Sequence[PowerTotal]) -> Tier:
     """The tier of the worst instrument of totals that are added."""
     return max((total.rule.tier for total in chosen), key=list(Tier).index)
+
+
+def names_of(chosen: Sequence[PowerTotal]) -> tuple[tuple[str, str], ...]:
+    """Source and name of each channel of totals."""
+    return tuple((total.source, name) for total in chosen for name in total.channels)

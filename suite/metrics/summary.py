@@ -23,10 +23,12 @@ from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.machine_figures import channel_statistics, disk_increase, disturbances, machine_figures, resident_ratio
 from suite.metrics.node_figures import joint_epoch_energy, joint_figures, node_rows
 from suite.metrics.node_readings import NodeReadings, node_readings
-from suite.metrics.power import power_rules, power_totals
+from suite.metrics.power import names_of, power_rules, power_totals
 from suite.metrics.rank_figures import rank_figures, rank_rows
 
 LOG = "log.txt"
+EVERY_EPOCH = (("page-cache", "resident"), ("disk", "read_bytes"))
+"""Channels with a figure in every epoch."""
 PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
 NOT_RECORDED = "the run had several nodes and no nodes.json, the record of their readings"
 TOO_FEW = "fewer than two epochs were finished; epoch 1 is kept apart because its caches are cold"
@@ -89,19 +91,21 @@ def derive(bundle: Bundle) -> Summary:
     log, steps = bundle.log(), bundle.steps()
     rules, channels, run = power_rules(bundle), bundle.channels(), run_window(log)
     nodes, totals = node_readings(bundle, log, rules), power_totals(channels, rules, run)
-    epochs = derive_epochs(log, steps, channels, totals, nodes)
+    held, held_nodes = channels.kept(EVERY_EPOCH + names_of(totals)), [node.with_totals_kept() for node in nodes]
+    epochs = derive_epochs(log, steps, held, totals, held_nodes)
     phases = counters.count(bundle)
     later = [(phase.start_ns, phase.stop_ns) for name, phase in phases.items() if name not in (counters.INIT, counters.RUN, "epoch 1")]
     times = time_figures(epochs)
     shares = [epoch.communication_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
     idle = idle_power(bundle.baseload(), totals)
-    of_epochs = [epoch_energy(channels, totals, *window) for window in later] if not nodes else []
+    of_epochs = [epoch_energy(held, totals, *window) for window in later] if not nodes else []
     energies = energy_figures(channels, totals, run, of_epochs, has_idle=idle.value is not None)
     baseload = baseload_figures(idle, run, energies["energy_j"], times["time_to_epoch_s"])
     figures = {
         **times,
         **rank_figures(log, steps, shares, TOO_FEW),
         **target_figures(log),
+        "initialisation_s": initialisation(log),
         **energies,
         **baseload,
         **counters.counter_figures(phases.get(counters.RUN)),
@@ -123,6 +127,14 @@ def derive(bundle: Bundle) -> Summary:
         ranks=rank_rows(log, steps),
         nodes=rows,
     )
+
+
+def initialisation(log: Log) -> Figure:
+    """The time from init_start to run_start: building, compiling and tuning, which belong to no other figure."""
+    begin, start = log.first("init_start"), log.first("run_start")
+    if begin is None or start is None or begin.mono_ns is None or start.mono_ns is None:
+        return unknown("s", LOG, "init_start or run_start was not logged")
+    return Figure((start.mono_ns - begin.mono_ns) * SECONDS_PER_NS, "s", LOG, 1)
 
 
 def read_summary(bundle: Bundle) -> dict[str, Any]:

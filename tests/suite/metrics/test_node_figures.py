@@ -127,8 +127,8 @@ def test_readings_of_all_nodes_are_on_rank_0s_clock_drift_included(path: Path) -
     bundle = Bundle(path)
     first, second = node_readings(bundle, bundle.log(), load_power_rules())
     assert (first.node, second.node, second.ranks) == ("pi1", "pi2", (1,))
-    assert abs(first.channels.t_ns - second.channels.t_ns).max() < 1000
-    raw = bundle.channels_of_node(1).t_ns - AHEAD_NS - bundle.channels().t_ns
+    assert abs(first.channels.head_ns - second.channels.head_ns).max() < 1000
+    raw = bundle.channels_of_node(1).head_ns - AHEAD_NS - bundle.channels().head_ns
     assert int(abs(raw).max()) > 10**7  # without the second pair of offsets they would be this far apart
 
 
@@ -195,7 +195,7 @@ def test_a_rank_that_is_slower_is_seen_as_the_straggler(path: Path) -> None:
     first, second = summary.ranks
     assert (first["slowest_share"], second["slowest_share"]) == (0.0, 1.0)
     assert first["busy_ratio"] == pytest.approx(0.95 / (0.95 + 0.4)) and second["busy_ratio"] == pytest.approx(1.75 / 1.35)
-    assert first["communication_s"] > second["communication_s"] == 0.0
+    assert first["communication_s"] > second["communication_s"] > 0.0
     assert (first["samples"], second["samples"], second["node"]) == (90000, 90000, "pi2")
     assert summary.figures["straggler_ratio"].value == pytest.approx(second["busy_ratio"])
 
