@@ -64,7 +64,7 @@ class PowerRule:
     plausible_w: tuple[float, ...]  # minimum, maximum
     reference: str
     part: Part = Part.MACHINE
-    gain_error: float = 0.0
+    gain_error: float = 1.0  # nothing is claimed for a rule that does not state it
     step: tuple[float, ...] = ()
     delay_s: tuple[float, ...] = ()
     scale: float = 1.0
