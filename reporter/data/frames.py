@@ -74,9 +74,12 @@ FIGURES: Mapping[str, str] = {
     "period_s": "period of the readings, s; None where every event is recorded",
     "coverage": "fraction of the measured time that the readings cover",
     "spread": "sample standard deviation over the values; None for fewer than two",
+    "low": "lower end of the 95 % interval of an energy or power; None where no coverage is claimed",
+    "high": "upper end of that interval",
     "reason": "why it is unknown",
     "method": "remark on how it was obtained",
-    "covers": "what the sensor of an energy or power covers: chip, module, board or wall",
+    "level": "level of the EE HPC WG's power measurement methodology that an energy meets",
+    "covers": "what the sensor of an energy or power covers: chip, chips (CPU and GPU), module, board or wall",
     "tier": "kind of that sensor: analyser, wall meter, on-board sensor or estimate",
     "significant": "whether a difference is statistically significant; None where it was not tested",
 }

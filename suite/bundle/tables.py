@@ -121,6 +121,8 @@ def _refuse_large_footer(path: Path) -> None:
 def numbers(column: "pyarrow.Array | pyarrow.ChunkedArray", kind: str) -> npt.NDArray[Any]:
     """A numeric column of a batch. An empty cell is NaN; integers have no NaN: raises ValueError."""
     wanted = pyarrow.int64() if kind == "int64" else pyarrow.float64()
+    if column.type == pyarrow.int32() and not column.null_count and len(column):  # a dictionary's indices; casting imports pyarrow.compute
+        return np.frombuffer(column.buffers()[1], "int32", len(column), column.offset * 4).astype(kind)
     whole = column if column.type == wanted else column.cast(wanted)
     if whole.null_count and wanted == pyarrow.int64():
         raise ValueError("an empty cell where there must be an integer")

@@ -35,23 +35,23 @@ FIRST_STEPS, FIRST_LOSS = 10, (0.5, 3.0)  # of ln(classes), the loss of guessing
 def _power(context: BundleContext) -> Iterator[Violation]:
     """Check every node's mean power over the run against a minimum and against the limit of the board's supply."""
     from suite.metrics.energy_figures import energy_figures  # start-up: loads numpy
-    from suite.metrics.power import power_total  # start-up: loads numpy
+    from suite.metrics.power import covers, power_totals  # start-up: loads numpy
 
     window, fix = context.window, "check the sensor, its unit and what else it measures; run again"
     if window is None or window[1] <= window[0]:
         return
     for node in (node for node in context.nodes if node.is_on_clock):
-        total = power_total(node.channels, context.power_rules)
-        energy_j = energy_figures(node.channels, total, window, ())["energy_j"].value
-        if total is None:
+        totals = power_totals(node.channels, context.power_rules, window)
+        energy_j = energy_figures(node.channels, totals, window, ())["energy_j"].value
+        if not totals:
             continue
-        power_w = _mean_reading_w(node.channels, total) if energy_j is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
-        limit_w = _limit_w(context.device, total.rule.coverage)
+        power_w = _mean_reading_w(node.channels, totals[0]) if energy_j is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
+        limit_w, source = _limit_w(context.device, covers(totals)), " and ".join(total.source for total in totals)
         if power_w is not None and power_w < MIN_POWER_W:
-            yield Violation(node.file, f"a mean power of {MIN_POWER_W} W or more", f"{power_w:.3f} W by {total.source}", fix)
+            yield Violation(node.file, f"a mean power of {MIN_POWER_W} W or more", f"{power_w:.3f} W by {source}", fix)
         if power_w is not None and limit_w is not None and power_w > limit_w:
             expected = f"a mean power of {limit_w:.1f} W or less, the limit of {context.request.platform}"
-            yield Violation(node.file, expected, f"{power_w:.3f} W by {total.source}", fix)
+            yield Violation(node.file, expected, f"{power_w:.3f} W by {source}", fix)
 
 
 def _mean_reading_w(channels: "Channels", total: PowerTotal) -> float | None:

@@ -11,6 +11,7 @@ import pytest
 from reference_impls import contract
 from suite.bundle import frames
 from suite.bundle.layout import BASELOAD, READINGS, SUMMARY
+from suite.bundle.log import run_window
 from suite.bundle.nodes import NODES, read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier, load_power_rules
@@ -21,7 +22,7 @@ from suite.files.json_file import write_json
 from suite.metrics.figure import Sensor
 from suite.metrics.node_readings import node_readings
 from suite.metrics.power import write_power_rules
-from suite.metrics.summary import Summary, derive, run_window
+from suite.metrics.summary import Summary, derive
 from tests.builders import AHEAD_NS, WIRE_BYTES_PER_S, Scenario, make_bundle
 
 POWER_W, IDLE_W = 5.0, 2.0
