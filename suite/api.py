@@ -63,15 +63,16 @@ def _paths(paths: Paths) -> tuple[Path, ...]:
     return (Path(paths),) if isinstance(paths, str | Path) else tuple(map(Path, paths))
 
 
-def resolve(options: RunOptions, output: str | Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S) -> RunRequest:
+def resolve(options: RunOptions, output: str | Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S, with_identity: bool = True) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
-    ``baseload_s`` seconds before the run.
+    ``baseload_s`` seconds before the run. ``with_identity`` False leaves the digest of each board's serial number out of the bundle.
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
 
-    return replace(resolve_options(_typed(options), None if output is None else Path(output)), baseload_s=baseload_s)
+    request = resolve_options(_typed(options), None if output is None else Path(output))
+    return replace(request, baseload_s=baseload_s, with_identity=with_identity)
 
 
 def _typed(options: RunOptions) -> RunOptions:

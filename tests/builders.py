@@ -83,7 +83,11 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     if scenario.nodes > 1:
         _write_nodes(path, scenario)
     (path / layout.OUTPUT).write_text("made up by tests\n")
-    described = replace(system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path), boot=BOOT, cpu_cores=2)
+    described = replace(
+        system.describe(scenario.device, system.Software(scenario.framework, "1.0", {"numpy": "1.0"}), path, with_identity=False),
+        boot=BOOT,
+        cpu_cores=2,
+    )
     write_json(path / layout.SYSTEM, described)
     write_power_rules(path, readings["source"].unique())
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))

@@ -37,6 +37,9 @@ class RunSettings:
     baseload: Annotated[
         float, typer.Option(min=0, help="Seconds to measure the idle machine's power before the run, where a power meter is available.")
     ] = api.DEFAULT_BASELOAD_S
+    no_identity: Annotated[
+        bool, typer.Option("--no-identity", help="Leave out the digest of the board's serial number, which tells boards of one kind apart.")
+    ] = False
     output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = None
     force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = False
     allow_invalid: Annotated[bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")] = False
@@ -83,7 +86,7 @@ def _resolve(training: TrainingOptions, settings: RunSettings) -> list[RunReques
         )
         for workload in workloads
     ]
-    return [api.resolve(each, outputs[each.workload], settings.baseload) for each in options]
+    return [api.resolve(each, outputs[each.workload], settings.baseload, not settings.no_identity) for each in options]
 
 
 def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: bool) -> None:

@@ -70,7 +70,8 @@ class PageCache(str, enum.Enum):
 class RunRequest:
     """A resolved run: its definitions, and ``training``, the request that the implementation reads.
 
-    ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all.
+    ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all. ``with_identity``: the bundle has a digest of each
+    board's serial number.
     """
 
     run_id: str
@@ -82,6 +83,7 @@ class RunRequest:
     page_cache: PageCache = PageCache.COLD
     placement: Placement = ALONE
     baseload_s: float = 0.0
+    with_identity: bool = True
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from suite.launch.mpirun import is_rank_error
 from suite.launch.process import ExitReport, terminate, wait
 from suite.machine import system
 from suite.machine.page_cache import CacheState, prepare_page_cache
+from suite.machine.power_mode import PowerSettings, read_power_settings
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.page_cache import PageCacheMeter
 from suite.metrics.power import write_power_rules
@@ -84,6 +85,7 @@ def run(
     with _disk_errors(path), RemoteRecorders(request, environment.interpreter, path) as remote:
         request, cache = _with_page_cache(request, remote)
         record = _open_bundle(request, command, findings_allowed, path)
+        power = read_power_settings()
         with _heartbeats(request) as monitor:
             process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {})
             try:
@@ -102,7 +104,7 @@ def run(
             if problem is not None or report.exit_code != 0:
                 message = _failure(report, problem, monitor, path) if monitor else f"the implementation {report.reason}"
                 return _write_final_record(path, record, meters, "failed", report.exit_code, message)
-            return _close(request, environment, path, record, meters)
+            return _close(_Closing(request, environment, path, record, meters, power))
 
 
 def _stop_meters(recorder: Recorder, remote: RemoteRecorders, cache: CacheState, path: Path) -> tuple[MeterRecord, ...]:
@@ -220,29 +222,42 @@ def _follow_log(
     return None
 
 
-def _close(request: RunRequest, environment: Environment, path: Path, record: RunRecord, meters: tuple[MeterRecord, ...]) -> RunResult:
+@dataclass(frozen=True)
+class _Closing:
+    """What the bundle of a finished run is closed with; ``power`` are the power settings from before the run."""
+
+    request: RunRequest
+    environment: Environment
+    path: Path
+    record: RunRecord
+    meters: tuple[MeterRecord, ...]
+    power: PowerSettings
+
+
+def _close(closing: _Closing) -> RunResult:
     """Derive the figures, write the remaining files and seal the bundle."""
     from suite.metrics.counters import derive_counters  # memory: numpy is loaded after the training only
     from suite.metrics.summary import derive  # memory: numpy is loaded after the training only
 
-    logged = Bundle(path).log()
-    version = logged.value("framework_version")
-    description = system.describe(
-        request.device.name,
-        request.framework.name,
-        version if isinstance(version, str) else None,
-        dict(list(environment.packages.items())[:RECORDED_LIBRARIES]),
-        Path(request.training.data.directory),
-    )
-    write_json(path / layout.SYSTEM, description)
+    path, meters = closing.path, closing.meters
+    write_json(path / layout.SYSTEM, _describe(closing))
     convert.convert_tables(path)
     write_power_rules(path, _sources(path, meters))
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
     (path / contract.REQUEST_NAME).unlink()
-    result = _write_final_record(path, record, meters, "finished", 0, None)
+    result = _write_final_record(path, closing.record, meters, "finished", 0, None)
     manifest.seal(path)
     return result
+
+
+def _describe(closing: _Closing) -> system.SystemDescription:
+    request, version = closing.request, Bundle(closing.path).log().value("framework_version")
+    libraries = dict(list(closing.environment.packages.items())[:RECORDED_LIBRARIES])
+    software = system.Software(request.framework.name, version if isinstance(version, str) else None, libraries)
+    return system.describe(
+        request.device.name, software, Path(request.training.data.directory), power_before=closing.power, with_identity=request.with_identity
+    )
 
 
 def _sources(path: Path, meters: tuple[MeterRecord, ...]) -> set[str]:
