@@ -4,7 +4,7 @@ The digest is HMAC-SHA256 of the serial number under a random key of 32 bytes, c
 suite's folder on the board (``$SUITE_HOME/board.key``, readable by its owner only); it never leaves the board. So
 
 - two runs of one user on one board have the same digest, and two boards have different ones, even with copies of one SD card (serial numbers differ),
-- whoever knows a serial number cannot compute its digest, nor try all serial numbers (a Raspberry Pi has only 2^32 of them).
+- somebody who knows a serial number can neither compute its digest nor try all serial numbers (a Raspberry Pi has only 2^32 of them).
 
 Limits: another user, a new installation or a deleted key gives a new digest. Where only root reads the serial number (most PCs), other users get that
 of the installation (/etc/machine-id), which copies of one disk share. The digest tells boards apart for honest submitters; it proves nothing.
@@ -32,7 +32,7 @@ SERIAL_NUMBERS = (
     "sys/class/dmi/id/board_serial",  # root only
     "etc/machine-id",
 )
-# What firmware writes where no number was set: "Default string", "To be filled by O.E.M.", one digit repeated, the UUID of a vendor's sample code.
+# What firmware writes where the vendor set nothing: "Default string", "To be filled by O.E.M.", one digit repeated, the UUID of a vendor's sample code.
 _PLACEHOLDER = re.compile(
     r"(?i)default|to be filled|o\.e\.m|not specified|none|system serial|^(.)\1*$|^03000200-0400-0500-0006-000700080009$|^uninitialized$"
 )

@@ -47,6 +47,6 @@ def without_mode_on_second_node(edit_first: Edit) -> Edit:
 
     def change(bundle: EditableBundle) -> None:
         edit_first(bundle)
-        change_file(NODES, lambda values: values["nodes"][1]["system"].update(power_mode=None))(bundle)
+        change_file(NODES, lambda values: values["nodes"][1].update(system={"power_mode": None}))(bundle)
 
     return change

@@ -120,7 +120,7 @@ def _losses(context: BundleContext) -> Iterator[Violation]:
 
 
 def _machine(context: BundleContext) -> Iterator[Violation]:
-    """Check the described machine against its device profile. Variants that the profile does not list are notes: `machine-variant`."""
+    """Check the described machine against its device profile. `machine-variant` warns of variants that it does not list."""
     device = context.device
     if device is None:
         yield Violation(

@@ -11,9 +11,9 @@ import pytest
 from suite.bundle.frames import channels_of_frame
 from suite.catalog.devices import Device, load_device, load_devices
 from suite.catalog.power import load_power_rules
+from suite.catalog.workloads import load_workload
 from suite.compliance.checker import check_bundle
 from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.catalog.workloads import load_workload
 from suite.datasets.prepare import generate
 from suite.files.json_file import write_json
 from suite.machine.identify import identify, resolve_device
@@ -80,9 +80,7 @@ def test_total_power_is_read_where_the_board_has_a_sensor(device: Device, tmp_pa
 
 
 @every_device
-def test_boards_of_one_kind_are_told_apart_and_no_serial_number_is_written(
-    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_boards_of_one_kind_are_told_apart_and_no_serial_number_is_written(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUITE_HOME", str(tmp_path / "home"))
     trees = [planted(tmp_path / "first", device), planted(tmp_path / "second", device, "4207120008816")]
     described = [describe(device.name, Software(), tmp_path, root) for root in (*trees, trees[0])]
