@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from suite.catalog.devices import Identity, Sample, load_devices
 from suite.compliance.rulebook import fault_table
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
@@ -40,6 +41,36 @@ def _meters() -> str:
     return table(("meter", "period", "reads", "channels"), rows)
 
 
+def _boards() -> str:
+    """One row per profile: what it covers, how it is recognised, its modes, and what is read from its recorded machine."""
+    rows = [
+        (
+            f"`{device.name}`",
+            device.title,
+            _recognised_by(device.identity),
+            ", ".join(mode.name for mode in device.power_modes) or "governor and limits",
+            *_read_from(device.sample),
+        )
+        for device in load_devices()
+    ]
+    return table(("profile", "covers", "recognised by", "modes", "sample", "its power mode", "its total power"), rows)
+
+
+def _recognised_by(identity: Identity) -> str:
+    names = [f"`{part}`" for part in (*identity.compatible, *identity.dmi, *identity.cpu_model)]
+    return ", ".join(names) or "nothing: the fallback"
+
+
+def _read_from(sample: Sample | None) -> tuple[str, str, str]:
+    if sample is None:
+        return ("none", "", "")
+    name = next(iter((*sample.compatible, sample.cpu_model, *sample.dmi)), None)
+    expected = sample.expected
+    power = "no sensor that is a file" if expected.power_total is None else expected.power_total
+    watts = "" if expected.power_w is None else f": {expected.power_w:g} W"
+    return (f"`{name}`, {sample.memory_gb} GB", expected.power_mode or "", power + watts)
+
+
 def _tree() -> str:
     """Every package, and the modules beside packages in suite/ and reporter/, with the first sentence of its docstring."""
     root = repository_root()
@@ -59,7 +90,7 @@ def _line(relative: Path, path: Path) -> str:
     return f"{name:18} {' '.join(sentence.split())}"
 
 
-TABLES: Writers = {"meters": _meters, "faults": fault_table, "tree": _tree}
+TABLES: Writers = {"boards": _boards, "meters": _meters, "faults": fault_table, "tree": _tree}
 
 
 if __name__ == "__main__":

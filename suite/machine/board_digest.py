@@ -32,7 +32,7 @@ SERIAL_NUMBERS = (
     "sys/class/dmi/id/board_serial",  # root only
     "etc/machine-id",
 )
-# What firmware writes where the vendor set nothing: "Default string", "To be filled by O.E.M.", one digit repeated, the UUID of a vendor's sample code.
+# Where the vendor set nothing: "Default string", "To be filled by O.E.M.", one digit repeated, the UUID of a vendor's sample code.
 _PLACEHOLDER = re.compile(
     r"(?i)default|to be filled|o\.e\.m|not specified|none|system serial|^(.)\1*$|^03000200-0400-0500-0006-000700080009$|^uninitialized$"
 )
