@@ -56,7 +56,7 @@ def _listed(context: BundleContext) -> Iterator[Violation]:
     names = [mode.name for mode in device.power_modes]
     for node in context.nodes:
         mode, settings = node.system.get("power_mode"), _settings_of(node)
-        name = settings.get("mode", mode)
+        name = settings.get("mode") or str(mode).partition(":")[0]
         if not isinstance(mode, str) or not mode or (name in names and settings.get("is_custom") is not True):
             continue
         differences = settings.get("differences")
@@ -91,8 +91,8 @@ def _variant(context: BundleContext) -> Iterator[Violation]:
         yield Violation(SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores} cores", fix)
     if device.memory is not None and isinstance(size_bytes, int | float) and not isinstance(size_bytes, bool):
         sizes = device.memory.sizes_gb
-        if not any(MIN_SHARE_OF_MEMORY * size <= size_bytes / GIB <= size for size in sizes):
-            yield Violation(SYSTEM, f"memory of {' or '.join(map(str, sizes))} GiB", f"{size_bytes / GIB:.1f} GiB", fix)
+        if not any(MIN_SHARE_OF_MEMORY * size * GIB <= size_bytes <= size * GIB for size in sizes):
+            yield Violation(SYSTEM, f"memory of {' or '.join(map(str, sizes))} GiB", f"{size_bytes} bytes", fix)
 
 
 def _settings_of(node: NodeContext) -> Mapping[str, Any]:
