@@ -91,6 +91,7 @@ def _log_request(log: LogWriter, request: Request) -> None:
         ("target_accuracy", request.target_accuracy),
         ("train_samples", data.train_samples),
         ("eval_samples", data.eval_samples),
+        ("accelerator", request.accelerator),
     ]:
         log.point(key, value)
 

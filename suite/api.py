@@ -63,16 +63,18 @@ def _paths(paths: Paths) -> tuple[Path, ...]:
     return (Path(paths),) if isinstance(paths, str | Path) else tuple(map(Path, paths))
 
 
-def resolve(options: RunOptions, output: str | Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S, with_identity: bool = True) -> RunRequest:
+def resolve(options: RunOptions, output: str | Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S, witness: str | None = None) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
-    ``baseload_s`` seconds before the run. ``with_identity`` False leaves the digest of each board's serial number out of the bundle.
+    ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md).
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
+    from suite.witness.client import check_address  # start-up: HTTP
 
-    request = resolve_options(_typed(options), None if output is None else Path(output))
-    return replace(request, baseload_s=baseload_s, with_identity=with_identity)
+    if witness is not None:
+        check_address(witness)
+    return replace(resolve_options(_typed(options), None if output is None else Path(output)), baseload_s=baseload_s, witness=witness)
 
 
 def _typed(options: RunOptions) -> RunOptions:
@@ -177,9 +179,9 @@ def report(paths: Paths, output: str | Path, *, force: bool = False) -> Path:
 
 @dataclass(frozen=True)
 class ReferenceComparison:
-    """Epochs to target of some runs, the reference point they are compared with, and the permutation test."""
+    """Epochs to target of some runs (infinite: missed), the reference point they are compared with, and the permutation test."""
 
-    epochs: tuple[int, ...]
+    epochs: tuple[float, ...]
     point: "ReferencePoint"
     test: "Comparison"
 

@@ -1,6 +1,7 @@
 """Bundles made without any framework: what a good run would have written, in milliseconds."""
 
 import json
+import math
 import random
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,13 +12,20 @@ import pandas
 from reference_impls import contract
 from suite import __version__
 from suite.bundle import frames, layout, manifest
+from suite.bundle.data_record import DataRecord, write_data_record
 from suite.bundle.nodes import NodeRecord, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
+from suite.bundle.stall_folder import Source
+from suite.catalog.data_sets import load_data_set
+from suite.catalog.devices import load_device
 from suite.catalog.rounds import current_round
 from suite.catalog.workloads import load_workload
 from suite.execution.meter_session import MeterRecord
+from suite.files.digest import FileDigest
 from suite.files.json_file import write_json
 from suite.machine import system
+from suite.machine.identify import identify
+from suite.metrics import stall_analysis
 from suite.metrics.counters import derive_counters
 from suite.metrics.power import write_power_rules
 from suite.metrics.summary import derive
@@ -28,17 +36,25 @@ START_MS = 1_800_000_000_000
 AHEAD_NS, DRIFT_NS = 7_000_000_000_000_000, 20_000_000
 """How far the second node's monotonic clock is ahead of the first's as a run begins, and by how much more at its end."""
 WIRE_BYTES_PER_S = 1e6
+LOSS_SCATTER, LATE_SCATTER = 0.05, 0.2
+FIRST_STEPS, ERROR_PER_LOSS = 10, 0.06
+"""An epoch's losses are small enough for its accuracy; real models have 0.15 and more errors a sample for each unit of loss."""
+PART_SCATTER = 0.02
+POWER_SCATTER = 0.01
+CPU_SHARE = 0.45
+"""Cores that the implementation keeps busy, of the one that is busy; the other half is the system's."""
 
 
 @dataclass(frozen=True)
 class Scenario:
     """A run to be made up. Defaults: LeNet-5 on MNIST, closed division, target reached in the third epoch.
 
-    ``step_s`` is a step's time, which scatters by ``jitter`` from epoch to epoch, the same for the same seed. ``power_w`` is what
-    ``power_meter`` (shelly, um25c) reads once a second; None: there is none. ``throttled_s`` is for how long, from its middle on, the firmware
-    says that the run was throttled; None: nothing would say so. ``idle_w`` was read in the ten seconds before the run. ``counted``: a processor
-    with hardware counters, and a disk whose reads are counted. ``batches`` and ``drop_cache`` are those of a stall analysis. ``nodes``,
-    one or as many as ``ranks``: each has its own readings, the same ones, on its own clock, and sends a megabyte a second.
+    ``step_s`` is a step's time, which scatters by ``jitter`` from epoch to epoch, the same for the same seed; its parts and its loss scatter from
+    step to step. ``power_w`` is what ``power_meter`` (shelly, um25c) reads five times a second, to a hundredth; None: there is none.
+    ``throttled_s`` is for how long, from its middle on, the firmware says that the run was throttled; None: nothing would say so. ``idle_w`` was
+    read in the ten seconds before the run. ``counted``: a processor with hardware counters, and a disk whose reads are counted. ``batches`` and
+    ``drop_cache`` are those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings, the same ones, on its own
+    clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -63,6 +79,7 @@ class Scenario:
     ranks: int = 1
     idle_w: float | None = None
     nodes: int = 1
+    later_s: int = 0
 
 
 RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
@@ -83,18 +100,53 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     if scenario.nodes > 1:
         _write_nodes(path, scenario)
     (path / layout.OUTPUT).write_text("made up by tests\n")
-    described = replace(
-        system.describe(scenario.device, system.Software(scenario.framework, "1.0", {"numpy": "1.0"}), path, with_identity=False),
-        boot=BOOT,
-        cpu_cores=2,
-    )
-    write_json(path / layout.SYSTEM, described)
+    write_json(path / layout.SYSTEM, _describe(path, scenario))
+    write_data_record(path, _data_record(scenario.data))
     write_power_rules(path, readings["source"].unique())
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
     write_json(path / layout.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
     manifest.seal(path)
     return path
+
+
+def make_analysis(path: Path) -> Path:
+    """Write a stall analysis that complies: three runs, cold, warm and synthetic, of a length apart, and the record about them."""
+    for number, source in enumerate(Source):
+        batches, stamp = "synthetic" if source is Source.SYNTHETIC else "read", f"20270115T080000Z-00000{number}"
+        scenario = replace(RICH, division="open", batches=batches, drop_cache=source is Source.COLD, name=f"lenet-pytorch-{stamp}", seed=1)
+        make_bundle(path / source.value, replace(scenario, step_s=0.02 - 0.001 * number))
+    stall_analysis.write(stall_analysis.analyse(path), path)
+    return path
+
+
+def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
+    """This machine with two cores, as another boot."""
+    found = system.describe(scenario.device, system.Software(scenario.framework, "1.0", {"numpy": "1.0"}), path, with_identity=False)
+    return replace(found, boot=BOOT, cpu_cores=2, notes={name: note for name, note in found.notes.items() if name not in ("boot", "cpu_cores")})
+
+
+def _evidence(device: str) -> str:
+    """What the harness would have found on the device."""
+    profile, found = load_device(device), identify().evidence
+    sample = profile.sample
+    if sample is None or profile.is_fallback:
+        return found
+    names = [*sample.compatible, *(name.partition(": ")[2] for name in sample.dmi), *([sample.cpu_model] if sample.cpu_model else [])]
+    return f"recorded names: {', '.join(names)}"
+
+
+def run_id(name: str, framework: str = "pytorch") -> str:
+    """The id of a run that a scenario names: its date and last part if it has the form of an id, else the whole name behind a date."""
+    *_, stamp, last = ("", "", *name.split("-"))
+    is_stamped = len(stamp) == len("20270115T080000Z") and stamp.endswith("Z")
+    return f"lenet-{framework}-{stamp}-{last}" if is_stamped else f"lenet-{framework}-20270115T080000Z-{name}"
+
+
+def _data_record(name: str) -> DataRecord:
+    """The published files, whose MD5 no definition has."""
+    files = tuple(FileDigest(file.name, file.size_bytes, str(file.sha256), "0" * 32) for file in load_data_set(name).files)
+    return DataRecord(name, START_NS - 20 * 10**9, files)
 
 
 def make_request(path: Path, scenario: Scenario) -> contract.Request:
@@ -138,14 +190,14 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
     """run.json."""
     return RunRecord(
         schema=layout.SCHEMA,
-        run_id=scenario.name,
+        run_id=run_id(scenario.name, scenario.framework),
         suite_version=__version__,
         command=("suite", "run"),
-        started_time_ms=START_MS,
+        started_time_ms=START_MS + 1000 * scenario.later_s,
         status=status,
         exit_code=0 if status == "finished" else None,
         message=None,
-        device_evidence="made up",
+        device_evidence=_evidence(scenario.device),
         request=contract.request_to_dict(request),
         round=current_round().name,
     )
@@ -156,7 +208,7 @@ class _Writer:
 
     def __init__(self, path: Path, request: contract.Request, scenario: Scenario, rank: int) -> None:
         self._stream = (path / contract.log_name(rank)).open("w", encoding="utf-8")
-        self.chain, self._now_ns = contract.FIRST_LINK, START_NS
+        self.chain, self._now_ns = contract.FIRST_LINK, START_NS + 10**9 * scenario.later_s
         self._request, self._scenario, self._rank = request, scenario, rank
         self._done = 0
 
@@ -171,11 +223,17 @@ class _Writer:
             "opt_weight_decay": optimizer.weight_decay, "opt_learning_rate_schedule": optimizer.schedule,
             "initial_weights": request.initial_weights, "collective": request.parallel.collective, "max_epochs": request.epochs,
             "target_accuracy": request.target_accuracy, "train_samples": data.train_samples, "eval_samples": data.eval_samples,
+            "accelerator": request.accelerator,
         }  # fmt: skip
         for key, value in facts.items():
             self._event("POINT_IN_TIME", key, value)
         self._event("INTERVAL_START", "init_start")
-        for key, value in {"parameters": 61706, "framework_version": "1.0", "framework_threads": 2, "ranks": request.parallel.ranks}.items():
+        for key, value in {
+            "parameters": 61706,
+            "framework_version": "1.0",
+            "framework_threads": request.threads,
+            "ranks": request.parallel.ranks,
+        }.items():
             self._event("POINT_IN_TIME", key, value)
         self._tell_nodes(0)
         self._event("INTERVAL_END", "init_stop")
@@ -191,9 +249,10 @@ class _Writer:
         self._stream.close()
 
     def _tell_nodes(self, drift_ns: int) -> None:
-        """On rank 0: whose node is whose, and how far every clock is ahead."""
+        """On rank 0: whose node is whose, once, and how far every clock is ahead."""
         if self._scenario.nodes > 1 and self._rank == 0:
-            self._event("POINT_IN_TIME", "nodes_of_ranks", [f"pi{rank + 1}" for rank in range(self._scenario.ranks)])
+            if not drift_ns:
+                self._event("POINT_IN_TIME", "nodes_of_ranks", [f"pi{rank + 1}" for rank in range(self._scenario.ranks)])
             self._event("POINT_IN_TIME", "clock_offsets_ns", [[0, 0], *[[AHEAD_NS + drift_ns, 50_000]] * (self._scenario.ranks - 1)])
 
     def train(self, epoch: int) -> list[contract.StepRecord]:
@@ -202,10 +261,17 @@ class _Writer:
         self._event("INTERVAL_START", "epoch_start", epoch_num=epoch)
         rows = []
         step_s = scenario.step_s * (1 + scenario.jitter * (2 * random.Random(f"{scenario.seed} {epoch}").random() - 1))
+        chance = random.Random(f"{scenario.name} {scenario.seed} {epoch} {self._rank}")
+        error, late = 1 - scenario.accuracies[epoch - 1], _course(self._done + 0.875 * samples / batch)
+        learned = max(0.01, min(1.0, error / (ERROR_PER_LOSS * late)))
+        exposed = 0.02 if request.parallel.ranks > 1 else 0.0
         for index, first in enumerate(range(0, samples, batch)):
-            parts = (0.1 * step_s, 0.05 * step_s, 0.8 * step_s, 0.0)
+            shares = (share * (1 + chance.uniform(-1, 1) * PART_SCATTER) for share in (0.1, 0.05, 0.8, exposed))
+            parts = tuple(round(share * step_s, 9) for share in shares)
             size = len(range(self._rank, min(batch, samples - first), request.parallel.ranks))
-            loss = (2.3 + 1e-6 * scenario.seed) / (1 + 0.01 * (self._done + index))
+            scatter = min(LATE_SCATTER, LOSS_SCATTER * (1 + 0.01 * (self._done + index)))
+            level = learned if self._done + index >= FIRST_STEPS else 1.0
+            loss = level * _course(self._done + index) * math.exp(chance.gauss(0, scatter) - scatter**2 / 2)
             rows.append(contract.StepRecord(epoch, self._done + index + 1, self._rank, size, self._now_ns, *parts, loss))
             self._now_ns += round(step_s * 1e9)
         self._done += len(rows)
@@ -228,6 +294,11 @@ class _Writer:
         event = {"namespace": "edge", "time_ms": time_ms, "event_type": event_type, "key": key, "value": value, "metadata": full}
         line, self.chain = contract.chained(self.chain, contract.TOKEN + json.dumps(event))
         self._stream.write(line + "\n")
+
+
+def _course(step: float) -> float:
+    """The loss by steps done."""
+    return 2.3 / (1 + 0.01 * step)
 
 
 def _write_logs(path: Path, request: contract.Request, scenario: Scenario) -> pandas.DataFrame:
@@ -262,9 +333,12 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     rows = [(t_ns, "memory", "process_tree_rss", 2.0e8, "B") for t_ns in times] + [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
     if scenario.counted:
         rows += [(t_ns, "cpu", f"utilisation.core{core}", 50.0, "%") for t_ns in times for core in (0, 1)]
+        rows += [(t_ns, "cpu", "process_tree", round((t_ns - first_ns) * 1e-9 * CPU_SHARE, 2), "s") for t_ns in times]
         rows += [(t_ns, "disk", "read_bytes", 4096.0 * index, "B") for index, t_ns in enumerate(times)]
+        rows += [(t_ns, "cpu", "frequency.core1", 1.4e9, "Hz") for t_ns in times]
+        rows += [(t_ns, "page-cache", "resident", float(t_ns > first_ns), "ratio") for t_ns in (first_ns - 10**8, *times)]
     if scenario.power_w is not None:
-        rows += [(t_ns, scenario.power_meter, "power", scenario.power_w, "W") for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000)]
+        rows += _power(scenario, scenario.power_w, range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000))
     if scenario.nodes > 1:
         rows += [(t_ns, "network", "eth0.sent", (t_ns - first_ns + 10**9) * 1e-9 * WIRE_BYTES_PER_S, "B") for t_ns in
                  range(first_ns - 10**9, last_ns + 2 * 10**9, 500_000_000)]  # fmt: skip
@@ -280,21 +354,47 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
             "branches": 4e8,
             "branch_mispredicts": 8e6,
             "page_faults": 1e3,
+            "task_clock": CPU_SHARE * 1e9,
         }
         for t_ns in range(first_ns - 10**9, last_ns + 2 * 10**9, 10**8):
-            rows += [(t_ns, "counters", f"{name}.count", rate * (t_ns - first_ns + 10**9) / 1e9, "events") for name, rate in rates.items()]
+            rows += [(t_ns, "counters", f"{name}.count", round(rate * (t_ns - first_ns + 10**9) / 1e9), "ns" if name == "task_clock" else "events")
+                     for name, rate in rates.items()]  # fmt: skip
     return pandas.DataFrame(rows, columns=list(frames.READING_TYPES)).astype(frames.READING_TYPES)
 
 
 def _idle(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     first_ns = int(steps["start_ns"].iloc[0])
-    rows = [(t_ns, scenario.power_meter, "power", scenario.idle_w, "W") for t_ns in range(first_ns - 15 * 10**9, first_ns - 5 * 10**9, 200_000_000)]
+    assert scenario.idle_w is not None
+    rows = _power(scenario, scenario.idle_w, range(first_ns - 15 * 10**9, first_ns - 5 * 10**9, 200_000_000))
     return pandas.DataFrame(rows, columns=list(frames.READING_TYPES)).astype(frames.READING_TYPES)
+
+
+def _power(scenario: Scenario, mean_w: float, times_ns: range) -> list[tuple[int, str, str, float, str]]:
+    """Readings that scatter around a mean, in milliwatts; every second one mirrors the one before, so that their mean is exact."""
+    chance, deviation, rows = random.Random(f"{scenario.name} {scenario.seed} {mean_w}"), 0.0, []
+    for index, t_ns in enumerate(times_ns):
+        deviation = -deviation if index % 2 else round(chance.gauss(0, POWER_SCATTER) * mean_w, 3)
+        rows.append((t_ns, scenario.power_meter, "power", mean_w + deviation, "W"))
+    return rows
 
 
 def _meters(readings: pandas.DataFrame) -> tuple[dict[str, Any], ...]:
     """What the recorder would have counted."""
-    return tuple(asdict(MeterRecord(str(name), 0.5, True, "", readings=len(rows))) for name, rows in readings.groupby("source"))
+    return tuple(asdict(_meter(str(name), rows)) for name, rows in readings.groupby("source"))
+
+
+def _meter(name: str, rows: pandas.DataFrame) -> MeterRecord:
+    gaps_s = rows.loc[rows["channel"] == rows["channel"].iloc[0], "t_ns"].diff().dropna() * 1e-9
+    if gaps_s.empty:
+        return MeterRecord(name, 0.5, True, "", len(rows))
+    period_s = float(gaps_s.median())
+    return MeterRecord(name, round(period_s, 3), True, "", len(rows), achieved_period_s=period_s, longest_gap_s=float(gaps_s.max()))
+
+
+def _read_late(t_ns: pandas.Series, place: int) -> pandas.Series:
+    """The times, each up to a microsecond later: no two nodes are read at the same moments."""
+    scatter = random.Random(place)
+    return t_ns.map({moment_ns: moment_ns + scatter.randrange(1000) for moment_ns in sorted(t_ns.unique())})
 
 
 def _write_nodes(path: Path, scenario: Scenario) -> None:
@@ -307,9 +407,9 @@ def _write_nodes(path: Path, scenario: Scenario) -> None:
     for place in range(scenario.nodes):
         if place and idle.exists():
             before = frames.read_readings(idle)
-            frames.write_table(before.assign(t_ns=before["t_ns"] + AHEAD_NS), path / layout.node_baseloads(place)[0])
+            frames.write_table(before.assign(t_ns=_read_late(before["t_ns"], place) + AHEAD_NS), path / layout.node_baseloads(place)[0])
         if place:
-            frames.write_table(readings.assign(t_ns=readings["t_ns"] + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
+            frames.write_table(readings.assign(t_ns=_read_late(readings["t_ns"], place) + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
         link = {"interface": "eth0", "address": f"10.0.0.{place + 1}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
         records.append(NodeRecord(f"pi{place + 1}", f"pi{place + 1}", (place,), None, link, None, None, _meters(readings) if place else ()))
     write_nodes(path, records)

@@ -6,6 +6,7 @@ manifests of the results in ``submissions/NAME``; from then on nothing can be ad
 
 import argparse
 import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,18 +32,21 @@ def closed(current: Round, date: str, submissions: Path) -> Round:
     rules = rules_of(current)
     ids = {severity: tuple(rule.id for rule in rules if rule.severity is severity) for severity in Severity}
     results = sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in submissions.glob("*/*/*/*/MANIFEST.sha256"))
-    return replace(current, closed=date, rules=PinnedRules(ids[Severity.INVALID], ids[Severity.WARNING]), rules_left_out=(), results=tuple(results))
+    return replace(current, closed=date, rules=PinnedRules(*(ids[severity] for severity in Severity)), rules_left_out=(), results=tuple(results))
 
 
 def to_toml(pinned: Round) -> str:
     """The round's file."""
     lines = [HEADER, f'name = "{pinned.name}"', f'title = "{pinned.title}"', f"suite_versions = {_strings(pinned.suite_versions)}"]
     lines += [f'closed = "{pinned.closed}"'] if pinned.closed else []
+    lines += [f"nonce = {json.dumps(pinned.nonce, ensure_ascii=False)}"] if pinned.nonce else []
+    lines += [f"locked = {_lines(pinned.locked)}"] if pinned.locked else []
     lines += [f"rules_left_out = {_lines(pinned.rules_left_out)}"] if pinned.rules_left_out else []
     lines += [f"results = {_lines(pinned.results)}"] if pinned.results else []
     lines += [_workload(workload) for workload in pinned.workloads]
     if pinned.rules is not None:
         lines += ["", "[rules]", f"invalid = {_lines(pinned.rules.invalid)}", f"warning = {_lines(pinned.rules.warning)}"]
+        lines += [f"note = {_lines(pinned.rules.note)}"] if pinned.rules.note else []
     return "\n".join(lines) + "\n"
 
 

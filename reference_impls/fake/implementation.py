@@ -32,7 +32,7 @@ def build(request: Request, world: World) -> Built:
         "model_trained": "softmax_regression",
         "parameters": request.data.classes * (FEATURES + 1),
         "framework_version": platform.python_version(),
-        "framework_threads": 1,
+        "framework_threads": request.threads,
     }
     return Built(SoftmaxRegression(request), PooledDigits(request), facts)
 

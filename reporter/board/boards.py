@@ -8,19 +8,22 @@ from reporter.board.columns import FACETS, FIGURE_COLUMNS, Cell, Column, Facet, 
 from reporter.board.ranking import Rank, rank_entries
 from reporter.data.entries import make_labels
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
+from reporter.data.missed import reached_text, why_unranked
 from reporter.data.values import values_of_runs
 from suite.catalog.rounds import load_rounds
 
 RANKED_BY = "time_to_target_s"
 ALWAYS = ("device", "framework")
 THROTTLED = "throttled_events"
+SEEDS = {"round": "seeds of the round's nonce", "self-chosen": "seeds of the submitter's nonce", "none": "seeds chosen by the submitter"}
+"""Badges by where the seeds of an entry came from."""
 NO_ROUND = "no round"
 UNRANKED = Rank(None, 0, "not ranked")
 
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root."""
+    """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root; ``reached`` is empty unless a run missed the target."""
 
     entry: Mapping[str, Any]
     label: str
@@ -30,6 +33,7 @@ class BoardRow:
     cells: tuple[Cell, ...]
     findings: int
     badges: tuple[str, ...]
+    reached: str
 
 
 @dataclass(frozen=True)
@@ -116,12 +120,12 @@ def _rows(
 ) -> Iterator[BoardRow]:
     """The rows sorted by time to target, then time per epoch, then entry id."""
     labels, values = make_labels(entries), values_of_runs(frames.accepted(), RANKED_BY)
-    reached = {
+    ranked = {
         entry["entry_id"]: values[entry["entry_id"]]
         for entry in entries
-        if entry["state"] == ACCEPTED and len(values.get(entry["entry_id"], [])) == entry["runs"]
+        if entry["state"] == ACCEPTED and why_unranked(entry) is None and len(values.get(entry["entry_id"], [])) == (entry["reached"] or 0)
     }
-    ranks = rank_entries(reached)
+    ranks = {**rank_entries(ranked), **{entry["entry_id"]: Rank(None, 0, reason) for entry in entries if (reason := why_unranked(entry))}}
     runs: dict[str, list[str]] = {}
     for run, entry_id in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
         runs.setdefault(entry_id, []).append(run)
@@ -135,7 +139,8 @@ def _rows(
             tuple(facets[name][facet.name] for facet in differ),
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
             sum(len(frames.verdicts[run].findings) for run in runs[name]),
-            _badges(found),
+            _badges(entry, found),
+            reached_text(entry),
         )
 
 
@@ -157,9 +162,11 @@ def _sensor(energy: Mapping[str, Any]) -> str:
     return "unknown sensor" if known(energy.get("value")) else "not measured"
 
 
-def _badges(figures: Mapping[str, Any]) -> tuple[str, ...]:
+def _badges(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> tuple[str, ...]:
     events = figures.get(THROTTLED, {}).get("high")
-    return ("throttled",) if known(events) and events > 0 else ()
+    throttled = ("throttled",) if known(events) and events > 0 else ()
+    people = (f"{word} by {entry[name]}" for word, name in (("witnessed", "witnessed_by"), ("signed", "signed_by")) if known(entry[name]))
+    return (*throttled, SEEDS.get(entry["nonce_kind"], "seeds of several kinds"), *people)
 
 
 def _slug(word: str) -> str:

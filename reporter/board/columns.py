@@ -43,6 +43,7 @@ class Column:
 FIGURE_COLUMNS = (
     Column("time_to_target_s", "time to target", "s", "run_start to the evaluation that reaches the target accuracy"),
     Column("time_to_epoch_s", "time per epoch", "s", "first fetch to last step, mean of epochs 2 to last"),
+    Column("initialisation_s", "initialisation", "s", "init_start to run_start: building, compiling, tuning; in no other time", shown=False),
     Column("first_epoch_s", "epoch 1", "s", "first fetch to last step of epoch 1, with cold caches", shown=False),
     Column("best_accuracy", "accuracy", "%", "highest accuracy of all evaluations", 100.0, 2, 1, file_name="best_accuracy_percent"),
     Column("epochs_to_target", "epochs to target", "", "epochs until the evaluation that reaches the target accuracy", 1.0, 1, shown=False),

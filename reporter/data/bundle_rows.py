@@ -6,15 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reference_impls.contract import SECONDS_PER_NS
 from reporter.data import frames as columns
 from reporter.data.derived import counted_figures, derived_figures
 from reporter.data.figure_fields import sensor_columns, significance
 from reporter.data.frames import Row
 from reporter.data.text import plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
+from suite.bundle.log import Log
 from suite.bundle.reader import CachedBundle
+from suite.catalog.seeds import nonce_kind
 from suite.catalog.workloads import load_workload
-from suite.compliance.checker import BundleVerdict, check_cached_bundle
+from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
+from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
 from suite.errors import SuiteError
 from suite.metrics.summary import read_summary
 
@@ -56,8 +60,9 @@ def _read(path: Path) -> BundleRows:
     record = bundle.run()
     run_id = _plain_name(record.run_id)
     verdict = check_cached_bundle(bundle)
-    if record.status != "finished" or not bundle.is_sealed:
-        raise SuiteError(verdict.findings[0].observed)
+    unread = next((finding.observed for finding in verdict.findings if finding.rule in (RUN_COMPLETE.id, REQUEST_READABLE.id)), None)
+    if unread is not None:
+        raise SuiteError(unread)
     summary = read_summary(bundle)
     try:
         run = {
@@ -66,7 +71,11 @@ def _read(path: Path) -> BundleRows:
             "suite_version": plain(record.suite_version),
             "run_id": run_id,
             "seed": int(record.request["seed"]),
+            "nonce_kind": nonce_kind(record.nonce, round_of(record).nonce).value,
+            "witnessed_by": plain_or_none(verdict.witnessed_by, 40),
             "epochs": len(summary["epochs"]),
+            "reached": None if record.request["target_accuracy"] is None else summary["figures"]["time_to_target_s"]["value"] is not None,
+            "trained_s": _trained_s(bundle.log()),
             "started_time_ms": int(record.started_time_ms),
         }
         figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
@@ -105,6 +114,14 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
         "learning_rate": float(request["optimizer"]["base_learning_rate"]),
         "epoch_budget": int(request["epochs"]),
     }
+
+
+def _trained_s(log: Log) -> float | None:
+    """Time from run_start to the last evaluation."""
+    start, evaluations = log.first("run_start"), log.all("eval_accuracy")
+    if start is None or not evaluations or start.mono_ns is None or evaluations[-1].mono_ns is None:
+        return None
+    return (evaluations[-1].mono_ns - start.mono_ns) * SECONDS_PER_NS
 
 
 def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:

@@ -90,7 +90,7 @@ def put(rows: Mapping[str, BundleRows]) -> None:
 
 def _packed(rows: BundleRows) -> bytes:
     findings = [asdict(finding) for finding in rows.verdict.findings]
-    judged_by = [rows.verdict.round, rows.verdict.division]
+    judged_by = [rows.verdict.round, rows.verdict.division, rows.verdict.witnessed_by]
     values = [rows.run, rows.figures, rows.epochs, judged_by, findings, rows.is_generated, rows.is_studied]
     return zlib.compress(json.dumps(values).encode(), 1)
 
@@ -98,5 +98,5 @@ def _packed(rows: BundleRows) -> bytes:
 def _unpacked(packed: bytes) -> BundleRows:
     run, figures, epochs, judged_by, findings, *flags = json.loads(zlib.decompress(packed))
     found = tuple(Finding(**{**finding, "severity": Severity(finding["severity"])}) for finding in findings)
-    name, division = judged_by
-    return BundleRows(run, figures, epochs, BundleVerdict(Path(), name, division, found), *flags)
+    name, division, witnessed_by = judged_by
+    return BundleRows(run, figures, epochs, BundleVerdict(Path(), name, division, found, witnessed_by), *flags)

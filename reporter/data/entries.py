@@ -8,6 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reporter.data.frames import ENTRIES, IDENTITY, Row, known
+from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
+
+COUNTED = ("runs", "reached", "planned_runs", "launches")
+"""Columns of an entry that are not those of its first run."""
+
+EVIDENCE = ("nonce_kind", "witnessed_by", "signed_by")
+"""Columns in which the runs of an entry may differ."""
 
 
 def entry_id(run: Mapping[str, Any]) -> str:
@@ -21,17 +28,44 @@ def make_entries(runs: Sequence[Row]) -> list[Row]:
     groups: dict[str, list[Row]] = {}
     for run in runs:
         groups.setdefault(run["entry_id"], []).append(run)
-    entries = [{**{name: members[0][name] for name in ENTRIES if name != "runs"}, "runs": len(members)} for members in groups.values()]
+    entries = [_entry(members) for members in groups.values()]
     return sorted(entries, key=lambda entry: [str(entry[name]) for name in (*IDENTITY, "state")])
 
 
+def _entry(members: Sequence[Row]) -> Row:
+    shared = {name: members[0][name] for name in ENTRIES if name not in COUNTED}
+    reached = None if members[0]["reached"] is None else sum(bool(member["reached"]) for member in members)
+    declared = {name: members[0].get(name) for name in ("planned_runs", "launches")}
+    evidence = {name: _shared(members, name) for name in EVIDENCE}
+    return {**shared, **declared, **evidence, "runs": len(members), "reached": reached}
+
+
 def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]:
-    """Every figure of every entry: the mean over its runs. It is unknown unless every run has it, so that failed runs are not left out of a mean."""
+    """Every figure of every entry: the mean over its runs. It is unknown unless every run has it, so that failed runs are not left out of a mean.
+
+    The time to target of an entry that is ranked in spite of a missed target is the expected one (reporter.data.missed).
+    """
     entry_of = {run["run_id"]: run["entry_id"] for run in runs}
+    settled = {entry["entry_id"] for entry in make_entries(runs) if missed(entry) and why_unranked(entry) is None}
+    runs_of: dict[str, list[Row]] = {}
+    for run in runs:
+        runs_of.setdefault(run["entry_id"], []).append(run)
     groups: dict[tuple[str, str], list[Row]] = {}
     for figure in figures:
         groups.setdefault((entry_of[figure["run_id"]], figure["figure"]), []).append(figure)
-    return [_combine(entry, name, members) for (entry, name), members in groups.items()]
+    return [
+        _expected(entry, members, runs_of[entry]) if name == TIME_TO_TARGET and entry in settled else _combine(entry, name, members)
+        for (entry, name), members in groups.items()
+    ]
+
+
+def _expected(entry: str, members: Sequence[Row], runs: Sequence[Row]) -> Row:
+    """The expected time to target of an entry with runs that missed it; unknown as any other figure where their time is unknown."""
+    times_s = times_with_shares(runs, {member["run_id"]: float(member["value"]) for member in members if known(member["value"])})
+    row = _combine(entry, TIME_TO_TARGET, members)
+    return (
+        row if times_s is None else {**_combine(entry, TIME_TO_TARGET, [{**members[0], "value": time_s} for time_s in times_s]), "runs": len(times_s)}
+    )
 
 
 def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:

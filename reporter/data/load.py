@@ -11,18 +11,17 @@ from reporter.data.cache import digest_of_bundle, exists, get, put
 from reporter.data.entries import entry_id, make_entries, make_entry_figures
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, Row, make_frame
 from reporter.data.linpacks import read_linpacks
-from reporter.data.submissions import judge_submissions
+from reporter.data.submissions import SubmissionVerdicts, judge_submissions
 from reporter.data.text import plain, plain_or_none
 from reporter.data.workers import map_tasks
+from suite.bundle import stall_folder
+from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
+from suite.bundle.layout import is_withdrawal
 from suite.compliance.checker import BundleVerdict, find_bundles
-from suite.compliance.finding import Finding
 from suite.errors import SuiteError
-from suite.metrics import stall_analysis
 from suite.metrics.linpack import RECORD
 from suite.submission.declaration import NAME, Declaration, read_declaration
-
-WITHDRAWAL = "WITHDRAWN"
-"""Name of a text file with the reason; it withdraws the bundles below its folder, which are sealed and cannot be changed."""
+from suite.submission.folders import withdrawal_beside
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def load(paths: Iterable[Path]) -> Frames:
         if isinstance(rows, Broken) or reason:
             broken.append({"place": plain(one.place), "reason": reason})
         else:
-            placed = _place(one, rows, digest, submissions.findings_of(one.path))
+            placed = _place(one, rows, digest, submissions)
             read[placed.run["run_id"]] = placed
     linpacks, wrong = read_linpacks(given)
     broken = sorted([*broken, *wrong], key=lambda row: (row["place"], row["reason"]))
@@ -137,12 +136,13 @@ def _duplicate(rows: BundleRows, read: Mapping[str, _Placed]) -> str | None:
     return None if first is None else f"the run id {rows.run['run_id']} is already used by {first.run['place']}"
 
 
-def _place(found: Found, rows: BundleRows, digest: str | None, of_submission: tuple[Finding, ...]) -> _Placed:
+def _place(found: Found, rows: BundleRows, digest: str | None, submissions: SubmissionVerdicts) -> _Placed:
     withdrawn, declaration = _withdrawal(found), _declaration(found)
-    verdict = BundleVerdict(found.path, rows.verdict.round, rows.verdict.division, (*rows.verdict.findings, *of_submission))
-    run = {**rows.run, "place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
+    verdict = replace(rows.verdict, path=found.path, findings=(*rows.verdict.findings, *submissions.findings_of(found.path)))
+    signed_by = plain_or_none(submissions.signed_by(found.path), 40)
+    run = {**rows.run, "signed_by": signed_by, "place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
     if declaration is not None:
-        run |= _declared(declaration)
+        run |= {**_declared(declaration), **_planned(declaration, run["run_id"])}
     run["state"] = _state(found, rows, withdrawn, verdict)
     run["entry_id"] = entry_id(run)
     return _Placed(run, replace(rows, verdict=verdict), digest)
@@ -160,13 +160,13 @@ def _state(found: Found, rows: BundleRows, withdrawn: str | None, verdict: Bundl
 
 def _is_part_of_analysis(found: Found) -> bool:
     """Whether the bundle belongs to a stall analysis; the warm run is recognized by its folder only."""
-    return found.path != found.given and (found.path.parent / stall_analysis.RECORD).is_file()
+    return found.path != found.given and (found.path.parent / stall_folder.RECORD).is_file()
 
 
 def _withdrawal(found: Found) -> str | None:
-    """The reason in the nearest folder above the bundle that withdraws it, or None."""
-    for folder in found.folders():
-        file = folder / WITHDRAWAL
+    """The reason in the file beside or in the bundle that withdraws it, or in the nearest folder above; None without one."""
+    own = [file for file in (found.path / WITHDRAWAL, withdrawal_beside(found.path)) if is_withdrawal(file)]
+    for file in (*own, *(folder / WITHDRAWAL for folder in found.folders())):
         if file.is_file() and not file.is_symlink():
             with file.open("rb") as stream:
                 return plain(stream.read(4096).decode("utf-8", errors="replace").strip()) or "no reason given"
@@ -182,6 +182,12 @@ def _declared(declaration: Declaration) -> Row:
         "notes": plain_or_none(declaration.notes, 600),
         "code": None if code.address is None else f"{plain(code.address)} at {plain(code.commit or 'an unknown commit', 60)}{changed}",
     }
+
+
+def _planned(declaration: Declaration, run_id: str) -> Row:
+    """What the declaration says of the run's entry."""
+    entry = next((entry for entry in declaration.entries if run_id in [launch.run_id for launch in entry.launches]), None)
+    return {} if entry is None else {"planned_runs": entry.planned_runs, "launches": len(entry.launches)}
 
 
 def _declaration(found: Found) -> Declaration | None:

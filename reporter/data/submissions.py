@@ -26,6 +26,10 @@ class SubmissionVerdicts:
         """The findings on the submission that holds the bundle."""
         return next((self._by_path[folder] for folder in (bundle, *bundle.parents) if folder in self._by_path), ())
 
+    def signed_by(self, bundle: Path) -> str | None:
+        """Whose key signed the submission that holds the bundle."""
+        return next((verdict.signed_by for verdict in self.verdicts if verdict.path in (bundle, *bundle.parents)), None)
+
     @cached_property
     def _by_path(self) -> dict[Path, tuple[Finding, ...]]:
         return {verdict.path: verdict.findings for verdict in self.verdicts}

@@ -4,6 +4,7 @@ from collections import Counter
 
 from reporter.data.entries import make_labels
 from reporter.data.frames import Frames, Row, known, rows_of
+from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
 
 
 def entries_of(frames: Frames) -> dict[str, Row]:
@@ -23,7 +24,28 @@ def figures_of(frames: Frames, name: str) -> dict[str, Row]:
 
 
 def values_of_runs(frames: Frames, name: str) -> dict[str, list[float]]:
-    """A figure's values in the runs of each entry, by entry id, ordered by run id."""
+    """A figure's values in the runs of each entry, by entry id, ordered by run id.
+
+    Of entries with runs that missed the target, times to target are known only where the entry is ranked, each with its share of the
+    missed runs' time (reporter.data.missed).
+    """
+    values = _known_values(frames, name)
+    if name == TIME_TO_TARGET:
+        for entry in (entry for entry in rows_of(frames.entries) if missed(entry)):
+            values[entry["entry_id"]] = _times_of_settled(frames, entry)
+    return values
+
+
+def _times_of_settled(frames: Frames, entry: Row) -> list[float]:
+    if why_unranked(entry) is not None:
+        return []
+    runs = frames.rows_by("runs", "entry_id")(entry["entry_id"])
+    figures = frames.rows_by("figures", "run_id")
+    known_s = {run["run_id"]: row["value"] for run in runs for row in figures(run["run_id"]) if row["figure"] == TIME_TO_TARGET}
+    return times_with_shares(runs, {run: float(value) for run, value in known_s.items() if value is not None}) or []
+
+
+def _known_values(frames: Frames, name: str) -> dict[str, list[float]]:
     entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
     chosen = frames.select("figures", "figure", [name])
     values: dict[str, list[float]] = {}

@@ -12,6 +12,7 @@ from reference_impls.contract import TOKEN, log_name
 from reporter.board.boards import Board
 from reporter.board.columns import name_of_figure
 from reporter.data.frames import IDENTITY, Frames, Row, records
+from reporter.data.missed import reached_text
 from reporter.data.text import digits, plain
 from reporter.data.timeline import Timeline, read_timeline
 from reporter.data.values import entries_of
@@ -38,6 +39,7 @@ MAX_LINE_LENGTH = 600
 EPOCH_FIGURES = frozenset(
     (
         "first_epoch_s",
+        "initialisation_s",
         "time_to_epoch_s",
         "fetch_stall_s",
         "copy_s",
@@ -175,6 +177,7 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
     runs = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True))
     page = environment.get_template("entry.html").render(
         root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
+        reached=reached_text(evidence.entry),
         digits=digits, identity=IDENTITY, name_of=name_of_figure,
     )  # fmt: skip
     return Page(f"entries/{evidence.entry['entry_id']}.html", page)

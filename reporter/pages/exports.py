@@ -29,7 +29,8 @@ def board_frame(board: Board) -> pandas.DataFrame:
     """One row per row of the page. Columns are named after their figures, with the unit added where the page shows another one."""
     rows: list[dict[str, Any]] = []
     for row in (*board.accepted, *board.refused, *board.withdrawn):
-        values: dict[str, Any] = {"entry_id": row.entry["entry_id"], "state": row.entry["state"], "rank": row.rank.rank, "runs": row.entry["runs"]}
+        values: dict[str, Any] = {"entry_id": row.entry["entry_id"], "state": row.entry["state"], "rank": row.rank.rank}
+        values |= {"runs": row.entry["runs"], "reached": row.entry["reached"]}
         values |= {facet.name: value for facet, value in zip(board.facets, row.facets, strict=True)}
         for column, cell in zip(board.columns, row.cells, strict=True):
             name = column.exported

@@ -1,5 +1,7 @@
 """The run directory's file names, its schema, and the limits within which untrusted files are read."""
 
+from pathlib import Path
+
 SCHEMA = 2
 READABLE_SCHEMAS = (1, SCHEMA)  # 1: suite 0.1.0, other names for the parts of a step (suite.metrics.schema1)
 
@@ -7,8 +9,12 @@ RUN, SYSTEM, SUMMARY, MANIFEST, OUTPUT = "run.json", "system.json", "summary.jso
 COUNTERS, POWER, BASELOAD = "counters.json", "power.json", "baseload.parquet"
 STEPS, READINGS, READINGS_RAW, BASELOAD_RAW = "steps.parquet", "readings.parquet", "readings.csv", "baseload.csv"
 
+HOSTS = "hosts.txt"  # what mpirun was given: suite.launch.mpirun.HOSTS_NAME
+WITHDRAWN = "WITHDRAWN"
+
 MAX_TABLE_BYTES = 2**30
 MAX_MANIFEST_BYTES = 4 * 2**20
+MAX_WITHDRAWAL_BYTES = 64 * 2**10
 
 
 def node_tables(place: int | str) -> tuple[str, str]:
@@ -19,3 +25,13 @@ def node_tables(place: int | str) -> tuple[str, str]:
 def node_baseloads(place: int | str) -> tuple[str, str]:
     """A node's readings before the run, likewise."""
     return f"baseload.node{place}.parquet", f"baseload.node{place}.csv"
+
+
+def is_withdrawal(path: Path) -> bool:
+    """Whether a file withdraws a result: a plain text file that is not empty."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_WITHDRAWAL_BYTES:
+        return False
+    try:
+        return bool(path.read_bytes().decode("utf-8").strip())
+    except UnicodeDecodeError:
+        return False

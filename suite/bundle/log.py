@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reference_impls.contract import FIRST_LINK, TOKEN, link, unchained
+from suite.files.json_file import strict_json
 
 MAX_LOG_BYTES = 32 * 2**20
 MAX_LINE_BYTES = 2**20
@@ -111,6 +112,18 @@ def read_log(path: Path) -> Log:
     return Log(path, tuple(events), tuple(problems))
 
 
+def chain_head(path: Path) -> str | None:
+    """The chain value of a log's last line, which the whole log follows from; None if there is none."""
+    try:
+        if path.is_symlink() or path.stat().st_size > MAX_LOG_BYTES:
+            return None
+        content = path.read_bytes()
+    except OSError:
+        return None
+    last = content[max(content.rfind(TOKEN.encode()), 0) :].split(b"\n", 1)[0]
+    return unchained(last.decode("utf-8", errors="replace").rstrip("\r"))[1]
+
+
 def parse_line(number: int, text: str) -> LogEvent | None:
     """The event on a line of the log; None if there is none or it is malformed."""
     start = text.find(TOKEN)
@@ -135,9 +148,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str, LogProblem | None]]:
 
 def _parse(number: int, text: str) -> tuple[LogEvent | None, LogProblem | None]:
     try:
-        record = json.loads(text[len(TOKEN) :])
-    except (ValueError, RecursionError):
-        return None, LogProblem(number, "the text after the token is not valid JSON (truncated or edited)")
+        record = strict_json(text[len(TOKEN) :])
+    except (ValueError, RecursionError) as error:
+        what = "truncated or edited" if isinstance(error, json.JSONDecodeError) else str(error)[:200]
+        return None, LogProblem(number, f"the text after the token is not valid JSON ({what})")
     if not isinstance(record, dict) or not isinstance(record.get("key"), str):
         return None, LogProblem(number, "the line has no event key")
     key, time_ms, metadata = record["key"], record.get("time_ms"), record.get("metadata")

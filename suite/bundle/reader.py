@@ -45,7 +45,7 @@ class RunRecord:
     """``run.json``: the request, the command that was typed, and how the run ended. ``status`` is running, finished, failed or interrupted.
 
     ``schema`` is that of the bundle's files; ``request`` follows the current contract whatever the schema. ``round`` is the round that the run
-    was made for; None if the file names none.
+    was made for; None if the file names none. ``nonce`` says where the seed came from (suite.catalog.seeds.NonceUse); None: the user chose it.
     """
 
     schema: int
@@ -61,6 +61,7 @@ class RunRecord:
     meters: tuple[Mapping[str, Any], ...] = ()
     findings_allowed: tuple[str, ...] = field(default=())
     round: str | None = None
+    nonce: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ class CachedBundle(Bundle):
 
 def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
     names = {each.name for each in fields(RunRecord)}
-    values = {"round": FIRST_ROUND if values.get("schema") == 1 else None, **values}
+    values = {"round": FIRST_ROUND if values.get("schema") == 1 else None, "nonce": None, **values}
     if set(values) != names:
         raise FileError(path, f"has unknown keys {sorted(set(values) - names)} or misses keys {sorted(names - set(values))}")
     schema = values["schema"]
@@ -223,6 +224,8 @@ def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
         raise FileError(path, "has a key of the wrong type: request is an object; command, meters and findings_allowed are lists")
     if not isinstance(values["round"], str | None):
         raise FileError(path, "has a round that is not a name")
+    if not isinstance(values["nonce"], dict | None):
+        raise FileError(path, "has a nonce that is not an object")
     lists = {name: tuple(values[name]) for name in ("command", "meters", "findings_allowed")}
     request = values["request"]
     if schema == 1 and request.get("contract_version") == 1:  # the same request; only the step records' columns have other names

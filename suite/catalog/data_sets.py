@@ -38,11 +38,23 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Pictures:
+    """The pictures of a data set: ``digest_list`` is a file beside the definition with the SHA-256 and the name of each, ``sha256`` is that of
+    its lines (suite.datasets.digest_lists).
+    """
+
+    digest_list: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class DataSetDefinition:
     """A data set. ``layout`` names the arrangement of its files and thereby the reader.
 
     ``mirrors`` are addresses with ``<name>.gz`` of every file, ``archive`` is one file with everything; a data set that is generated or that
-    users must provide has neither. Numbers of classes and samples are None where they are counted in the files.
+    users must provide has neither. Numbers of classes and samples are None where they are counted in the files. ``pictures`` pins the
+    pictures that ``tables`` name; None: their digests are not known. ``mistaken_for`` are names of other data sets whose files have the
+    same names.
     """
 
     name: str
@@ -56,6 +68,8 @@ class DataSetDefinition:
     mirrors: tuple[str, ...] = ()
     archive: Archive | None = None
     tables: tuple[Table, ...] = ()
+    pictures: Pictures | None = None
+    mistaken_for: tuple[str, ...] = ()
 
 
 def folder(root: Path | None = None) -> Path:

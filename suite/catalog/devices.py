@@ -105,7 +105,8 @@ class Device:
     """A hardware profile. It covers the variants of a board that train the same closed workloads: memory sizes, part numbers, carriers.
 
     ``cpu``, ``gpu`` and ``max_power_w`` are of the largest variant; ``max_power_w`` is the board's limit (or its adapter's where none is stated).
-    ``power_modes`` are nvpmodel's, in a profile of machines that have it.
+    ``power_modes`` are nvpmodel's, in a profile of machines that have it. ``power_rails`` are the rails of the board's own sensors that make its
+    total; empty where it has none, or they are not known.
     ``peak_gflops`` is more than the device can compute per second in any precision that trains; None where that is not known.
     ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``.
     """
@@ -122,6 +123,7 @@ class Device:
     gpu: Gpu | None = None
     memory: Memory | None = None
     power_modes: tuple[PowerMode, ...] = ()
+    power_rails: tuple[str, ...] = ()
     sample: Sample | None = None
     is_fallback: bool = False
 

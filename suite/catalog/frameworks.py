@@ -21,6 +21,7 @@ class Install:
 class Framework:
     """A framework's implementation: the module to start and its environment.
 
+    ``packages`` are the names of the package as pip installs it, one of which has the framework's version; empty where there is none.
     ``environment_of`` is another framework whose environment it uses. ``open_only``: its computation differs from the closed division's.
     """
 
@@ -29,6 +30,7 @@ class Framework:
     module: str
     import_name: str
     needs_environment: bool
+    packages: tuple[str, ...] = ()
     highest_python: str | None = None
     install: Install = Install()
     environment_of: str | None = None

@@ -1,6 +1,7 @@
-"""Reference points, ``rules/reference_points/<workload>.json``: epochs to target of the reference runs."""
+"""Reference points, ``rules/reference_points/<workload>.json``: the epochs of every reference run, and whether it reached the target."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,18 +11,28 @@ from suite.errors import FileError
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import repository_root
 
-SCHEMA = 1
+SCHEMA = 2
+READABLE_SCHEMAS = (1, SCHEMA)  # 1: every run reached its target
 
 
 @dataclass(frozen=True)
 class ReferenceRun:
-    """A run of a reference point; ``manifest`` is the SHA-256 of its bundle's manifest."""
+    """A run of a reference point; ``manifest`` is the SHA-256 of its bundle's manifest.
+
+    A run that did not reach the target trained all epochs of its workload: its epochs to target are censored.
+    """
 
     run_id: str
     framework: str
     seed: int
-    epochs_to_target: int
+    epochs_trained: int
+    reached: bool
     manifest: str
+
+    @property
+    def epochs_to_target(self) -> float:
+        """Epochs to target; infinite for a run that missed it."""
+        return self.epochs_trained if self.reached else math.inf
 
 
 @dataclass(frozen=True)
@@ -35,9 +46,15 @@ class ReferencePoint:
     runs: tuple[ReferenceRun, ...]
 
     @property
-    def epochs(self) -> tuple[int, ...]:
-        """Epochs to target of each run."""
+    def epochs(self) -> tuple[float, ...]:
+        """Epochs to target of each run; infinite where the target was missed."""
         return tuple(run.epochs_to_target for run in self.runs)
+
+    @property
+    def expected_epochs(self) -> float | None:
+        """All epochs trained over the number of runs that reached the target; None if none did."""
+        reached = sum(run.reached for run in self.runs)
+        return sum(run.epochs_trained for run in self.runs) / reached if reached else None
 
 
 def folder(root: Path | None = None) -> Path:
@@ -52,16 +69,20 @@ def load_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint
         return ()
     values = read_json(path)
     try:
-        if values["schema"] != SCHEMA:
+        if values["schema"] not in READABLE_SCHEMAS:
             raise ValueError(f"schema {values['schema']!r}")
-        return tuple(_point(workload, point) for point in values["points"])
+        return tuple(_point(workload, point, values["schema"]) for point in values["points"])
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(path, f"holds no reference points ({error}); make them again with `suite reference-points make`") from error
 
 
-def _point(workload: str, values: dict[str, Any]) -> ReferencePoint:
-    runs = tuple(ReferenceRun(**run) for run in values["runs"])
+def _point(workload: str, values: dict[str, Any], schema: int) -> ReferencePoint:
+    runs = tuple(ReferenceRun(**(_as_current(run) if schema == 1 else run)) for run in values["runs"])
     return ReferencePoint(workload, values["batch_size"], values["base_learning_rate"], values["eval_every_epochs"], runs)
+
+
+def _as_current(run: dict[str, Any]) -> dict[str, Any]:
+    return {**{key: value for key, value in run.items() if key != "epochs_to_target"}, "epochs_trained": run["epochs_to_target"], "reached": True}
 
 
 def write_points(points: Sequence[ReferencePoint], root: Path | None = None) -> tuple[Path, ...]:

@@ -36,6 +36,7 @@ class PinnedRules:
 
     invalid: tuple[str, ...]
     warning: tuple[str, ...]
+    note: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class Round:
     """One round. ``closed`` is the date on which it was closed, None while results can be submitted.
 
     ``rules`` are None in an open round, which has every rule but those in ``rules_left_out``. ``results`` are those of a closed round: the
-    SHA-256 of each bundle's manifest.
+    SHA-256 of each bundle's manifest. ``nonce`` is the text that the seeds of closed entries follow from (suite.catalog.seeds), None until it
+    is drawn; ``locked`` are the digests of the entries that were handed in before.
     """
 
     name: str
@@ -54,12 +56,15 @@ class Round:
     rules: PinnedRules | None = None
     rules_left_out: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
+    nonce: str | None = None
+    locked: tuple[str, ...] = ()
 
     def severity(self, rule: str, default: str) -> str | None:
         """The severity of the rule with this id; None if it does not apply. ``default`` is its severity in an open round."""
         if self.rules is None:
             return None if rule in self.rules_left_out else default
-        return "invalid" if rule in self.rules.invalid else "warning" if rule in self.rules.warning else None
+        pinned = {"invalid": self.rules.invalid, "warning": self.rules.warning, "note": self.rules.note}
+        return next((severity for severity, rules in pinned.items() if rule in rules), None)
 
     def pinned(self, workload: str) -> PinnedWorkload | None:
         """What the round pins of a workload; None if the workload is not one of its workloads."""

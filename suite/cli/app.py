@@ -47,6 +47,8 @@ COMMANDS = {
     "reference-points": Command("reference_points", "app", "Make, show and compare reference points (epochs that the reference runs need)."),
     "env": Command("environment", "app", "Create framework environments."),
     "data": Command("data", "app", "Prepare and verify data sets."),
+    "nonce": Command("nonce", "app", "Seeds that nobody chose: lock what will be run before the nonce is known."),
+    "witness": Command("witness", "app", "Witness of when the runs of a lab began and ended."),
     "cluster": Command("cluster", "app", "Check the hosts of a cluster."),
 }  # fmt: skip
 

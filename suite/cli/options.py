@@ -65,7 +65,9 @@ class TrainingOptions:
             "(default: the workload's)."
         ),
     ] = None
-    seed: Annotated[int, typer.Option(help="Seed for initial weights and sample order; in a sweep, that of each value's first run.")] = 1
+    seed: Annotated[
+        int | None, typer.Option(help="Seed for initial weights and sample order (default: 1); in a sweep, that of each value's first run.")
+    ] = None
     epochs: Annotated[int | None, typer.Option(help="Maximum epochs (also the horizon of the learning-rate schedule).")] = None
     steps: Annotated[int | None, typer.Option(help="Stop each run after N mini-batches.")] = None
     batch_size: Annotated[int | None, typer.Option(help="Samples per global mini-batch; in a weak-scaling sweep, per rank.")] = None
@@ -75,6 +77,9 @@ class TrainingOptions:
     ranks_per_node: Annotated[int, typer.Option(help="Ranks on each host.")] = 1
     collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI
     launch_agent: Annotated[str | None, typer.Option(help="Command that starts a process on a remote host (default: ssh).")] = None
+    no_identity: Annotated[
+        bool, typer.Option("--no-identity", help="Leave out the digest of the board's serial number, which distinguishes boards of one kind.")
+    ] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved requests and stop.")] = False
     json: Json = False
 
@@ -85,7 +90,15 @@ class TrainingOptions:
     def run_options(self, division: Division, workload: str, placement: Placement, **changes: Any) -> RunOptions:
         """Options of one run; ``changes`` are further fields of RunOptions, or override the command line's."""
         common: dict[str, Any] = {
-            name: getattr(self, name) for name in ("device", "framework", "data", "seed", "epochs", "steps", "batch_size", "threads", "accelerator")
+            name: getattr(self, name) for name in ("device", "framework", "data", "epochs", "steps", "batch_size", "threads", "accelerator")
         }
-        fixed = {"division": division, "workload": workload, "placement": placement, "collective": self.collective}
+        if self.seed is not None:
+            common["seed"] = self.seed
+        fixed = {
+            "division": division,
+            "workload": workload,
+            "placement": placement,
+            "collective": self.collective,
+            "with_identity": not self.no_identity,
+        }
         return RunOptions(**{**common, **fixed, **changes})

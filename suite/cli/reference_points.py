@@ -1,6 +1,7 @@
 """`suite reference-points make|show`."""
 
 import json as json_format
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,7 @@ from suite import api
 from suite.catalog.reference_points import load_points, write_points
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import find_bundles
-from suite.metrics.convergence import LEVEL, WANTED_POWER, detectable
+from suite.metrics.convergence import LEVEL, WANTED_POWER, detectable, show_epochs
 from suite.metrics.reference_points import make_points
 
 app = typer.Typer(no_args_is_help=True, help="Make, show and compare reference points (epochs that the reference runs need).")
@@ -35,27 +36,30 @@ def show(
     json: bool = JSON,
 ) -> None:
     """Show a workload's reference points, and the smallest reduction in epochs that N runs can detect."""
+    points = load_points(load_workload(workload).name)
     rows = [
         {
             "batch_size": point.batch_size,
             "base_learning_rate": point.base_learning_rate,
-            "epochs_to_target": list(point.epochs),
+            "epochs_to_target": [plain_epochs(epochs) for epochs in point.epochs],
+            "expected_epochs": point.expected_epochs,
             "runs": runs,
             "level": LEVEL,
             "power": WANTED_POWER,
             "detectable_factor": detectable(point.epochs, runs, point.eval_every_epochs),
         }
-        for point in load_points(load_workload(workload).name)
+        for point in points
     ]
     if json:
         print(json_format.dumps(rows))
         return
     if not rows:
         print(f"{workload} has no reference point; people judge the convergence of its entries.")
-    for row in rows:
+    for row, point in zip(rows, points, strict=True):
         factor = row["detectable_factor"]
         detected = "no speed-up is detected" if factor is None else f"an entry that needs {factor:g} of the epochs is detected"
-        print(f"batch size {row['batch_size']}, learning rate {row['base_learning_rate']:g}: {row['epochs_to_target']} epochs to the target")
+        epochs = ", ".join(map(show_epochs, point.epochs))
+        print(f"batch size {row['batch_size']}, learning rate {row['base_learning_rate']:g}: {epochs} epochs to the target")
         print(f"  {runs} runs, level {LEVEL:g}: {detected} with {WANTED_POWER:.0%} power")
 
 
@@ -68,8 +72,14 @@ def compare(
     compared = api.compare_with_reference(runs)
     point, epochs, found = compared.point, compared.epochs, compared.test
     if json:
-        print(json_format.dumps({"epochs_to_target": epochs, "reference": point.epochs, "level": LEVEL, **asdict(found)}))
+        values = {"epochs_to_target": list(map(plain_epochs, epochs)), "reference": list(map(plain_epochs, point.epochs))}
+        print(json_format.dumps({**values, "level": LEVEL, **asdict(found)}))
         return
-    print(f"epochs to the target: {', '.join(map(str, epochs))}; the reference's: {', '.join(map(str, point.epochs))}")
+    print(f"epochs to the target: {', '.join(map(show_epochs, epochs))}; the reference's: {', '.join(map(show_epochs, point.epochs))}")
     print(f"one-sided (faster than the reference): p = {found.p_faster:.3g}; two-sided: p = {found.p_different:.3g}")
     print(f"level {LEVEL:g}; the smallest p that this number of runs can give is {found.smallest_p:.2g}")
+
+
+def plain_epochs(epochs: float) -> float | None:
+    """Epochs to target for JSON, which has no infinity: None for a run that missed its target."""
+    return epochs if math.isfinite(epochs) else None

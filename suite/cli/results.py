@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
+from suite.bundle.stall_folder import RECORD
 from suite.metrics.figure import Figure
-from suite.metrics.stall_analysis import RECORD, StallAnalysis
+from suite.metrics.stall_analysis import StallAnalysis
 
 if TYPE_CHECKING:
     from suite.execution.run import RunResult
 
-SHOWN = ("best_accuracy", "time_to_target_s", "time_to_epoch_s", "first_epoch_s", "fetch_stall_s", "compute_s", "overhead_s", "energy_j")
+SHOWN = (
+    "best_accuracy", "time_to_target_s", "time_to_epoch_s", "first_epoch_s", "fetch_stall_s", "compute_s", "overhead_s", "initialisation_s",
+    "energy_j",
+)  # fmt: skip
 PARTS = (("reading", "read_stall_s", "read_epoch_s"), ("preprocessing", "preprocessing_stall_s", "preprocessing_epoch_s"))
 
 

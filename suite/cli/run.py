@@ -2,7 +2,7 @@
 
 import json as json_format
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from suite.cli.findings import show_findings
 from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
 from suite.cli.results import show_result, show_stall_analysis
 from suite.cli.watching import watcher
+from suite.errors import SuiteError
 from suite.experiments.one_run import CannotComply, broken_rules
 from suite.machine.identify import resolve_device
 
@@ -33,13 +34,18 @@ class RunSettings:
     ] = None
     prefetch: Annotated[int | None, typer.Option(help="Mini-batches that each worker prepares ahead (default: 2).")] = None
     nodes: Annotated[int | None, typer.Option(help="Train on the first N hosts of --hostfile (default: all of them).")] = None
+    nonce: Annotated[str | None, typer.Option(help="Compute the seed from this nonce, in place of --seed (closed entries: the round's nonce).")] = (
+        None
+    )
+    run_number: Annotated[int | None, typer.Option(help="Number of the run with --nonce: 0, 1, 2, … without gaps (default: 0).")] = None
     org: Annotated[str, typer.Option(help="Submitting organization.")] = "none"
     baseload: Annotated[
         float, typer.Option(min=0, help="Seconds to measure the idle machine's power before the run, where a power meter is available.")
     ] = api.DEFAULT_BASELOAD_S
-    no_identity: Annotated[
-        bool, typer.Option("--no-identity", help="Leave out the digest of the board's serial number, which tells boards of one kind apart.")
-    ] = False
+    witness: Annotated[
+        str | None,
+        typer.Option(help="Witness of when the run begins and ends: URL of a `suite witness serve`, or rfc3161:URL of a time stamp authority."),
+    ] = None
     output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = None
     force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = False
     allow_invalid: Annotated[bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")] = False
@@ -51,7 +57,7 @@ class RunSettings:
 @with_options
 def run(settings: RunSettings, training: TrainingOptions) -> None:
     """Train a workload under the rules of a division and record everything that was measured."""
-    requests = _resolve(training, settings)
+    requests = resolve_requests(training, settings)
     _refuse_invalid(requests, settings, training.json)
     if training.dry_run:
         print(json_format.dumps([_plain(request) for request in requests], indent=1))
@@ -68,8 +74,15 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
             show_result(result, training.json)
 
 
-def _resolve(training: TrainingOptions, settings: RunSettings) -> list[RunRequest]:
-    """One request per workload. A stall analysis has its own number of epochs; the request that it is made from is judged without it."""
+def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[RunRequest]:
+    """One request per workload; raises SuiteError for options that contradict each other.
+
+    A stall analysis has its own number of epochs; the request that it is made from is judged without it.
+    """
+    if settings.nonce is not None and training.seed is not None:
+        raise SuiteError("--nonce computes the seed; leave --seed out.")
+    if settings.nonce is None and settings.run_number is not None:
+        raise SuiteError("--run-number belongs to --nonce; add --nonce, or choose a --seed.")
     device, placement = resolve_device(training.device).device, training.place(settings.nodes)
     workloads = (settings.workload,) if settings.workload is not None else device.closed_workloads
     outputs = {name: settings.output if len(workloads) == 1 else settings.output and settings.output / name for name in workloads}
@@ -83,10 +96,12 @@ def _resolve(training: TrainingOptions, settings: RunSettings) -> list[RunReques
             workers=settings.workers,
             prefetch=settings.prefetch,
             organization=settings.org,
+            nonce=settings.nonce,
+            run_number=settings.run_number or 0,
         )
         for workload in workloads
     ]
-    return [api.resolve(each, outputs[each.workload], settings.baseload, not settings.no_identity) for each in options]
+    return [api.resolve(each, outputs[each.workload], settings.baseload, settings.witness) for each in options]
 
 
 def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: bool) -> None:
@@ -101,4 +116,9 @@ def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: boo
 
 
 def _plain(request: RunRequest) -> dict[str, object]:
-    return {"run_id": request.run_id, "device_evidence": request.device_evidence, "request": request_to_dict(request.training)}
+    return {
+        "run_id": request.run_id,
+        "device_evidence": request.device_evidence,
+        "nonce": request.nonce and asdict(request.nonce),
+        "request": request_to_dict(request.training),
+    }

@@ -22,13 +22,21 @@ def package(
     round_name: Annotated[str | None, typer.Option("--round", help="Round; names a folder (default: the round of the runs).")] = None,
     notes: Annotated[str, typer.Option(help="Free text, for instance on cooling.")] = "",
     probe: Annotated[list[Path] | None, typer.Option(help="File written by `suite verify-model --output`; one per workload and framework.")] = None,
+    launches: Annotated[
+        list[Path] | None, typer.Option(help="Folder in which runs were started: every launch of the entries in it is declared, finished or not.")
+    ] = None,
+    planned_runs: Annotated[
+        int | None, typer.Option(min=1, help="Runs that were planned for each entry before the first began (default: those that finished).")
+    ] = None,
+    sign: Annotated[Path | None, typer.Option(help="Sign the submission with this SSH key (a file as `ssh-keygen` makes it).")] = None,
     output: Annotated[Path, typer.Option(help="Root of the submission tree.")] = Path("submissions"),
     archive: Annotated[Path | None, typer.Option(help="Also write the submission to this tar file.")] = None,
     json: Json = False,
 ) -> None:
     """Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."""
     bundles = [bundle for path in runs for bundle in find_bundles(path)]
-    folder = packaging.package(bundles, packaging.PackageRequest(org, round_name, availability, notes, tuple(probe or ())), output)
+    request = packaging.PackageRequest(org, round_name, availability, notes, tuple(probe or ()), tuple(launches or ()), planned_runs, sign)
+    folder = packaging.package(bundles, request, output)
     if archive is not None:
         try:
             pack(folder, archive)

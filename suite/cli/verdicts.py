@@ -28,7 +28,11 @@ def show(verdict: CheckResult, json: bool) -> None:
             for bundle in submission.bundles:
                 _show_bundle(bundle)
             show_findings(submission.findings, json=False)
+            print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}{_signed(submission)}")
             print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}")
+        for analysis in verdict.analyses:
+            show_findings(analysis.findings, json=False)
+            print(f"{escaped(str(analysis.path))}: stall analysis, {_word(analysis.complies)}")
     _end(verdict)
 
 
@@ -47,7 +51,17 @@ def _end(verdict: CheckResult) -> None:
 
 def _show_bundle(verdict: BundleVerdict) -> None:
     show_findings(verdict.findings, json=False)
-    print(f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division of round {verdict.round}")
+    print(
+        f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division of round {verdict.round}{_witnessed(verdict)}"
+    )
+
+
+def _witnessed(verdict: BundleVerdict) -> str:
+    return f", witnessed by {escaped(verdict.witnessed_by)}" if verdict.witnessed_by else ""
+
+
+def _signed(submission: SubmissionVerdict) -> str:
+    return f", signed by {escaped(submission.signed_by)}" if submission.signed_by else ""
 
 
 def _word(complies: bool) -> str:
@@ -58,15 +72,22 @@ def _plain(verdict: CheckResult) -> dict[str, Any]:
     return {
         "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles],
         "submissions": [_plain_submission(submission) for submission in verdict.submissions],
+        "analyses": [{"path": str(each.path), "complies": each.complies, "findings": as_json(each.findings)} for each in verdict.analyses],
         "could_not_judge": list(verdict.broken),
     }
 
 
 def _plain_bundle(verdict: BundleVerdict) -> dict[str, Any]:
     judged_by = {"round": verdict.round, "division": verdict.division}
-    return {"path": str(verdict.path), **judged_by, "complies": verdict.complies, "findings": as_json(verdict.findings)}
+    return {
+        "path": str(verdict.path),
+        **judged_by,
+        "complies": verdict.complies,
+        "witnessed_by": verdict.witnessed_by,
+        "findings": as_json(verdict.findings),
+    }
 
 
 def _plain_submission(verdict: SubmissionVerdict) -> dict[str, Any]:
-    own = {"path": str(verdict.path), "complies": verdict.complies, "findings": as_json(verdict.findings)}
+    own = {"path": str(verdict.path), "complies": verdict.complies, "signed_by": verdict.signed_by, "findings": as_json(verdict.findings)}
     return {**own, "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles]}

@@ -15,21 +15,29 @@ from suite.catalog.workloads import Workload
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import rules_of
 from suite.compliance.rule import MAX_VIOLATIONS, BundleContext, RequestContext, Rule, Violation
-from suite.compliance.rules.preconditions import READABLE, RUN_COMPLETE
+from suite.compliance.rules.preconditions import READABLE, REQUEST_READABLE, RUN_COMPLETE
+from suite.compliance.rules.witness import witnessed_by
 from suite.errors import FileError, SuiteError
 
 REQUEST_FILE = "the request"
 MAX_RANKS, MAX_NAME_LENGTH = 4096, 200
+UNKNOWN = "unknown"
+"""The division of a bundle whose request cannot be read."""
+COPY_AGAIN = "copy the whole run directory again"
 
 
 @dataclass(frozen=True)
 class BundleVerdict:
-    """The result for one bundle, checked by the rules of its ``round`` and ``division``; it complies when no finding is invalid."""
+    """The result for one bundle, checked by the rules of its ``round`` and ``division``; it complies when no finding is invalid.
+
+    ``witnessed_by`` is a witness of the rulebook that saw the run begin and end; None if none did.
+    """
 
     path: Path
     round: str
     division: str
     findings: tuple[Finding, ...]
+    witnessed_by: str | None = None
 
     @property
     def complies(self) -> bool:
@@ -43,7 +51,7 @@ def check_request(training: Request, workload: Workload) -> tuple[Finding, ...]:
 
 
 def check_bundle(path: Path) -> BundleVerdict:
-    """Check one bundle; raises SuiteError when there is none at ``path`` or its run.json holds no request."""
+    """Check one bundle; raises SuiteError when there is none at ``path``."""
     return check_cached_bundle(CachedBundle(path))
 
 
@@ -51,23 +59,50 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     """Check a bundle that the caller goes on reading; raises SuiteError as :func:`check_bundle`."""
     import numpy as np  # start-up
 
-    path, run = bundle.path, bundle.run()
+    path = bundle.path
     try:
-        request = _typed(request_from_dict(dict(run.request), f"{path / RUN}: request"))
-    except (ContractError, TypeError, AttributeError) as error:
-        raise SuiteError(f"{path / RUN}: the request cannot be read: {str(error)[:300]}") from error
+        run = bundle.run()
+    except FileError as error:
+        if not (path / RUN).exists():
+            raise
+        unread = _finding(READABLE, Violation(RUN, "a readable file", error.what, COPY_AGAIN))
+        return BundleVerdict(path, current_round().name, UNKNOWN, (unread,))
     judged_by = round_of(run)
+    try:
+        request = _typed(request_from_dict(dict(run.request), "the request"))
+        workload = _workload(judged_by, request.workload)
+    except (ContractError, TypeError, AttributeError) as error:
+        fix = "check with the version of the suite that made the run; run again if run.json was edited"
+        expected = "a request that this version of the suite reads"
+        unread = _finding(REQUEST_READABLE, Violation(RUN, expected, str(error), fix))
+        return BundleVerdict(path, judged_by.name, _division(run), (unread,))
     if run.status != "finished" or not bundle.is_sealed:
         return BundleVerdict(path, judged_by.name, request.division, (_unfinished(bundle, run),))
-    context = BundleContext(bundle, run, request, judged_by.workload(request.workload), judged_by)
+    context = BundleContext(bundle, run, request, workload, judged_by)
     with np.errstate(all="ignore"):  # values may be infinite or NaN: the rules report them, NumPy's warnings would say it twice
         findings = [*_check_request(RequestContext(request, context.workload, judged_by, RUN)), *_check_bundle(context)]
-    return BundleVerdict(path, judged_by.name, request.division, tuple(findings))
+    return BundleVerdict(path, judged_by.name, request.division, tuple(findings), witnessed_by(context))
+
+
+def _workload(judged_by: Round, name: str) -> Workload:
+    """A workload as its round defines it; raises TypeError if there is none of this name."""
+    try:
+        return judged_by.workload(name)
+    except SuiteError as error:
+        if judged_by.pinned(name) is not None:
+            raise
+        raise TypeError(str(error)) from error
 
 
 def round_of(run: RunRecord) -> Round:
     """The round that a run names, whose rules judge it; the current one where there is no such round, which rule `round-known` reports."""
     return next((each for each in load_rounds() if each.name == run.round), current_round())
+
+
+def _division(run: RunRecord) -> str:
+    """The division that an unreadable request names, if there is such a division."""
+    named = run.request.get("division")
+    return named if named in [division.value for division in Division] else UNKNOWN
 
 
 def find_bundles(path: Path) -> tuple[Path, ...]:
@@ -128,7 +163,10 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
     except FileError:
         epochs = 0
     observed = f"status {run.status!r}" + (f": {run.message}" if run.message else "") + f"; {epochs} finished epochs can be read"
-    return _finding(RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, "run again; the other rules cannot be checked"))
+    return _finding(
+        RUN_COMPLETE,
+        Violation(RUN, "a finished, sealed run", observed, "wait if it is still running, else run again; the other rules cannot be checked"),
+    )
 
 
 def _check_request(context: RequestContext) -> tuple[Finding, ...]:
@@ -151,7 +189,7 @@ def _check_bundle(context: BundleContext) -> Iterable[Finding]:
                 yield _finding(rule, violation)
         except FileError as error:
             name = error.path.name
-            unreadable[name] = _finding(READABLE, Violation(name, "a readable file", error.what, "copy the whole run directory again"))
+            unreadable[name] = _finding(READABLE, Violation(name, "a readable file", error.what, COPY_AGAIN))
     yield from unreadable.values()
 
 

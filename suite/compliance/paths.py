@@ -3,55 +3,105 @@
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from reference_impls.contract import log_name
+from suite.bundle.layout import RUN, STEPS, SUMMARY
+from suite.bundle.reader import Bundle
 from suite.compliance.checker import BundleVerdict, check_bundle, find_bundles
 from suite.compliance.finding import Finding
+from suite.compliance.stalls import ALLOWED, StallVerdict, check_stall_folder, find_stall_folders, is_part
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
 from suite.errors import SuiteError
 from suite.submission.archive import unpack
-from suite.submission.folders import find_submissions
+from suite.submission.declaration import NAME
+from suite.submission.folders import RUN_FOLDER, find_submissions, undeclared_submission
+
+REMAINS = (log_name(0), STEPS, SUMMARY)
+"""Files that only a bundle has."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The results for bundles outside submissions and for submissions, and a sentence for each that could not be checked."""
+    """The results for bundles outside submissions, for submissions and for stall analyses, and a sentence for each that could not be checked."""
 
     bundles: tuple[BundleVerdict, ...]
     submissions: tuple[SubmissionVerdict, ...]
     broken: tuple[str, ...]
+    analyses: tuple[StallVerdict, ...] = ()
 
     @property
     def complies(self) -> bool:
-        """All bundles and submissions comply, and all could be checked."""
-        return not self.broken and all(bundle.complies for bundle in self.bundles) and all(submission.complies for submission in self.submissions)
+        """All bundles, submissions and analyses comply, and all could be checked."""
+        verdicts: tuple[BundleVerdict | SubmissionVerdict | StallVerdict, ...] = (*self.bundles, *self.submissions, *self.analyses)
+        return not self.broken and all(verdict.complies for verdict in verdicts)
 
     def all_findings(self) -> Iterator[tuple[Path, Finding]]:
         """Every finding, with the folder that its file's name is relative to."""
         for verdict in (*self.bundles, *(bundle for submission in self.submissions for bundle in submission.bundles)):
             yield from ((verdict.path, finding) for finding in verdict.findings)
-        for submission in self.submissions:
-            yield from ((submission.path, finding) for finding in submission.findings)
+        wholes: tuple[SubmissionVerdict | StallVerdict, ...] = (*self.submissions, *self.analyses)
+        yield from ((whole.path, finding) for whole in wholes for finding in whole.findings)
 
 
 def check_paths(paths: Sequence[Path]) -> CheckResult:
-    """Check every submission and every other bundle at or below the paths; archives are unpacked into a temporary folder.
+    """Check every submission, stall analysis and other bundle at or below the paths; archives are unpacked into a temporary folder.
 
-    Raises SuiteError when a path holds neither.
+    Folders that are left over from a bundle cannot be checked: one sentence for each. Raises SuiteError when a path holds none of all these.
     """
     with ExitStack() as stack:
         roots = [_unpacked(path, stack) if path.is_file() else path for path in paths]
         submissions = list(dict.fromkeys(submission for root in roots for submission in find_submissions(root)))
-        bundles = [bundle for root in roots for bundle in _outside(root, submissions)]
-        verdicts, broken = [], []
+        analyses = list(dict.fromkeys(folder for root in roots for folder in find_stall_folders(root)))
+        leftovers = [sentence for root in roots for sentence in _leftovers(root)]
+        bundles = [bundle for root in roots for bundle in _outside(root, submissions, is_empty=not (submissions or analyses or leftovers))]
+        verdicts, broken = [], [*leftovers, *_undeclared(bundles, roots)]
         for bundle in bundles:
             try:
-                verdicts.append(check_bundle(bundle))
+                verdicts.append(_as_part(check_bundle(bundle)) if is_part(bundle, analyses) else check_bundle(bundle))
             except SuiteError as error:
                 broken.append(str(error))
         checked = check_submissions(submissions)
-        return CheckResult(tuple(verdicts), checked, (*broken, *(sentence for verdict in checked for sentence in verdict.broken)))
+        broken += [sentence for verdict in checked for sentence in verdict.broken]
+        return CheckResult(tuple(verdicts), checked, tuple(broken), tuple(map(check_stall_folder, analyses)))
+
+
+def _as_part(verdict: BundleVerdict) -> BundleVerdict:
+    """The verdict on a run of a stall analysis, which is no result."""
+    return replace(verdict, findings=tuple(finding for finding in verdict.findings if finding.rule != ALLOWED))
+
+
+def _leftovers(root: Path) -> Iterator[str]:
+    """A sentence for each folder that was a bundle and has no run.json any more."""
+    folders = [root, *sorted(path for path in root.rglob("*") if path.is_dir() and not path.is_symlink())]
+    for folder in folders:
+        parts = [name for name in REMAINS if (folder / name).is_file()]
+        if (parts or RUN_FOLDER.fullmatch(folder.name)) and not _is_in_bundle(folder, root):
+            what = f"it has {', '.join(parts)}" if parts else "its name is that of a run"
+            yield f"{folder} has no {RUN}, but {what}; copy the whole run directory again, or remove what is left of it."
+
+
+def _is_in_bundle(folder: Path, root: Path) -> bool:
+    return any((above / RUN).is_file() for above in (folder, *folder.parents) if above.is_relative_to(root))
+
+
+def _undeclared(bundles: Iterable[Path], roots: Iterable[Path]) -> Iterator[str]:
+    """A sentence for each folder, at or below the given ones, whose runs lie as in a submission but that has no declaration."""
+    given, folders = [root.resolve() for root in roots], set()
+    for bundle in bundles:
+        try:
+            request = Bundle(bundle).run().request
+        except SuiteError:
+            continue  # reported when the bundle is checked
+        folder = undeclared_submission(bundle, str(request.get("workload")), str(request.get("framework")))
+        if folder is not None and any(folder.resolve().is_relative_to(root) for root in given):
+            folders.add(folder)
+    for folder in sorted(folders):
+        yield (
+            f"{folder} has the runs of a submission and no {NAME}: its runs were checked one by one, the whole was not. "
+            "Package it again with `suite package`."
+        )
 
 
 def _unpacked(archive: Path, stack: ExitStack) -> Path:
@@ -60,13 +110,12 @@ def _unpacked(archive: Path, stack: ExitStack) -> Path:
     return folder
 
 
-def _outside(root: Path, submissions: Iterable[Path]) -> tuple[Path, ...]:
-    """Bundles that are in no submission."""
-    inside = tuple(submissions)
+def _outside(root: Path, submissions: Iterable[Path], is_empty: bool) -> tuple[Path, ...]:
+    """Bundles that are in no submission; raises SuiteError if there are none, and nothing else to be checked either (``is_empty``)."""
     try:
         bundles = find_bundles(root)
     except SuiteError:
-        if inside:
+        if not is_empty and root.exists():
             return ()
         raise
-    return tuple(bundle for bundle in bundles if not any(bundle.is_relative_to(submission) for submission in inside))
+    return tuple(bundle for bundle in bundles if not any(bundle.is_relative_to(submission) for submission in submissions))

@@ -11,9 +11,11 @@ from suite.catalog.rounds import Round
 from suite.compliance import rules
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule
+from suite.compliance.stall_rule import StallRule
 from suite.compliance.submission_rule import SubmissionRule
 from suite.errors import SuiteError
 
+AnyRule = Rule | SubmissionRule | StallRule
 LAST = 1000
 """``ORDER`` of a module that sets none."""
 
@@ -25,7 +27,7 @@ class RuleModule:
     name: str
     title: str
     order: int
-    rules: tuple[Rule | SubmissionRule, ...]
+    rules: tuple[AnyRule, ...]
 
 
 def discover() -> tuple[RuleModule, ...]:
@@ -38,21 +40,22 @@ def discover() -> tuple[RuleModule, ...]:
 
 
 MODULES = discover()
-ALL: tuple[Rule | SubmissionRule, ...] = tuple(rule for module in MODULES for rule in module.rules)
+ALL: tuple[AnyRule, ...] = tuple(rule for module in MODULES for rule in module.rules)
 if repeated := [name for name, count in Counter(rule.id for rule in ALL).items() if count > 1]:
     raise ValueError(f"several rules have the id {', '.join(repeated)}")
 RULES = tuple(rule for rule in ALL if isinstance(rule, Rule) and not rule.is_precondition)
 PRECONDITIONS = tuple(rule for rule in ALL if isinstance(rule, Rule) and rule.is_precondition)
+STALL_RULES = tuple(rule for rule in ALL if isinstance(rule, StallRule))
 
 
 @cache
-def rules_of(judged_by: Round) -> tuple[Rule | SubmissionRule, ...]:
+def rules_of(judged_by: Round) -> tuple[AnyRule, ...]:
     """The rules of a round, each with its severity there, in the order in which they are checked."""
     severities = [(rule, judged_by.severity(rule.id, rule.severity.value)) for rule in ALL]
     return tuple(rule if severity == rule.severity.value else replace(rule, severity=Severity(severity)) for rule, severity in severities if severity)
 
 
-def find_rule(rule_id: str) -> Rule | SubmissionRule:
+def find_rule(rule_id: str) -> AnyRule:
     """The rule of this id; raises SuiteError naming the nearest one."""
     for rule in ALL:
         if rule.id == rule_id:

@@ -14,9 +14,7 @@ from suite.catalog.devices import load_devices
 from suite.catalog.power import load_power_rules
 from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import Workload, load_workloads
-from suite.compliance.registry import ALL, MODULES, rules_of
-from suite.compliance.rule import Rule
-from suite.compliance.submission_rule import SubmissionRule
+from suite.compliance.registry import ALL, MODULES, AnyRule, rules_of
 from suite.files.generated import fill, table
 from suite.files.paths import repository_root
 
@@ -90,7 +88,9 @@ def _proof(definition: DataSetDefinition) -> str:
         return "MD5 of the published archive"
     if definition.files:
         return "SHA-256 of every file's content"
-    return "MD5 of the published tables" if definition.tables else "nothing: for the open division"
+    if definition.tables and definition.pictures is None:
+        return "MD5 of the published tables; nothing proves its pictures yet"
+    return "MD5 of the published tables, SHA-256 of every picture" if definition.tables else "nothing: for the open division"
 
 
 def _devices() -> str:
@@ -111,7 +111,7 @@ def _rules() -> str:
     return table(("rule", "divisions", "severity", "sentence", "why"), rows)
 
 
-def _severities(rule: Rule | SubmissionRule) -> str:
+def _severities(rule: AnyRule) -> str:
     """The rule's severity, with the rounds that have it where they differ."""
     by_round = {each.name: each.severity(rule.id, rule.severity.value) for each in load_rounds()}
     if len(set(by_round.values())) == 1:

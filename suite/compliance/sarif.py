@@ -10,9 +10,7 @@ from urllib.parse import quote
 from suite import __version__
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.paths import CheckResult
-from suite.compliance.registry import ALL
-from suite.compliance.rule import Rule
-from suite.compliance.submission_rule import SubmissionRule
+from suite.compliance.registry import ALL, AnyRule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {Severity.INVALID: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -35,7 +33,7 @@ def to_sarif(verdict: CheckResult, root: Path) -> dict[str, Any]:
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(rule: Rule | SubmissionRule) -> dict[str, Any]:
+def _rule(rule: AnyRule) -> dict[str, Any]:
     return {
         "id": rule.id,
         "shortDescription": {"text": rule.sentence},

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from suite.compliance.faults.fault import Fault
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BOTH, Violation
 from suite.submission.declaration import Declaration
+from suite.submission.entries import entry_key
 from suite.submission.folders import RunFolder
+from suite.submission.signature import SubmissionSignature, allowed_signers, read_signature
 
 
 @dataclass(frozen=True)
@@ -19,8 +22,13 @@ class SubmittedRun:
     """A run of a submission, with what the checks read of it; ``name`` is its folder relative to the submission.
 
     ``losses``, ``times`` and ``readings`` are SHA-256 digests of its first losses, of the times between its first steps and of those between
-    its first readings; None where there are too few.
+    its first readings; None where there are too few. ``submission`` is the submission's folder. ``boot`` is the boot id of rank 0's machine,
+    ``span_ns`` the time of its log on that machine's monotonic clock, ``idle_ns`` that of the idle machine's readings; None where not recorded.
+    ``epochs_to_target`` is infinite for a run that missed its target, None for one without. A ``is_withdrawn`` run is no part of its entry.
+    ``power_meters`` are those that read power during the run, on the first node. ``nonce`` is run.json's record of where the seed came from.
     """
+
+    submission: Path
 
     folder: RunFolder
     name: str
@@ -32,13 +40,36 @@ class SubmittedRun:
     times: str | None
     readings: str | None
     epochs_to_target: float | None
+    suite_version: str
+    started_time_ms: float
+    boot: str | None
+    span_ns: tuple[int, int] | None
+    idle_ns: tuple[int, int] | None
+    is_withdrawn: bool
+    power_meters: frozenset[str]
+    nonce: Mapping[str, Any] | None = None
+
+    @property
+    def full_name(self) -> str:
+        """The run's folder with those of round and organization."""
+        return "/".join((*self.submission.resolve().parts[-2:], self.name))
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A run of this submission, another run of whatever submission, and in what they are alike."""
+
+    run: SubmittedRun
+    other: SubmittedRun
+    what: str
 
 
 @dataclass(frozen=True)
 class SubmissionContext:
     """What submission checks read; ``earlier_runs`` are those of the submissions that were checked before this one.
 
-    ``round`` is the one whose rules are applied.
+    ``round`` is the one whose rules are applied. ``other_runs`` are those of all other submissions that are checked together with this one,
+    ``copies`` the near copies in which this one's runs have a part.
     """
 
     path: Path
@@ -48,6 +79,20 @@ class SubmissionContext:
     runs: tuple[SubmittedRun, ...]
     unexpected: tuple[Path, ...]
     earlier_runs: tuple[SubmittedRun, ...]
+    other_runs: tuple[SubmittedRun, ...] = ()
+    copies: tuple[Copied, ...] = ()
+
+    def entries(self) -> dict[tuple[str, ...], list[SubmittedRun]]:
+        """Runs that differ in seed only, by workload, framework and the rest of the request; without those that were withdrawn."""
+        entries: dict[tuple[str, ...], list[SubmittedRun]] = {}
+        for run in (run for run in self.runs if not run.is_withdrawn):
+            entries.setdefault((run.folder.workload, run.folder.framework, entry_key(run.request)), []).append(run)
+        return entries
+
+    @cached_property
+    def signature(self) -> SubmissionSignature | None:
+        """The verdict on the submission's signature; None if it is not signed."""
+        return read_signature(self.path, allowed_signers())
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Checks submissions: each bundle by the rules of bundles, then the whole by the rules of submissions."""
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,27 +14,32 @@ from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.catalog.rounds import current_round, load_rounds
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
+from suite.compliance.copies import StepTimes, find_likenesses, step_times
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import rules_of
 from suite.compliance.rule import MAX_VIOLATIONS
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.submission_rule import Copied, SubmissionContext, SubmissionRule, SubmittedRun
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.metrics.summary import target_figures
 from suite.submission.declaration import read_declaration
-from suite.submission.folders import RunFolder, read_folders
+from suite.submission.folders import RunFolder, is_withdrawn, read_folders
 
 MIN_VALUES, MAX_VALUES = 10, 100  # fewer values may be equal by chance; a copy may be cut off or continued after them
 
 
 @dataclass(frozen=True)
 class SubmissionVerdict:
-    """The result for a submission: each bundle's, the findings about the whole, and a sentence for each bundle that could not be checked."""
+    """The result for a submission: each bundle's, the findings about the whole, and a sentence for each bundle that could not be checked.
+
+    ``signed_by`` is whose key signed it, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there.
+    """
 
     path: Path
     bundles: tuple[BundleVerdict, ...]
     findings: tuple[Finding, ...]
     broken: tuple[str, ...]
+    signed_by: str | None = None
 
     @property
     def complies(self) -> bool:
@@ -50,51 +56,86 @@ def check_submission(path: Path) -> SubmissionVerdict:
 def check_submissions(
     paths: Sequence[Path], verdict_of: Callable[[CachedBundle], BundleVerdict] = check_cached_bundle
 ) -> tuple[SubmissionVerdict, ...]:
-    """Check submissions in order; a run that is in two of them is reported for the second.
+    """Check submissions together; a run that is in two of them is reported for the second, a near copy of a run for both.
 
     A submission whose declaration or system cannot be read is ``broken``; the remaining ones are checked. ``verdict_of`` checks a bundle;
     callers that have its verdict already can return it.
     """
-    verdicts: list[SubmissionVerdict] = []
-    earlier_runs: tuple[SubmittedRun, ...] = ()
-    for path in paths:
-        try:
-            context, bundles, broken = _read_submission(path, earlier_runs, verdict_of)
-        except SuiteError as error:
-            verdicts.append(SubmissionVerdict(path, (), (), (str(error),)))
-            continue
-        rules = [rule for rule in rules_of(context.round) if isinstance(rule, SubmissionRule)]
-        findings = tuple(violation.finding(rule.id, rule.severity) for rule in rules for violation in islice(rule.check(context), MAX_VIOLATIONS))
-        verdicts.append(SubmissionVerdict(path, bundles, findings, broken))
-        earlier_runs += context.runs
-    return tuple(verdicts)
+    read = [_read_submission(path, verdict_of) for path in paths]
+    contexts = _compared([each for each in read if isinstance(each, _Submission)])
+    return tuple(each if isinstance(each, SubmissionVerdict) else _judge(each, contexts[each.context.path]) for each in read)
 
 
-def _read_submission(
-    path: Path, earlier_runs: tuple[SubmittedRun, ...], verdict_of: Callable[[CachedBundle], BundleVerdict]
-) -> tuple[SubmissionContext, tuple[BundleVerdict, ...], tuple[str, ...]]:
-    declaration, system = read_declaration(path), path / SYSTEM
-    if system.is_symlink() or not system.is_file():
-        raise FileError(system, "is missing")
-    folders, unexpected = read_folders(path)
-    if not folders:
-        raise SuiteError(f"{path} holds no run in <workload>/<framework>/run_<n>/; make it with `suite package`.")
-    verdicts, runs, broken = [], [], []
+@dataclass(frozen=True, eq=False)
+class _Submission:
+    """A submission that was read: its context without the other submissions, and the verdicts on its bundles."""
+
+    context: SubmissionContext
+    times: tuple[StepTimes, ...]
+    bundles: tuple[BundleVerdict, ...]
+    broken: tuple[str, ...]
+
+
+def _judge(read: _Submission, context: SubmissionContext) -> SubmissionVerdict:
+    rules = [rule for rule in rules_of(context.round) if isinstance(rule, SubmissionRule)]
+    findings = tuple(violation.finding(rule.id, rule.severity) for rule in rules for violation in islice(rule.check(context), MAX_VIOLATIONS))
+    signed_by = None if context.signature is None else context.signature.signed_by
+    return SubmissionVerdict(context.path, read.bundles, findings, read.broken, signed_by)
+
+
+def _compared(read: Sequence[_Submission]) -> dict[Path, SubmissionContext]:
+    """Each submission's context with the runs of the others, and the near copies among all runs."""
+    runs = [run for each in read for run in each.context.runs]
+    likenesses = find_likenesses([times for each in read for times in each.times])
+    contexts: dict[Path, SubmissionContext] = {}
+    earlier = 0
+    for context in (each.context for each in read):
+        later = earlier + len(context.runs)
+        copies = [Copied(runs[one], runs[other], like.what) for like in likenesses for one, other in ((like.one, like.other), (like.other, like.one))
+                  if earlier <= one < later]  # fmt: skip
+        others = (*runs[:earlier], *runs[later:])
+        contexts[context.path] = replace(context, earlier_runs=tuple(runs[:earlier]), other_runs=others, copies=tuple(copies))
+        earlier = later
+    return contexts
+
+
+def _read_submission(path: Path, verdict_of: Callable[[CachedBundle], BundleVerdict]) -> _Submission | SubmissionVerdict:
+    """The submission, or a verdict of what cannot be read of it."""
+    try:
+        declaration, system = read_declaration(path), read_json(_system_file(path))
+        folders, unexpected = read_folders(path)
+        if not folders:
+            raise SuiteError(f"{path} holds no run in <workload>/<framework>/run_<n>/; make it with `suite package`.")
+    except SuiteError as error:
+        return SubmissionVerdict(path, (), (), (str(error),))
+    verdicts, runs, times, broken = [], [], [], []
     for folder in folders:
         try:
             bundle = CachedBundle(folder.path)
             verdicts.append(verdict_of(bundle))
             runs.append(_read(path, folder, bundle))
+            times.append(step_times(bundle.steps()))
         except SuiteError as error:
             broken.append(str(error))
     judged_by = next((each for each in load_rounds() if each.name == declaration.round), current_round())
-    context = SubmissionContext(path, declaration, judged_by, read_json(system), tuple(runs), unexpected, earlier_runs)
-    return context, tuple(verdicts), tuple(broken)
+    context = SubmissionContext(path, declaration, judged_by, system, tuple(runs), unexpected, ())
+    return _Submission(context, tuple(times), tuple(verdicts), tuple(broken))
+
+
+def _system_file(path: Path) -> Path:
+    system = path / SYSTEM
+    if system.is_symlink() or not system.is_file():
+        raise FileError(system, "is missing")
+    return system
 
 
 def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
-    run, steps, channels = bundle.run(), bundle.steps(), bundle.channels()
+    run, steps, channels, log = bundle.run(), bundle.steps(), bundle.channels(), bundle.log()
+    moments_ns, idle_ns = [event.mono_ns for event in log.events if event.mono_ns is not None], bundle.baseload().t_ns
+    boot = log.events[0].metadata.get("boot") if log.events else None
+    to_target = target_figures(log)["epochs_to_target"].value
     return SubmittedRun(
+        submission=path,
         folder=folder,
         name=folder.path.relative_to(path).as_posix(),
         request=run.request,
@@ -104,7 +145,15 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         losses=_digest(steps.loss),
         times=_digest(np.diff(steps.start_ns)),
         readings=_digest(np.diff(channels.t_ns)),
-        epochs_to_target=target_figures(bundle.log())["epochs_to_target"].value,
+        epochs_to_target=math.inf if to_target is None and run.request.get("target_accuracy") is not None else to_target,
+        suite_version=run.suite_version,
+        started_time_ms=float(run.started_time_ms) if isinstance(run.started_time_ms, int | float) else math.inf,
+        boot=boot if isinstance(boot, str) else None,
+        span_ns=(min(moments_ns), max(moments_ns)) if moments_ns else None,
+        idle_ns=(int(idle_ns.min()), int(idle_ns.max())) if len(idle_ns) else None,
+        is_withdrawn=is_withdrawn(folder.path),
+        power_meters=frozenset(channel.source for channel in channels if channel.unit == "W"),
+        nonce=run.nonce,
     )
 
 

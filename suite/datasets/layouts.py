@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.data_sets import DataFile, DataSetDefinition
+from suite.catalog.data_sets import folder as definitions_folder
+from suite.datasets.digest_lists import CANONICAL_FOLDER, differences, digest_of_list, lines_of_folder, read_list
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 
@@ -51,6 +53,12 @@ def problem_with(path: Path, file: DataFile, checksum: bool = True) -> str | Non
     return None if found == file.sha256 else f"{path} has SHA-256 {found}, expected {file.sha256}"
 
 
+def root_of(definition: DataSetDefinition, directory: Path) -> Path:
+    """The folder that the names of the definition's files are relative to: ``directory``, or the one above if it names their own folder."""
+    folders = {Path(file.name).parent.name for file in definition.files} - {""}
+    return directory.parent if directory.name in folders and not (directory / directory.name).is_dir() else directory
+
+
 def _idx(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
     for file in definition.files:
         problem = problem_with(directory / file.name, file, checksums)
@@ -61,7 +69,7 @@ def _idx(definition: DataSetDefinition, directory: Path, digests: dict[str, str]
 
 
 def _cifar10(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
-    root = directory if (directory / "cifar-10-batches-bin").is_dir() else directory.parent
+    root = root_of(definition, directory)
     training = [file for file in definition.files if "data_batch" in file.name]
     evaluation = [file for file in definition.files if file not in training]
     for file in definition.files:
@@ -91,7 +99,8 @@ def _check_labels(paths: Sequence[Path], classes: int) -> None:
 
 
 def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
-    counts, verified = [], True
+    """Tables and pictures; verified when the tables are the published ones and every picture is the one that the definition pins."""
+    counts, verified = [], definition.pictures is not None
     for table, split in zip(definition.tables, ("train", "test"), strict=True):
         path = directory / table.name
         rows = _read_table(path, definition.classes or 0)
@@ -99,7 +108,31 @@ def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, s
         check_images([folder / f"{image_id}.jpg" for image_id in rows], f" ({path.name} names it)")
         counts.append(len(rows))
         verified &= hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() == table.md5
+    if verified and checksums:
+        _check_pictures(definition, directory, named_pictures(definition, directory))
     return DataSetContents(definition.classes or 0, counts[0], counts[1], verified)
+
+
+def named_pictures(definition: DataSetDefinition, directory: Path) -> set[str]:
+    """The pictures that the tables of a data set name, as they are named in a digest list. Raises SuiteError for a malformed table."""
+    ids = (image_id for table in definition.tables for image_id in _read_table(directory / table.name, definition.classes or 0))
+    return {f"{CANONICAL_FOLDER}/{image_id}.jpg" for image_id in ids}
+
+
+def _check_pictures(definition: DataSetDefinition, directory: Path, names: set[str]) -> None:
+    """Every picture that the tables name has the digest that is pinned; raises SuiteError with the number of the others, and the first."""
+    assert definition.pictures is not None
+    path = definitions_folder() / definition.pictures.digest_list
+    listed = read_list(path)
+    if digest_of_list(listed) != definition.pictures.sha256:
+        raise SuiteError(f"{path} is not the list that {definition.name}.toml pins; take both from one version of the suite")
+    different = differences(listed, lines_of_folder(directory), names)
+    if different.missing or different.changed:
+        first = (*different.missing, *different.changed)[0]
+        raise SuiteError(
+            f"{directory}: of {len(names)} pictures {len(different.missing)} are missing and {len(different.changed)} differ from the published "
+            f"ones (thumbnails, or coded anew), the first is {first}"
+        )
 
 
 def _read_table(path: Path, classes: int) -> list[str]:

@@ -9,6 +9,8 @@ from reference_impls import contract
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Framework, load_framework
+from suite.catalog.rounds import current_round
+from suite.catalog.seeds import NonceUse, use_nonce
 from suite.catalog.workloads import Workload, load_workload
 from suite.datasets.locate import SYNTHETIC, synthetic_place
 from suite.errors import SuiteError
@@ -38,7 +40,10 @@ class Accelerator(str, enum.Enum):
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The user's options; None: the workload's value."""
+    """The user's options; None: the workload's value.
+
+    With ``nonce``, the seed is computed from it, the current round and ``run_number`` (suite.catalog.seeds), and ``seed`` is not used.
+    """
 
     division: Division
     device: str
@@ -57,6 +62,9 @@ class RunOptions:
     organization: str = "none"
     placement: Placement = ALONE
     collective: Collective = Collective.MPI
+    with_identity: bool = True  # the bundle has a digest of each board's serial number
+    nonce: str | None = None
+    run_number: int = 0
 
 
 class PageCache(str, enum.Enum):
@@ -70,8 +78,8 @@ class PageCache(str, enum.Enum):
 class RunRequest:
     """A resolved run: its definitions, and ``training``, the request that the implementation reads.
 
-    ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all. ``with_identity``: the bundle has a digest of each
-    board's serial number.
+    ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all. ``nonce`` says where the seed came from; None:
+    the user chose it. ``witness`` is the address of the witness (suite.witness.client); None: there is none. ``with_identity``: as in RunOptions.
     """
 
     run_id: str
@@ -83,6 +91,8 @@ class RunRequest:
     page_cache: PageCache = PageCache.COLD
     placement: Placement = ALONE
     baseload_s: float = 0.0
+    nonce: NonceUse | None = None
+    witness: str | None = None
     with_identity: bool = True
 
 
@@ -167,7 +177,12 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         cache_cleared=None,  # set by the run, once the page cache was emptied
         output_directory=str(output_directory),
     )
-    return RunRequest(run_id, workload, device.device, device.evidence, framework, training, placement=options.placement)
+    used = None
+    if options.nonce is not None:
+        used = use_nonce(options.nonce, current_round().name, options.run_number, framework, contract.request_to_dict(training))
+        training = training._replace(seed=used.seed)
+    named = (run_id, workload, device.device, device.evidence, framework, training)
+    return RunRequest(*named, placement=options.placement, nonce=used, with_identity=options.with_identity)
 
 
 def _parallel(options: RunOptions, data_set: contract.DataSet, batch_size: int) -> contract.Parallel:

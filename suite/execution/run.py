@@ -15,17 +15,20 @@ from typing import Any, Protocol
 from reference_impls import contract
 from suite import __version__
 from suite.bundle import convert, layout, manifest
+from suite.bundle.data_record import write_data_record
 from suite.bundle.log import LogEvent
 from suite.bundle.nodes import read_nodes, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.rounds import current_round
 from suite.errors import SuiteError
+from suite.execution.data_digests import digest_data
 from suite.execution.heartbeat import HeartbeatMonitor
 from suite.execution.implementation import start_implementation
 from suite.execution.progress import LogFollower
 from suite.execution.recorder import MeterRecord, Recorder
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
+from suite.execution.witnessing import ask_receipt, ask_stamp
 from suite.files.json_file import write_json
 from suite.launch.environments import Environment
 from suite.launch.mpirun import is_rank_error
@@ -83,9 +86,13 @@ def run(
     """
     path = Path(request.training.output_directory)
     with _disk_errors(path), RemoteRecorders(request, environment.interpreter, path) as remote:
+        write_data_record(path, digest_data(request.training.data.name, Path(request.training.data.directory)))
         request, cache = _with_page_cache(request, remote)
+        witness = ask_receipt(request)
         record = _open_bundle(request, command, findings_allowed, path)
         power = read_power_settings()
+        if witness is not None:
+            witness.write(path)
         with _heartbeats(request) as monitor:
             process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {})
             try:
@@ -100,6 +107,8 @@ def run(
             if problem is not None:
                 terminate(process)
             report = wait(process, path / layout.OUTPUT)
+            if witness is not None and problem is None and report.exit_code == 0:
+                ask_stamp(request, witness, path).write(path)
             meters = _stop_meters(recorder, remote, cache, path)
             if problem is not None or report.exit_code != 0:
                 message = _failure(report, problem, monitor, path) if monitor else f"the implementation {report.reason}"
@@ -185,6 +194,7 @@ def _open_bundle(request: RunRequest, command: tuple[str, ...], findings_allowed
         request=contract.request_to_dict(request.training),
         findings_allowed=findings_allowed,
         round=current_round().name,
+        nonce=None if request.nonce is None else asdict(request.nonce),
     )
     with _disk_errors(path):
         write_json(path / layout.RUN, record)

@@ -8,7 +8,7 @@ from suite.bundle.log import LogEvent
 from suite.execution.request import RunRequest
 
 if TYPE_CHECKING:
-    from suite.metrics.stall_analysis import Source
+    from suite.bundle.stall_folder import Source
 
 
 @dataclass(frozen=True)

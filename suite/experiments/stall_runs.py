@@ -3,11 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+from suite.bundle.stall_folder import Source
 from suite.errors import SuiteError
 from suite.execution.request import PageCache, RunRequest
 from suite.experiments.events import Progress, StallRunStarted, silent
 from suite.experiments.one_run import run_one
-from suite.metrics.stall_analysis import Source, StallAnalysis, analyse, write
+from suite.metrics.stall_analysis import StallAnalysis, analyse, write
 
 DEFAULT_EPOCHS = 4  # the first is kept apart, three make a mean with its spread
 MIN_EPOCHS = 2
@@ -36,6 +37,8 @@ def variants(request: RunRequest, directory: Path, epochs: int) -> dict[Source, 
     """
     if request.training.steps is not None:
         raise SuiteError("--stall-analysis compares whole epochs; leave --steps out (--epochs 3 is the shortest with a spread).")
+    if request.nonce is not None:
+        raise SuiteError("--stall-analysis has its own requests, which a nonce gives no seeds for; leave --nonce out.")
     if epochs < MIN_EPOCHS:
         raise SuiteError(f"--stall-analysis keeps the first epoch apart; it needs --epochs {MIN_EPOCHS} at least (3 to have a spread).")
     return {source: _variant(request, directory, epochs, source) for source in Source}

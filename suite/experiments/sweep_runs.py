@@ -20,7 +20,9 @@ from suite.metrics.study import Study, analyse, write
 NOT_COMPARED = ("output_directory", "cache_cleared")
 """Keys of a request in which two equal runs may differ."""
 
-INTACT = frozenset(("run-complete", "bundle-readable", "manifest", "log-readable", "log-chain", "summary-recomputes", "counters-recompute"))
+INTACT = frozenset(
+    ("run-complete", "bundle-readable", "request-readable", "manifest", "log-readable", "log-chain", "summary-recomputes", "counters-recompute")
+)
 """Rules that every undamaged bundle keeps."""
 
 

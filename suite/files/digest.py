@@ -1,6 +1,7 @@
-"""SHA-256 of files."""
+"""Digests of files."""
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -11,3 +12,24 @@ def sha256(path: Path) -> str:
         while chunk := stream.read(2**20):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class FileDigest:
+    """A file's name below some folder, its size, and the digests of its content. MD5 is for comparison with published values only."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+    md5: str
+
+
+def file_digest(folder: Path, name: str) -> FileDigest:
+    """Size and digests of the file ``name`` below ``folder``; reads it once. Raises OSError."""
+    digests, size_bytes = (hashlib.sha256(), hashlib.md5(usedforsecurity=False)), 0
+    with (folder / name).open("rb") as stream:
+        while chunk := stream.read(2**20):
+            size_bytes += len(chunk)
+            for digest in digests:
+                digest.update(chunk)
+    return FileDigest(name, size_bytes, *(digest.hexdigest() for digest in digests))

@@ -1,4 +1,4 @@
-"""JSON files: written atomically; read as untrusted input (bounded size, no NaN, bounded nesting)."""
+"""JSON: written atomically; read as untrusted input (bounded size and nesting, no NaN, no name twice)."""
 
 import json
 import os
@@ -14,11 +14,11 @@ MAX_JSON_BYTES = 16 * 2**20
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in an untrusted file. Raises FileError if it is too large, nested too deeply, not an object, or has NaN or infinity."""
+    """The JSON object in an untrusted file. Raises FileError if it is too large, not an object, or not strict JSON (:func:`strict_json`)."""
     if path.stat().st_size > MAX_JSON_BYTES:
         raise FileError(path, f"is larger than {MAX_JSON_BYTES} bytes")
     try:
-        value = json.loads(path.read_bytes().decode("utf-8"), parse_constant=_refuse_constant)
+        value = strict_json(path.read_bytes().decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"is not valid JSON ({str(error)[:200]})") from error
     if not isinstance(value, dict):
@@ -35,6 +35,22 @@ def read_record(path: Path, schema: int) -> dict[str, Any]:
     values = read_json(path)
     if values.get("schema") != schema:
         raise FileError(path, f"has schema {values.get('schema')!r}; this version of the suite reads schema {schema}")
+    return values
+
+
+def strict_json(text: str) -> Any:
+    """Parse JSON that every reader understands alike. Raises ValueError for NaN, infinity, and an object with one name twice; RecursionError for
+    nesting that is too deep.
+    """
+    return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {repeated[:80]!r} is there twice in one object")
     return values
 
 

@@ -14,12 +14,15 @@ from suite.machine.interfaces import describe_links
 from suite.machine.power_mode import PowerSettings, changed_settings, read_power_settings
 from suite.machine.storage import storage_of
 
+CORES = "cpu_cores"
+
 
 @dataclass(frozen=True)
 class SystemDescription:
     """The system that ran the run. ``notes`` has, by field name, the reason why a field is None.
 
     ``power_mode`` is the label of ``power_settings``, which were read before the run; ``power_changes`` is what was set differently after it.
+    A note on ``cpu_cores`` says how many cores are online, where this process may use fewer.
     """
 
     schema: int
@@ -122,7 +125,7 @@ def describe(
         framework=software.framework,
         libraries=dict(software.libraries),
         links=describe_links(root),
-        notes={name: reasons[name] or "unknown" for name, value in values.items() if value is None},
+        notes={**{name: reasons[name] or "unknown" for name, value in values.items() if value is None}, **_cores_note(found["cpu_cores"])},
         **values,  # type: ignore[arg-type]
     )
 
@@ -130,6 +133,12 @@ def describe(
 def compatible(root: Path = Path("/")) -> tuple[str, ...]:
     """The ``compatible`` entries of the device tree's root, the most specific first; empty without a device tree."""
     return tuple(entry for entry in (_text(root / "proc/device-tree/compatible") or "").split("\0") if entry)
+
+
+def _cores_note(usable: object) -> dict[str, str]:
+    """The note on cores that this process may not use; empty if there are none."""
+    online = os.cpu_count()
+    return {CORES: f"usable by this process; {online} are online"} if isinstance(usable, int) and online is not None and online > usable else {}
 
 
 def _text(path: Path) -> str | None:

@@ -14,9 +14,10 @@ from suite.metrics.summary import target_figures
 
 
 def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
-    """Reference points from sealed closed runs that reached their target, by workload, batch size, learning rate and evaluation interval.
+    """Reference points from sealed closed runs, by workload, batch size, learning rate and evaluation interval.
 
-    Raises SuiteError for any other run: leaving out runs that did not converge would bias the point.
+    Runs that trained all their epochs and missed the target are kept: leaving them out would bias the point. Raises SuiteError for any other
+    run.
     """
     found: dict[tuple[str, int, float, int], list[ReferenceRun]] = {}
     for path in bundles:
@@ -27,16 +28,25 @@ def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
 
 def _reference_run(path: Path) -> tuple[tuple[str, int, float, int], ReferenceRun]:
     bundle = Bundle(path)
-    run = bundle.run()
-    request, epochs = run.request, target_figures(bundle.log())["epochs_to_target"].value
-    if request["division"] != "closed" or not bundle.is_sealed or epochs is None:
-        raise SuiteError(f"{path} is not a sealed closed run that reached its target; make a reference point from all runs, each of this kind.")
+    run, log = bundle.run(), bundle.log()
+    request, to_target = run.request, target_figures(log)["epochs_to_target"].value
+    trained = len(log.finished_epochs())
+    is_whole = to_target is not None or (request["target_accuracy"] is not None and trained == request["epochs"])
+    if request["division"] != "closed" or not bundle.is_sealed or run.status != "finished" or not is_whole:
+        raise SuiteError(
+            f"{path} is not a sealed closed run that reached its target or trained all its epochs; "
+            "make a reference point from all runs, each of this kind."
+        )
     key = (request["workload"], request["global_batch_size"], request["optimizer"]["base_learning_rate"], request["eval_every_epochs"])
-    return key, ReferenceRun(run.run_id, request["framework"], request["seed"], int(epochs), sha256(bundle.file(MANIFEST)))
+    epochs = trained if to_target is None else int(to_target)
+    return key, ReferenceRun(run.run_id, request["framework"], request["seed"], epochs, to_target is not None, sha256(bundle.file(MANIFEST)))
 
 
-def compare_runs(bundles: Sequence[Path], root: Path | None = None) -> tuple[ReferencePoint, tuple[int, ...], Comparison]:
-    """The reference point for the runs, the runs' epochs to target, and the test; raises SuiteError if the runs differ in kind or have no point."""
+def compare_runs(bundles: Sequence[Path], root: Path | None = None) -> tuple[ReferencePoint, tuple[float, ...], Comparison]:
+    """The reference point for the runs, the runs' epochs to target (infinite: missed), and the test.
+
+    Raises SuiteError if the runs differ in kind or have no point.
+    """
     own = make_points(bundles)
     if len(own) != 1:
         kinds = ", ".join(f"{point.workload} at batch size {point.batch_size} and rate {point.base_learning_rate:g}" for point in own) or "none"

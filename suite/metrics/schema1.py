@@ -11,6 +11,7 @@ EPOCH_NAMES = {"fetch_stall_s": "fetch_s", "copy_s": "h2d_s", "communication_s":
 FIGURE_NAMES = {"samples_per_s": "throughput"}
 RANK_NAMES = {"communication_s": "waited_s"}
 ADDED_KEYS = ("sensor", "is_significant")
+ADDED_FIGURES = ("initialisation_s",)
 TEXT_KEYS = ("method", "reason")
 
 
@@ -18,7 +19,8 @@ def summary_as_schema_1(summary: Mapping[str, Any]) -> dict[str, Any]:
     """A current summary under the names of schema 1, without text."""
     older: dict[str, Any] = {**summary, "schema": 1}
     older["epochs"] = [_renamed(epoch, EPOCH_NAMES) for epoch in summary["epochs"]]
-    older["figures"] = _renamed(summary["figures"], FIGURE_NAMES)
+    figures = {name: figure for name, figure in summary["figures"].items() if name not in ADDED_FIGURES}
+    older["figures"] = _renamed(figures, FIGURE_NAMES)
     if "ranks" in summary:
         older["ranks"] = [_renamed(rank, RANK_NAMES) for rank in summary["ranks"]]
     return dict(numbers_only(older))

@@ -5,7 +5,6 @@ reads. Reading = cold - warm, preprocessing = warm - synthetic. Method: Mohan et
 Training" (VLDB 2021), DS-Analyzer; Prashanthi et al. (POMACS 2022), sections 4.5 and 5.1, empty the cache after every epoch likewise.
 """
 
-import enum
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from typing import Any
 
 from suite.bundle.layout import MANIFEST, SCHEMA, SUMMARY
 from suite.bundle.reader import Bundle
+from suite.bundle.stall_folder import RECORD, Source, write_manifest
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import write_json
@@ -21,18 +21,9 @@ from suite.files.toml_file import from_plain
 from suite.metrics.figure import Figure, unknown
 from suite.metrics.summary import read_summary
 
-RECORD = "stalls.json"
 FIGURES = ("time_to_epoch_s", "fetch_stall_s", "copy_s", "compute_s", "overhead_s")
 WARM_RATIO = 0.99  # of the data set in memory as an epoch begins
 COLD_RATIO = 0.2  # maximum right after an epoch's first fetches
-
-
-class Source(str, enum.Enum):
-    """Source of a run's mini-batches, in the order of the runs."""
-
-    COLD = "cold"
-    WARM = "warm"
-    SYNTHETIC = "synthetic"
 
 
 @dataclass(frozen=True)
@@ -114,9 +105,7 @@ def write(analysis: StallAnalysis, directory: Path) -> Path:
     """Write ``stalls.json``, and a manifest over it and the bundles' manifests; returns the path of ``stalls.json``."""
     path = directory / RECORD
     write_json(path, analysis.to_dict())
-    sealed = [path, *(directory / source.value / MANIFEST for source in Source)]
-    lines = "".join(f"{sha256(file)}  {file.relative_to(directory).as_posix()}\n" for file in sealed)
-    (directory / MANIFEST).write_text(lines, encoding="utf-8")
+    write_manifest(directory)
     return path
 
 

@@ -98,6 +98,7 @@ def derive(bundle: Bundle) -> Summary:
         **times,
         **rank_figures(log, steps, shares, TOO_FEW),
         **target_figures(log),
+        "initialisation_s": initialisation(log),
         **energies,
         **baseload,
         **counters.counter_figures(phases.get(counters.RUN)),
@@ -110,6 +111,14 @@ def derive(bundle: Bundle) -> Summary:
         figures.update({name: unknown(figure.unit, figure.source, NOT_RECORDED) for name, figure in {**energies, **baseload}.items()})
     rows = node_rows(nodes, run, later, trained, times["time_to_epoch_s"])
     return Summary(SCHEMA, epochs, figures, disturbances(channels, run), channel_statistics(channels, run), rank_rows(log, steps), rows)
+
+
+def initialisation(log: Log) -> Figure:
+    """The time from init_start to run_start: building, compiling and tuning, which belong to no other figure."""
+    begin, start = log.first("init_start"), log.first("run_start")
+    if begin is None or start is None or begin.mono_ns is None or start.mono_ns is None:
+        return unknown("s", LOG, "init_start or run_start was not logged")
+    return Figure((start.mono_ns - begin.mono_ns) * SECONDS_PER_NS, "s", LOG, 1)
 
 
 def read_summary(bundle: Bundle) -> dict[str, Any]:

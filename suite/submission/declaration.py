@@ -8,9 +8,11 @@ from typing import Any
 
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json, write_json
+from suite.submission.launches import DeclaredEntry, build_entries
 
 NAME = "declaration.json"
-SCHEMA = 1
+SCHEMA = 2
+READABLE_SCHEMAS = (1, SCHEMA)  # 1: before launches were declared
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 MAX_NOTES_LENGTH = 4000
 
@@ -34,7 +36,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Declaration:
-    """The declaration of a submission; ``notes`` are free text, on cooling for instance."""
+    """The declaration of a submission; ``notes`` are free text, on cooling for instance. ``entries`` is empty in schema 1."""
 
     schema: int
     organization: str
@@ -43,6 +45,7 @@ class Declaration:
     suite_version: str
     code: Code
     notes: str
+    entries: tuple[DeclaredEntry, ...] = ()
 
     def write(self, directory: Path) -> None:
         """Write the file."""
@@ -69,19 +72,22 @@ def read_declaration(directory: Path) -> Declaration:
 
 
 def _build(values: dict[str, Any]) -> Declaration:
-    if set(values) != {field.name for field in fields(Declaration)} or values["schema"] != SCHEMA:
-        raise ValueError(f"its keys must be {', '.join(field.name for field in fields(Declaration))}, its schema {SCHEMA}")
+    schema = values.get("schema")
+    names = [field.name for field in fields(Declaration) if schema != 1 or field.name != "entries"]
+    if set(values) != set(names) or isinstance(schema, bool) or schema not in READABLE_SCHEMAS:
+        raise ValueError(f"its keys must be {', '.join(names)}, its schema {' or '.join(map(str, READABLE_SCHEMAS))}")
     code = values["code"]
     if not all(code[name] is None or isinstance(code[name], str) for name in ("address", "commit")) or code["modified"] not in (None, True, False):
         raise ValueError("code must hold address, commit and modified")
     if not all(isinstance(values[name], str) for name in ("suite_version", "notes")) or len(values["notes"]) > MAX_NOTES_LENGTH:
         raise ValueError(f"suite_version and notes must be text, notes of {MAX_NOTES_LENGTH} characters at most")
     return Declaration(
-        SCHEMA,
+        schema,
         plain_name(str(values["organization"]), "organization"),
         plain_name(str(values["round"]), "round"),
         SystemAvailability(values["availability"]),
         values["suite_version"],
         Code(code["address"], code["commit"], code["modified"]),
         values["notes"],
+        build_entries(values.get("entries", [])),
     )

@@ -4,14 +4,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.bundle.layout import RUN
+from suite.bundle.layout import RUN, WITHDRAWN, is_withdrawal
 from suite.errors import SuiteError
 from suite.submission.declaration import NAME
 
 SYSTEM = "system.json"
 PROBES = "probes"
-WITHDRAWN = "WITHDRAWN"
-_RUN_FOLDER = re.compile(r"run_[1-9][0-9]{0,3}")
+LISTING, SIGNATURE = "FILES.sha256", "SIGNATURE"
+RUN_FOLDER = re.compile(r"run_[1-9][0-9]{0,3}")
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,44 @@ def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, .
     unexpected: list[Path] = []
     for path in sorted(submission.rglob("*")):
         parts = path.relative_to(submission).parts
-        if path.is_symlink() or (path.is_file() and not _is_expected(parts)):
+        if path.is_symlink() or (path.is_file() and not _is_expected(path, parts)):
             unexpected.append(path)
         elif path.is_file() and len(parts) == 4 and parts[3] == RUN:
             runs.append(RunFolder(path.parent, parts[0], parts[1]))
     return tuple(runs), tuple(unexpected)
 
 
-def _is_expected(parts: tuple[str, ...]) -> bool:
+def _is_expected(path: Path, parts: tuple[str, ...]) -> bool:
+    if len(parts) <= 3 and (parts[-1] == WITHDRAWN or (len(parts) == 3 and _withdrawn_run(path) is not None)):
+        return is_withdrawal(path)
     if len(parts) == 1:
-        return parts[0] in (NAME, SYSTEM, WITHDRAWN)
+        return parts[0] in (NAME, SYSTEM, LISTING, SIGNATURE)
     if len(parts) == 2 and parts[0] == PROBES:
         return parts[1].endswith(".json")
-    return len(parts) == 4 and _RUN_FOLDER.fullmatch(parts[2]) is not None
+    return len(parts) == 4 and RUN_FOLDER.fullmatch(parts[2]) is not None
+
+
+def _withdrawn_run(path: Path) -> Path | None:
+    """The folder of the run that ``run_<n>.WITHDRAWN`` withdraws; None for other files, and where that folder does not exist."""
+    run = path.with_suffix("")
+    is_beside_run = path.suffix == f".{WITHDRAWN}" and RUN_FOLDER.fullmatch(run.name) is not None
+    return run if is_beside_run and run.is_dir() and not run.is_symlink() else None
+
+
+def withdrawal_beside(run: Path) -> Path:
+    """The file beside a run's folder that withdraws the run."""
+    return run.with_name(f"{run.name}.{WITHDRAWN}")
+
+
+def is_withdrawn(run: Path) -> bool:
+    """Whether a file in the run's folder, or beside it, withdraws the run with a reason."""
+    return is_withdrawal(run / WITHDRAWN) or is_withdrawal(withdrawal_beside(run))
+
+
+def undeclared_submission(bundle: Path, workload: str, framework: str) -> Path | None:
+    """The folder of which this bundle is a run by its place, <workload>/<framework>/run_<n>; None if it is in no such place."""
+    is_placed = (bundle.parent.parent.name, bundle.parent.name) == (workload, framework) and RUN_FOLDER.fullmatch(bundle.name)
+    return bundle.parents[2] if is_placed else None
 
 
 def probe_path(submission: Path, workload: str, framework: str) -> Path:

@@ -15,6 +15,8 @@ from suite.files.json_file import read_json, write_json
 from suite.files.paths import repository_root
 from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability, plain_name
 from suite.submission.folders import probe_path
+from suite.submission.launches import declare_entries
+from suite.submission.signature import sign_submission
 
 MACHINE = (
     "device", "board", "architecture", "cpu_model", "cpu_cores", "memory_size_bytes", "power_mode", "cpu_governor", "storage_medium", "kernel",
@@ -27,7 +29,8 @@ MACHINE = (
 class PackageRequest:
     """What `suite package` is told: organization, round, availability, notes, and files with verdicts of `suite verify-model`.
 
-    ``round`` None: that of the runs.
+    ``round`` None: that of the runs. ``launches`` are folders in which runs were started, ``planned_runs`` how many runs of each entry were
+    planned (None: those that finished).
     """
 
     organization: str
@@ -35,6 +38,9 @@ class PackageRequest:
     availability: SystemAvailability
     notes: str
     probes: tuple[Path, ...]
+    launches: tuple[Path, ...] = ()
+    planned_runs: int | None = None
+    sign_with: Path | None = None
 
 
 def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
@@ -51,7 +57,9 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
     system = _one_system(bundles)
     folders = _folders(bundles, request)
     probes = {probe_path(folder, *_subject(path)): path for path in request.probes}
-    declaration = Declaration(SCHEMA, request.organization, round_name, request.availability, __version__, code_of(repository_root()), request.notes)
+    entries = declare_entries(bundles, request.launches, request.planned_runs)
+    code = code_of(repository_root())
+    declaration = Declaration(SCHEMA, request.organization, round_name, request.availability, __version__, code, request.notes, entries)
     try:
         for run_folder, bundle in folders.items():
             _copy(bundle, folder / run_folder)
@@ -60,6 +68,11 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
             shutil.copyfile(source, target)
         declaration.write(folder)
         write_json(folder / SYSTEM, system)
+        if request.sign_with is not None:
+            sign_submission(folder, request.sign_with)
+    except SuiteError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise SuiteError(f"The submission cannot be written to {folder}: {error.strerror}.") from error

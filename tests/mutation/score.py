@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.compliance.faults.fault import Scope, first_run
-from suite.compliance.finding import Finding, Severity
+from suite.compliance.finding import Finding
+from suite.compliance.paths import check_paths
 from suite.compliance.registry import ALL
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
-from tests.builders import RICH, Scenario, make_bundle
+from tests.builders import RICH, Scenario, make_analysis, make_bundle
 from tests.mutation.mutations import Mutation, all_mutations
-from tests.suite.submission.conftest import EPOCHS_TO_TARGET, make_probe
+from tests.suite.submission.conftest import EPOCHS_TO_TARGET, LATER_S, make_probe, started_name
 
 MIN_SCORE = 0.95
 RANKS = (1, 2)
@@ -50,20 +51,23 @@ def good_submission(folder: Path, ranks: int = 1) -> Path:
 
 
 def _scenario(seed: int, epochs: int, ranks: int) -> Scenario:
-    name, accuracies = f"lenet-pytorch-20270115T080000Z-{seed:06d}", (0.97, *(0.985,) * (epochs - 2), 0.9905)
-    return replace(RICH, name=name, seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, ranks=ranks, nodes=ranks, accuracies=accuracies)
+    name, accuracies, later_s = started_name(seed), (0.97, *(0.985,) * (epochs - 2), 0.9905), LATER_S * (seed - 1)
+    varied = replace(RICH, name=name, seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, later_s=later_s)
+    return replace(varied, ranks=ranks, nodes=ranks, accuracies=accuracies)
 
 
 def findings_of(verdict: SubmissionVerdict) -> tuple[Finding, ...]:
-    """Every finding except notes, of the bundles and of the whole."""
-    findings = (finding for part in (verdict, *verdict.bundles) for finding in part.findings)
-    return tuple(finding for finding in findings if finding.severity is not Severity.NOTE)
+    """Every finding, of the bundles and of the whole."""
+    return tuple(finding for part in (verdict, *verdict.bundles) for finding in part.findings)
 
 
 def try_out(submissions: Mapping[int, Path], mutations: Iterable[Mutation], folder: Path) -> list[Outcome]:
     """Apply each mutation to a fresh copy of the submission with its number of ranks, and check the copy."""
     outcomes = []
     for mutation in mutations:
+        if mutation.fault.scope is Scope.ANALYSIS:
+            outcomes.append(_of_analysis(mutation, folder))
+            continue
         submission = submissions[mutation.fault.ranks]
         copy = folder / "mutated" / submission.parent.name / submission.name
         shutil.copytree(submission, copy, symlinks=True)
@@ -73,6 +77,15 @@ def try_out(submissions: Mapping[int, Path], mutations: Iterable[Mutation], fold
         outcomes.append(Outcome(mutation, rules, not verdict.complies))
         shutil.rmtree(folder / "mutated")
     return outcomes
+
+
+def _of_analysis(mutation: Mutation, folder: Path) -> Outcome:
+    """The outcome for a stall analysis, made anew."""
+    analysis = make_analysis(folder / "mutated" / "analysis")
+    mutation.fault.change(analysis)
+    result = check_paths([analysis])
+    shutil.rmtree(folder / "mutated")
+    return Outcome(mutation, frozenset(finding.rule for _, finding in result.all_findings()), not result.complies)
 
 
 def report(outcomes: Sequence[Outcome]) -> bool:

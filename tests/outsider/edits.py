@@ -697,10 +697,30 @@ class Submission:
         self.path = Path(path)
         self.runs = [EditableBundle(p) for p in sorted(self.path.glob("*/*/run_*")) if p.is_dir()]
 
+        self.declared = {bundle.path: bundle.run["run_id"] for bundle in self.runs}
+
     def save(self) -> None:
         for bundle in self.runs:
             if bundle.path.exists():
                 save_bundle(bundle)
+        self.declare()
+
+    def declare(self, forgotten: bool = False) -> None:
+        """Declare the runs under the ids that they have now, and those that were added; with `forgotten`, no longer those that were removed."""
+        path = self.path / "declaration.json"
+        try:
+            content = json.loads(path.read_text())
+        except (OSError, ValueError):
+            return
+        present = {bundle.path: bundle.run["run_id"] for bundle in self.runs if bundle.path.exists()}
+        gone = {place: run_id for place, run_id in self.declared.items() if place not in present and not forgotten}
+        ids = {**gone, **present}
+        if sorted(ids.values()) != sorted(self.declared.values()):
+            entry = content["entries"][0]
+            entry["launches"] = [{"run_id": run_id, "status": "finished"} for run_id in sorted(ids.values())]
+            entry["planned_runs"] = len(ids)
+            path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        self.declared = ids
 
     def replace(self, n: int, by: int) -> EditableBundle:
         """Put a copy of one run in the place of another and give it back."""

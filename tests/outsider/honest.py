@@ -598,6 +598,7 @@ def _(s):
 @honest("Two runs only", "they are shown, unranked: a warning", "submission")
 def _(s):
     s.remove(2)
+    s.declare(forgotten=True)
 
 
 @honest(

@@ -1,6 +1,7 @@
 """The honest samples that lies and honest variations start from. Each is made once per process, in a temporary folder."""
 
 import atexit
+import json
 import shutil
 import tempfile
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from reference_impls import contract
 from suite import __version__
 from suite.bundle import layout
+from suite.bundle.data_record import DATA
 from suite.catalog.rounds import current_round
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.files.paths import repository_root
@@ -71,6 +73,10 @@ def _real(folder: Path) -> Path:
     bundle.run["schema"], bundle.run["round"], bundle.run["suite_version"] = layout.SCHEMA, current_round().name, __version__
     bundle.request["contract_version"] = contract.CONTRACT_VERSION
     write_power_rules(folder, bundle.readings["source"].unique())
+    accelerator = {**bundle.event("eval_samples"), "key": "accelerator", "value": bundle.request["accelerator"]}
+    accelerator["metadata"] = dict(accelerator["metadata"])
+    bundle.events.insert(bundle.events.index(bundle.event("eval_samples")) + 1, accelerator)
+    shutil.copy(sample("rich") / DATA, folder / DATA)
     bundle.save(recomputed=True)
     return folder
 
@@ -85,8 +91,15 @@ def _submission(folder: Path) -> Path:
         another_run(bundle, seed=seed, later_s=(seed - 1) * 900.0)
         bundle.save(recomputed=True)
         runs.append(bundle.path)
-    offer = PackageRequest("acme", current_round().name, SystemAvailability.AVAILABLE, "", (REFERENCE / "probes" / "lenet-pytorch.json",))
+    offer = PackageRequest("acme", current_round().name, SystemAvailability.AVAILABLE, "", (_verdict(folder / "lenet-pytorch.json"),))
     return package(runs, offer, folder)
+
+
+def _verdict(path: Path) -> Path:
+    """The reference's verdict on its implementation, of this version of the suite."""
+    values = json.loads((REFERENCE / "probes" / "lenet-pytorch.json").read_text())
+    path.write_text(json.dumps({**values, "suite_version": __version__}, indent=1))
+    return path
 
 
 def _stall_folder(folder: Path) -> Path:

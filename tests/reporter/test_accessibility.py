@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 
 from tests.browser import NARROW, WIDE, Tab
+from tests.builders import run_id
+
+OFFERED, REFUSED = run_id("lenet-offered-1"), run_id("lenet-refused", "tensorflow")
 
 pytestmark = pytest.mark.browser
 KINDS = (
-    "index.html", "boards/lenet-closed-mnist-v0-2.html", "boards/lenet-open-digits-v0-2.html", "entries/*.html", "runs/lenet-offered-1/index.html",
-    "runs/lenet-refused/index.html", "frameworks.html", "devices/index.html", "devices/generic.html", "devices/orin.html", "studies/index.html",
+    "index.html", "boards/lenet-closed-mnist-v0-2.html", "boards/lenet-open-digits-v0-2.html", "entries/*.html", f"runs/{OFFERED}/index.html",
+    f"runs/{REFUSED}/index.html", "frameworks.html", "devices/index.html", "devices/generic.html", "devices/orin.html", "studies/index.html",
     "studies/stalls-*.html", "rules.html", "about.html",
 )  # fmt: skip
 

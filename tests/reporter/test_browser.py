@@ -12,6 +12,7 @@ from reporter.figures.radar import AXES, HEIGHT, MIN_AXES, WIDTH
 from reporter.pages.shared import CHART_STYLE
 from reporter.site import STATIC, build
 from tests.browser import NARROW, Tab
+from tests.builders import run_id
 from tests.reporter.figures.test_figures import radar_of
 
 pytestmark = pytest.mark.browser
@@ -175,7 +176,7 @@ def test_a_cell_links_to_its_evidence(tab: Tab, site: Path) -> None:
 
 
 def test_every_download_exists(tab: Tab, whole_site: Path) -> None:
-    page = whole_site / "runs" / "lenet-pytorch-1" / "index.html"
+    page = whole_site / "runs" / run_id("lenet-pytorch-1") / "index.html"
     tab.open(page.as_uri())
     for address in tab.run("[...document.querySelectorAll('a[download]')].map((link) => link.getAttribute('href'))"):
         assert (page.parent / address).resolve().is_file(), address

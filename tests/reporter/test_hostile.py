@@ -9,6 +9,7 @@ import pytest
 
 from reporter.site import build
 from tests.browser import Tab
+from tests.builders import run_id
 from tests.reporter.hostile import HOSTILE, make_hostile
 
 pytestmark = pytest.mark.slow
@@ -56,7 +57,7 @@ def test_no_string_becomes_markup(text: str, allowed: set[str], tmp_path: Path) 
 def test_long_names_are_cut_on_pages_and_kept_in_files(tmp_path: Path) -> None:
     site = build([make_hostile(tmp_path / "given", HOSTILE["long"])], tmp_path / "site").parent
     assert all("w" * 200 not in page.read_text() for page in (site / "boards").glob("*.html"))
-    assert "w" * 10_000 in (site / "runs" / "lenet-spoiled" / "system.json").read_text()
+    assert "w" * 10_000 in (site / "runs" / run_id("lenet-spoiled") / "system.json").read_text()
 
 
 @pytest.mark.browser

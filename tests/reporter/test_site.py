@@ -12,12 +12,12 @@ from pathlib import Path
 import pandas
 import pytest
 
-from reporter.data.load import WITHDRAWAL
 from reporter.site import MARK, build
+from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.compliance.registry import PRECONDITIONS, RULES
 from suite.errors import SuiteError
 from suite.files.paths import HOME_VARIABLE, repository_root
-from tests.builders import Scenario, make_bundle
+from tests.builders import Scenario, make_bundle, run_id
 from tests.reporter.conftest import SCENARIOS
 from tests.reporter.test_hostile import Outline
 
@@ -97,12 +97,12 @@ def test_ids_are_unique_on_every_page(site: Path) -> None:
 def test_every_number_of_a_leaderboard_links_to_its_evidence(site: Path) -> None:
     page = (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
     cells = re.findall(r"<td data-v(?:=[^ >]+)?(?: data-s=[^ >]+)?><a href=([^ >]+)", page)
-    assert len(cells) == 3 * 11 and all(re.fullmatch(r"\.\./entries/[0-9a-f]{10}\.html#\w+", cell) for cell in cells)
+    assert len(cells) == 3 * 12 and all(re.fullmatch(r"\.\./entries/[0-9a-f]{10}\.html#\w+", cell) for cell in cells)
 
 
 def test_evidence_links_to_lines_of_the_log(site: Path) -> None:
-    page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
-    log = (site / "runs" / "lenet-pytorch-1" / "log.txt").read_text().splitlines()
+    page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
+    log = (site / "runs" / run_id("lenet-pytorch-1") / "log.txt").read_text().splitlines()
     row = page[page.index('<tr id="time_to_target_s">') :].partition("</tr>")[0]
     pointed = [int(number) for number in re.findall(r'href="#line-(\d+)"', row)]
     assert '"key": "run_start"' in log[pointed[0] - 1] and '"value": 0.9905' in log[pointed[1] - 1]
@@ -195,7 +195,7 @@ def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> No
     build([given], tmp_path / "site", force=True)
     after = {path.relative_to(tmp_path): path.stat().st_ino for path in (tmp_path / "site").rglob("*") if path.is_file()}
     touched = {path.as_posix() for path in after if before.get(path) != after[path]}
-    assert not {path for path in touched if "/runs/" in path and "/runs/new/" not in path}
+    assert not {path for path in touched if "/runs/" in path and f"/runs/{run_id('new')}/" not in path}
     assert not {path for path in touched if "closed-mnist" in path}
     assert "site/index.html" in touched and f"site/{MARK}" in touched
 
@@ -223,7 +223,7 @@ def test_a_failure_leaves_the_old_site_and_nothing_else(runs: Path, tmp_path: Pa
 
 def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Path) -> None:
     make_bundle(tmp_path / "run", Scenario(name="two", ranks=2, nodes=2, power_w=5.0, idle_w=2.0))
-    folder = build([tmp_path / "run"], tmp_path / "site").parent / "runs" / "two"
+    folder = build([tmp_path / "run"], tmp_path / "site").parent / "runs" / run_id("two")
     page = (folder / "index.html").read_text()
     ranks = page[page.index('<section id="ranks">') :].partition("</section>")[0]
     assert re.findall(r'<th scope="row" class="n">(\d)</th><td>(\w+)</td><td class="n">(\d+)</td>', ranks) == [
@@ -236,7 +236,7 @@ def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Pa
 
 
 def test_unknown_figures_come_last(site: Path) -> None:
-    page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
+    page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
     values = re.findall(r'<tr id="\w+"><th scope="row">.*?</th><td class="n">(.*?)</td>', page)
     unknown = [value == "—" for value in values]
     assert any(unknown) and unknown == sorted(unknown)

@@ -7,8 +7,9 @@ import pandas
 from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_row, recompute
 from reporter.data.text import plain
 from suite.bundle.layout import SCHEMA
+from suite.bundle.stall_folder import RECORD, Source
 from suite.files.json_file import read_record
-from suite.metrics.stall_analysis import FIGURES, RECORD, Source, analyse
+from suite.metrics.stall_analysis import FIGURES, analyse
 
 
 def read(record: Path, place: str) -> StudyRecord:

@@ -15,10 +15,11 @@ Options = ParamSpec("Options")
 
 
 class Scope(enum.Enum):
-    """What a fault changes: the folder of one bundle, or of a submission with three runs."""
+    """What a fault changes: the folder of one bundle, of a submission with three runs, or of a stall analysis."""
 
     BUNDLE = "bundle"
     SUBMISSION = "submission"
+    ANALYSIS = "analysis"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ def of_submission(name: str, change: Callable[[Path], object], ranks: int = 1) -
     return Fault(name, change, Scope.SUBMISSION, ranks)
 
 
+def of_analysis(name: str, change: Callable[[Path], object]) -> Fault:
+    """A change of a stall analysis's folder."""
+    return Fault(name, change, Scope.ANALYSIS)
+
+
 def of_first_run(fault: Fault) -> Fault:
     """The fault in the first run of a submission: for faults that need the other runs."""
     return Fault(fault.name, lambda submission: fault.change(first_run(submission)), Scope.SUBMISSION, fault.ranks)
@@ -78,6 +84,16 @@ def save_after(edit: Edit, recompute: bool = False) -> Callable[[Path], None]:
         bundle.save(recompute)
 
     return change
+
+
+def in_turn(*edits: Edit) -> Edit:
+    """Several edits of one bundle as one."""
+
+    def apply(bundle: EditableBundle) -> None:
+        for one in edits:
+            one(bundle)
+
+    return apply
 
 
 def edit(function: Callable[Concatenate[Target, Options], object]) -> Callable[Options, Callable[[Target], None]]:

@@ -1,7 +1,7 @@
 """Edits of a bundle's files: bytes, lines, values of JSON files."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,12 @@ def edit_json(path: Path, where: str, change: Callable[[Any], Any]) -> None:
 def set_system(bundle: EditableBundle, name: str, value: object) -> None:
     """Set a field of system.json."""
     bundle.system[name] = value
+
+
+@edit
+def update_system(bundle: EditableBundle, values: Mapping[str, object]) -> None:
+    """Set several fields of system.json."""
+    bundle.system.update(values)
 
 
 @edit
@@ -104,6 +110,20 @@ def halve(run: Path, name: str) -> None:
     """Keep the first half of a file."""
     content = (run / name).read_bytes()
     (run / name).write_bytes(content[: len(content) // 2])
+
+
+@edit
+def repeat_name(run: Path, name: str, key: str) -> None:
+    """Write a name of a JSON object twice, the first time with null."""
+    path = run / name
+    path.write_text(path.read_text(encoding="utf-8").replace(f'"{key}":', f'"{key}": null, "{key}":', 1), encoding="utf-8")
+
+
+@edit
+def copy_file(run: Path, name: str, target: str) -> None:
+    """Copy a file within the run, with the folders that lead to the copy."""
+    (run / target).parent.mkdir(parents=True, exist_ok=True)
+    (run / target).write_bytes((run / name).read_bytes())
 
 
 @edit

@@ -17,7 +17,7 @@ LOGGED: dict[str, str] = {
     "optimizer.name": "opt_name", "optimizer.base_learning_rate": "opt_base_learning_rate", "optimizer.momentum": "opt_momentum",
     "optimizer.weight_decay": "opt_weight_decay", "optimizer.schedule": "opt_learning_rate_schedule", "initial_weights": "initial_weights",
     "parallel.collective": "collective", "epochs": "max_epochs", "target_accuracy": "target_accuracy", "data.train_samples": "train_samples",
-    "data.eval_samples": "eval_samples", "cache_cleared": "cache_clear",
+    "data.eval_samples": "eval_samples", "cache_cleared": "cache_clear", "accelerator": "accelerator", "threads": "framework_threads",
 }  # fmt: skip
 """The event that repeats a value of the request, by the value's name in the request."""
 
@@ -99,6 +99,51 @@ def miss_target(bundle: EditableBundle) -> None:
 
 
 @edit
+def miss_target_in_all_epochs(bundle: EditableBundle) -> None:
+    """Repeat the last epoch, which misses the target like all others, until the last one requested; readings are repeated with it."""
+    import pandas  # start-up: slow to load
+
+    miss_target()(bundle)
+    last = len(EPOCHS)
+    first, second = (bundle.event("epoch_start", number)["metadata"]["mono_ns"] for number in (last - 2, last - 1))
+    length_ns, begin_ns = second - first, second
+    events, steps = [event for event in bundle.events if event["metadata"].get("epoch_num") == last], bundle.steps[bundle.steps["epoch"] == last]
+    during = bundle.readings[bundle.readings["t_ns"] >= begin_ns]
+    more = bundle.request["epochs"] - last
+    place = bundle.events.index(bundle.event("run_stop"))
+    tail, bundle.events[:] = bundle.events[place:], bundle.events[:place]
+    for number in range(1, more + 1):
+        bundle.events += [_later(event, number * length_ns, epoch_num=last + number) for event in events]
+    bundle.events += [_later(event, more * length_ns) for event in tail]
+    repeated = [
+        steps.assign(epoch=last + number, step=steps["step"] + number * len(steps), start_ns=steps["start_ns"] + number * length_ns)
+        for number in range(1, more + 1)
+    ]
+    bundle.steps = pandas.concat([bundle.steps, *repeated]).reset_index(drop=True)
+    bundle.readings = bundle.readings[bundle.readings["t_ns"] < begin_ns]
+    whole = [_readings_later(during, number, length_ns, begin_ns, number == more) for number in range(more + 1)]
+    bundle.readings = pandas.concat([bundle.readings, *whole]).reset_index(drop=True)
+    for meter in bundle.run["meters"]:
+        meter["readings"] = int((bundle.readings["source"] == meter["name"]).sum())
+
+
+def _later(event: dict[str, Any], by_ns: int, **metadata: object) -> dict[str, Any]:
+    """A copy of an event, later by both clocks."""
+    moved = dict(event["metadata"], mono_ns=event["metadata"]["mono_ns"] + by_ns, **metadata)
+    return dict(event, time_ms=event["time_ms"] + by_ns // 10**6, metadata=moved)
+
+
+def _readings_later(during: Any, number: int, length_ns: int, begin_ns: int, is_last: bool) -> Any:
+    """The readings of one more epoch; counters go on counting."""
+    chosen = during if is_last else during[during["t_ns"] < begin_ns + length_ns]
+    counts = chosen["unit"].isin(("events", "B")) & ~chosen["source"].isin(("memory",))
+    per_ns = during.groupby(["source", "channel"])["value"].transform(lambda values: values.iloc[-1] - values.iloc[0])
+    span_ns = during.groupby(["source", "channel"])["t_ns"].transform(lambda times: max(times.iloc[-1] - times.iloc[0], 1))
+    added = (per_ns / span_ns * length_ns * number).loc[chosen.index].where(counts, 0.0)
+    return chosen.assign(t_ns=chosen["t_ns"] + number * length_ns, value=chosen["value"] + added)
+
+
+@edit
 def remove_epoch(bundle: EditableBundle, epoch: int) -> None:
     """Remove every event and every step of an epoch."""
     bundle.events[:] = [event for event in bundle.events if event["metadata"].get("epoch_num") != epoch]
@@ -160,6 +205,24 @@ def step_wall_clock(bundle: EditableBundle, by_ms: int) -> None:
 
 
 @edit
+def shift_wall_clock(bundle: EditableBundle, by_ms: int) -> None:
+    """Shift the whole run by the wall clock."""
+    bundle.run["started_time_ms"] += by_ms
+    for event in bundle.events:
+        event["time_ms"] += by_ms
+
+
+@edit
+def shift_run(bundle: EditableBundle, by_ns: int) -> None:
+    """Shift the run's log, steps and readings by both clocks; the other ranks' records stay."""
+    shift_wall_clock(by_ns // 10**6)(bundle)
+    for event in bundle.events:
+        event["metadata"]["mono_ns"] += by_ns
+    bundle.steps["start_ns"] += by_ns
+    bundle.readings["t_ns"] += by_ns
+
+
+@edit
 def delay_stop(bundle: EditableBundle, by_s: int) -> None:
     """Shift run_stop and the events after it, by both clocks; the meters are silent in between."""
     for event in _from(bundle, "run_stop"):
@@ -212,5 +275,67 @@ def shift_clock_offset(bundle: EditableBundle, rank: int, by_ns: int) -> None:
     bundle.event("clock_offsets_ns", 1)["value"][rank][0] += by_ns
 
 
+@edit
+def freeze_wall_clock(bundle: EditableBundle) -> None:
+    """Give all events the first one's wall-clock time."""
+    for event in bundle.events:
+        event["time_ms"] = bundle.events[0]["time_ms"]
+
+
+@edit
+def shift_everything(bundle: EditableBundle, by_ns: int) -> None:
+    """Shift the monotonic times of log, steps and readings."""
+    for event in bundle.events:
+        event["metadata"]["mono_ns"] += by_ns
+    bundle.steps["start_ns"] += by_ns
+    bundle.readings["t_ns"] += by_ns
+
+
+@edit
+def delay_start(bundle: EditableBundle, by_s: int) -> None:
+    """Let initialisation begin ``by_s`` seconds earlier."""
+    for event in bundle.events[: bundle.events.index(bundle.event("init_start")) + 1]:
+        event["metadata"]["mono_ns"] -= by_s * 10**9
+        event["time_ms"] -= by_s * 1000
+    bundle.run["started_time_ms"] -= by_s * 1000
+
+
+@edit
+def delay_later_events(bundle: EditableBundle, key: str, number: int, by_s: int) -> None:
+    """Shift this event, and all events, steps and readings after it, by both clocks."""
+    moment_ns = bundle.event(key, number)["metadata"]["mono_ns"]
+    for event in _from(bundle, key, number):
+        event["metadata"]["mono_ns"] += by_s * 10**9
+        event["time_ms"] += by_s * 1000
+    for table, column in ((bundle.steps, "start_ns"), (bundle.readings, "t_ns")):
+        table.loc[table[column] >= moment_ns, column] += by_s * 10**9
+
+
 def _from(bundle: EditableBundle, key: str, number: int = 0) -> list[dict[str, Any]]:
     return bundle.events[bundle.events.index(bundle.event(key, number)) :]
+
+
+@edit
+def delay_epochs(bundle: EditableBundle, by_ns: int) -> None:
+    """Let every epoch but the first begin later after the evaluation before it, and everything after that move on."""
+    delay_ns = 0
+    for event in bundle.events:
+        if event["key"] == "epoch_start" and event["metadata"]["epoch_num"] > 1:
+            delay_ns += by_ns
+        event["metadata"]["mono_ns"] += delay_ns
+        event["time_ms"] += delay_ns // 10**6
+    bundle.steps["start_ns"] += (bundle.steps["epoch"] - 1) * by_ns
+
+
+@edit
+def guess(bundle: EditableBundle, number: int) -> None:
+    """Set the accuracy of guessing, with its count."""
+    set_accuracy(number, 1 / bundle.request["data"]["classes"])(bundle)
+
+
+@edit
+def reach_target_after(bundle: EditableBundle, number: int) -> None:
+    """Let the n-th evaluation, counted from 0, reach the target, and leave later epochs out."""
+    for epoch in range(number + 2, len(EPOCHS) + 1):
+        remove_epoch(epoch)(bundle)
+    set_accuracy(number, 0.9902)(bundle)

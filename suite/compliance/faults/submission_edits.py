@@ -3,14 +3,22 @@
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
-from suite.bundle.layout import MANIFEST
+from suite.bundle.layout import BASELOAD, MANIFEST
 from suite.bundle.manifest import seal
+from suite.bundle.reader import Bundle
 from suite.catalog.reference_points import load_points
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit, first_run
 from suite.compliance.faults.file_edits import edit_json
+from suite.compliance.faults.log_edits import set_everywhere, shift_run, shift_wall_clock
+from suite.compliance.faults.table_edits import PARTS
+from suite.submission.declaration import NAME
+from suite.submission.launches import declare_entries
+
+FIRST_STEPS, LEARNED = 10, 0.05
 
 
 def run(submission: Path, number: int) -> Path:
@@ -41,6 +49,47 @@ def rename_run_and_output(folder: Path) -> None:
     (folder / "output.txt").rename(folder / "output.log")
     (folder / MANIFEST).unlink()
     seal(folder)
+
+
+@edit
+def copy_with_noise(submission: Path, noise: float, factor: float = 1.0, is_shuffled: bool = False, later_ms: int = 0) -> None:
+    """Let the first run's steps vary, and submit a copy as the fourth: with noise on every part, scaled, or in another order.
+
+    The first run then says that it began ``later_ms`` later.
+    """
+    import numpy as np  # start-up
+
+    random, first = np.random.default_rng(1), EditableBundle(first_run(submission))
+    for part in PARTS:
+        first.steps[part] *= np.exp(random.normal(-0.1, 0.03, len(first.steps)))
+    first.save(recomputed=True)
+    shutil.copytree(first.path, run(submission, 4))
+    rename_run(run(submission, 4))
+    copy = EditableBundle(run(submission, 4))
+    order = random.permutation(len(copy.steps)) if is_shuffled else np.arange(len(copy.steps))
+    for part in PARTS:
+        copy.steps[part] = factor * copy.steps[part].to_numpy()[order] * np.exp(random.normal(-noise, noise, len(copy.steps)))
+    copy.save(recomputed=True)
+    shift_wall_clock(later_ms)(first)
+    first.save(recomputed=True)
+
+
+@edit
+def move_to_first(submission: Path, after_s: float) -> None:
+    """Move the second run to the time of the first: to its start, or to ``after_s`` after its end if that is not 0."""
+    first, second = EditableBundle(first_run(submission)), EditableBundle(run(submission, 2))
+    place = -1 if after_s else 0
+    by_ns = first.events[place]["metadata"]["mono_ns"] + round(after_s * 1e9) - second.events[0]["metadata"]["mono_ns"]
+    shift_run(by_ns)(second)
+    _shift_idle(second.path, by_ns)
+    second.save(recomputed=True)
+
+
+def _shift_idle(folder: Path, by_ns: int) -> None:
+    from suite.bundle.frames import read_readings, write_table  # start-up: loads pyarrow
+
+    idle = read_readings(folder / BASELOAD)
+    write_table(idle.assign(t_ns=idle["t_ns"] + by_ns), folder / BASELOAD)
 
 
 @edit
@@ -88,6 +137,30 @@ def delete_run(submission: Path, number: int) -> None:
 
 
 @edit
+def forget_run(submission: Path, number: int) -> None:
+    """Delete a run, and declare the others only."""
+    shutil.rmtree(run(submission, number))
+    _declare(submission)
+
+
+@edit
+def repeat_seed_in_own_entry(submission: Path) -> None:
+    """Give the first run the second's seed and losses, and a setting of its own: two entries that begin alike."""
+    first, second = EditableBundle(first_run(submission)), EditableBundle(run(submission, 2))
+    copy_losses(first, second)
+    set_everywhere("seed", second.request["seed"])(first)
+    first.request["loading"]["prefetch"] += 2
+    first.save(recomputed=True)
+    _declare(submission)
+
+
+def _declare(submission: Path) -> None:
+    """Declare the runs that are there, by what they say of themselves."""
+    entries = declare_entries([Bundle(path) for path in sorted(submission.glob("*/*/run_*"))], (), None)
+    edit_json(submission / NAME, "entries", lambda _: [asdict(entry) for entry in entries])
+
+
+@edit
 def rename_framework(submission: Path, name: str) -> None:
     """Rename the framework's folder."""
     folder = first_run(submission).parent
@@ -110,6 +183,12 @@ def add_file(submission: Path, name: str) -> None:
 
 
 @edit
+def write_file(submission: Path, name: str, text: str) -> None:
+    """Write a text file into an existing folder of the submission."""
+    (submission / name).write_text(text, encoding="utf-8")
+
+
+@edit
 def add_file_to_first_run(submission: Path, name: str) -> None:
     """Add a file to the first run, with the folders that lead to it."""
     add_file(name)(first_run(submission))
@@ -123,7 +202,7 @@ def add_link(submission: Path, name: str, target: str) -> None:
 
 @edit
 def reach_target_at_once(submission: Path, rate: float | None = None) -> None:
-    """Let every run end at the target after its first epoch, at learning rate ``rate`` (None: the reference's)."""
+    """Let every run end at the target after its first epoch, with losses that fit, at learning rate ``rate`` (None: the reference's)."""
     for path in sorted(submission.glob("lenet/*/run_*")):
         bundle = EditableBundle(path)
         (reference,) = (point for point in load_points("lenet") if point.batch_size == bundle.request["global_batch_size"])
@@ -132,6 +211,7 @@ def reach_target_at_once(submission: Path, rate: float | None = None) -> None:
         evaluated = bundle.event("eval_accuracy")
         evaluated["metadata"]["correct"] = bundle.request["data"]["eval_samples"] - 1
         evaluated["value"] = evaluated["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
+        bundle.steps.loc[bundle.steps["step"] > FIRST_STEPS, "loss"] *= LEARNED
         _keep_first_epoch(bundle)
         bundle.save(recomputed=True)
 
@@ -143,3 +223,7 @@ def _keep_first_epoch(bundle: EditableBundle) -> None:
     bundle.steps = bundle.steps[bundle.steps["epoch"] == 1]
     stop["metadata"]["mono_ns"] -= removed_ns - 1
     stop["time_ms"] -= removed_ns // 10**6
+    bundle.readings = bundle.readings[bundle.readings["t_ns"] <= stop["metadata"]["mono_ns"] + 10**9].reset_index(drop=True)
+    counts = bundle.readings.groupby("source").size()
+    for meter in bundle.run["meters"]:
+        meter["readings"] = int(counts[meter["name"]])

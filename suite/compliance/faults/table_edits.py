@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from suite.bundle.layout import node_tables
+from suite.bundle.layout import BASELOAD, node_tables
+from suite.bundle.nodes import NODES
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit
-from suite.compliance.faults.log_edits import HOUR_NS, scale_run_time, set_device
+from suite.compliance.faults.file_edits import change_file
+from suite.compliance.faults.log_edits import HOUR_NS, scale_run_time, set_device, set_everywhere
 
 if TYPE_CHECKING:
     import pandas
@@ -74,6 +76,24 @@ def set_cell_of_rank(bundle: EditableBundle, rank: int, column: str, value: floa
 
 
 @edit
+def scale_column_of_rank(bundle: EditableBundle, rank: int, column: str, factor: float) -> None:
+    """Scale a column of a rank's steps; ``start_ns`` is scaled from the run's first step on."""
+    of_rank = bundle.steps["rank"] == rank
+    base = int(bundle.steps.loc[of_rank, column].iloc[0]) if column == "start_ns" else 0
+    scaled = base + (bundle.steps.loc[of_rank, column] - base) * factor
+    bundle.steps.loc[of_rank, column] = scaled.astype(bundle.steps[column].dtype)
+
+
+@edit
+def set_column_of_rank(bundle: EditableBundle, rank: int | None, column: str, value: float, every: int | None = None) -> None:
+    """Set a column of a rank's steps (None: of all ranks); every N-th step keeps its value."""
+    chosen = (bundle.steps["rank"] == rank) | (rank is None)
+    if every is not None:
+        chosen &= bundle.steps["step"] % every != 0
+    bundle.steps.loc[chosen, column] = value
+
+
+@edit
 def speed_up(bundle: EditableBundle, device: str, factor: float) -> None:
     """Claim another device, and divide the compute times by ``factor``."""
     set_device(device)(bundle)
@@ -82,12 +102,14 @@ def speed_up(bundle: EditableBundle, device: str, factor: float) -> None:
 
 @edit
 def halve_all_times(bundle: EditableBundle) -> None:
-    """Halve every time of the run, in log, steps and readings."""
+    """Halve every time of the run, in log, steps, readings and the meters' records."""
     start_ns = bundle.event("run_start")["metadata"]["mono_ns"]
     scale_run_time(wall=0.5, monotonic=0.5)(bundle)
     bundle.steps[list(PARTS)] *= 0.5
     for table, column in ((bundle.steps, "start_ns"), (bundle.readings, "t_ns")):
         table[column] = start_ns + (table[column] - start_ns) // 2
+    for meter in bundle.run["meters"]:
+        meter.update({name: meter[name] / 2 for name in ("period_s", "achieved_period_s", "longest_gap_s")})
 
 
 @edit
@@ -127,14 +149,15 @@ def read_at_one_time(bundle: EditableBundle, source: str) -> None:
 
 
 @edit
-def silence(bundle: EditableBundle, source: str) -> None:
-    """Drop a meter's readings of ten seconds in the middle, and make the recorder's count fit."""
+def silence(bundle: EditableBundle, source: str, failures: int = 0) -> None:
+    """Drop a meter's readings of ten seconds in the middle, make the recorder's count fit, and state ``failures``."""
     middle_ns = bundle.event("epoch_stop", 1)["metadata"]["mono_ns"]
     gone = bundle.at(source) & ((bundle.readings["t_ns"] - middle_ns).abs() < 5 * 10**9)
     bundle.readings = bundle.readings[~gone].reset_index(drop=True)
     for meter in bundle.run["meters"]:
         if meter["name"] == source:
             meter["readings"] -= int(gone.sum())
+            meter["failures"] = failures
 
 
 @edit
@@ -163,11 +186,130 @@ def overload(bundle: EditableBundle, device: str, factor: float) -> None:
 
 
 @edit
+def hold_channel(bundle: EditableBundle, source: str, channel: str, cache_cleared: bool) -> None:
+    """Keep a channel at its first reading, and record that the page cache was emptied, or not."""
+    rows = bundle.at(source, channel)
+    bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].iloc[0]
+    set_everywhere("cache_cleared", cache_cleared)(bundle)
+
+
+@edit
+def keep_cache_full(bundle: EditableBundle) -> None:
+    """Have the whole data set in memory at every reading, and record that the page cache was emptied."""
+    bundle.readings.loc[bundle.at("page-cache"), "value"] = 1.0
+    set_everywhere("cache_cleared", True)(bundle)
+
+
+@edit
+def set_frequency(bundle: EditableBundle, device: str, frequency_hz: float) -> None:
+    """Claim another device, and let its cores run at this frequency."""
+    set_device(device)(bundle)
+    bundle.readings.loc[bundle.readings["unit"] == "Hz", "value"] = frequency_hz
+
+
+@edit
+def scale_counter(bundle: EditableBundle, name: str, factor: float) -> None:
+    """Scale a hardware counter."""
+    bundle.readings.loc[bundle.at("counters", f"{name}.count"), "value"] *= factor
+
+
+@edit
+def rename_source(bundle: EditableBundle, source: str, name: str, channel: str) -> None:
+    """Claim that another meter read a power meter's values, as this channel."""
+    rows = bundle.at(source)
+    bundle.readings.loc[rows, ["source", "channel"]] = name, channel
+    for meter in bundle.run["meters"]:
+        meter["name"] = name if meter["name"] == source else meter["name"]
+
+
+@edit
+def repeat_losses(bundle: EditableBundle, group: int, only_first: bool = False) -> None:
+    """Give every group of steps the loss of its first step, or its second step alone."""
+    place = bundle.steps.index % group
+    repeated = bundle.steps["loss"].where(place == 0).ffill()
+    bundle.steps["loss"] = repeated.where((place == 1) | (not only_first), bundle.steps["loss"])
+
+
+@edit
+def drop_losses(bundle: EditableBundle, row: int, factor: float) -> None:
+    """Scale the losses from this row on."""
+    bundle.steps.loc[bundle.steps.index[row:], "loss"] *= factor
+
+
+@edit
+def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, value: float) -> None:
+    """Add a meter with one channel that always reads ``value``, at the times of the cpu meter, with its record and its power rules."""
+    import pandas  # start-up: slow to load
+
+    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+
+    more = bundle.readings[bundle.at("cpu", "utilisation.total")].assign(source=source, channel=channel, unit=unit, value=value)
+    bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
+    bundle.run["meters"].append({**bundle.run["meters"][0], "name": source, "readings": len(more)})
+    write_power_rules(bundle.path, bundle.readings["source"].unique())
+
+
+@edit
+def keep_busy(bundle: EditableBundle, cores: float) -> None:
+    """Add readings of the implementation's CPU time that rises by this number of seconds a second, and count them."""
+    import pandas  # start-up: slow to load
+
+    rows = bundle.readings[bundle.at("cpu", "utilisation.total")]
+    more = rows.assign(channel="process_tree", unit="s", value=(rows["t_ns"] - rows["t_ns"].iloc[0]) * 1e-9 * cores)
+    bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
+    for meter in bundle.run["meters"]:
+        meter["readings"] += len(more) if meter["name"] == "cpu" else 0
+
+
+@edit
 def change_second_node(bundle: EditableBundle, change: Callable[["pandas.DataFrame"], "pandas.DataFrame"], name: str = SECOND_NODE) -> None:
     """Change a table of the second node's readings."""
     from suite.bundle.frames import read_readings, write_table  # start-up: loads pyarrow
 
     write_table(change(read_readings(bundle.path / name)), bundle.path / name)
+
+
+@edit
+def change_meter(bundle: EditableBundle, /, name: str, **values: Any) -> None:
+    """Change a meter's record, and leave out its readings."""
+    bundle.readings = bundle.readings[bundle.readings["source"] != name].reset_index(drop=True)
+    next(meter for meter in bundle.run["meters"] if meter["name"] == name).update(values, readings=0)
+
+
+@edit
+def drop_power(bundle: EditableBundle) -> None:
+    """Leave out the power readings, before and during the run; the meters' records say that none was there."""
+    sources = set(bundle.readings.loc[bundle.readings["unit"] == "W", "source"])
+    for source in sources:
+        change_meter(source, available=False, reason="not connected")(bundle)
+    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+
+    (bundle.path / BASELOAD).unlink(missing_ok=True)
+    write_power_rules(bundle.path, bundle.readings["source"].unique())
+
+
+@edit
+def forget_meter(bundle: EditableBundle, name: str) -> None:
+    """Leave out the second node's readings and record of a meter; its readings of the idle node stay."""
+    change_second_node(lambda rows: rows[rows["source"] != name].reset_index(drop=True))(bundle)
+
+    def change(values: Any) -> None:
+        second = values["nodes"][1]
+        second["meters"] = [meter for meter in second["meters"] if meter["name"] != name]
+
+    change_file(NODES, change)(bundle)
+
+
+@edit
+def copy_first_node(bundle: EditableBundle, name: str = SECOND_NODE) -> None:
+    """Write the first node's readings as the second's, moved to the second node's clock; ``name`` is the table."""
+    offset_ns = bundle.event("clock_offsets_ns")["value"][1][0]
+    first = bundle.readings
+    if name != SECOND_NODE:
+        from suite.bundle.frames import read_readings  # start-up: loads pyarrow
+
+        first = read_readings(bundle.path / BASELOAD)
+    change_second_node(lambda _: first.assign(t_ns=first["t_ns"] + offset_ns), name)(bundle)
 
 
 def a_day_earlier(rows: "pandas.DataFrame") -> "pandas.DataFrame":

@@ -19,9 +19,9 @@ from suite.compliance.faults.log_edits import (
     shift_event,
 )
 from suite.compliance.faults.table_edits import scale_column
-from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.rules.course import EVALUATION, RUN_AGAIN
+from suite.compliance.wording import numbers, seconds, shown
 
 if TYPE_CHECKING:
     from suite.bundle.steps import StepRecords
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ORDER = 40  # after the order of epochs
 
 MAX_END_DIFFERENCE_S = 0.01
-MIN_FILLED_SHARE = 0.9
+MIN_FILLED_SHARE = 0.9  # 0.988 or more in 26 real runs, steps of a millisecond among them: the rest is the loop's own lines
 MAX_CLOCK_DIFFERENCE_S, MAX_SETUP_S = 120.0, 3600.0
 DAY_MS = 86_400_000
 
@@ -47,7 +47,7 @@ def _evaluations(context: BundleContext) -> Iterator[Violation]:
         elif due:
             expected = due.pop(0)
         else:
-            expected = (event.key, event.epoch) if event.key not in EVALUATION else ("no evaluation outside eval_start and eval_stop", None)
+            expected = (event.key, event.epoch) if event.key not in EVALUATION else ("eval_start", stopped_epoch)
         stopped_epoch = event.epoch if event.key == "epoch_stop" else stopped_epoch
         if (event.key, event.epoch) != expected:
             yield Violation("log.txt", f"{expected[0]} of epoch {expected[1]}", f"{event.key} of epoch {event.epoch}", RUN_AGAIN, event.line)
@@ -88,22 +88,30 @@ def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violati
             continue
         late_s = stop.mono_ns * SECONDS_PER_NS - float(steps.ends_s[inside].max())
         if abs(late_s) > MAX_END_DIFFERENCE_S:
-            yield Violation(name, f"epoch_stop of epoch {stop.epoch} at the end of its last step", f"{late_s:.3f} s after it", RUN_AGAIN, stop.line)
+            observed = f"{seconds(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step {int(steps.step[inside].max())}"
+            yield Violation(name, f"epoch_stop of epoch {stop.epoch} at the end of its last step", observed, RUN_AGAIN, stop.line)
         if stop.metadata.get("steps") != int(inside.sum()):
-            observed = f"{stop.metadata.get('steps')!r} in the log"[:200]
+            observed = f"steps = {shown(stop.metadata.get('steps'))} in the log"
             yield Violation(name, f"{int(inside.sum())} steps in epoch {stop.epoch}, as in {STEPS}", observed, RUN_AGAIN, stop.line)
 
 
 def _filled(context: BundleContext) -> Iterator[Violation]:
+    """Check the epochs of rank 0; one finding for all of them."""
     stops = {event.epoch: event.mono_ns for event in context.log.all("epoch_stop")}
+    shares: dict[int, tuple[float, float, float]] = {}
     for epoch, steps in context.steps.first_rank.by_epoch():
         stop_ns = stops.get(epoch)
         whole_s = 0.0 if stop_ns is None else (stop_ns - int(steps.start_ns[0])) * SECONDS_PER_NS
         parts_s = float(steps.parts_s.sum())
         if whole_s > 0 and parts_s < MIN_FILLED_SHARE * whole_s:
-            expected = f"fetch, copy, compute and communication to take {MIN_FILLED_SHARE:.0%} of epoch {epoch} or more"
-            fix = "find out what took the remaining time (other programs, swapping, logging), then run again"
-            yield Violation(STEPS, expected, f"{parts_s:.2f} of {whole_s:.2f} s", fix)
+            shares[epoch] = (parts_s / whole_s, parts_s, whole_s)
+    if shares:
+        worst, (share, parts_s, whole_s) = min(shares.items(), key=lambda item: item[1])
+        expected = f"fetch, copy, compute and communication to take {MIN_FILLED_SHARE:.0%} of every epoch or more"
+        observed = (
+            f"less in the epochs {numbers(shares)} of {len(stops)}, least in epoch {worst}: {seconds(parts_s)} of {seconds(whole_s)} ({share:.0%})"
+        )
+        yield Violation(STEPS, expected, observed, "find out what took the remaining time (other programs, swapping, logging)")
 
 
 def _record(context: BundleContext) -> Iterator[Violation]:
@@ -168,7 +176,6 @@ RULES = (
         id="epoch-filled",
         sentence="Fetch, copy, compute and communication take nine tenths of an epoch or more.",
         rationale="The remainder is overhead without an explanation, or parts were made smaller.",
-        severity=Severity.WARNING,
         bundle_check=_filled,
         faults=tuple(fault for share in (0.5, 0.01) for fault in both(f"{share} of the compute time", scale_column("compute_s", share))),
     ),

@@ -3,7 +3,20 @@
 from collections.abc import Iterator
 from typing import Any
 
-from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
+from suite.bundle.layout import (
+    BASELOAD,
+    COUNTERS,
+    MANIFEST,
+    OUTPUT,
+    READINGS,
+    RUN,
+    STEPS,
+    SUMMARY,
+    SYSTEM,
+    WITHDRAWN,
+    is_withdrawal,
+)  # fmt: skip
+from suite.bundle.log import Log
 from suite.compliance.faults.fault import Fault, of_first_run, sealed, unsealed
 from suite.compliance.faults.file_edits import (
     append,
@@ -24,6 +37,7 @@ from suite.compliance.faults.file_edits import (
 )
 from suite.compliance.faults.log_edits import LOGGED, remove_event, set_boot, set_event, set_request
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.wording import shown
 from suite.files.digest import sha256
 from suite.metrics.json_diff import differences
 from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as_schema_1
@@ -50,10 +64,14 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
     for name, file in present.items():
         if file.is_symlink():
             yield Violation(name, "a plain file", "a link", COPY_AGAIN)
+        elif name == WITHDRAWN and name not in listed and is_withdrawal(file):
+            continue  # says why, after the run was sealed
         elif name not in listed:
             yield Violation(name, "only files that the manifest lists", "a file that it does not list", f"remove it, or {COPY_AGAIN}")
         elif sha256(file) != listed[name][1]:
-            yield Violation(name, "content that fits its SHA-256 in the manifest", "other content", COPY_AGAIN)
+            number, digest = listed[name]
+            expected = f"content with the SHA-256 {digest[:12]}…, as in line {number} of {MANIFEST}"
+            yield Violation(name, expected, f"SHA-256 {sha256(file)[:12]}…, {file.stat().st_size} bytes", COPY_AGAIN)
     for name, (number, _) in listed.items():
         if name not in present:
             yield Violation(MANIFEST, f"the file {name[:200]}", "no such file", COPY_AGAIN, number)
@@ -77,7 +95,7 @@ def _summary(context: BundleContext) -> Iterator[Violation]:
     if context.run.schema == 1:
         computed, written = summary_as_schema_1(computed), numbers_only(written)
     for name, difference in differences(computed, written):
-        yield Violation(SUMMARY, f"{name} as recomputed from the raw records: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
+        yield Violation(SUMMARY, f"{name} = {shown(difference[0])}, as recomputed from the raw records", shown(difference[1]), COPY_AGAIN)
 
 
 def _counters(context: BundleContext) -> Iterator[Violation]:
@@ -86,7 +104,7 @@ def _counters(context: BundleContext) -> Iterator[Violation]:
     if context.run.schema == 1:
         computed, written = counters_as_schema_1(computed), numbers_only(written)
     for name, difference in differences(computed, written):
-        yield Violation(COUNTERS, f"{name} as recomputed from the readings: {difference[0]}", str(difference[1])[:200], COPY_AGAIN)
+        yield Violation(COUNTERS, f"{name} = {shown(difference[0])}, as recomputed from the readings", shown(difference[1]), COPY_AGAIN)
 
 
 def _system(context: BundleContext) -> Iterator[Violation]:
@@ -99,11 +117,16 @@ def _system(context: BundleContext) -> Iterator[Violation]:
         expected["boot"] = context.log.events[0].metadata.get("boot")
     for name, value in expected.items():
         if context.system.get(name) != value:
-            yield Violation(SYSTEM, f"{name} = {value!r}, as in the run", repr(context.system.get(name))[:200], COPY_AGAIN)
+            yield Violation(SYSTEM, f"{name} = {shown(value)}, as in the run", shown(context.system.get(name)), COPY_AGAIN)
 
 
 def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
     """Check that the log repeats the request."""
+    yield from repeats_request(context, context.log, "log.txt")
+
+
+def repeats_request(context: BundleContext, log: Log, name: str) -> Iterator[Violation]:
+    """Check that a rank's log, in the file ``name``, repeats the request."""
     request, optimizer = context.request, context.request.optimizer
     expected = {
         "submission_benchmark": request.workload,
@@ -129,11 +152,11 @@ def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
         "eval_samples": request.data.eval_samples,
     }
     for key, value in expected.items():
-        event = context.log.first(key)
+        event = log.first(key)
         if event is None or event.value != value:
-            observed = "no such event" if event is None else repr(event.value)[:200]
+            observed = "no such event" if event is None else shown(event.value)
             line = None if event is None else event.line
-            yield Violation("log.txt", f"{key} = {value!r}, as {RUN} requests", observed, COPY_AGAIN, line)
+            yield Violation(name, f"{key} = {shown(value)}, as {RUN} requests", observed, COPY_AGAIN, line)
 
 
 FIGURES = (

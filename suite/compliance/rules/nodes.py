@@ -6,10 +6,11 @@ from suite.bundle.nodes import NODES, read_nodes
 from suite.compliance.faults.fault import recomputed
 from suite.compliance.faults.file_edits import change_file
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.wording import listed, numbers, shown
 
 ORDER = 60  # after the ranks
 
-RUN_AGAIN = "the harness does not write such records: run again"
+RUN_AGAIN = "hand in nodes.json as `suite run` wrote it"
 
 
 def _complete(context: BundleContext) -> Iterator[Violation]:
@@ -20,16 +21,16 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
     nodes = read_nodes(context.bundle)
     ranks = [rank for node in nodes for rank in node.ranks]
     if len(nodes) != requested.nodes or ranks != list(range(requested.ranks)):
-        yield Violation(
-            NODES, f"{requested.nodes} nodes with the ranks 0 to {requested.ranks - 1}", f"{len(nodes)} nodes with {ranks}"[:200], RUN_AGAIN
-        )
+        expected = f"{requested.nodes} nodes with the ranks {numbers(range(requested.ranks))} in order"
+        yield Violation(NODES, expected, f"{len(nodes)} nodes with the ranks {listed([str(rank) for rank in ranks])}", RUN_AGAIN)
         return
     logged = context.log.value("nodes_of_ranks")
     for node in nodes:
-        expected = [logged[rank] for rank in node.ranks] if isinstance(logged, list) and len(logged) == requested.ranks else None
-        if expected is None or (node.node is not None and expected != [node.node] * len(node.ranks)):
-            observed = f"{node.node!r}, the name of {node.host}"
-            yield Violation(NODES, f"the log's nodes_of_ranks, {expected!r}, for the ranks {list(node.ranks)}"[:200], observed[:200], RUN_AGAIN)
+        names = [logged[rank] for rank in node.ranks] if isinstance(logged, list) and len(logged) == requested.ranks else None
+        if names is None or (node.node is not None and names != [node.node] * len(node.ranks)):
+            wanted = "no list of a name for every rank" if names is None else listed([shown(name) for name in names])
+            observed = f"{shown(node.node)}, the name of host {node.host[:100]!r}"
+            yield Violation(NODES, f"the log's nodes_of_ranks for the ranks {numbers(node.ranks)}: {wanted}", observed, RUN_AGAIN)
 
 
 RULES = (

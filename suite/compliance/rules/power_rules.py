@@ -1,13 +1,15 @@
 """Power rules: a bundle's energies are totals as the rulebook defines them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from typing import Any
 
 from suite.bundle.layout import POWER
-from suite.catalog.power import load_power_rules, rules_for
+from suite.catalog.power import PowerRule, load_power_rules, rules_for
 from suite.compliance.faults.fault import both, unsealed
 from suite.compliance.faults.file_edits import change_file, delete, resealed
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.wording import listed
 
 ORDER = 85  # before plausibility, which sums power by these rules
 
@@ -24,14 +26,24 @@ def _known(context: BundleContext) -> Iterator[Violation]:
     rulebook, carried = load_power_rules(), context.power_rules
     for rule in carried:
         if rule not in rulebook:
-            yield Violation(POWER, "power rules as in rules/power.toml", f"another rule {rule.name[:80]!r}", FIX)
+            yield Violation(POWER, "power rules as in rules/power.toml", f"the rule {rule.name[:80]!r} with {_difference(rule, rulebook)}", FIX)
     sources = {channel.source for node in context.nodes for channel in node.channels}
     for rule in rules_for(rulebook, sources):
         if rule not in carried:
             yield Violation(POWER, f"the rule {rule.name!r}, of a meter that was read", "no such rule", FIX)
     known = [rulebook.index(rule) for rule in carried if rule in rulebook]
     if known != sorted(set(known)):
-        yield Violation(POWER, "every rule once, in the order of rules/power.toml", "another order", FIX)
+        observed = listed([rulebook[place].name for place in known])
+        yield Violation(POWER, "every rule once, in the order of rules/power.toml", f"the order {observed}", FIX)
+
+
+def _difference(rule: PowerRule, rulebook: Sequence[PowerRule]) -> str:
+    """The fields in which a rule differs from the rulebook's of the same name."""
+    own = next((each for each in rulebook if each.name == rule.name), None)
+    if own is None:
+        return "a name that is not in the rulebook"
+    different = [field.name for field in fields(rule) if getattr(rule, field.name) != getattr(own, field.name)]
+    return "; ".join(f"{name} = {getattr(rule, name)!s} instead of {getattr(own, name)!s}" for name in different)[:300]
 
 
 def _set_in_first(**values: object) -> Callable[[Any], object]:

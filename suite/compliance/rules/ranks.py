@@ -10,10 +10,11 @@ from suite.compliance.faults.file_edits import change_lines, copy_from_second_ru
 from suite.compliance.faults.log_edits import EPOCHS, add_correct, reverse_chain_heads, set_metadata, set_request, shift_clock_offset
 from suite.compliance.faults.table_edits import drop_rank, rename_rank, set_cell, shrink_share
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.wording import numbers, shown
 
 ORDER = 50  # after rank 0's own records
 
-RUN_AGAIN = "the training loop does not write such records: run again"
+RUN_AGAIN = "the suite's training loop does not write such records: hand in the files as the run wrote them, or mend the implementation"
 AT_THE_END = None
 """Stands for an epoch: the exchange of chain values before the last line."""
 
@@ -25,17 +26,17 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
     ranks = context.request.parallel.ranks
     recorded = list(context.steps.ranks)
     if recorded != list(range(ranks)):
-        yield Violation(STEPS, f"steps of the ranks 0 to {ranks - 1}", f"of {recorded}"[:200], RUN_AGAIN)
+        yield Violation(STEPS, f"steps of the ranks {numbers(range(ranks))}", f"of the ranks {numbers(recorded)}", RUN_AGAIN)
         return
     logged = context.log.value("ranks")
     if logged != ranks:
-        yield Violation("log.txt", f"ranks = {ranks}, as requested", f"{logged!r}"[:200], RUN_AGAIN)
+        yield Violation("log.txt", f"ranks = {ranks}, as requested", shown(logged), RUN_AGAIN)
     for rank, steps in context.steps.by_rank():
         samples, shares = steps.samples.tolist(), _shares(context, len(steps), rank)
         wrong = next((index for index, share in enumerate(shares) if samples[index] != share), None)
         if wrong is not None:
             expected = f"rank {rank} to take every {ranks}th sample of each mini-batch, from the {rank + 1}th: {shares[wrong]} samples"
-            yield Violation(STEPS, expected, f"{samples[wrong]} samples in step {steps.step[wrong]}", RUN_AGAIN)
+            yield Violation(STEPS, expected, f"{samples[wrong]} samples in step {steps.step[wrong]} of epoch {steps.epoch[wrong]}", RUN_AGAIN)
 
 
 def _shares(context: BundleContext, steps: int, rank: int) -> list[int]:
@@ -75,8 +76,9 @@ def _difference(logged: object, expected: list[object]) -> str:
     """Which ranks' chain values differ."""
     if not isinstance(logged, list) or len(logged) != len(expected):
         return f"no list of {len(expected)} values"
-    ranks = [str(rank) for rank, (value, wanted) in enumerate(zip(logged, expected, strict=True)) if value != wanted]
-    return f"another value for rank{'s' if len(ranks) > 1 else ''} {', '.join(ranks)}"[:200]
+    ranks = [rank for rank, (value, wanted) in enumerate(zip(logged, expected, strict=True)) if value != wanted]
+    value, wanted = (str(values[ranks[0]])[:12] for values in (logged, expected))
+    return f"{value}… in place of {wanted}… for rank {ranks[0]}" + (f", and the ranks {numbers(ranks[1:])} differ too" if ranks[1:] else "")
 
 
 def _head(stops: Sequence[LogEvent], epoch: int) -> object:

@@ -41,7 +41,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "%": (0.0, 100.0 * ROUNDING), "ratio": (0.0, 1.0 * ROUNDING), "B": (0.0, 2.0**60), "Hz": (0.0, 1e11), "degC": (-60.0, 200.0),
     "events": (0.0, 2.0**64), "operations": (0.0, 2.0**64), "processes": (0.0, 2.0**22), "ns": (0.0, 2.0**64), "W": (-50.0, 5000.0),
 }  # fmt: skip
-RUN_AGAIN = "run again; never edit readings"
+RUN_AGAIN = "hand in the readings as they were recorded"
 
 
 def _in_run(context: BundleContext) -> Iterator[Violation]:
@@ -60,8 +60,11 @@ def _in_run(context: BundleContext) -> Iterator[Violation]:
 def _within(name: str, table: "Channels", span: tuple[float, float], where: str) -> Iterator[Violation]:
     outside = ((table.t_ns < span[0]) | (table.t_ns > span[1])).nonzero()[0]
     if len(outside):
-        observed = f"{len(outside)} of {len(table)} readings outside, the first of {table.owner(outside[0]).source!r}"
-        yield Violation(name, f"readings {where}", observed[:200], RUN_AGAIN)
+        t_ns, owner = int(table.t_ns[outside[0]]), table.owner(outside[0])
+        away_s = (span[0] - t_ns if t_ns < span[0] else t_ns - span[1]) * SECONDS_PER_NS
+        when = f"{away_s:.1f} s {'before' if t_ns < span[0] else 'after'} that time"
+        observed = f"{len(outside)} of {len(table)} readings outside, the first of {owner.source} {owner.name}, {when}"
+        yield Violation(name, f"readings {where}", observed, RUN_AGAIN)
 
 
 def _order(context: BundleContext) -> Iterator[Violation]:
@@ -91,7 +94,7 @@ def _rising(context: BundleContext) -> Iterator[Violation]:
         for channel in (channel for source in RISING for channel in node.channels.of(source)):
             falls = (channel.values[1:] < channel.values[:-1]).nonzero()[0]
             if len(falls):
-                observed = f"{channel.values[falls[0] + 1]:g} after {channel.values[falls[0]]:g}, {len(falls)} falls"
+                observed = f"{channel.values[falls[0] + 1]:g} in reading {falls[0] + 2} after {channel.values[falls[0]]:g}, {len(falls)} falls"
                 yield Violation(node.file, f"the counter {channel.source} {channel.name} never to fall", observed, RUN_AGAIN)
 
 
@@ -106,7 +109,7 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
         for place in np.flatnonzero(np.bincount(units.index[bad])):
             of_unit = bad[units.index[bad] == place]
             first = channels.owner(of_unit[0])
-            observed = f"{channels.values[of_unit[0]]:g} of {first.source} {first.name}, {len(of_unit)} such readings"
+            observed = f"{channels.values[of_unit[0]]:g} of {first.source} {first.name} at {int(channels.t_ns[of_unit[0]])} ns, {len(of_unit)} in all"
             expected = f"values from {low[of_unit[0]]:g} to {high[of_unit[0]]:g} {units.texts[place]}"
             yield Violation(node.file, expected, observed, RUN_AGAIN)
         for channel in (channel for channel in channels if channel.units > 1):
@@ -119,7 +122,7 @@ def _fit_machine(context: BundleContext) -> Iterator[Violation]:
         size_bytes, cores = node.system.get("memory_size_bytes"), node.system.get("cpu_cores")
         used_bytes = max((memory.maximum for name in IN_USE if len((memory := node.channels.get("memory", name)).known)), default=0.0)
         if isinstance(size_bytes, int) and used_bytes > size_bytes * ROUNDING:
-            observed = f"{used_bytes:.0f} bytes in use"
+            observed = f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}), by the memory meter"
             yield Violation(node.file, f"at most {size_bytes} bytes of memory, as in {node.system_file}", observed, RUN_AGAIN)
         cores_read = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
         if isinstance(cores, int) and 0 < cores_read < cores:
@@ -136,18 +139,24 @@ def _gaps(context: BundleContext) -> Iterator[Violation]:
             channels = node.channels.of(name)
             if not channels or not isinstance(period_s, int | float):
                 continue
-            longest_s = _longest_gap_s(channels, window)
+            longest_s, after_s = _longest_gap_s(channels, window)
             if longest_s > max(GAP_PERIODS * period_s, MIN_GAP_S):
                 expected = f"a reading of {name} every {period_s:g} s"
-                yield Violation(node.file, expected, f"none for {longest_s:.1f} s", "find out what delayed the meter, then run again")
+                yield Violation(
+                    node.file, expected, f"none for {longest_s:.1f} s, from {after_s:.1f} s after run_start on", "find out what delayed the meter"
+                )
 
 
-def _longest_gap_s(channels: "Sequence[Channel]", window: "Window") -> float:
+def _longest_gap_s(channels: "Sequence[Channel]", window: "Window") -> tuple[float, float]:
+    """The longest time without a reading, and its beginning after the window's, in seconds."""
     import numpy as np  # start-up
 
     inside = np.sort(np.concatenate([np.array(window), *(channel.during(window).t_ns for channel in channels)]))
     # Unsigned: logged times may be arbitrary, and further apart than a signed integer holds.
-    return float(np.diff(inside.view(np.uint64)).max(initial=0)) * SECONDS_PER_NS
+    gaps = np.diff(inside.view(np.uint64))
+    longest = int(gaps.argmax()) if len(gaps) else 0
+    began = float(inside[longest] - inside[0]) if len(gaps) else 0.0
+    return float(gaps.max(initial=0)) * SECONDS_PER_NS, began * SECONDS_PER_NS
 
 
 SOURCES = ("um25c", "memory", "cpu", "disk", "counters")
@@ -233,6 +242,7 @@ RULES = (
         bundle_check=_gaps,
         faults=(
             *(fault for source in SOURCES for fault in both(f"{source} silent for ten seconds, and the count made to fit", silence(source))),
+            *both("um25c silent for ten seconds, and its failures stated", silence("um25c", failures=50)),
             sealed("a minute without a reading before run_stop", delay_stop(60)),
         ),
     ),

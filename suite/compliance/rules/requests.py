@@ -1,7 +1,6 @@
 """Requests: checked before a run starts, and again as the bundle records them."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from suite.catalog.frameworks import load_frameworks
@@ -68,10 +67,13 @@ def _fixed_hyperparameters(context: RequestContext) -> Iterator[Violation]:
     yield from _equal(
         context, "initial_weights", context.workload.initial_weights, context.request.initial_weights, "draw the weights as the workload defines"
     )
-    preprocessing = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(context.workload.preprocessing).items()}
-    settings = context.request.preprocessing
-    found = {"mean": list(settings.mean), "std": list(settings.std), "augmentation": settings.augmentation}
-    yield from _equal(context, "preprocessing", preprocessing, found, "normalise as the workload defines")
+    workload, requested_pictures = context.workload.preprocessing, context.request.preprocessing
+    for name in ("mean", "std"):
+        expected, found = (", ".join(map(str, getattr(settings, name))) for settings in (workload, requested_pictures))
+        yield from _equal(context, f"preprocessing.{name}", expected, found, "normalise as the workload defines")
+    yield from _equal(
+        context, "preprocessing.augmentation", workload.augmentation, requested_pictures.augmentation, "augment as the workload defines"
+    )
 
 
 def _tuned_in_range(context: RequestContext) -> Iterator[Violation]:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from suite.compliance.faults.fault import both, sealed
-from suite.compliance.faults.log_edits import EPOCHS, miss_target, remove_event, set_accuracy, set_event, set_metadata
+from suite.compliance.faults.fault import both, in_turn, recomputed, sealed
+from suite.compliance.faults.file_edits import move_to_first_round
+from suite.compliance.faults.log_edits import EPOCHS, miss_target, miss_target_in_all_epochs, remove_event, set_accuracy, set_event, set_metadata
+from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
 ORDER = 70  # after the records that results follow from
@@ -15,7 +17,7 @@ def _accuracy(context: BundleContext) -> Iterator[Violation]:
         correct = event.metadata.get("correct")
         if not isinstance(correct, int) or not 0 <= correct <= samples or event.value != correct / samples:
             observed, fix = f"{event.value!r} with {correct!r} correct", "run again with an implementation that logs accuracy and count"
-            yield Violation("log.txt", f"an accuracy of correct / {samples}", observed[:200], fix, event.line)
+            yield Violation("log.txt", f"an accuracy of correct / {samples} in epoch {event.epoch}", observed[:200], fix, event.line)
 
 
 def _status(context: BundleContext) -> Iterator[Violation]:
@@ -27,16 +29,27 @@ def _status(context: BundleContext) -> Iterator[Violation]:
     expected = "success" if target is None or reached else "aborted"
     if stop.metadata.get("status") != expected:
         observed = repr(stop.metadata.get("status"))[:200]
-        yield Violation("log.txt", f"status {expected!r}, which follows from the evaluations", observed, "run again; never edit a status", stop.line)
+        yield Violation(
+            "log.txt", f"status {expected!r}, which follows from the evaluations", observed, "hand in the status that the run logged", stop.line
+        )
 
 
 def _target(context: BundleContext) -> Iterator[Violation]:
-    values = [event.value for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)]
-    target = context.workload.target_accuracy
-    if target is not None and (not values or max(values) < target):
-        best = f"{max(values):.4f}" if values else "no evaluation"
+    evaluated = [event for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)]
+    target, best_of = context.workload.target_accuracy, max(evaluated, key=lambda event: event.value, default=None)
+    if target is not None and (best_of is None or best_of.value < target):
+        best = "no evaluation" if best_of is None else f"{best_of.value:.4f} at best, in epoch {best_of.epoch} of {len(evaluated)} evaluated"
         fix = "tune within the workload's ranges, or submit it as a run that missed the target"
         yield Violation("log.txt", f"an accuracy of {target} or more", best, fix)
+
+
+def _missed(context: BundleContext) -> Iterator[Violation]:
+    """Say that a run, which trained all its epochs (`ends-as-asked`), missed its target."""
+    values = [event.value for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)]
+    target = context.workload.target_accuracy
+    if target is not None and values and max(values) < target:
+        fix = "keep it: a missed target counts; an entry planned with five runs or more is ranked if four in five of them reach it"
+        yield Violation("log.txt", f"an accuracy of {target} or more, for a time to target", f"{max(values):.4f}", fix)
 
 
 def _parameters(context: BundleContext) -> Iterator[Violation]:
@@ -75,7 +88,19 @@ RULES = (
         rationale="The closed division compares time to target; a fast run that learns nothing has none.",
         divisions=CLOSED,
         bundle_check=_target,
-        faults=both("a target that was not reached", miss_target()),
+        faults=both("a target that was not reached, in the first round", in_turn(miss_target(), move_to_first_round())),
+    ),
+    Rule(
+        id="target-missed",
+        sentence="A closed run that trained all its epochs without reaching the target is valid, and counts as missed.",
+        rationale="Leaving out runs that miss the target would make a lucky recipe look sure.",
+        divisions=CLOSED,
+        severity=Severity.WARNING,
+        bundle_check=_missed,
+        faults=(
+            recomputed("all epochs trained, the target missed", miss_target_in_all_epochs()),
+            *both("a target that was not reached", miss_target()),
+        ),
     ),
     Rule(
         id="parameter-count",

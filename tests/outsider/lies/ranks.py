@@ -394,6 +394,7 @@ def _(b):
     talk = b.steps["step"] % 10 == 0
     b.steps.loc[talk, "communication_s"] = 0.003
     b.steps.loc[talk, "compute_s"] -= 0.003
+    b.steps.loc[~talk, "communication_s"] = 0.0
 
 
 @lie("The ranks' boots were exchanged", ERROR, "", "boot in rank 1's log: it changes in the middle")

@@ -8,6 +8,12 @@ import pytest
 
 import reporter
 from reporter.board.boards import make_boards
+from suite.compliance import submission_rule
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.nonce_edits import set_nonce
+from suite.files.signature import make_key, public_key
+from suite.submission.declaration import SystemAvailability
+from suite.submission.package import PackageRequest, package
 
 
 @pytest.mark.parametrize(
@@ -27,3 +33,37 @@ def test_an_energy_has_its_sensor_as_a_facet(sensor: object, facet: str, runs: P
 def test_an_energy_without_a_sensor_was_not_measured(runs: Path) -> None:
     (board,) = make_boards(reporter.load([runs / "lenet-fake-digits"]))
     assert ("energy", "not measured") in board.same
+
+
+def badges(*paths: Path) -> tuple[str, ...]:
+    """Of the only row."""
+    (board,) = make_boards(reporter.load(paths))
+    (row,) = (*board.accepted, *board.refused)
+    return row.badges
+
+
+def test_a_badge_says_where_the_seeds_came_from(runs: Path, tmp_path: Path) -> None:
+    bundle = Path(shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run"))
+    assert badges(bundle) == ("seeds chosen by the submitter",)
+    edited = EditableBundle(bundle)
+    set_nonce(edited)
+    edited.save()
+    assert badges(bundle) == ("seeds of the submitter's nonce",)
+
+
+def test_runs_with_seeds_of_several_kinds_are_said_to_have_them(runs: Path, tmp_path: Path) -> None:
+    edited = EditableBundle(Path(shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "runs" / "1")))
+    set_nonce(edited)
+    edited.save()
+    shutil.copytree(runs / "lenet-pytorch-2", tmp_path / "runs" / "2")
+    assert badges(tmp_path / "runs") == ("seeds of several kinds",)
+
+
+def test_a_badge_names_a_known_signer(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_key(tmp_path / "key", "acme")
+    (tmp_path / "allowed").write_text(f"acme {public_key(tmp_path / 'key')}\n")
+    offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", (), tmp_path / "key")
+    submission = package([runs / "lenet-pytorch-1"], offer, tmp_path / "submissions")
+    assert badges(submission)[1:] == ()
+    monkeypatch.setattr(submission_rule, "allowed_signers", lambda: tmp_path / "allowed")
+    assert badges(submission)[1:] == ("signed by acme",)

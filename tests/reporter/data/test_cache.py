@@ -14,6 +14,7 @@ from reporter.data import bundle_rows, cache
 from reporter.data.cache import digest_of_bundle
 from reporter.site import MARK, build
 from suite.files.paths import HOME_VARIABLE
+from tests.builders import run_id
 from tests.reporter.test_site import files
 
 loading = importlib.import_module("reporter.data.load")  # the package's attribute "load" is the function
@@ -70,7 +71,7 @@ def test_a_changed_bundle_is_read_and_judged_again(change: Callable[[Path], obje
     change(given / "one")
     loaded = reporter.load([given])
     assert read == [given / "one"]
-    assert not (loaded.runs["place"] == "one").any() or not loaded.verdicts["lenet-pytorch-1"].complies
+    assert not (loaded.runs["place"] == "one").any() or not loaded.verdicts[run_id("lenet-pytorch-1")].complies
 
 
 def test_a_change_that_keeps_size_and_time_is_detected(home: Path, read: list[Path], given: Path) -> None:
@@ -82,7 +83,7 @@ def test_a_change_that_keeps_size_and_time_is_detected(home: Path, read: list[Pa
     log.write_text(log.read_text().replace('"key": "seed", "value": 1', '"key": "seed", "value": 2'))
     os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert log.stat().st_size == before.st_size
-    assert not reporter.load([given]).verdicts["lenet-pytorch-1"].complies and read == [given / "one"]
+    assert not reporter.load([given]).verdicts[run_id("lenet-pytorch-1")].complies and read == [given / "one"]
 
 
 def test_other_code_does_not_use_the_cache(home: Path, read: list[Path], given: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +134,7 @@ def test_the_page_of_a_bundle_that_changed_while_read_is_rendered_again(
     assert set(json.loads((site / MARK).read_text())["runs"].values()) == {None}
     build([given], site, force=True)
     assert None not in json.loads((site / MARK).read_text())["runs"].values()
-    assert "does not comply" in (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
+    assert "does not comply" in (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
 
 
 @pytest.mark.slow

@@ -8,10 +8,10 @@ import pytest
 
 import reporter
 from reporter.data import frames
-from reporter.data.load import WITHDRAWAL
+from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-from tests.builders import Scenario, make_bundle
+from tests.builders import Scenario, make_bundle, run_id
 from tests.reporter.conftest import SCENARIOS
 
 
@@ -19,16 +19,16 @@ def test_every_frame_has_the_documented_columns(runs: Path) -> None:
     loaded = reporter.load([runs])
     for name in ("runs", "figures", "epochs", "entries", "entry_figures", "broken"):
         assert list(getattr(loaded, name).columns) == list(getattr(frames, name.upper())), name
-    assert list(loaded.runs["run_id"]) == sorted(scenario.name for scenario in SCENARIOS)
+    assert list(loaded.runs["run_id"]) == sorted(run_id(scenario.name, scenario.framework) for scenario in SCENARIOS)
 
 
 def test_values_are_those_of_the_bundles(runs: Path) -> None:
     figures = reporter.load([runs]).figures.set_index(["run_id", "figure"])
-    epoch = figures.loc[("lenet-pytorch-1", "time_to_epoch_s")]
+    epoch = figures.loc[(run_id("lenet-pytorch-1"), "time_to_epoch_s")]
     assert epoch["value"] == pytest.approx(469 * 0.002, rel=0.06) and epoch["unit"] == "s" and epoch["count"] == 2
-    energy = figures.loc[("lenet-pytorch-1", "energy_per_epoch_j")]
+    energy = figures.loc[(run_id("lenet-pytorch-1"), "energy_per_epoch_j")]
     assert (energy["covers"], energy["tier"]) == ("wall", "wall meter")
-    power = figures.loc[("lenet-pytorch-1", "mean_power_w")]
+    power = figures.loc[(run_id("lenet-pytorch-1"), "mean_power_w")]
     assert power["value"] == pytest.approx(2.5, rel=0.01) and power["unit"] == "W"
 
 
@@ -53,7 +53,7 @@ def test_coverage_and_tier_are_fields_of_the_sensor(
 
 
 def test_an_unknown_value_is_none_with_a_reason(runs: Path) -> None:
-    energy = reporter.load([runs]).figures.set_index(["run_id", "figure"]).loc[("lenet-fake-digits", "energy_j")]
+    energy = reporter.load([runs]).figures.set_index(["run_id", "figure"]).loc[(run_id("lenet-fake-digits", "fake"), "energy_j")]
     assert energy["value"] != energy["value"] and energy["reason"] == "no power sensor was read"
 
 

@@ -18,11 +18,12 @@ from reporter.figures import stall_analysis as drawn
 from reporter.figures import study_charts
 from reporter.figures.chart import Context, Drawing
 from reporter.site import build
+from suite.bundle import stall_folder
 from suite.metrics import stall_analysis
-from tests.builders import Scenario, make_bundle
+from tests.builders import Scenario, make_bundle, run_id
 
 CONTEXT = Context("../", {"pytorch": 0})
-NAME = "stalls-analysed"
+NAME = f"stalls-{run_id('analysed')}"
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def the_study(folder: Path) -> StudyRecord:
 def test_a_study_is_found_at_any_depth_and_named_after_its_runs(analysed: Path) -> None:
     study = the_study(analysed.parent)
     assert study.name == NAME and study.place == "stalls"
-    assert study.runs == (("cold", "analysed-cold"), ("warm", "analysed-warm"), ("synthetic", "analysed-synthetic"))
+    assert study.runs == tuple((source, run_id(f"analysed-{source}")) for source in ("cold", "warm", "synthetic"))
     row = study.figures.set_index(["part", "figure"]).loc[("study", "read_stall_s")]
     assert row["value"] == pytest.approx(0.1e-3 * 469, rel=0.05) and row["unit"] == "s"  # a tenth of a step that is a millisecond shorter
 
@@ -70,9 +71,10 @@ def test_a_study_has_a_page_that_links_to_its_runs(analysed: Path, tmp_path: Pat
     page = (site / "studies" / f"{NAME}.html").read_text()
     assert f'href="{NAME}.html"' in (site / "studies" / "index.html").read_text()
     for part in ("cold", "warm", "synthetic"):
-        assert f'href="../runs/analysed-{part}/index.html#time_to_epoch_s"' in page and (site / "runs" / f"analysed-{part}" / "index.html").is_file()
+        assert f'href="../runs/{run_id(f"analysed-{part}")}/index.html#time_to_epoch_s"' in page
+        assert (site / "runs" / run_id(f"analysed-{part}") / "index.html").is_file()
     assert page.count("<svg") == 2 and (site / "figures" / f"{NAME}-stall-runs.svg").is_file()
-    assert (site / "studies" / f"{NAME}.json").read_bytes() == (analysed / stall_analysis.RECORD).read_bytes()
+    assert (site / "studies" / f"{NAME}.json").read_bytes() == (analysed / stall_folder.RECORD).read_bytes()
     for target in re.findall(r'href="(\.\./[^"#]+)', page):
         assert (site / "studies" / target).resolve().is_file(), target
 
@@ -107,7 +109,7 @@ def test_significance_is_read_from_its_field(analysed: Path, recorded: bool | No
 
 
 def _edit_record(folder: Path) -> None:
-    record = folder / stall_analysis.RECORD
+    record = folder / stall_folder.RECORD
     values = json.loads(record.read_text())
     values["figures"]["read_stall_s"]["value"] = 0.0
     record.write_text(json.dumps(values))
@@ -130,7 +132,7 @@ def _edit_seal(folder: Path) -> None:
         (_set_schema_1, "has schema 1"),
         (_edit_seal, "was changed after it was sealed"),
         (lambda folder: (folder / "MANIFEST.sha256").unlink(), "has no seal"),
-        (lambda folder: (folder / stall_analysis.RECORD).write_text("[1"), "stalls.json"),
+        (lambda folder: (folder / stall_folder.RECORD).write_text("[1"), "stalls.json"),
         (lambda folder: shutil.rmtree(folder / "warm"), "run.json"),
     ],
     ids=["figure changed", "of an earlier version", "seal changed", "no seal", "no JSON", "a run missing"],

@@ -11,6 +11,7 @@ import reporter
 from reporter.site import build
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
+from tests.builders import run_id
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_the_declaration_gives_organization_and_availability(submission: Path) -
 
 def test_the_page_of_a_run_shows_the_declaration(submission: Path, tmp_path: Path) -> None:
     site = build([submission.parents[1]], tmp_path / "site").parent
-    page = (site / "runs" / "lenet-pytorch-1" / "index.html").read_text()
+    page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
     assert "<dt>round</dt><dd>v0.2</dd>" in page and "cooled by a fan" in page
 
 

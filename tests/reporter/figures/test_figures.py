@@ -26,7 +26,7 @@ from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
 from reporter.figures.radar import AXES, MIN_AXES, Axis, share
 from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, PowerRule, Tier
-from tests.builders import Scenario, make_bundle
+from tests.builders import Scenario, make_bundle, run_id
 
 GOLDEN = Path(__file__).parent / "golden"
 CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
@@ -266,7 +266,7 @@ def test_missing_counters_are_unknown_with_a_reason_not_zero(frames: Frames, run
 def test_counts_are_per_epoch(frames: Frames) -> None:
     drawing = drawn(by_name("counters"), frames)
     row = dict(zip(drawing.headings, next(row for row in drawing.rows if row[0].startswith("fake")), strict=True))
-    run = frames.figures[(frames.figures["run_id"] == "counted") & (frames.figures["figure"] == "instructions")]["value"].iloc[0]
+    run = frames.figures[(frames.figures["run_id"] == run_id("counted", "fake")) & (frames.figures["figure"] == "instructions")]["value"].iloc[0]
     assert float(row["instructions, 10⁹ per epoch"]) == pytest.approx(run / 3 / 1e9, rel=1e-3)
 
 

@@ -74,3 +74,10 @@ def test_the_estimate_is_the_mean_of_the_epochs_so_far(tmp_path: Path) -> None:
     for event in read_log(log_of(tmp_path, *texts)).events:
         estimate.event(event)
     assert estimate.left_s() == pytest.approx(24)
+
+
+def test_a_name_twice_and_a_number_that_json_lacks_are_problems(tmp_path: Path) -> None:
+    start = ':::MLLOG {"namespace": "edge", "time_ms": 1, "event_type": "POINT_IN_TIME", "key": "seed", '
+    (tmp_path / "log.txt").write_text(f'{start}"value": 1, "value": 2, "metadata": {{}}}}\n{start}"value": NaN, "metadata": {{}}}}\n')
+    problems = [problem.what for problem in read_log(tmp_path / "log.txt").problems if not problem.chain]
+    assert "the name 'value' is there twice in one object" in problems[0] and "NaN is not a JSON number" in problems[1]

@@ -63,8 +63,7 @@ def test_a_manifest_of_millions_of_lines_is_not_read(good_bundle: Path) -> None:
 @pytest.mark.parametrize("ranks", [0, -1, 10**12, "2", True, None])
 def test_an_impossible_number_of_ranks_is_refused_at_once(ranks: object, good_bundle: Path) -> None:
     edited(good_bundle, lambda bundle: bundle.request["parallel"].update(ranks=ranks))
-    with pytest.raises(SuiteError, match=r"run\.json"):
-        check_bundle(good_bundle)
+    assert [finding.rule for finding in check_bundle(good_bundle).findings] == ["request-readable"]
 
 
 @pytest.mark.parametrize("value", [1.5e308, -1.5e308, float("inf"), float("nan")])

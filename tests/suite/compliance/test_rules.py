@@ -11,15 +11,16 @@ from suite.compliance.checker import check_bundle
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import Fault, Scope
 from suite.compliance.finding import Finding, Severity
-from suite.compliance.registry import ALL, LAST, MODULES, RULES, discover, rules_of
+from suite.compliance.paths import check_paths
+from suite.compliance.registry import ALL, LAST, MODULES, RULES, AnyRule, discover, rules_of
 from suite.compliance.rule import Rule
 from suite.compliance.submission_rule import SubmissionRule
 from suite.compliance.submissions import SubmissionVerdict, check_submission
+from tests.builders import make_analysis
 from tests.mutation.score import good_submission
 
-AnyRule = Rule | SubmissionRule
 FAULTS = [(rule, fault) for rule in ALL for fault in rule.faults]
-OF_BUNDLES, OF_SUBMISSIONS = ([(rule, fault) for rule, fault in FAULTS if fault.scope is scope] for scope in Scope)
+OF_BUNDLES, OF_SUBMISSIONS, OF_ANALYSES = ([(rule, fault) for rule, fault in FAULTS if fault.scope is scope] for scope in Scope)
 
 
 def names(faults: list[tuple[AnyRule, Fault]]) -> list[str]:
@@ -45,6 +46,24 @@ def test_a_rule_finds_its_fault_in_a_submission(rule: AnyRule, fault: Fault, goo
     fault.change(submission)
     verdict = check_submission(submission)
     assert_found(rule, all_findings(verdict), verdict.complies)
+
+
+@pytest.fixture(scope="session")
+def _good_analysis(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_analysis(tmp_path_factory.mktemp("analyses") / "good")
+
+
+def test_a_good_analysis_has_no_finding(_good_analysis: Path) -> None:
+    result = check_paths([_good_analysis])
+    assert (result.complies, list(result.all_findings()), len(result.bundles)) == (True, [], 3)
+
+
+@pytest.mark.parametrize(("rule", "fault"), OF_ANALYSES, ids=names(OF_ANALYSES))
+def test_a_rule_finds_its_fault_in_an_analysis(rule: AnyRule, fault: Fault, _good_analysis: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(_good_analysis, tmp_path / "analysis"))
+    fault.change(folder)
+    result = check_paths([folder])
+    assert_found(rule, tuple(finding for _, finding in result.all_findings()), result.complies)
 
 
 def assert_found(rule: AnyRule, findings: tuple[Finding, ...], complies: bool) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.bundle.layout import HOSTS
 from suite.errors import SuiteError
 from suite.launch.mpirun import HOSTS_NAME, FailedProcess, Flavour, Mpirun, failed_process, last_output_line, mpirun_command
 from suite.launch.placement import Placement, is_this_machine, place, read_hosts
@@ -117,3 +118,7 @@ def test_without_output_of_ranks_the_launchers_last_line_is_the_cause() -> None:
         "ORTE was unable to reliably start one or more daemons."
     )
     assert last_output_line(["", RULE]) is None
+
+
+def test_the_hostfile_has_the_name_that_a_bundle_may_hold() -> None:
+    assert HOSTS_NAME == HOSTS

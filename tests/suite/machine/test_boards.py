@@ -104,11 +104,22 @@ def test_an_honest_run_complies(device: Device, good_bundle: Path, tmp_path: Pat
     set_device(device.name)(bundle)
     kept = ("board", "compatible", "cpu_model", "memory_size_bytes", "power_mode", "power_settings", "power_changes")
     bundle.system.update({name: described[name] for name in kept})
+    notes = {name: note for name, note in bundle.system["notes"].items() if name not in kept}
+    bundle.system["notes"] = {**notes, **{name: note for name, note in described["notes"].items() if name in kept}}
     if device.cpu is not None:
         bundle.system["architecture"] = device.cpu.machine[0]
     bundle.save(recomputed=True)
     found = {finding.rule: finding.observed for finding in check_bundle(good_bundle).findings}
-    rules = ("machine-fits-profile", "machine-variant", "power-mode-known", "power-mode-listed", "power-mode-steady")
+    rules = (
+        "machine-fits-profile",
+        "machine-variant",
+        "board-fits-profile",
+        "system-described",
+        "system-possible",
+        "power-mode-known",
+        "power-mode-listed",
+        "power-mode-steady",
+    )
     assert {rule: found[rule] for rule in rules if rule in found} == {}
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suite.metrics.convergence import LEVEL, compare, detectable, power
+from suite.metrics.convergence import LEVEL, Comparison, compare, detectable, power
 
 epochs = st.lists(st.integers(1, 20), min_size=3, max_size=8)
 REFERENCE = [4, 4, 5, 5, 6, 6, 6, 7, 7]
@@ -62,3 +62,18 @@ def test_too_few_runs_detect_nothing() -> None:
 
 def test_coarse_evaluations_lose_power() -> None:
     assert power([10, 11, 12, 13, 14, 15, 16, 17, 20], 3, 0.6, interval=10) < power([10, 11, 12, 13, 14, 15, 16, 17, 20], 3, 0.6, interval=1)
+
+
+def test_missed_targets_are_later_than_all_others() -> None:
+    """Of the 70 partitions of eight runs only the observed one has the rank sum 1 + 2 + 3 + 4."""
+    assert compare((5, 6, 7, math.inf), (1, 2, 3, 4)).p_faster == pytest.approx(1 / 70)
+    assert compare((1, 2, 3, 4), (5, 6, 7, math.inf)).p_faster == 1.0
+
+
+def test_a_missed_target_makes_no_entry_faster() -> None:
+    assert compare((4, 4, 5, 8, 8, 4, 6, 7, 4), (1, 1, math.inf)).p_faster > LEVEL
+    assert compare((4, 4, 5, 8, 8, 4, 6, 7, 4), (1, 1, 1)).p_faster <= LEVEL
+
+
+def test_entries_that_all_missed_are_alike() -> None:
+    assert compare((math.inf, math.inf), (math.inf, math.inf)) == Comparison(1.0, 1.0, pytest.approx(1 / 6))

@@ -194,7 +194,7 @@ def test_a_rank_that_is_slower_is_seen_as_the_straggler(path: Path) -> None:
     first, second = summary.ranks
     assert (first["slowest_share"], second["slowest_share"]) == (0.0, 1.0)
     assert first["busy_ratio"] == pytest.approx(0.95 / (0.95 + 0.4)) and second["busy_ratio"] == pytest.approx(1.75 / 1.35)
-    assert first["communication_s"] > second["communication_s"] == 0.0
+    assert first["communication_s"] > second["communication_s"] > 0.0
     assert (first["samples"], second["samples"], second["node"]) == (90000, 90000, "pi2")
     assert summary.figures["straggler_ratio"].value == pytest.approx(second["busy_ratio"])
 

@@ -1,10 +1,12 @@
-"""Reference points are made only from closed runs that reached their target."""
+"""Reference points are made only from closed runs that reached their target or trained all their epochs."""
 
+import json
+import math
 from pathlib import Path
 
 import pytest
 
-from suite.catalog.reference_points import load_points, write_points
+from suite.catalog.reference_points import ReferenceRun, load_points, write_points
 from suite.catalog.workloads import Workload, load_workloads
 from suite.errors import SuiteError
 from suite.metrics.reference_points import compare_runs, make_points
@@ -34,7 +36,29 @@ def test_another_batch_size_is_added_and_the_same_replaced(tmp_path: Path) -> No
     assert [(point.batch_size, len(point.runs)) for point in load_points("lenet", tmp_path)] == [(64, 2), (128, 1)]
 
 
-def test_a_run_that_did_not_reach_its_target_makes_no_point(tmp_path: Path) -> None:
+def test_a_run_that_missed_its_target_is_kept(tmp_path: Path) -> None:
+    missed = make_bundle(tmp_path / "missed", Scenario(name="m", seed=3, accuracies=(0.98,) * 10))
+    (point,) = make_points([*bundles(tmp_path / "runs"), missed])
+    assert point.epochs == (2, 3, math.inf)
+    assert point.expected_epochs == (2 + 3 + 10) / 2
+    write_points([point], tmp_path)
+    assert load_points("lenet", tmp_path) == (point,)
+
+
+def test_a_point_without_a_run_that_reached_the_target_expects_nothing(tmp_path: Path) -> None:
+    (point,) = make_points([make_bundle(tmp_path / "missed", Scenario(name="m", accuracies=(0.98,) * 10))])
+    assert point.expected_epochs is None
+
+
+def test_points_of_schema_1_are_read(tmp_path: Path) -> None:
+    (tmp_path / "rules/reference_points").mkdir(parents=True)
+    run = {"run_id": "r", "framework": "pytorch", "seed": 1, "epochs_to_target": 4, "manifest": "0"}
+    point = {"batch_size": 16, "base_learning_rate": 0.005, "eval_every_epochs": 1, "runs": [run]}
+    (tmp_path / "rules/reference_points/lenet.json").write_text(json.dumps({"schema": 1, "points": [point]}))
+    assert load_points("lenet", tmp_path)[0].runs == (ReferenceRun("r", "pytorch", 1, 4, True, "0"),)
+
+
+def test_a_run_that_ended_before_its_last_epoch_makes_no_point(tmp_path: Path) -> None:
     short = make_bundle(tmp_path / "short", Scenario(accuracies=(0.97, 0.98)))
     with pytest.raises(SuiteError, match="reached its target"):
         make_points([short])

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from suite.bundle.reader import Bundle
+from suite.bundle.stall_folder import RECORD, Source
 from suite.compliance.checker import check_bundle
 from suite.files.digest import sha256
 from suite.files.json_file import read_json
 from suite.files.paths import repository_root
 from suite.machine.block_device import disk_of, mount_of
 from suite.metrics.figure import Figure
-from suite.metrics.stall_analysis import RECORD, Source, SourceRun, _notes, differences
+from suite.metrics.stall_analysis import SourceRun, _notes, differences
 from tests.conftest import Run
 from tests.disks import own_disk
 

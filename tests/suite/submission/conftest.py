@@ -1,11 +1,13 @@
 """A submission that complies: three closed runs of one framework, and the verdict that its model is the workload's."""
 
+import hashlib
 import itertools
 import json
 from pathlib import Path
 
 import pytest
 
+from suite import __version__
 from suite.catalog.workloads import load_workload
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
@@ -15,20 +17,35 @@ EPOCHS_TO_TARGET = (3, 4, 6)
 """Like the reference's runs; three times three would converge faster than chance explains."""
 
 
+LATER_S = 900
+"""How long one run begins after another."""
+
+
+def started_name(seed: int) -> str:
+    """The id of the seed's run, LATER_S after that of the seed before."""
+    minutes = LATER_S * (seed - 1) // 60
+    return f"lenet-pytorch-20270115T{8 + minutes // 60:02d}{minutes % 60:02d}00Z-{seed:06d}"
+
+
 def make_runs(folder: Path, count: int = 3) -> list[Path]:
     """Bundles of one entry, by seed."""
     made = []
     for seed, epochs in zip(range(1, count + 1), itertools.cycle(EPOCHS_TO_TARGET)):
         accuracies = (0.97, *(0.985,) * (epochs - 2), 0.9905)
-        scenario = Scenario(f"lenet-pytorch-20270115T080000Z-{seed:06d}", seed=seed, step_s=0.002 + seed * 1e-5, jitter=0.01, accuracies=accuracies)
+        name, later_s = started_name(seed), LATER_S * (seed - 1)
+        scenario = Scenario(name, seed=seed, step_s=0.002 + seed * 1e-5, jitter=0.01, accuracies=accuracies, later_s=later_s)
         made.append(make_bundle(folder / f"run{seed}", scenario))
     return made
 
 
 def make_probe(path: Path, passed: bool = True) -> Path:
     """A verdict as `suite verify-model lenet --framework pytorch --output` writes it, shortened."""
-    subject = {"name": "pytorch", "module": "reference_impls.pytorch.probe", "passed": passed}
-    path.write_text(json.dumps({"schema": 1, "workload": "lenet", "model": load_workload("lenet").model, "passed": passed, "subjects": [subject]}))
+    difference = {"precision": "float64", "quantity": "loss", "error": 0.0 if passed else 0.1, "tolerance": 1e-9, "worst": "", "problem": None}
+    digests = {precision: hashlib.sha256(precision.encode()).hexdigest() for precision in ("float64", "float32")}
+    subject = {"name": "pytorch", "module": "reference_impls.pytorch.probe", "passed": passed, "digests": digests}
+    subject["differences"] = [{**difference, "passed": passed}]
+    values = {"schema": 1, "suite_version": __version__, "workload": "lenet", "model": load_workload("lenet").model, "passed": passed}
+    path.write_text(json.dumps({**values, "subjects": [subject]}))
     return path
 
 

@@ -30,7 +30,7 @@ def test_an_unreadable_bundle_is_named_and_the_others_are_checked(submission: Pa
     (submission / "lenet/pytorch/run_2/run.json").write_text("{")
     verdict = check_submission(submission)
     assert not verdict.complies
-    assert len(verdict.bundles) == 2
+    assert [finding.rule for finding in verdict.bundles[1].findings] == ["bundle-readable"] and len(verdict.bundles) == 3
     (sentence,) = verdict.broken
     assert "run_2" in sentence
 

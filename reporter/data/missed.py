@@ -1,0 +1,52 @@
+"""Entries with runs that missed their target: which of them are ranked, and by what.
+
+A run that trained all its epochs and missed the target is valid, its time to target censored. An entry with one is ranked if its number of runs was
+declared before they began, is at least five, and four in five reached the target, as MLPerf and AlgoPerf rank entries of which one run of five fails.
+Its expected time to target is the time trained in all runs over the number of runs that reached the target; each of these has its own time
+and an equal share of the time trained in the missed ones.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reporter.data.frames import Row, known
+
+TIME_TO_TARGET = "time_to_target_s"
+MIN_PLANNED, FIFTHS_TO_REACH, FIFTHS = 5, 4, 5
+
+
+def reached_text(entry: Mapping[str, Any]) -> str:
+    """ "4 of 5 reached" for an entry with a run that missed its target; else empty."""
+    return f"{int(entry['reached'])} of {int(entry['runs'])} reached" if missed(entry) else ""
+
+
+def missed(entry: Mapping[str, Any]) -> int:
+    """The number of runs that missed their target."""
+    return int(entry["runs"]) - int(entry["reached"]) if known(entry["reached"]) else 0
+
+
+def why_unranked(entry: Mapping[str, Any]) -> str | None:
+    """Why missed targets or missing runs keep an entry from being ranked; None if they do not."""
+    runs, planned = int(entry["runs"]), int(entry["planned_runs"]) if known(entry["planned_runs"]) else None
+    if planned is not None and runs != planned:
+        return f"{runs} of {planned} planned runs are in it"
+    if not missed(entry):
+        return None
+    if planned is None or planned < MIN_PLANNED:
+        return f"{reached_text(entry)} the target, and fewer than {MIN_PLANNED} runs were planned"
+    if int(entry["reached"]) * FIFTHS < runs * FIFTHS_TO_REACH:
+        return f"{reached_text(entry)} the target, fewer than four in five"
+    return None
+
+
+def times_with_shares(runs: Sequence[Row], times_s: Mapping[str, float]) -> list[float] | None:
+    """Of each run that reached the target, its time and its share of the time trained in the others, s; None where that is unknown.
+
+    ``runs`` are all runs of an entry, ``times_s`` the times to target that are known, by run id.
+    """
+    reached = [times_s[run["run_id"]] for run in runs if run["run_id"] in times_s]
+    others_s = [run["trained_s"] for run in runs if run["run_id"] not in times_s]
+    if not reached or not all(map(known, others_s)):
+        return None
+    share_s = sum(float(other_s) for other_s in others_s) / len(reached)
+    return [time_s + share_s for time_s in reached]

@@ -1,0 +1,28 @@
+"""The folder of a stall analysis: one bundle for each source of mini-batches, ``stalls.json``, and a manifest over all of them."""
+
+import enum
+from pathlib import Path
+
+from suite.bundle.layout import MANIFEST
+from suite.files.digest import sha256
+
+RECORD = "stalls.json"
+
+
+class Source(str, enum.Enum):
+    """Source of a run's mini-batches, in the order of the runs."""
+
+    COLD = "cold"
+    WARM = "warm"
+    SYNTHETIC = "synthetic"
+
+
+def sealed_files(directory: Path) -> tuple[Path, ...]:
+    """What the manifest of an analysis lists: ``stalls.json`` and the manifests of the three runs."""
+    return (directory / RECORD, *(directory / source.value / MANIFEST for source in Source))
+
+
+def write_manifest(directory: Path) -> None:
+    """Write the manifest of an analysis."""
+    lines = "".join(f"{sha256(file)}  {file.relative_to(directory).as_posix()}\n" for file in sealed_files(directory))
+    (directory / MANIFEST).write_text(lines, encoding="utf-8")

@@ -1,0 +1,122 @@
+"""Near copies of runs: step times that vary together, or that are the same in another order.
+
+Two honest runs do not vary together: docs/checking.md has the correlations of honest pairs. For independent step times the chance of a correlation
+of MIN_CORRELATIONS is below 1e-20 a pair (Fisher's z).
+Losses alone decide nothing: equal machines compute equal losses from equal seeds.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suite.bundle.arrays import Values
+from suite.bundle.steps import StepRecords
+
+LENGTHS = (256, 100)
+"""Numbers of first steps that are compared: the largest that both runs have. Runs with fewer are not compared."""
+MIN_CORRELATIONS = (0.6, 0.8)
+KEPT_RATIOS = 256
+MIN_SAME_SHARE = 0.25
+NEIGHBOURS = 15  # steps in the running median that is taken out: warm-up, throttling and the course of an epoch are no sign of a copy
+LIMIT = 3.0  # in standard deviations: one hanging card in both runs is no copy
+SCALE_OF_NORMAL = 1.4826  # of the median absolute deviation
+DIGITS = 9
+
+
+@dataclass(frozen=True, eq=False)
+class StepTimes:
+    """What is compared of a run: its steps' variation, one array per length, and a sample of the ratios of computing to fetching.
+
+    The sample is the KEPT_RATIOS ratios with the smallest hashes, so that runs with the same ratios have the same sample (Broder, "On the resemblance
+    and containment of documents", 1997). Arrays are None for a run that is too short or whose steps do not vary.
+    """
+
+    variations: tuple[Values | None, ...]
+    ratios: Values | None
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """Two runs, by their places, that are alike; ``what`` says in what."""
+
+    one: int
+    other: int
+    what: str
+
+
+def step_times(steps: StepRecords) -> StepTimes:
+    """What is compared of a run's steps: those of rank 0."""
+    first = steps.first_rank
+    with np.errstate(all="ignore"):  # times may be anything: the rules of bundles report them
+        logarithms: Values = np.log(np.nansum(first.parts_s[:, : LENGTHS[0]], axis=0))
+        ratios: Values = np.round(np.log(first.compute_s) - np.log(first.fetch_stall_s), DIGITS)
+    return StepTimes(tuple(_variation(logarithms[:length], length) for length in LENGTHS), _sample(ratios[np.isfinite(ratios)]))
+
+
+def _sample(ratios: Values) -> Values | None:
+    """The ratios with the smallest hashes; None for fewer than KEPT_RATIOS different ones."""
+    distinct = ratios[np.sort(np.unique(ratios, return_index=True)[1])]
+    if len(distinct) < KEPT_RATIOS:
+        return None
+    hashes = (distinct + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing (Knuth, TAOCP 3, section 6.4)
+    chosen: Values = distinct[np.argsort(hashes >> np.uint64(20), kind="stable")[:KEPT_RATIOS]]
+    return chosen
+
+
+def _variation(logarithms: Values, length: int) -> Values | None:
+    """The steps' variation around their running median, clipped, with mean 0 and norm 1; None if there is none."""
+    if len(logarithms) < length or not np.isfinite(logarithms).all():
+        return None
+    padded = np.pad(logarithms, NEIGHBOURS // 2, mode="edge")
+    rest = logarithms - np.sort(np.lib.stride_tricks.sliding_window_view(padded, NEIGHBOURS), axis=1)[:, NEIGHBOURS // 2]
+    deviation = SCALE_OF_NORMAL * float(np.sort(abs(rest))[length // 2])
+    if deviation < 1e-9:
+        return None
+    clipped = np.clip(rest / deviation, -LIMIT, LIMIT)
+    clipped -= clipped.mean()
+    variation: Values = clipped / np.linalg.norm(clipped)
+    return variation
+
+
+def find_likenesses(runs: Sequence[StepTimes]) -> tuple[Likeness, ...]:
+    """Every pair of runs that are near copies, each pair once, the smaller place first."""
+    found: dict[tuple[int, int], Likeness] = {}
+    for likeness in (*_alike(runs), *_reordered(runs)):
+        found.setdefault((likeness.one, likeness.other), likeness)
+    return tuple(found[pair] for pair in sorted(found))
+
+
+def _alike(runs: Sequence[StepTimes]) -> Iterator[Likeness]:
+    """Pairs whose steps vary together, over the most steps that both have."""
+    for index, (length, least) in enumerate(zip(LENGTHS, MIN_CORRELATIONS, strict=True)):
+        places = [place for place, run in enumerate(runs) if run.variations[index] is not None]
+        longer = {place for place in places if index and runs[place].variations[index - 1] is not None}
+        if len(places) < 2:
+            continue
+        rows = np.stack([_known(runs[place].variations[index]) for place in places])
+        for first, second in zip(*np.nonzero(np.triu(rows @ rows.T, 1) >= least), strict=True):
+            one, other = places[first], places[second]
+            if not {one, other} <= longer:
+                correlation = float(rows[first] @ rows[second])
+                yield Likeness(one, other, f"step times that vary together (correlation {correlation:.2f} over the first {length} steps)")
+
+
+def _known(values: Values | None) -> Values:
+    assert values is not None
+    return values
+
+
+def _reordered(runs: Sequence[StepTimes]) -> Iterator[Likeness]:
+    """Pairs of runs that share many ratios of computing to fetching, to nine decimals of their logarithms, in whatever order."""
+    places: dict[float, list[int]] = {}
+    for place, run in enumerate(runs):
+        for ratio in () if run.ratios is None else run.ratios.tolist():
+            places.setdefault(ratio, []).append(place)
+    shared: Counter[tuple[int, int]] = Counter()
+    for one, *others in places.values():  # with the first run of this ratio only: the number of pairs stays bounded
+        shared.update((one, other) for other in others)
+    for (one, other), count in shared.items():
+        if count >= MIN_SAME_SHARE * KEPT_RATIOS:
+            yield Likeness(one, other, f"the same ratio of computing to fetching in {count} of {KEPT_RATIOS} steps that were compared")

@@ -1,0 +1,102 @@
+"""Edits of the other ranks' logs: every chain value is recomputed, in all logs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from reference_impls.contract import FIRST_LINK, TOKEN, chained, log_name
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.fault import edit
+
+Events = list[dict[str, Any]]
+
+
+@edit
+def change_logs(bundle: EditableBundle, change: Callable[[dict[int, Events]], object]) -> None:
+    """Change the events of any rank; the chain values that the ranks exchange are made to fit."""
+    logs = {0: bundle.events, **{rank: _read(bundle.path / log_name(rank)) for rank in range(1, _ranks(bundle.path))}}
+    for events in logs.values():
+        for event in events:
+            event["metadata"].pop("chain", None)
+    change(logs)
+    _exchange(logs)
+    for rank in range(1, len(logs)):
+        _write(bundle.path / log_name(rank), logs[rank])
+
+
+def set_of_rank(rank: int, key: str, value: object, number: int = 0, **metadata: object) -> Callable[[EditableBundle], None]:
+    """Set the value and metadata of a rank's n-th event with this key."""
+
+    def change(logs: dict[int, Events]) -> None:
+        event = [event for event in logs[rank] if event["key"] == key][number]
+        event["value"] = value
+        event["metadata"].update(metadata)
+
+    return change_logs(change)
+
+
+def set_in_all_logs(key: str, value: object) -> Callable[[EditableBundle], None]:
+    """Set the value of every event with this key, in every log."""
+
+    def change(logs: dict[int, Events]) -> None:
+        for event in (event for events in logs.values() for event in events if event["key"] == key):
+            event["value"] = value
+
+    return change_logs(change)
+
+
+def shift_rank(rank: int, key: str, by_ns: int, number: int = 0) -> Callable[[EditableBundle], None]:
+    """Shift the monotonic time of a rank's n-th event with this key."""
+
+    def change(logs: dict[int, Events]) -> None:
+        [event for event in logs[rank] if event["key"] == key][number]["metadata"]["mono_ns"] += by_ns
+
+    return change_logs(change)
+
+
+def reboot_rank(rank: int, key: str) -> Callable[[EditableBundle], None]:
+    """Set another boot id in a rank's log from this event on."""
+
+    def change(logs: dict[int, Events]) -> None:
+        first = next(place for place, event in enumerate(logs[rank]) if event["key"] == key)
+        for event in logs[rank][first:]:
+            event["metadata"]["boot"] = "another"
+
+    return change_logs(change)
+
+
+def remove_of_rank(rank: int, key: str, number: int = 0) -> Callable[[EditableBundle], None]:
+    """Remove a rank's n-th event with this key."""
+    return change_logs(lambda logs: logs[rank].remove([event for event in logs[rank] if event["key"] == key][number]))
+
+
+def _ranks(folder: Path) -> int:
+    return 1 + len(list(folder.glob("log.rank*.txt")))
+
+
+def _read(path: Path) -> Events:
+    return [json.loads(line[len(TOKEN) :]) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _write(path: Path, events: Events) -> None:
+    chain, lines = FIRST_LINK, []
+    for event in events:
+        line, chain = chained(chain, TOKEN + json.dumps(event))
+        lines.append(line + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def _exchange(logs: dict[int, Events]) -> None:
+    """Fill in the chain values of every ``chain_heads`` event, which all ranks log in the same order."""
+    place, chains = dict.fromkeys(logs, 0), dict.fromkeys(logs, FIRST_LINK)
+    while any(place[rank] < len(events) for rank, events in logs.items()):
+        for rank, events in logs.items():
+            while place[rank] < len(events) and events[place[rank]]["key"] != "chain_heads":
+                chains[rank] = chained(chains[rank], TOKEN + json.dumps(events[place[rank]]))[1]
+                place[rank] += 1
+        heads = [chains[rank] for rank in sorted(logs)]
+        for rank in (rank for rank, events in logs.items() if place[rank] < len(events)):
+            logs[rank][place[rank]]["value"] = heads
+            chains[rank] = chained(chains[rank], TOKEN + json.dumps(logs[rank][place[rank]]))[1]
+            place[rank] += 1

@@ -1,0 +1,228 @@
+"""Edits of meter readings, of the meters' records in run.json, and of the idle machine's readings."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from suite.bundle.layout import BASELOAD
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.fault import edit
+from suite.compliance.faults.log_edits import set_everywhere, set_request
+
+if TYPE_CHECKING:
+    import pandas
+
+OWN_TIME = (("cpu", "process_tree"), ("counters", "task_clock.count"))
+
+
+@edit
+def scale_readings(bundle: EditableBundle, source: str, channel: str, factor: float, plus: float = 0.0) -> None:
+    """Scale the readings of channels whose names begin with ``channel``, then add ``plus``; counts stay whole numbers but for ``plus``."""
+    rows = _rows(bundle, source, channel)
+    scaled = bundle.readings.loc[rows, "value"].astype("float64") * factor
+    bundle.readings.loc[rows, "value"] = scaled.where(bundle.readings.loc[rows, "unit"] != "events", scaled.round()) + plus
+
+
+@edit
+def scale_cpu_time(bundle: EditableBundle, factor: float) -> None:
+    """Scale the implementation's CPU time, by both meters."""
+    for source, channel in OWN_TIME:
+        scale_readings(source, channel, factor)(bundle)
+
+
+@edit
+def use_two_cores(bundle: EditableBundle) -> None:
+    """Request one thread, and let the implementation use two cores all the time."""
+    set_request("threads", 1)(bundle)
+    set_everywhere("division", "closed")(bundle)
+    for source, channel in OWN_TIME:
+        rows = _rows(bundle, source, channel)
+        unit_s = 1e9 if source == "counters" else 1.0
+        bundle.readings.loc[rows, "value"] = (2.0 * _seconds(bundle, rows) * unit_s).round(2 if unit_s == 1.0 else 0)
+    bundle.readings.loc[_rows(bundle, "cpu", "utilisation"), "value"] = 100.0
+
+
+@edit
+def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, value: Callable[[float], float], period_s: float = 1.0) -> None:
+    """Read another channel during the run, once a period: ``value`` of the seconds since run_start. A meter that was not there gets a record."""
+    import pandas  # start-up: slow to load
+
+    start_ns, stop_ns = (bundle.event(key)["metadata"]["mono_ns"] for key in ("run_start", "run_stop"))
+    times_ns = range(start_ns + 700, stop_ns, round(period_s * 1e9))
+    rows = [(time_ns, source, channel, float(value((time_ns - start_ns) * 1e-9)), unit) for time_ns in times_ns]
+    more = pandas.DataFrame(rows, columns=list(bundle.readings.columns)).astype(bundle.readings.dtypes)
+    bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
+    if all(meter["name"] != source for meter in bundle.run["meters"]):
+        bundle.run["meters"].append({**bundle.run["meters"][0], "name": source, "period_s": period_s, "achieved_period_s": period_s})
+    _count(bundle)
+
+
+@edit
+def add_constant_channel(bundle: EditableBundle, source: str, channel: str, unit: str, value: float) -> None:
+    """Read another channel during the run, always the same value."""
+    add_channel(source, channel, unit, lambda time_s: value)(bundle)
+
+
+@edit
+def step_wall_clock_unread(bundle: EditableBundle, by_ms: int) -> None:
+    """Shift the wall clock from the second epoch on; the wall-clock meter reads nothing of it."""
+    add_channel("wall-clock", "drift", "s", lambda time_s: 1e-6)(bundle)
+    for event in bundle.events[bundle.events.index(bundle.event("epoch_start", 1)) :]:
+        event["time_ms"] += by_ms
+
+
+@edit
+def lower_frequency(bundle: EditableBundle) -> None:
+    """Let the processor's clock fall to a quarter in the last epoch."""
+    start_ns = bundle.event("run_start")["metadata"]["mono_ns"]
+    last_s = (bundle.event("epoch_start", -1)["metadata"]["mono_ns"] - start_ns) * 1e-9
+    add_channel("cpu", "frequency.core0", "Hz", lambda time_s: 6e8 if time_s > last_s else 2.4e9)(bundle)
+
+
+@edit
+def set_peak_memory(bundle: EditableBundle, factor: float) -> None:
+    """One process, whose peak is ``factor`` times the memory in use."""
+    peak_bytes = float(bundle.readings.loc[bundle.at("memory", "process_tree_rss"), "value"].max()) * factor
+    add_channel("memory", "largest_process_peak_rss", "B", lambda time_s: peak_bytes)(bundle)
+    add_channel("memory", "process_tree_size", "processes", lambda time_s: 1.0)(bundle)
+
+
+@edit
+def log_peak_memory(bundle: EditableBundle, factor: float) -> None:
+    """Log ``factor`` times the peak memory that was read."""
+    set_peak_memory(1.0)(bundle)
+    peak_bytes = float(bundle.readings.loc[bundle.at("memory", "largest_process_peak_rss"), "value"].max())
+    stop = bundle.event("run_stop")
+    logged = dict(stop, event_type="POINT_IN_TIME", key="peak_rss_of_ranks", value=[round(peak_bytes * factor)], metadata=dict(stop["metadata"]))
+    bundle.events.insert(bundle.events.index(stop) + 1, logged)
+
+
+@edit
+def empty_cache_without_reading(bundle: EditableBundle) -> None:
+    """Say that the page cache was emptied and filled again, and that the disk read nothing."""
+    set_everywhere("cache_cleared", True)(bundle)
+    scale_readings("disk", "read_bytes", 0.0)(bundle)
+    add_channel("page-cache", "resident", "ratio", lambda time_s: min(1.0, time_s))(bundle)
+
+
+@edit
+def set_meter(bundle: EditableBundle, /, name: str, **values: Any) -> None:
+    """Set values of a meter's record."""
+    for meter in bundle.run["meters"]:
+        if meter["name"] == name:
+            meter.update(values)
+
+
+@edit
+def scale_meter_times(bundle: EditableBundle, name: str, factor: float) -> None:
+    """Scale the times of a meter's readings since its first one."""
+    rows = _rows(bundle, name)
+    first_ns = bundle.readings.loc[rows, "t_ns"].min()
+    bundle.readings.loc[rows, "t_ns"] = first_ns + ((bundle.readings.loc[rows, "t_ns"] - first_ns) * factor).astype("int64")
+
+
+@edit
+def scale_longest_gaps(bundle: EditableBundle, factor: float) -> None:
+    """Scale the longest gap in every meter's record."""
+    for meter in bundle.run["meters"]:
+        meter["longest_gap_s"] *= factor
+
+
+@edit
+def round_reading_times(bundle: EditableBundle, to_ns: int) -> None:
+    """Round every reading's time down; of those that coincide, the first stays."""
+    bundle.readings["t_ns"] = bundle.readings["t_ns"] // to_ns * to_ns
+    bundle.readings = bundle.readings.drop_duplicates(["t_ns", "source", "channel"]).reset_index(drop=True)
+    _count(bundle)
+
+
+@edit
+def drop_readings(bundle: EditableBundle, name: str, first_s: float, last_s: float) -> None:
+    """Leave out a meter's readings between two moments after run_start, and lower its count."""
+    start_ns = bundle.event("run_start")["metadata"]["mono_ns"]
+    since_s = (bundle.readings["t_ns"] - start_ns) * 1e-9
+    bundle.readings = bundle.readings[~(_rows(bundle, name) & since_s.between(first_s, last_s))].reset_index(drop=True)
+    _count(bundle)
+
+
+@edit
+def shift_end(bundle: EditableBundle, by_s: float, name: str = "") -> None:
+    """Read a meter (every one, if none is named) once more, ``by_s`` after its last reading."""
+    import pandas  # start-up: slow to load
+
+    last = bundle.readings[bundle.at(name) if name else bundle.readings["source"] != ""].drop_duplicates(["source", "channel"], keep="last")
+    bundle.readings = pandas.concat([bundle.readings, last.assign(t_ns=last["t_ns"] + round(by_s * 1e9))]).reset_index(drop=True)
+    _count(bundle)
+
+
+@edit
+def set_units(bundle: EditableBundle, source: str, unit: str) -> None:
+    """Set another unit for all readings of a meter."""
+    bundle.readings.loc[bundle.at(source), "unit"] = unit
+
+
+@edit
+def set_values(bundle: EditableBundle, source: str, channel: str, every: int, change: Callable[[float], float]) -> None:
+    """Change one reading of ``every``."""
+    rows = bundle.readings.index[bundle.at(source, channel)][::every]
+    bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].map(change)
+
+
+@edit
+def set_constant(bundle: EditableBundle, source: str, channel: str) -> None:
+    """Set all readings of a channel to their first."""
+    rows = bundle.at(source, channel)
+    bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].iloc[0]
+
+
+@edit
+def paste_idle_power(bundle: EditableBundle) -> None:
+    """Fill the power readings with the idle machine's, again and again, doubled."""
+    import numpy as np  # start-up
+
+    from suite.bundle.frames import read_readings  # start-up: loads pyarrow
+
+    rows, idle = bundle.at("um25c", "power"), read_readings(bundle.path / BASELOAD)["value"].to_numpy()
+    bundle.readings.loc[rows, "value"] = np.resize(idle * 2, int(rows.sum()))
+
+
+@edit
+def change_baseload(bundle: EditableBundle, change: Callable[["pandas.DataFrame"], "pandas.DataFrame"]) -> None:
+    """Change the idle machine's readings."""
+    from suite.bundle.frames import read_readings, write_table  # start-up: loads pyarrow
+
+    write_table(change(read_readings(bundle.path / BASELOAD)).reset_index(drop=True), bundle.path / BASELOAD)
+
+
+@edit
+def add_idle_utilisation(bundle: EditableBundle, percent: float) -> None:
+    """Let the CPU meter have read this utilisation of the idle machine."""
+    import pandas  # start-up: slow to load
+
+    def with_utilisation(rows: "pandas.DataFrame") -> "pandas.DataFrame":
+        return pandas.concat([rows, rows.assign(source="cpu", channel="utilisation.total", value=percent, unit="%")])
+
+    change_baseload(with_utilisation)(bundle)
+
+
+@edit
+def remove_baseload(bundle: EditableBundle, name: str) -> None:
+    """Leave out a table of idle readings."""
+    (bundle.path / name).unlink()
+
+
+def _rows(bundle: EditableBundle, source: str, channel: str = "") -> "pandas.Series":
+    """Mask of a meter's channels whose names begin with ``channel``."""
+    return (bundle.readings["source"] == source) & bundle.readings["channel"].str.startswith(channel)
+
+
+def _seconds(bundle: EditableBundle, rows: "pandas.Series") -> "pandas.Series":
+    times_ns = bundle.readings.loc[rows, "t_ns"]
+    return (times_ns - times_ns.min()) * 1e-9
+
+
+def _count(bundle: EditableBundle) -> None:
+    """Let the meters' records count the readings that there are."""
+    counts = bundle.readings.groupby("source").size()
+    for meter in bundle.run["meters"]:
+        if meter["name"] != "recorder":
+            meter["readings"] = int(counts.get(meter["name"], 0))

@@ -1,0 +1,121 @@
+"""Edits of what a witness saw: records whose signatures fit, made with a key of this process."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reference_impls.contract import log_name
+from suite.bundle.layout import MANIFEST
+from suite.bundle.log import chain_head
+from suite.bundle.manifest import seal
+from suite.bundle.reader import Bundle
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.fault import edit
+from suite.compliance.faults.keys import signing_key
+from suite.compliance.faults.log_edits import scale_run_time
+from suite.compliance.faults.table_edits import PARTS
+from suite.witness.record import NAME, SCHEMA, Answer, WitnessRecord, receipt_digest, stamp_digest
+from suite.witness.statement import Statement
+
+BEFORE_S, AFTER_S, LATENCY_NS = 2.0, 0.5, 20_000_000
+"""From the receipt to init_start, from run_stop to the stamp, and how long each question takes."""
+UNIX_S = 1.8e9
+
+
+Change = Callable[[WitnessRecord], WitnessRecord]
+
+
+@edit
+def witnessed(
+    run: Path, shorter_s: float = 0.0, before_s: float = BEFORE_S, after_s: float = AFTER_S, change: Change = lambda record: record
+) -> None:
+    """Add the record of a witness whose clock ran for ``shorter_s`` less than this machine's between receipt and stamp.
+
+    ``change`` edits the record before it is written; the manifest fits.
+    """
+    record = change(make_record(run, shorter_s, before_s, after_s))
+    record.write(run)
+    (run / MANIFEST).unlink()
+    seal(run)
+
+
+def make_record(run: Path, shorter_s: float = 0.0, before_s: float = BEFORE_S, after_s: float = AFTER_S) -> WitnessRecord:
+    """A record that fits the bundle, receipt and stamp signed by a key of this process."""
+    bundle = Bundle(run)
+    values, log = bundle.run(), bundle.log()
+    start, stop = (event.mono_ns or 0 for event in (log.all("init_start")[0], log.all("run_stop")[-1]))
+    received_ns, asked_ns = start - round(before_s * 1e9), stop + round(after_s * 1e9)
+    request = bundle.json("run.json")["request"]
+    receipt = _answer(receipt_digest(values.run_id, request, values.nonce), received_ns - LATENCY_NS, UNIX_S, 1)
+    heads = tuple(chain_head(run / log_name(rank)) or "" for rank in range(int(request["parallel"]["ranks"])))
+    elapsed_s = (asked_ns - received_ns) * 1e-9 - shorter_s
+    stamp = _answer(stamp_digest(values.run_id, heads, receipt.token), asked_ns, UNIX_S + elapsed_s + 2e-3, 2)
+    return WitnessRecord(SCHEMA, "http://witness.example:8731", receipt, heads, stamp)
+
+
+def _answer(digest: str, asked_ns: int, time_s: float, serial: int) -> Answer:
+    token = Statement("lab", serial, time_s, digest, "0" * 64).token(signing_key())
+    return Answer(digest, asked_ns, asked_ns + LATENCY_NS, 1, token, None)
+
+
+def without_stamp(record: WitnessRecord) -> WitnessRecord:
+    """A witness that did not answer at the end."""
+    assert record.stamp is not None
+    return replace(record, stamp=replace(record.stamp, token=None, attempts=3, reason="no answer in 3 attempts: ConnectionRefusedError"))
+
+
+def with_token(**values: Any) -> Change:
+    """Set fields of the stamp's token."""
+
+    def change(record: WitnessRecord) -> WitnessRecord:
+        assert record.stamp is not None and record.stamp.token is not None
+        return replace(record, stamp=replace(record.stamp, token={**record.stamp.token, **values}))
+
+    return change
+
+
+def slower_answers(by_s: float) -> Change:
+    """Let the stamp's answer have taken longer."""
+
+    def change(record: WitnessRecord) -> WitnessRecord:
+        assert record.stamp is not None
+        return replace(record, stamp=replace(record.stamp, answered_ns=record.stamp.answered_ns + round(by_s * 1e9)))
+
+    return change
+
+
+def exchanged(record: WitnessRecord) -> WitnessRecord:
+    """Exchange the tokens of receipt and stamp."""
+    assert record.stamp is not None
+    return replace(record, receipt=replace(record.receipt, token=record.stamp.token), stamp=replace(record.stamp, token=record.receipt.token))
+
+
+@edit
+def edited_after(run: Path, change: Callable[[Path], object]) -> None:
+    """Witness the run, then apply a change."""
+    witnessed()(run)
+    change(run)
+
+
+@edit
+def edited_and_heads_fitted(run: Path, change: Callable[[Path], object]) -> None:
+    """Witness the run, apply a change, and write the new head into the witness's record; the signature is over the old one."""
+    witnessed()(run)
+    change(run)
+    values = json.loads((run / NAME).read_text(encoding="utf-8"))
+    values["heads"] = [chain_head(run / log_name(rank)) for rank in range(len(values["heads"]))]
+    (run / NAME).write_text(json.dumps(values), encoding="utf-8")
+    (run / MANIFEST).unlink()
+    seal(run)
+
+
+@edit
+def make_shorter(bundle: EditableBundle, factor: float) -> None:
+    """Multiply every time of the run by a factor, in log, steps and readings, all counted from run_start."""
+    start_ns = bundle.event("run_start")["metadata"]["mono_ns"]
+    scale_run_time(wall=factor, monotonic=factor)(bundle)
+    bundle.steps[list(PARTS)] *= factor
+    for table, column in ((bundle.steps, "start_ns"), (bundle.readings, "t_ns")):
+        table[column] = start_ns + ((table[column] - start_ns) * factor).astype("int64")

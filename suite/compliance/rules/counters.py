@@ -1,0 +1,279 @@
+"""Counters and gauges: arithmetic and physics of processor, memory, disk and network."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from suite.bundle.nodes import read_nodes
+from suite.compliance.faults.fault import both, recomputed
+from suite.compliance.faults.reading_edits import (
+    add_channel,
+    add_constant_channel,
+    empty_cache_without_reading,
+    log_peak_memory,
+    lower_frequency,
+    scale_readings,
+    set_peak_memory,
+)
+from suite.compliance.rule import BundleContext, Rule, Violation
+
+if TYPE_CHECKING:
+    from suite.bundle.channels import Channel
+    from suite.compliance.node_context import NodeContext
+
+ORDER = 83  # after the readings' own rules
+
+MAX_FREQUENCY_HZ = 8e9  # no processor has run this fast for a minute
+MAX_PER_CYCLE = 12.0  # instructions; the widest cores retire ten
+SCALING = 1.1  # counts of counters that share a register are scaled up, with an error
+PARTS = (("l1d_refill", "l1d_access"), ("branch_mispredicts", "branches"), ("branches", "instructions"))
+MACS_PER_INSTRUCTION, FAST_CONVOLUTION = 64, 4  # VNNI on 512 bits; Winograd's F(4x4, 3x3)
+TRAINING_PER_FORWARD = 3
+SLOWER_CLOCK, SAME_TIME = 0.5, 1.05
+TEMPERATURES = {"degC", "°C"}
+MIN_DEGREES, MAX_DEGREES = -60.0, 150.0
+MIN_RSS_BYTES = 4 * 2**20  # a Python interpreter without a framework has 8 MB
+PEAK_TOLERANCE = 1.05
+MIN_LOGGED_PEAK = 0.8
+BUSY_TOLERANCE, BUSY_SLACK_S = 1.05, 1.0
+LINK_TOLERANCE = 1.05
+EMPTIED = 0.5
+RUN_AGAIN = "never edit readings; check the meter, run again"
+
+
+def _arithmetic(context: BundleContext) -> Iterator[Violation]:
+    """Check the counts of the run against one another, the cores and the clock."""
+    window = context.window
+    for node in (node for node in context.nodes if node.is_on_clock and window is not None):
+        assert window is not None
+        cycles, instructions = (_rate(node, name, window) for name in ("cycles", "instructions"))
+        cores, clock_hz = _clock(node, window)
+        if cycles is not None and cores and cycles > cores * clock_hz * SCALING:
+            yield Violation(node.file, f"at most {cores} x {clock_hz / 1e9:.2f} thousand million cycles a second", f"{cycles / 1e9:.2f}", RUN_AGAIN)
+        if cycles is not None and instructions is not None and instructions > MAX_PER_CYCLE * cycles:
+            ratio = instructions / cycles if cycles > 0 else math.inf
+            yield Violation(node.file, f"at most {MAX_PER_CYCLE:g} instructions a cycle", f"{ratio:.3g}", RUN_AGAIN)
+        for part, whole in PARTS:
+            smaller, larger = _rate(node, part, window), _rate(node, whole, window)
+            if smaller is not None and larger is not None and smaller > SCALING * larger:
+                yield Violation(node.file, f"at most as many {part} as {whole}", f"{smaller:.4g} and {larger:.4g} a second", RUN_AGAIN)
+
+
+def _clock(node: "NodeContext", window: tuple[int, int]) -> tuple[int, float]:
+    """Cores that were read, and the mean clock of the fastest one in the run; the fastest that any has where no clock was read."""
+    cores = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
+    clocks_hz = [channel.during(window).mean for channel in node.channels.of("cpu") if channel.name.startswith("frequency.core")]
+    known_hz = [clock_hz for clock_hz in clocks_hz if clock_hz > 0]
+    return cores, max(known_hz, default=MAX_FREQUENCY_HZ)
+
+
+def _rate(node: "NodeContext", name: str, window: tuple[int, int]) -> float | None:
+    from suite.compliance.evidence import rate  # start-up: loads numpy
+
+    return rate(node.channels.get("counters", f"{name}.count"), window)
+
+
+def _whole(context: BundleContext) -> Iterator[Violation]:
+    for node in context.nodes:
+        for channel in node.channels.of("counters"):
+            parts = ((channel.values % 1) != 0).nonzero()[0]
+            if channel.unit == "events" and len(parts):
+                observed = f"{channel.values[parts[0]]:.15g} of {channel.name}, {len(parts)} such readings"
+                yield Violation(node.file, "whole numbers of events", observed, RUN_AGAIN)
+
+
+def _enough(context: BundleContext) -> Iterator[Violation]:
+    """Check the instructions of the run against the model's arithmetic."""
+    from suite.compliance.evidence import seconds  # start-up: loads numpy
+
+    request, window = context.request, context.window
+    if request.accelerator != "cpu" or request.model != context.workload.model or window is None or not seconds(window) > 0:
+        return
+    multiplications = TRAINING_PER_FORWARD * context.workload.forward_macs * float(context.steps.samples.sum()) / request.parallel.nodes
+    needed = multiplications / MACS_PER_INSTRUCTION / FAST_CONVOLUTION / seconds(window)
+    for node in (node for node in context.nodes if node.is_on_clock):
+        instructions = _rate(node, "instructions", window)
+        if instructions is not None and instructions < needed:
+            expected = f"{needed:.3g} instructions a second or more for the arithmetic of {request.model}"
+            yield Violation(node.file, expected, f"{instructions:.3g}", RUN_AGAIN)
+
+
+def _clock_follows(context: BundleContext) -> Iterator[Violation]:
+    """Check that epochs at half of the processor's clock take longer."""
+    if context.request.accelerator != "cpu":
+        return
+    epochs = {epoch: steps for epoch, steps in context.steps.first_rank.by_epoch()}
+    for node in list(context.nodes)[:1]:
+        channels = [channel for channel in node.channels if channel.unit == "Hz" and channel.source in ("cpu", "throttling")]
+        means = {epoch: _fastest_hz(channels, (int(steps.start_ns.min()), int(steps.start_ns.max()))) for epoch, steps in epochs.items()}
+        known = {epoch: clock_hz for epoch, clock_hz in means.items() if clock_hz > 0}
+        if len(known) < 2:
+            continue
+        slow, fast = min(known, key=lambda epoch: known[epoch]), max(known, key=lambda epoch: known[epoch])
+        slow_s, fast_s = (epochs[epoch].sum_s("compute_s") / len(epochs[epoch]) for epoch in (slow, fast))
+        if known[slow] < SLOWER_CLOCK * known[fast] and slow_s < SAME_TIME * fast_s:
+            expected = (
+                f"steps of epoch {slow}, at {known[slow] / 1e9:.2f} GHz, to compute longer than those of epoch {fast}, at {known[fast] / 1e9:.2f} GHz"
+            )
+            yield Violation(node.file, expected, f"{slow_s * 1000:.3f} and {fast_s * 1000:.3f} ms", RUN_AGAIN)
+
+
+def _fastest_hz(channels: "list[Channel]", window: tuple[int, int]) -> float:
+    """Mean clock of the fastest core in a window of at least five readings; 0 if unknown."""
+    means_hz = [inside.mean for channel in channels if len(inside := channel.during(window)) >= 5]
+    return max((mean_hz for mean_hz in means_hz if mean_hz > 0), default=0.0)
+
+
+def _silicon(context: BundleContext) -> Iterator[Violation]:
+    for node in context.nodes:
+        for channel in node.channels:
+            if channel.unit in TEMPERATURES and not MIN_DEGREES <= channel.minimum <= channel.maximum <= MAX_DEGREES:
+                expected, observed = f"{MIN_DEGREES:g} to {MAX_DEGREES:g} degrees Celsius", f"{channel.minimum:g} to {channel.maximum:g}"
+            elif channel.source == "cpu" and channel.unit == "Hz" and channel.maximum > MAX_FREQUENCY_HZ:
+                expected, observed = f"at most {MAX_FREQUENCY_HZ / 1e9:g} GHz", f"{channel.maximum / 1e9:g} GHz"
+            else:
+                continue
+            yield Violation(node.file, expected, f"{observed} by {channel.source} {channel.name}"[:200], RUN_AGAIN)
+
+
+def _memory(context: BundleContext) -> Iterator[Violation]:
+    """Check the implementation's memory against an interpreter's, the kernel's peak, and the peak that the implementation logged."""
+    for node in context.nodes:
+        rss, peak, size = (node.channels.get("memory", name) for name in ("process_tree_rss", "largest_process_peak_rss", "process_tree_size"))
+        if len(rss) and rss.maximum < MIN_RSS_BYTES:
+            yield Violation(node.file, f"{MIN_RSS_BYTES} bytes or more in use by the implementation", f"{rss.maximum:.0f} at most", RUN_AGAIN)
+        if len(rss) and len(peak) and len(size) and rss.maximum > PEAK_TOLERANCE * peak.maximum * max(size.maximum, 1.0):
+            expected = f"at most {peak.maximum:.0f} bytes in each of {size.maximum:.0f} processes, the largest peak"
+            yield Violation(node.file, expected, f"{rss.maximum:.0f} bytes in use", RUN_AGAIN)
+    logged = context.log.first("peak_rss_of_ranks")
+    largest = context.bundle.channels().get("memory", "largest_process_peak_rss")
+    size = context.bundle.channels().get("memory", "process_tree_size")
+    if logged is None or logged.mono_ns is None or not isinstance(logged.value, list) or not size.maximum <= context.request.parallel.ranks:
+        return  # a worker, a launcher or a compiler may be the largest process
+    peaks = [value for value in logged.value if isinstance(value, int | float) and abs(value) < 2**60]
+    before = largest.select(largest.t_ns <= logged.mono_ns)
+    if peaks and len(before) and max(peaks) < MIN_LOGGED_PEAK * before.maximum:
+        expected = f"peak_rss_of_ranks near {before.maximum:.0f} bytes, the largest peak of a process in the readings"
+        yield Violation("log.txt", expected, f"{max(peaks):.0f}", RUN_AGAIN, logged.line)
+
+
+def _disk(context: BundleContext) -> Iterator[Violation]:
+    """Check that the disk was not busy for longer than time passed, and that it was read where the page cache filled."""
+    for node in context.nodes:
+        busy, read, resident = (node.channels.get(*name).in_time for name in (("disk", "busy"), ("disk", "read_bytes"), ("page-cache", "resident")))
+        if len(busy) >= 2:
+            passed_s, busy_s = float(busy.t_ns[-1] - busy.t_ns[0]) * 1e-9, float(busy.values[-1] - busy.values[0])
+            if busy_s > BUSY_TOLERANCE * passed_s + BUSY_SLACK_S:
+                yield Violation(node.file, f"a disk that is busy for {passed_s:.1f} s at most", f"{busy_s:.1f} s", RUN_AGAIN)
+        filled = context.request.cache_cleared is True and len(resident) >= 2 and resident.maximum - float(resident.values[0]) >= EMPTIED
+        if filled and len(read) >= 2 and read.maximum == read.minimum:
+            expected = f"bytes read from the disk: {resident.maximum - float(resident.values[0]):.0%} of the data came into the emptied page cache"
+            yield Violation(node.file, expected, "none", RUN_AGAIN)
+
+
+def _network(context: BundleContext) -> Iterator[Violation]:
+    """Check the bytes of every node's link against its speed, and that ranks on several nodes exchanged any."""
+    from suite.compliance.evidence import rate  # start-up: loads numpy
+
+    window = context.window
+    if window is None or context.request.parallel.nodes < 2:
+        return
+    for record, node in zip(read_nodes(context.bundle), context.nodes, strict=False):
+        channels = [channel for channel in node.channels.of("network") if node.is_on_clock]
+        link = record.link or {}
+        speed, interface = link.get("speed_mbit_s"), link.get("interface")
+        rates = {channel.name: bytes_per_s for channel in channels if (bytes_per_s := rate(channel, window)) is not None}
+        for name, bytes_per_s in rates.items():
+            if isinstance(speed, int | float) and speed > 0 and name.startswith(f"{interface}.") and bytes_per_s * 8e-6 > LINK_TOLERANCE * speed:
+                yield Violation(node.file, f"at most {speed:g} Mbit/s on {interface}"[:200], f"{bytes_per_s * 8e-6:.0f} Mbit/s", RUN_AGAIN)
+        if rates and not any(bytes_per_s > 0 for bytes_per_s in rates.values()):
+            yield Violation(node.file, "gradients exchanged over the network", "no byte sent or received in the run", RUN_AGAIN)
+
+
+RULES = (
+    Rule(
+        id="counts-possible",
+        sentence="The counts of the processor fit one another, its cores and its clock.",
+        rationale="A core has one cycle a tick of its clock and retires ten instructions a cycle at most; misses are a part of accesses, "
+        "and branches a part of instructions.",
+        bundle_check=_arithmetic,
+        faults=(
+            *both("fifty times the cycles", scale_readings("counters", "cycles", 50.0)),
+            *both("a thousandth of the cycles", scale_readings("counters", "cycles", 0.001)),
+            *both("forty times the cache misses", scale_readings("counters", "l1d_refill", 40.0)),
+            *both("a hundred times the mispredicted branches", scale_readings("counters", "branch_mispredicts", 100.0)),
+            *both("twenty times the branches", scale_readings("counters", "branches", 20.0)),
+            recomputed("a clock of 0.4 GHz", add_constant_channel("cpu", "frequency.core0", "Hz", 4e8)),
+        ),
+    ),
+    Rule(
+        id="counts-whole",
+        sentence="Counts are whole numbers.",
+        rationale="The kernel counts events one by one.",
+        bundle_check=_whole,
+        faults=both("halves of page faults", scale_readings("counters", "page_faults", 1.0, plus=0.5)),
+    ),
+    Rule(
+        id="instructions-enough",
+        sentence="A run on a CPU executes the instructions that the model's arithmetic needs, at 256 multiplications each.",
+        rationale="Training needs three times the multiplications of a forward pass for every sample. The widest instruction has 64, and fast "
+        "convolutions need a fourth of them.",
+        bundle_check=_enough,
+        faults=(
+            *both("a two-hundredth of the instructions", scale_readings("counters", "instructions", 0.005)),
+            *both("instructions that stand still", scale_readings("counters", "instructions", 0.0, plus=1e9)),
+        ),
+    ),
+    Rule(
+        id="clock-follows",
+        sentence="An epoch at less than half of another's processor clock computes longer.",
+        rationale="Computing on a CPU slows down with its clock.",
+        bundle_check=_clock_follows,
+        faults=(recomputed("the clock falls to a quarter, the steps do not change", lower_frequency()),),
+    ),
+    Rule(
+        id="silicon-possible",
+        sentence="Temperatures are between -60 and 150 degrees Celsius, processor clocks below 8 GHz.",
+        rationale="Silicon bears no more.",
+        bundle_check=_silicon,
+        faults=tuple(
+            recomputed(f"{value:g} {unit} of {source}", add_constant_channel(source, channel, unit, value))
+            for source, channel, unit, value in (
+                ("temperature", "cpu-thermal", "degC", -300.0),
+                ("temperature", "cpu-thermal", "degC", 51234.0),
+                ("cpu", "frequency.core0", "Hz", 9e9),
+            )
+        ),
+    ),
+    Rule(
+        id="memory-fits",
+        sentence="The implementation uses the memory of an interpreter or more, at most its processes' peaks, and logs the peak that was read.",
+        rationale="The kernel keeps the peak of every process; the implementation logs its own.",
+        bundle_check=_memory,
+        faults=(
+            *both("one megabyte in use", scale_readings("memory", "process_tree_rss", 0.005)),
+            recomputed("a peak below the memory in use", set_peak_memory(0.3)),
+            recomputed("a third of the peak in the log", log_peak_memory(0.3)),
+        ),
+    ),
+    Rule(
+        id="disk-fits",
+        sentence="The disk is busy for no longer than time passes, and is read when data come into an emptied page cache.",
+        rationale="The kernel counts the time with a request in flight, and the bytes of every request.",
+        bundle_check=_disk,
+        faults=(
+            recomputed("a disk that is busy for four seconds a second", add_channel("disk", "busy", "s", lambda time_s: 4 * time_s)),
+            recomputed("the page cache filled without reading", empty_cache_without_reading()),
+        ),
+    ),
+    Rule(
+        id="network-fits",
+        sentence="A node's link carries no more than its speed, and nodes that exchange gradients send bytes.",
+        rationale="The interface counts every byte; its driver states the speed.",
+        bundle_check=_network,
+        faults=(
+            recomputed("five hundred times the bytes", scale_readings("network", "eth0", 500.0), ranks=2),
+            recomputed("no byte at all", scale_readings("network", "", 0.0), ranks=2),
+        ),
+    ),
+)

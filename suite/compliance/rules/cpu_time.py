@@ -1,0 +1,177 @@
+"""CPU time: what the implementation used, against wall time, cores, threads and the steps."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from suite.compliance.faults.fault import both, recomputed
+from suite.compliance.faults.reading_edits import scale_cpu_time, scale_readings, use_two_cores
+from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+
+if TYPE_CHECKING:
+    from suite.compliance.node_context import NodeContext
+
+ORDER = 82  # after the readings' own rules
+
+TOLERANCE, SLACK = 1.1, 0.1
+"""Of rates in cores: readings of two meters are up to a second apart. Real runs: task clock and CPU time differ by 2.5 % at most."""
+MIN_WINDOW_S = 10.0  # CPU times are read once a second, in ticks of a hundredth
+OTHER_THREADS = 0.5  # of a rank: of the interpreter and the framework; 26 real runs of one thread and no worker used 0.20 to 0.99 cores
+MIN_BUSY_SHARE = 0.5  # busy cores for each second of computing; 1.9 in real runs, where other programs kept the second core busy
+MIN_OWN_SHARE = 0.25  # CPU seconds for each second of computing; 0.48 to 1.2 in 26 real runs, other programs on both cores meanwhile
+MAX_SWAPPED_BYTES = 2**26
+MAX_MEAN_DIFFERENCE = 5.0  # of the total and the mean of the cores, %; 0.02 at most in real runs
+FIX = "never edit readings; stop other programs and run again"
+
+
+def _possible(context: BundleContext) -> Iterator[Violation]:
+    """Check every node's CPU time against its cores, and against what all programs together used."""
+    for node, used, window in _used(context):
+        cores = _cores(node)
+        if cores and used > cores * TOLERANCE + SLACK:
+            yield Violation(node.file, f"at most the {cores} cores of CPU time", f"{used:.2f} CPU seconds a second", FIX)
+        busy = _busy_cores(node, window)
+        if busy is not None and used > busy * TOLERANCE + SLACK:
+            expected = f"at most the {busy:.2f} cores that utilisation.total says were busy"
+            yield Violation(node.file, expected, f"{used:.2f} CPU seconds a second by the implementation", FIX)
+
+
+def _threads(context: BundleContext) -> Iterator[Violation]:
+    """Check the CPU time against the threads that the request allows; an accelerator's driver has threads of its own."""
+    request = context.request
+    threads, workers = request.threads, request.loading.workers
+    if request.accelerator != "cpu" or not isinstance(threads, int) or not isinstance(workers, int) or request.parallel.ranks > 1:
+        return
+    for node, used, _ in _used(context):
+        allowed = threads + workers + OTHER_THREADS
+        if used > allowed * TOLERANCE:
+            expected = f"at most {allowed:g} CPU seconds a second with {threads} threads and {workers} workers"
+            yield Violation(node.file, expected, f"{used:.2f}", "run again with --threads as many as there are")
+
+
+def _agree(context: BundleContext) -> Iterator[Violation]:
+    """Check the two measurements of the same time: the process tree's CPU time and the counters' task clock."""
+    from suite.compliance.evidence import rate  # start-up: loads numpy
+
+    for node, used, window in _used(context):
+        task_clock = rate(node.channels.get("counters", "task_clock.count"), window)
+        if task_clock is not None and abs(task_clock * 1e-9 - used) > (TOLERANCE - 1) * used + SLACK:
+            expected = f"a task clock of {used:.2f} s a second, the CPU time of the process tree"
+            yield Violation(node.file, expected, f"{task_clock * 1e-9:.2f} s", FIX)
+
+
+def _busy(context: BundleContext) -> Iterator[Violation]:
+    """Check that computing on the CPU keeps cores busy, the implementation's share of them included."""
+    window = context.window
+    if context.request.accelerator != "cpu" or window is None or not window[1] > window[0]:
+        return
+    computing = _computing(context, window) / context.request.parallel.nodes
+    for node in (node for node in context.nodes if node.is_on_clock):
+        busy = None if _has_swapped(node) else _busy_cores(node, window)
+        if busy is not None and busy < MIN_BUSY_SHARE * computing:
+            expected = f"{MIN_BUSY_SHARE * computing:.2f} busy cores or more while {computing:.2f} ranks compute"
+            yield Violation(node.file, expected, f"{busy:.2f} by utilisation.total", FIX)
+    for node, used, _ in _used(context):
+        if used < MIN_OWN_SHARE * computing and not _has_swapped(node):
+            expected = f"{MIN_OWN_SHARE * computing:.2f} CPU seconds a second or more while {computing:.2f} ranks compute"
+            yield Violation(node.file, expected, f"{used:.2f} by the implementation", FIX)
+
+
+def _total(context: BundleContext) -> Iterator[Violation]:
+    """Check that the total utilisation is the mean of the cores'."""
+    window = context.window
+    for node in (node for node in context.nodes if node.is_on_clock and window is not None):
+        assert window is not None
+        means = [channel.during(window).mean for channel in node.channels.of("cpu") if channel.name.startswith("utilisation.core")]
+        total = node.channels.get("cpu", "utilisation.total").during(window)
+        if means and len(total) and abs(total.mean - sum(means) / len(means)) > MAX_MEAN_DIFFERENCE:
+            expected = f"a total utilisation of {sum(means) / len(means):.1f} %, the mean of {len(means)} cores"
+            yield Violation(node.file, expected, f"{total.mean:.1f} %", FIX)
+
+
+def _used(context: BundleContext) -> "Iterator[tuple[NodeContext, float, tuple[int, int]]]":
+    """Every node whose implementation's CPU time was read over most of the run, with that time in CPU seconds a second."""
+    from suite.compliance.evidence import rate, seconds  # start-up: loads numpy
+
+    window = context.window
+    if window is None or not seconds(window) >= MIN_WINDOW_S:
+        return
+    for node in (node for node in context.nodes if node.is_on_clock):
+        used = rate(node.channels.get("cpu", "process_tree"), window)
+        if used is not None:
+            yield node, used, window
+
+
+def _cores(node: "NodeContext") -> int:
+    """Cores of the machine: those that were read; system.json has the usable ones, which may be fewer."""
+    return sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
+
+
+def _has_swapped(node: "NodeContext") -> bool:
+    """Memory was moved to swap during the run: then computing waits for the disk."""
+    swapped = node.channels.get("memory", "swap_used")
+    return len(swapped) > 0 and swapped.maximum - swapped.minimum > MAX_SWAPPED_BYTES
+
+
+def _busy_cores(node: "NodeContext", window: tuple[int, int]) -> float | None:
+    total, cores = node.channels.get("cpu", "utilisation.total").during(window), _cores(node)
+    return total.mean / 100 * cores if len(total) >= 2 and cores else None
+
+
+def _computing(context: BundleContext, window: tuple[int, int]) -> float:
+    """Seconds of computing per second of the run, over all ranks."""
+    from suite.compliance.evidence import seconds  # start-up: loads numpy
+
+    return context.steps.sum_s("compute_s") / seconds(window)
+
+
+RULES = (
+    Rule(
+        id="cpu-time-possible",
+        sentence="The implementation uses no more CPU time than the cores have, nor more than all programs together.",
+        rationale="Its CPU time is read from its processes, the utilisation from the kernel's idle time: independent counts of the same cores.",
+        bundle_check=_possible,
+        faults=(
+            *both("five times the CPU time", scale_readings("cpu", "process_tree", 5.0)),
+            recomputed("five times the CPU time, counters included", scale_cpu_time(5.0)),
+        ),
+    ),
+    Rule(
+        id="cpu-time-threads",
+        sentence="A closed run of one rank on a CPU uses no more CPU time than its threads and workers can, and half a core.",
+        rationale="More threads than requested are another configuration. Two CPU seconds a second of one thread show that the wall time was "
+        "shortened.",
+        divisions=CLOSED,
+        bundle_check=_threads,
+        faults=(recomputed("one thread that uses two cores", use_two_cores()),),
+    ),
+    Rule(
+        id="cpu-time-agrees",
+        sentence="The task clock of the counters agrees with the CPU time of the process tree, to a tenth.",
+        rationale="Both count the time that the implementation's threads ran.",
+        bundle_check=_agree,
+        faults=(
+            *both("a tenth of the CPU time", scale_readings("cpu", "process_tree", 0.1)),
+            *both("twice the task clock", scale_readings("counters", "task_clock.count", 2.0)),
+        ),
+    ),
+    Rule(
+        id="cpu-busy",
+        sentence="Unless it swaps, computing on a CPU keeps half a core busy for every rank that computes, a quarter by the implementation.",
+        rationale="Time passes without CPU time only while other programs have the cores: then these are busy, and the implementation has its share.",
+        bundle_check=_busy,
+        faults=(
+            *both("idle cores", scale_readings("cpu", "utilisation", 0.02)),
+            recomputed("a fifth of the CPU time, counters included", scale_cpu_time(0.2)),
+        ),
+    ),
+    Rule(
+        id="cpu-total",
+        sentence="The total utilisation is the mean of the cores' utilisation.",
+        rationale="The kernel adds the cores up.",
+        bundle_check=_total,
+        faults=(
+            *both("a tenth of the total", scale_readings("cpu", "utilisation.total", 0.1)),
+            *both("the second core idle", scale_readings("cpu", "utilisation.core1", 0.03)),
+        ),
+    ),
+)

@@ -1,0 +1,165 @@
+"""Data: the set that its definition describes, the files that were read, and the page cache's state."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from suite.bundle.data_record import DATA, read_data_record
+from suite.bundle.layout import READINGS, RUN
+from suite.catalog.data_sets import DataSetDefinition, load_data_set, load_data_sets
+from suite.compliance.faults.fault import both, recomputed, unsealed
+from suite.compliance.faults.file_edits import change_file, delete, resealed
+from suite.compliance.faults.log_edits import set_everywhere
+from suite.compliance.faults.table_edits import hold_channel, keep_cache_full
+from suite.compliance.rule import CLOSED, BundleContext, RequestContext, Rule, Violation
+from suite.errors import SuiteError
+from suite.files.digest import FileDigest
+
+ORDER = 22  # after the request as a whole
+
+MAX_RESIDENT_RATIO = 0.5
+GENERATED = "synthetic"
+READ_AGAIN = "run `suite data verify`, then run again: the run directory is never edited"
+
+
+@lru_cache(maxsize=16)
+def _definition(name: str) -> DataSetDefinition | None:
+    try:
+        return load_data_set(name)
+    except SuiteError:
+        return None
+
+
+def _as_defined(context: RequestContext) -> Iterator[Violation]:
+    """Check sizes, classes and layout against rules/datasets; generated data have sizes of their own."""
+    data = context.request.data
+    definition = _definition(data.name)
+    if definition is None:
+        known = ", ".join(each.name for each in load_data_sets())
+        yield Violation(context.file, f"a data set that rules/datasets defines ({known})", repr(data.name), "use --data with one of these names")
+        return
+    names = ("layout", "classes") if data.synthetic is True else ("layout", "classes", "train_samples", "eval_samples")
+    for name in names:
+        expected, found = getattr(definition, name), getattr(data, name)
+        if expected is not None and found != expected:
+            fix = f"train on all of {definition.name!r}, or name the data set that was used"
+            yield Violation(context.file, f"data.{name} = {expected!r}, as {definition.title} has", repr(found)[:200], fix)
+
+
+def _folder(context: RequestContext) -> Iterator[Violation]:
+    """Check that the folder does not bear the name of another data set in the same layout, or of generated data."""
+    data = context.request.data
+    definition = _definition(data.name)
+    if definition is None or not isinstance(data.directory, str):
+        return
+    folder = data.directory.rstrip("/").rpartition("/")[2].lower()
+    words = set(re.findall(r"[a-z]+[0-9]*", folder))
+    others = [] if data.synthetic is True else [GENERATED]
+    for other in (*others, *definition.mistaken_for):
+        if other in words or ("-" in other and other in folder):
+            fix = "name the folder after the data set that it holds, then run again"
+            yield Violation(context.file, f"a folder with {definition.title}", f"the folder {folder!r}, named for {other!r}", fix)
+
+
+def _digests(context: BundleContext) -> Iterator[Violation]:
+    """Compare the digests that the harness took before the run with the published ones."""
+    definition, data = _definition(context.request.data.name), context.request.data
+    if definition is None or data.verified is not True:
+        return
+    if not (context.bundle.path / DATA).exists():
+        yield Violation(DATA, "the digests of the files that the run read", "no such file", READ_AGAIN)
+        return
+    record = read_data_record(context.bundle)
+    if record.name != data.name:
+        yield Violation(DATA, f"the files of {data.name!r}", f"those of {record.name!r}", READ_AGAIN)
+        return
+    found = {file.name: file for file in record.files}
+    for file in definition.files:
+        yield from _file(file.name, {"size_bytes": file.size_bytes, "sha256": file.sha256}, found.get(file.name))
+    for table in definition.tables:
+        yield from _file(table.name, {"md5": table.md5}, found.get(table.name))
+    if definition.pictures is not None and record.pictures_sha256 != definition.pictures.sha256:
+        expected = f"pictures with the digest {definition.pictures.sha256} over all of them"
+        yield Violation(DATA, expected, f"{record.pictures} pictures with {record.pictures_sha256}", READ_AGAIN)
+
+
+def _file(name: str, published: Mapping[str, Any], found: FileDigest | None) -> Iterator[Violation]:
+    if found is None:
+        yield Violation(DATA, f"the digest of {name}", "none", READ_AGAIN)
+        return
+    for key, value in published.items():
+        if value is not None and getattr(found, key) != value:
+            yield Violation(DATA, f"{name}: {key} = {value}, as published", repr(getattr(found, key)), READ_AGAIN)
+
+
+def _cache(context: BundleContext) -> Iterator[Violation]:
+    """Check a run that is said to begin with an emptied page cache: the cache's first reading, and bytes read from the disk."""
+    start = context.log.first("run_start")
+    if context.request.cache_cleared is not True or start is None or start.mono_ns is None:
+        return
+    fix = "let `suite run` empty the page cache, and leave its record as it is"
+    resident = context.bundle.channels().get("page-cache", "resident")
+    if len(resident) and resident.t_ns[0] < start.mono_ns and resident.values[0] > MAX_RESIDENT_RATIO:
+        seconds = (start.mono_ns - int(resident.t_ns[0])) * 1e-9
+        observed = f"{resident.values[0]:.0%} of the data set in memory {seconds:.1f} s before run_start"
+        yield Violation(READINGS, f"an empty page cache before the run, as {RUN} says (cache_cleared)", observed, fix)
+    read = context.bundle.channels().get("disk", "read_bytes")
+    if context.request.batches == "read" and len(read) > 1 and read.values[-1] <= read.values[0]:
+        observed = f"0 bytes in {len(read)} readings of the disk that holds the data set"
+        yield Violation(READINGS, f"bytes read from the disk after the page cache was emptied (cache_cleared in {RUN})", observed, fix)
+
+
+SIZES = (
+    ("data.train_samples", 30_000),
+    ("data.train_samples", 70_000),
+    ("data.eval_samples", 1_000),
+    ("data.classes", 11),
+    ("data.layout", "cifar10"),
+)
+FOLDERS = ("/data/fashion-mnist", "/tmp/synthetic", "/mnt/KMNIST/")
+
+
+def _other_digest(content: Any) -> None:
+    content["files"][0]["sha256"] = "0" * 64
+
+
+RULES = (
+    Rule(
+        id="data-as-defined",
+        sentence="A run's data set has the samples, classes and layout of its definition; generated data have its classes and layout.",
+        rationale="Half of a data set is another data set.",
+        request_check=_as_defined,
+        faults=tuple(fault for name, value in SIZES for fault in both(f"{name} = {value!r} everywhere", set_everywhere(name, value))),
+    ),
+    Rule(
+        id="data-folder",
+        sentence="The folder with the data is not named for another data set that has the same file names, or for generated data.",
+        rationale="Fashion-MNIST has the names and sizes of MNIST's files.",
+        request_check=_folder,
+        faults=tuple(fault for name in FOLDERS for fault in both(f"the folder {name}", set_everywhere("data.directory", name))),
+    ),
+    Rule(
+        id="data-digests",
+        sentence="A closed run records the digest of every file that it reads, and they are those of the published data set.",
+        rationale="The harness reads and digests the files before the run; a statement that they were verified proves nothing.",
+        divisions=CLOSED,
+        bundle_check=_digests,
+        faults=(
+            unsealed(f"{DATA} lost, the manifest made to fit", resealed(delete(DATA))),
+            *both("another digest of the training images", change_file(DATA, _other_digest)),
+            *both("the last file not read", change_file(DATA, lambda content: content["files"].pop())),
+            *both("files of another data set", change_file(DATA, lambda content: content.update(name="digits"))),
+        ),
+    ),
+    Rule(
+        id="cache-as-recorded",
+        sentence="A run said to start with an emptied page cache begins with less than half of its data in memory, and reads the disk.",
+        rationale="A warm cache makes the first epoch, and the time to target, shorter.",
+        bundle_check=_cache,
+        faults=(
+            recomputed("the cache said to be emptied, all data in memory", keep_cache_full()),
+            recomputed("the cache said to be emptied, no byte read", hold_channel("disk", "read_bytes", cache_cleared=True)),
+        ),
+    ),
+)

@@ -1,0 +1,68 @@
+"""Files of a bundle: those of the format, and no others."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from reference_impls.contract import log_name
+from suite.bundle import layout
+from suite.bundle.data_record import DATA
+from suite.bundle.nodes import NODES
+from suite.compliance.faults.fault import sealed, unsealed
+from suite.compliance.faults.file_edits import append, copy_file, resealed
+from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.witness.record import NAME as WITNESS
+
+ORDER = 12  # after the manifest
+
+ALONE = (
+    layout.RUN, layout.SYSTEM, layout.SUMMARY, layout.MANIFEST, layout.OUTPUT, layout.COUNTERS, layout.POWER, layout.BASELOAD, layout.STEPS,
+    layout.READINGS, DATA, WITNESS, log_name(0),
+)  # fmt: skip
+"""Files of a run of one rank on one node."""
+
+
+def _known(context: BundleContext) -> Iterator[Violation]:
+    """Check every file's name; whether a file that belongs there is missing, other rules check."""
+    path, parallel = context.bundle.path, context.request.parallel
+    nodes = parallel.nodes if isinstance(parallel.nodes, int) else 1
+    of_ranks = (log_name(rank) for rank in range(1, parallel.ranks))
+    of_nodes = (name for place in range(1, min(nodes, parallel.ranks)) for name in (layout.node_tables(place)[0], layout.node_baseloads(place)[0]))
+    known = set(chain(ALONE, of_ranks, of_nodes, (NODES,) if nodes > 1 else (), (layout.HOSTS,) if parallel.ranks > 1 else ()))
+    for file in sorted(path.rglob("*")):
+        name = file.relative_to(path).as_posix()
+        if file.is_dir() and not file.is_symlink():
+            continue
+        if name not in known and not (name == layout.WITHDRAWN and layout.is_withdrawal(file)):
+            yield Violation(
+                name, "only files that `suite run` writes", _observed(name, known, context), "remove it, and describe what it was for in the notes"
+            )
+
+
+def _observed(name: str, known: set[str], context: BundleContext) -> str:
+    twin = next((other for other in known if other.casefold() == name.casefold()), None)
+    if twin is not None:
+        return f"a file that differs from {twin} in capital letters only"
+    if name == layout.WITHDRAWN:
+        return "a withdrawal without a reason: an empty file, or no text"
+    if name.startswith("log.rank"):
+        return f"a log of a rank that does not exist: the run has {context.request.parallel.ranks}, from 0"
+    return "a file that is not in the format of a bundle"
+
+
+RULES = (
+    Rule(
+        id="bundle-files",
+        sentence="A bundle has the files of its format, for its ranks and nodes, and no others.",
+        rationale="What no check reads is no evidence, and names that differ in capital letters hide one another on some machines.",
+        bundle_check=_known,
+        faults=(
+            *(
+                unsealed(f"{name} added, the manifest made to fit", resealed(append(name, b"more")))
+                for name in ("patch.diff", "steps.csv", "log.rank1.txt", "readings.node1.parquet", "Run.json", "nodes.json")
+            ),
+            unsealed("a hidden folder with another log, the manifest made to fit", resealed(copy_file("log.txt", ".old/log.txt"))),
+            unsealed("an empty withdrawal", append(layout.WITHDRAWN, b" \n")),
+            sealed("a file of an editor", lambda bundle: (bundle.path / "run.json~").write_text("{}", encoding="utf-8")),
+        ),
+    ),
+)

@@ -1,0 +1,185 @@
+"""Form of the logs: keys, types and clocks of events, initialisation, and time that no event accounts for."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from statistics import median
+
+from reference_impls.contract import SECONDS_PER_NS, log_name
+from suite.bundle.log import Log, LogEvent
+from suite.compliance.faults.fault import both, recomputed, sealed
+from suite.compliance.faults.log_edits import (
+    HOUR_NS,
+    delay_later_events,
+    delay_start,
+    freeze_wall_clock,
+    repeat_event,
+    set_event,
+    shift_everything,
+)
+from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rules.course import RUN_AGAIN
+
+ORDER = 35  # after the order of events
+
+START, STOP = "_start", "_stop"
+TYPES = {START: "INTERVAL_START", STOP: "INTERVAL_END"}
+POINT = "POINT_IN_TIME"
+REPEATED = {"clock_offsets_ns": 2}
+"""Keys that a rank logs more than once for the same epoch, and how often: before and after the run."""
+BY_OTHER_RULES = ("eval_accuracy",)
+MIN_CLOCK_INTERVALS, MIN_CLOCK_INTERVAL_S, CLOCK_RATES = 3, 0.5, (0.5, 2.0)
+MAX_INIT_S = 1800.0
+HOLE_S, HOLE_SHARE = 5.0, 0.1
+
+
+def _logs(context: BundleContext) -> Iterator[tuple[int, Log]]:
+    """Every rank's log."""
+    yield 0, context.log
+    for rank in range(1, context.request.parallel.ranks):
+        yield rank, context.bundle.log(rank)
+
+
+def _once(context: BundleContext) -> Iterator[Violation]:
+    for rank, log in _logs(context):
+        points = [event for event in log.events if not event.key.endswith((START, STOP)) and event.key not in BY_OTHER_RULES]
+        counts = Counter((event.key, event.epoch) for event in points)
+        for (key, epoch), count in counts.items():
+            if count > REPEATED.get(key, 1):
+                events = [event for event in points if (event.key, event.epoch) == (key, epoch)]
+                of_epoch = "" if epoch is None else f" of epoch {epoch}"
+                values = " and ".join(repr(event.value)[:60] for event in events[:2])
+                lines = ", ".join(str(event.line) for event in events[:5])
+                observed = f"{count} times (lines {lines}), with the values {values}"
+                yield Violation(log_name(rank), f"{key[:80]}{of_epoch} once", observed, RUN_AGAIN, events[-1].line)
+
+
+def _types(context: BundleContext) -> Iterator[Violation]:
+    """Check that starts and stops are the ends of intervals, and everything else a point in time."""
+    for rank, log in _logs(context):
+        wrong: dict[str, list[LogEvent]] = {}
+        for event in log.events:
+            if event.event_type != _type_of(event.key):
+                wrong.setdefault(event.key, []).append(event)
+        for key, events in wrong.items():
+            observed = f"event_type {events[0].event_type[:40]!r} in line {events[0].line}"
+            observed += f" and {len(events) - 1} more" if len(events) > 1 else ""
+            yield Violation(log_name(rank), f"event_type {_type_of(key)!r} for {key[:80]}", observed, RUN_AGAIN, events[0].line)
+
+
+def _type_of(key: str) -> str:
+    return TYPES.get(key[key.rfind("_") :], POINT) if "_" in key else POINT
+
+
+def _clocks(context: BundleContext) -> Iterator[Violation]:
+    """Check that monotonic times are not negative, and that the wall clock runs: it may be set, but it does not stand still."""
+    for rank, log in _logs(context):
+        early = next((event for event in log.events if event.mono_ns is not None and event.mono_ns < 0), None)
+        if early is not None:
+            yield Violation(log_name(rank), "a monotonic clock that counts from the boot", f"mono_ns = {early.mono_ns}", RUN_AGAIN, early.line)
+        timed = [(event.time_ms / 1000, event.mono_ns * SECONDS_PER_NS) for event in log.events if event.mono_ns is not None]
+        intervals = [(later[0] - wall_s, later[1] - mono_s) for (wall_s, mono_s), later in pairwise(timed)]
+        rates = [wall_s / mono_s for wall_s, mono_s in intervals if mono_s >= MIN_CLOCK_INTERVAL_S]
+        if len(rates) >= MIN_CLOCK_INTERVALS and not CLOCK_RATES[0] <= median(rates) <= CLOCK_RATES[1]:
+            expected = "a wall clock (time_ms) that runs as fast as the monotonic clock between most events"
+            yield Violation(log_name(rank), expected, f"{median(rates):.2g} s a second, the median of {len(rates)} intervals", RUN_AGAIN)
+
+
+def _initialisation(context: BundleContext) -> Iterator[Violation]:
+    begin, start = context.log.first("init_start"), context.log.first("run_start")
+    if begin is None or start is None or begin.mono_ns is None or start.mono_ns is None:
+        return
+    took_s = (start.mono_ns - begin.mono_ns) * SECONDS_PER_NS
+    if took_s > MAX_INIT_S:
+        fix = "build, compile and tune in less time before run_start; what takes longer belongs to the run"
+        yield Violation("log.txt", f"run_start at most {MAX_INIT_S:.0f} s after init_start", f"{took_s:.1f} s after it", fix, start.line)
+
+
+def _holes(context: BundleContext) -> Iterator[Violation]:
+    """Check that between run_start and run_stop hardly any time lies outside logged intervals (epochs, evaluations)."""
+    for rank, log in _logs(context):
+        epochs_s = _lengths_s(log)
+        allowed_s = HOLE_S + HOLE_SHARE * (sum(epochs_s) / len(epochs_s) if epochs_s else 0.0)
+        for before, after, hole_s in _outside(log):
+            if hole_s > allowed_s:
+                names = [f"{event.key}{'' if event.epoch is None else f' of epoch {event.epoch}'}" for event in (before, after)]
+                expected = f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, which no logged interval covers"
+                yield Violation(log_name(rank), expected, f"{hole_s:.3f} s", RUN_AGAIN, after.line)
+
+
+def _lengths_s(log: Log) -> list[float]:
+    starts = {event.epoch: event.mono_ns for event in log.all("epoch_start")}
+    lengths = []
+    for stop in log.all("epoch_stop"):
+        start_ns = starts.get(stop.epoch)
+        if start_ns is not None and stop.mono_ns is not None:
+            lengths.append((stop.mono_ns - start_ns) * SECONDS_PER_NS)
+    return lengths
+
+
+def _outside(log: Log) -> Iterator[tuple[LogEvent, LogEvent, float]]:
+    """The times within the run that no interval covers: the events around each, and its length in seconds."""
+    last: LogEvent | None = None
+    depth = 0
+    for event in log.events:
+        if event.mono_ns is None or not event.key.endswith((START, STOP)) or event.key.startswith("init_"):
+            continue
+        if last is not None and last.mono_ns is not None and depth == 0:
+            yield last, event, (event.mono_ns - last.mono_ns) * SECONDS_PER_NS
+        if event.key.startswith("run_"):
+            last, depth = (event if event.key == "run_start" else None), 0
+            continue
+        depth = max(0, depth + (1 if event.key.endswith(START) else -1))
+        last = None if last is None else event
+
+
+RULES = (
+    Rule(
+        id="log-keys-once",
+        sentence="A rank logs each value once, or once an epoch.",
+        rationale="Readers that take the first and readers that take the last value must see the same run.",
+        bundle_check=_once,
+        faults=(
+            *(fault for key in ("global_batch_size", "parameters") for fault in both(f"{key} twice", repeat_event(key))),
+            *both("the number of ranks twice, of two ranks", repeat_event("ranks"), ranks=2),
+        ),
+    ),
+    Rule(
+        id="log-event-types",
+        sentence="Events named …_start and …_stop are the ends of intervals (INTERVAL_START, INTERVAL_END), all others points (POINT_IN_TIME).",
+        rationale="Readers of MLPerf logs take the intervals from the event types.",
+        bundle_check=_types,
+        faults=(
+            *both("an epoch's start as a point in time", set_event("epoch_start", 1, event_type=POINT)),
+            *both("the seed as the end of an interval", set_event("seed", event_type="INTERVAL_END")),
+            sealed("run_stop without a type", set_event("run_stop", event_type=None)),
+        ),
+    ),
+    Rule(
+        id="log-clocks-run",
+        sentence="Monotonic times are not negative, and the wall clock runs between most events.",
+        rationale="A log that a script wrote afterwards has times of one moment, or of before the boot.",
+        bundle_check=_clocks,
+        faults=(
+            *both("all events in the same second", freeze_wall_clock()),
+            *both("the run before the boot", shift_everything(-HOUR_NS)),
+        ),
+    ),
+    Rule(
+        id="initialisation-capped",
+        sentence="The run starts at most 30 minutes after its initialisation does.",
+        rationale="What is built, compiled and tuned before run_start is not measured: without a limit, training could be moved there.",
+        bundle_check=_initialisation,
+        faults=both("40 minutes of initialisation", delay_start(2400)),
+    ),
+    Rule(
+        id="time-accounted",
+        sentence="Between run_start and run_stop no gap between epochs and evaluations is longer than five seconds and a tenth of an epoch.",
+        rationale="A gap is time of which nothing is known: an epoch that was taken out leaves one.",
+        bundle_check=_holes,
+        faults=(
+            recomputed("eight seconds before the second epoch", delay_later_events("epoch_start", 1, 8)),
+            recomputed("eight seconds before the last evaluation", delay_later_events("eval_start", 2, 8)),
+        ),
+    ),
+)

@@ -1,0 +1,69 @@
+"""Losses: their course, as training from initial weights gives it."""
+
+import math
+from collections.abc import Iterator
+
+from suite.bundle.layout import STEPS
+from suite.catalog.divisions import Division
+from suite.compliance.faults.fault import both
+from suite.compliance.faults.table_edits import drop_losses, repeat_losses
+from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+
+ORDER = 72  # after the steps, before the machine
+
+MAX_EQUAL_SHARE, MIN_STEPS = 0.02, 100
+WINDOW, UNTRAINED, TRAINED = 10, 0.6, 0.1
+"""Steps of a mean; shares of the loss of guessing above which a model is untrained, and below which it is trained."""
+
+
+def _repeated(context: BundleContext) -> Iterator[Violation]:
+    """Check that hardly any loss equals that of the step before, in each rank's steps."""
+    import numpy as np  # start-up
+
+    for rank, steps in context.steps.by_rank():
+        equal = np.flatnonzero(np.diff(steps.loss) == 0)
+        if len(steps) >= MIN_STEPS and len(equal) > MAX_EQUAL_SHARE * len(steps):
+            expected = f"losses that differ from one step to the next, on rank {rank}"
+            observed = f"{len(equal)} of {len(steps)} equal to that of the step before, the first in step {int(steps.step[equal[0] + 1])}"
+            yield Violation(STEPS, expected, observed, "record the loss of every mini-batch as it was computed")
+
+
+def _course(context: BundleContext) -> Iterator[Violation]:
+    """Check that the loss does not fall from that of an untrained model to that of a trained one within a few steps."""
+    import numpy as np  # start-up
+
+    losses, classes = context.steps.first_rank.loss, context.request.data.classes
+    if len(losses) < 2 * WINDOW or context.request.division != Division.CLOSED.value or classes < 2:
+        return
+    guess = math.log(classes)
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(losses, WINDOW), axis=1)
+    falls = np.flatnonzero((medians[:-WINDOW] > UNTRAINED * guess) & (medians[WINDOW:] < TRAINED * guess))
+    if len(falls):
+        first = int(falls[0])
+        step = int(context.steps.first_rank.step[first + WINDOW])
+        expected = f"a loss that takes more than {WINDOW} steps from above {UNTRAINED * guess:.2f} to below {TRAINED * guess:.2f}"
+        observed = f"{medians[first]:.3f} in the {WINDOW} steps before step {step}, {medians[first + WINDOW]:.3f} from it on"
+        yield Violation(STEPS, expected, observed, "begin with the initial weights of the workload")
+
+
+RULES = (
+    Rule(
+        id="losses-measured",
+        sentence="In a closed run at most one loss in fifty equals that of the step before.",
+        rationale="Steps of a larger mini-batch that were cut in pieces have the same loss; in the open division losses may have few bits.",
+        divisions=CLOSED,
+        bundle_check=_repeated,
+        faults=(
+            *both("every four steps with one loss", repeat_losses(4)),
+            *both("every fourth loss that of the step before", repeat_losses(4, only_first=True)),
+        ),
+    ),
+    Rule(
+        id="losses-fall",
+        sentence="In a closed run the loss takes more than ten steps from that of an untrained model to that of a trained one.",
+        rationale="A loss that falls at once is one of a model that was trained before.",
+        divisions=CLOSED,
+        bundle_check=_course,
+        faults=both("a tenth of the losses from step 31 on", drop_losses(30, 0.05)),
+    ),
+)

@@ -1,0 +1,132 @@
+"""Losses: those of mini-batches that were trained on, and as low as the accuracies need."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from suite.bundle.layout import STEPS
+from suite.compliance.faults.fault import both
+from suite.compliance.faults.log_edits import EPOCHS, guess, reach_target_after
+from suite.compliance.faults.step_edits import change_losses, never_learn, repeat_losses, smooth_losses, sort_losses, stretch_losses
+from suite.compliance.rule import BundleContext, Rule, Violation
+
+if TYPE_CHECKING:
+    from suite.bundle.log import LogEvent
+    from suite.bundle.steps import StepRecords
+
+ORDER = 91  # after losses-possible: they are numbers by now
+
+MIN_STEPS = 500  # with fewer, six standard deviations are more than a smoothed course differs by
+TURNING_SHARE = 0.62  # 2/3 for independent losses; 0.641 to 0.676 in 20 real runs of three frameworks, batches of 16 to 128, one and two ranks
+BLOCK, DISTINCT = 8, 4  # equal losses in a row, of them different: float32 has 10^7 values near one, bfloat16 a hundred
+MIN_ERROR_PER_LOSS = 0.05  # 0.15 to 4.3 in the same runs; a calibrated model that is 99 % sure of everything has 0.13
+MIN_EXPECTED_ERRORS = 20.0  # a third of the fewest errors seen at that loss; with fewer samples, chance decides
+GUESSED_ACCURACY, LEARNED_LOSS = 2.0, 0.25  # of 1 / classes and of ln(classes)
+SETTLED_STEPS = 500  # running statistics with the momentum 0.99 have forgotten their initial values by then
+FIX = "run again; never edit losses or accuracies"
+
+
+def _scatter(context: BundleContext) -> Iterator[Violation]:
+    """Check, rank by rank, that losses rise and fall from one mini-batch to the next as independent samples do."""
+    from suite.compliance.evidence import too_few_turning_points  # start-up: loads numpy
+
+    for rank, steps in context.steps.by_rank():
+        if len(steps) < MIN_STEPS:
+            continue
+        found = too_few_turning_points(steps.loss, TURNING_SHARE)
+        if found is not None:
+            turning, places, smallest = found
+            observed = f"{turning} of {places} losses of rank {rank} are larger or smaller than both neighbours"
+            yield Violation(STEPS, f"{smallest} or more, as of mini-batches that differ by chance", observed, FIX)
+
+
+def _repeated(context: BundleContext) -> Iterator[Violation]:
+    """Check that no losses of several mini-batches in a row occur a second time."""
+    from suite.compliance.evidence import repeated_block  # start-up: loads numpy
+
+    for rank, steps in context.steps.by_rank():
+        places = repeated_block(steps.loss, BLOCK, DISTINCT)
+        if places is not None:
+            first, second = (int(steps.step[place]) for place in places)
+            observed = (
+                f"the losses of the steps {second} to {second + BLOCK - 1} of rank {rank} are those of the steps {first} to {first + BLOCK - 1}"
+            )
+            yield Violation(STEPS, "losses of their own for every mini-batch", observed, FIX)
+
+
+def _low_enough(context: BundleContext) -> Iterator[Violation]:
+    """Check each accuracy against the mean loss of the last quarter of its epoch."""
+    samples = context.request.data.eval_samples
+    for event, accuracy, loss, _ in _evaluated(context):
+        errors, expected = (1 - accuracy) * samples, MIN_ERROR_PER_LOSS * loss * samples
+        if expected >= MIN_EXPECTED_ERRORS and errors < expected:
+            wanted = f"{expected:.0f} or more of {samples} samples wrong at a mean loss of {loss:.3g} in the last quarter of epoch {event.epoch}"
+            yield Violation("log.txt", wanted, f"{errors:.0f}", FIX, event.line)
+
+
+def _high_enough(context: BundleContext) -> Iterator[Violation]:
+    classes = context.request.data.classes
+    for event, accuracy, loss, done in _evaluated(context):
+        has_learned = done >= SETTLED_STEPS and classes > GUESSED_ACCURACY and loss < LEARNED_LOSS * math.log(classes)
+        if has_learned and accuracy < GUESSED_ACCURACY / classes:
+            wanted = f"an accuracy over {GUESSED_ACCURACY / classes:.3g} at a mean loss of {loss:.3g} in the last quarter of epoch {event.epoch}"
+            yield Violation("log.txt", wanted, f"{accuracy:.4g}", FIX, event.line)
+
+
+def _evaluated(context: BundleContext) -> "Iterator[tuple[LogEvent, float, float, int]]":
+    """Every evaluation with its accuracy, the mean loss of the last quarter of its epoch, and the steps done by then."""
+    epochs: dict[int, StepRecords] = dict(context.steps.by_epoch())
+    for event in context.log.all("eval_accuracy"):
+        steps = epochs.get(-1 if event.epoch is None else event.epoch)
+        if steps is None or not isinstance(event.value, int | float) or not 0 <= event.value <= 1:
+            continue
+        first, last = int(steps.step.min()), int(steps.step.max())
+        late = steps.loss[steps.step > last - max(1, (last - first + 1) // 4)]
+        loss = float(late.mean())
+        if math.isfinite(loss):
+            yield event, float(event.value), loss, last
+
+
+RULES = (
+    Rule(
+        id="losses-scatter",
+        sentence="Losses rise and fall from step to step as those of different mini-batches do.",
+        rationale="The mini-batches of an epoch share no sample, so their losses scatter independently around the course of the training: two of "
+        "three are larger or smaller than both neighbours, whatever the scatter's size. Sorted, smoothed or interpolated losses are not.",
+        bundle_check=_scatter,
+        faults=(
+            *both("the losses sorted", sort_losses()),
+            *both("the losses smoothed over 50 steps", smooth_losses(50)),
+            *both("every fourth loss, the others on straight lines", stretch_losses(4)),
+            *both("the losses of a formula", change_losses(lambda step: 2.3 / (1 + 0.01 * step))),
+        ),
+    ),
+    Rule(
+        id="losses-own",
+        sentence="No eight losses in a row occur twice in a run.",
+        rationale="A loss has seven digits and belongs to one mini-batch and one state of the weights.",
+        bundle_check=_repeated,
+        faults=(
+            *both("the losses of epoch 2 in epoch 1, but for its first 20", repeat_losses(2, 1, 20)),
+            *both("the losses of epoch 2 in epoch 3", repeat_losses(2, 3)),
+        ),
+    ),
+    Rule(
+        id="accuracy-below-loss",
+        sentence="An evaluation has as many errors as the loss of its epoch implies, generously.",
+        rationale="A model with a mean cross-entropy of 0.3 on the samples that it was trained on is wrong on about one in ten of others, not on "
+        "one in a hundred. The limit is a twentieth of an error a sample for each unit of loss; real runs have 0.15 to 4.3.",
+        bundle_check=_low_enough,
+        faults=(
+            *both("the loss never falls", never_learn()),
+            *(fault for number in EPOCHS[:2] for fault in both(f"the target said to be reached in epoch {number + 1}", reach_target_after(number))),
+        ),
+    ),
+    Rule(
+        id="accuracy-above-guessing",
+        sentence="A model whose loss is a quarter of that of guessing is not evaluated as one that guesses.",
+        rationale="Evaluations that were not made have the accuracy of chance.",
+        bundle_check=_high_enough,
+        faults=both("the accuracy of guessing in epoch 2", guess(1)),
+    ),
+)

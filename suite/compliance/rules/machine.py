@@ -1,0 +1,348 @@
+"""The machine: its description, by itself and against the readings and the device profile."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.layout import RUN
+from suite.catalog.devices import Device
+from suite.catalog.frameworks import Framework, load_frameworks
+from suite.catalog.power import Coverage, PowerTotal, Tier, totals
+from suite.compliance.faults.fault import both
+from suite.compliance.faults.file_edits import set_run, set_system, update_system
+from suite.compliance.faults.log_edits import set_device
+from suite.compliance.faults.table_edits import add_channel, rename_source, scale_counter, set_frequency
+from suite.compliance.node_context import NodeContext
+from suite.compliance.rule import BundleContext, Rule, Violation
+
+ORDER = 75  # before the readings
+
+KEEP = "hand in system.json as `suite run` wrote it"
+ALWAYS_KNOWN = ("architecture", "kernel", "python")
+TEXTS = (*ALWAYS_KNOWN, "board", "cpu_model", "power_mode", "cpu_governor", "storage_medium", "operating_system", "boot", "framework_version")
+COUNTS = ("cpu_cores", "memory_size_bytes")
+NOTED_THOUGH_KNOWN = ("cpu_cores",)
+KIB = 1024
+MIN_PYTHON = (3, 10)
+ARM, X86 = ("aarch64", "armv8l", "armv7l", "armv6l"), ("x86_64", "i686")
+WORDS_OF = {
+    ARM: re.compile(r"\b(cortex|armv\d|raspberry|tegra|jetson|rpi|rpt|rockchip|raspi|aarch64|arm64|neoverse)", re.IGNORECASE),
+    X86: re.compile(r"\b(amd|intel|epyc|xeon|ryzen|athlon|celeron|pentium|x86|i386|i686)", re.IGNORECASE),
+}
+"""Words in the names of kernels and processors that belong to one family of instruction sets."""
+BOARD_SENSORS = ("ina3221", "tegrastats", "jtop")
+FASTEST_CORE_HZ = 7e9  # no processor that is sold runs as fast
+CLOCK_TOLERANCE = 1.08  # nominal clocks are rounded, and boards differ by one step of their table
+SLOWEST_GOVERNOR, FAST_SHARE = "powersave", 0.9
+COVERED = (Coverage.CHIP, Coverage.MODULE, Coverage.BOARD, Coverage.WALL)
+MIN_WHOLE_SHARE = 0.8  # sensors differ
+ONLINE = re.compile(r"(\d+) are online", re.ASCII)
+
+
+def _described(context: BundleContext) -> Iterator[Violation]:
+    """Check the types of system.json's fields, and that exactly the unknown ones have a note."""
+    for node in context.nodes:
+        notes = node.system.get("notes")
+        if not node.system:
+            continue
+        if not isinstance(notes, Mapping):
+            yield Violation(node.system_file, "notes: an object with the reason for every unknown field", f"{notes!r}"[:200], KEEP)
+            return
+        for name in (*TEXTS, *COUNTS):
+            value = node.system.get(name)
+            if value is None and (name in ALWAYS_KNOWN or not notes.get(name)):
+                expected = f"{name}: every Linux has it" if name in ALWAYS_KNOWN else f"{name}, or null and a note that says why"
+                yield Violation(node.system_file, expected, "null without a note" if name not in ALWAYS_KNOWN else "null", KEEP)
+            elif value is not None and name in notes and name not in NOTED_THOUGH_KNOWN:
+                observed = f"{value!r}, and the note {str(notes[name])!r}"[:300]
+                yield Violation(node.system_file, f"{name} without a note that it is unknown", observed, KEEP)
+            elif value is not None and not _has_type(name, value):
+                expected = f"{name}: {'a text' if name in TEXTS else 'a whole number above zero'}"
+                yield Violation(node.system_file, expected, f"{value!r}"[:200], KEEP)
+
+
+def _has_type(name: str, value: object) -> bool:
+    if name in TEXTS:
+        return isinstance(value, str) and bool(value.strip())
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _possible(context: BundleContext) -> Iterator[Violation]:
+    """Check that instruction set, kernel, processor, memory and Python can be those of one machine."""
+    for node in context.nodes:
+        system, file = node.system, node.system_file
+        family = next((family for family in WORDS_OF if system.get("architecture") in family), None)
+        for name in ("kernel", "cpu_model"):
+            if family is None:
+                break
+            text = str(system.get(name))
+            other = next((found[0] for of, words in WORDS_OF.items() if of != family and (found := words.search(text))), None)
+            if other is not None and not WORDS_OF[family].search(text):
+                yield Violation(file, f"a {name} for {system['architecture']}", f"{text[:100]!r}, with the word {other!r}", KEEP)
+        size_bytes = system.get("memory_size_bytes")
+        if isinstance(size_bytes, int) and size_bytes % KIB:
+            observed = f"{size_bytes}, {size_bytes % KIB} bytes more than {size_bytes // KIB} KiB"
+            yield Violation(file, "memory_size_bytes in whole KiB, as the kernel counts them (MemTotal)", observed, KEEP)
+        python = re.match(r"(\d+)\.(\d+)", str(system.get("python")), re.ASCII)
+        if system and (python is None or (int(python[1]), int(python[2])) < MIN_PYTHON):
+            yield Violation(file, f"Python {'.'.join(map(str, MIN_PYTHON))} or later, which the suite needs", f"{system.get('python')!r}"[:100], KEEP)
+
+
+@cache
+def _frameworks() -> Mapping[str, Framework]:
+    """All frameworks by name, read once: every bundle asks for them."""
+    return {framework.name: framework for framework in load_frameworks()}
+
+
+def _libraries(context: BundleContext) -> Iterator[Violation]:
+    """Check the framework's version against that of its package, and that the packages are not those of another framework."""
+    libraries, named = _versions(context.system.get("libraries")), context.request.framework
+    frameworks = _frameworks()
+    own = frameworks.get(named)
+    if own is None or not own.packages:
+        return
+    installed = [name for name in own.packages if name in libraries]
+    others = {name for framework in frameworks.values() if framework.packages != own.packages for name in framework.packages if name in libraries}
+    version = context.system.get("framework_version")
+    file, fix = context.nodes[0].system_file, KEEP
+    if not installed and others:
+        yield Violation(file, f"{' or '.join(own.packages)} among the libraries of a run in {named}", f"{', '.join(sorted(others))}", fix)
+    elif installed and _public(version) not in {_public(libraries[name]) for name in installed}:
+        found = ", ".join(f"{name} {libraries[name]}" for name in installed)
+        yield Violation(file, f"framework_version {version!r} among the libraries"[:200], found[:200], fix)
+
+
+def _versions(libraries: object) -> dict[str, str]:
+    """Versions by package, names as in Python's metadata."""
+    return {re.sub(r"[-_.]+", "_", str(name)).lower(): str(text) for name, text in libraries.items()} if isinstance(libraries, Mapping) else {}
+
+
+def _public(version: object) -> str:
+    """The version without its local part (+cpu, +cu126)."""
+    return str(version).partition("+")[0]
+
+
+def _evidence(context: BundleContext) -> Iterator[Violation]:
+    """Check that the evidence for the device names this board, or a name by which the profile is recognised."""
+    device, evidence, board = context.device, str(context.run.device_evidence), context.system.get("board")
+    if device is None:
+        return
+    identity = device.identity
+    names = [name for name in (board, *identity.compatible, *identity.dmi, *identity.cpu_model) if isinstance(name, str) and name]
+    if device.is_fallback:
+        if board is None or evidence.startswith("asked for; "):
+            return
+        names = [board]
+    if not any(name in evidence for name in names):
+        expected = f"device_evidence that names {' or '.join(repr(name) for name in names)}"
+        yield Violation(RUN, expected[:300], f"{evidence!r}"[:200], KEEP)
+
+
+def _clocks(context: BundleContext) -> Iterator[Violation]:
+    """Check readings of frequencies and cycles against the highest clock of the profile, or of any processor."""
+    device = context.device
+    nominal_hz = None if device is None or device.cpu is None else device.cpu.max_frequency_mhz * 1e6
+    limit_hz = FASTEST_CORE_HZ if nominal_hz is None else nominal_hz * CLOCK_TOLERANCE
+    whose = "any processor" if nominal_hz is None or device is None else device.title
+    for node in context.nodes:
+        for channel in (channel for channel in node.channels.of("cpu") if channel.name.startswith("frequency.") and len(channel.known)):
+            if channel.maximum > limit_hz:
+                observed = f"{channel.maximum / 1e6:.0f} MHz in {channel.name}"
+                yield Violation(
+                    node.file, f"at most {limit_hz / 1e6:.0f} MHz, the highest clock of {whose}", observed, "run at the clocks that are sold"
+                )
+        cycles_hz = _cycles_per_core_hz(node)
+        if cycles_hz is not None and cycles_hz > limit_hz:
+            observed = f"{cycles_hz / 1e6:.0f} million cycles a second and core, of {node.system.get('cpu_cores')} cores"
+            expected = f"at most {limit_hz / 1e6:.0f} million cycles a second and core, the highest clock of {whose}"
+            yield Violation(node.file, expected, observed, "describe all cores that were used")
+        yield from _governed(node, nominal_hz)
+
+
+def _governed(node: NodeContext, nominal_hz: float | None) -> Iterator[Violation]:
+    """The governor powersave holds the lowest clock; only Intel's and AMD's own drivers give that name another meaning."""
+    if nominal_hz is None or node.system.get("cpu_governor") != SLOWEST_GOVERNOR or node.system.get("architecture") in X86:
+        return
+    cores = [channel for channel in node.channels.of("cpu") if channel.name.startswith("frequency.") and len(channel.known)]
+    fastest = max(cores, key=lambda channel: channel.mean, default=None)
+    if fastest is not None and fastest.mean > FAST_SHARE * nominal_hz:
+        observed = f"{fastest.mean / 1e6:.0f} MHz on average in {fastest.name}"
+        yield Violation(node.file, f"the lowest clock, with the governor {SLOWEST_GOVERNOR!r} in {node.system_file}", observed, KEEP)
+
+
+def _cycles_per_core_hz(node: NodeContext) -> float | None:
+    cycles, cores = node.channels.get("counters", "cycles.count"), node.system.get("cpu_cores")
+    if len(cycles) < 2 or not isinstance(cores, int) or cores < 1 or cycles.t_ns[-1] <= cycles.t_ns[0]:
+        return None
+    return float(cycles.values[-1] - cycles.values[0]) / ((int(cycles.t_ns[-1]) - int(cycles.t_ns[0])) * SECONDS_PER_NS) / cores
+
+
+def _cores(context: BundleContext) -> Iterator[Violation]:
+    for node in context.nodes:
+        cores, notes = node.system.get("cpu_cores"), node.system.get("notes")
+        read = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
+        online = ONLINE.search(str(notes.get("cpu_cores"))) if isinstance(notes, Mapping) else None
+        allowed = int(online[1]) if online is not None else cores
+        if isinstance(allowed, int) and not isinstance(allowed, bool) and read > allowed:
+            expected = f"readings of at most {allowed} cores, as {node.system_file} has"
+            yield Violation(node.file, expected, f"readings of {read} cores", KEEP)
+
+
+def _board(context: BundleContext) -> Iterator[Violation]:
+    """Check the power mode, and the rails that the board's own sensors read, against the profile."""
+    device = context.device
+    if device is None:
+        return
+    mode, settings = context.system.get("power_mode"), context.system.get("power_settings")
+    read = settings.get("mode") if isinstance(settings, Mapping) else None
+    if mode is not None and not device.power_modes and not (isinstance(read, str) and str(mode).startswith(read)):
+        fix = "leave power_mode as `suite run` wrote it; state what limits the machine in the notes of the submission"
+        expected = "no power mode, as power_settings has none" if read is None else f"a power mode of power_settings, {read!r}"
+        yield Violation(context.nodes[0].system_file, expected[:200], f"{mode!r}"[:100], fix)
+    yield from _rails(context, device)
+
+
+def _nested(context: BundleContext) -> Iterator[Violation]:
+    """Check that a sensor of the whole reads no less than a sensor of a part of it, on every node."""
+    for node in context.nodes:
+        powers = [(COVERED.index(total.rule.coverage), total, mean_w) for total, mean_w in _means_w(context, node)]
+        for coverage, part, part_w in powers:
+            for wider, whole, whole_w in powers:
+                if wider > coverage and whole_w < MIN_WHOLE_SHARE * part_w:
+                    expected = (
+                        f"{whole.source} ({whole.rule.coverage.value}) to read no less than {part.source} ({part.rule.coverage.value}), a part of it"
+                    )
+                    observed = f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on average"
+                    yield Violation(node.file, expected, observed, "describe what each meter measures (rules/power.toml, meters.toml)")
+
+
+def _means_w(context: BundleContext, node: NodeContext) -> Iterator[tuple[PowerTotal, float]]:
+    """The mean of every power total of measured watts that was read on a node; not of energy counters, and not of estimates."""
+    rules = [rule for rule in context.power_rules if rule.unit == "W" and rule.tier is not Tier.ESTIMATE]
+    for total in totals(rules, [(channel.source, channel.name) for channel in node.channels]):
+        means_w = [node.channels.get(total.source, name).mean for name in total.channels]
+        if all(math.isfinite(mean_w) for mean_w in means_w):
+            yield total, sum(means_w)
+
+
+def _rails(context: BundleContext, device: Device) -> Iterator[Violation]:
+    for node in context.nodes if device.power_rails else ():
+        rails = [channel.name for source in BOARD_SENSORS for channel in node.channels.of(source)]
+        if rails and not set(rails) & set(device.power_rails):
+            expected = f"readings of {' or '.join(device.power_rails)}, the rails of {device.title}"
+            yield Violation(node.file, expected, f"readings of {', '.join(sorted(set(rails)))}"[:300], f"run on a {device.title}")
+
+
+def _as_pytorch(**libraries: str) -> Any:
+    return set_system("libraries", libraries)
+
+
+RULES = (
+    Rule(
+        id="system-described",
+        sentence="system.json has every field in its type; a field that is null has a note that says why, and no other has one.",
+        rationale="A value without a source is no description.",
+        bundle_check=_described,
+        faults=(
+            *(
+                fault
+                for name, value in (
+                    ("kernel", None),
+                    ("cpu_cores", "two"),
+                    ("memory_size_bytes", -1),
+                    ("cpu_model", 7),
+                    ("python", " "),
+                    ("notes", []),
+                )
+                for fault in both(f"{name} = {value!r}", set_system(name, value))
+            ),
+            *both("a field without value and note", lambda bundle: [bundle.system["notes"].pop("boot", None), set_system("boot", None)(bundle)]),
+            *both("a power mode that is noted as unknown", set_system("power_mode", "MAXN")),
+        ),
+    ),
+    Rule(
+        id="system-possible",
+        sentence="Instruction set, kernel, processor, memory and Python can be those of one machine.",
+        rationale="A description that was typed by hand mixes machines.",
+        bundle_check=_possible,
+        faults=tuple(
+            fault
+            for values in (
+                {"architecture": "x86_64", "kernel": "4.9.337-tegra"},
+                {"architecture": "aarch64", "kernel": "6.1.0-amd64"},
+                {"architecture": "aarch64", "cpu_model": "AMD EPYC 7763"},
+                {"architecture": "x86_64", "cpu_model": "Cortex-A76"},
+                {"memory_size_bytes": 25_000_000_000},
+                {"python": "2.7.3"},
+            )
+            for fault in both(", ".join(f"{name} {value}" for name, value in values.items()), update_system(values))
+        ),
+    ),
+    Rule(
+        id="framework-installed",
+        sentence="The framework's version is that of its package among the libraries, and the libraries are not those of another framework.",
+        rationale="The harness lists the packages of the environment that trained.",
+        bundle_check=_libraries,
+        faults=(
+            *both("another version installed", _as_pytorch(numpy="1.0", torch="9.9.9+cpu")),
+            *both("another framework installed", _as_pytorch(numpy="1.0", tensorflow_cpu="1.0")),
+        ),
+    ),
+    Rule(
+        id="device-evidence",
+        sentence="The evidence for the device names the described board, or a name by which the profile is recognised.",
+        rationale="The harness found the device by that name.",
+        bundle_check=_evidence,
+        faults=(
+            *both(
+                "the evidence of an Orin for a Raspberry Pi 4",
+                lambda bundle: [set_device("raspberry-pi-4")(bundle), set_run("device_evidence", "p3701")(bundle)],
+            ),
+            *both("no evidence", lambda bundle: [set_device("raspberry-pi-4")(bundle), set_run("device_evidence", "")(bundle)]),
+        ),
+    ),
+    Rule(
+        id="clocks-possible",
+        sentence="No core runs faster than the profile's highest clock, by frequency or cycles, and the governor powersave holds a low clock.",
+        rationale="An overclocked board is not the one that is sold, and eight cores are not two.",
+        bundle_check=_clocks,
+        faults=(
+            *both("a Raspberry Pi 5 at 3.1 GHz", set_frequency("raspberry-pi-5", 3.1e9)),
+            *both("eight times the cycles", scale_counter("cycles", 8)),
+            *both(
+                "a Raspberry Pi 5 at its highest clock with the governor powersave",
+                lambda bundle: [
+                    set_frequency("raspberry-pi-5", 2.4e9)(bundle),
+                    bundle.system.update(architecture="aarch64", cpu_governor="powersave"),
+                ],
+            ),
+        ),
+    ),
+    Rule(
+        id="cores-described",
+        sentence="No more cores are read than the description has.",
+        rationale="A machine with cores that are switched off does not use them.",
+        bundle_check=_cores,
+        faults=both("one core described, two read", set_system("cpu_cores", 1)),
+    ),
+    Rule(
+        id="whole-above-part",
+        sentence="A meter of the whole reads at least four fifths of what a meter of a part of it reads.",
+        rationale="A board draws what its chips draw, and more: a graphics card of another machine does not belong to it.",
+        bundle_check=_nested,
+        faults=both("a GPU of 40 W on a board of 6 W", add_channel("nvml", "gpu0.power", "W", 40.0)),
+    ),
+    Rule(
+        id="board-fits-profile",
+        sentence="Power mode and rails are of the kind that the device's profile has.",
+        rationale="A board's sensors have the names that its device tree gives them.",
+        bundle_check=_board,
+        faults=(
+            *both("a power mode on a machine without any", set_system("power_mode", "15W")),
+            *both("a Xavier NX's rail on a Nano", lambda bundle: [set_device("nano")(bundle), rename_source("um25c", "ina3221", "VDD_IN")(bundle)]),
+        ),
+    ),
+)

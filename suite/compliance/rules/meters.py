@@ -1,0 +1,210 @@
+"""Meters: what they say of themselves in run.json, and the times of their readings."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.compliance.faults.fault import both, recomputed
+from suite.compliance.faults.reading_edits import drop_readings, round_reading_times, scale_longest_gaps, scale_meter_times, set_meter, shift_end
+from suite.compliance.rule import BundleContext, Rule, Violation
+
+if TYPE_CHECKING:
+    from suite.bundle.channels import Channel
+    from suite.compliance.node_context import NodeContext
+
+ORDER = 81  # after the readings' own rules
+
+MIN_READINGS = 5
+MAX_PERIOD_DIFFERENCE = 0.04  # relative; the recorder computes the same median from the same times: real runs differ by 10^-16
+LONGER_GAP, GAP_SLACK_S = 1.5, 0.05
+MIN_METERS, FOUND_GAP = 3, 0.999  # 1.000 for three meters or more in each of 26 real runs
+MIN_EDGE_S, EDGE_SHARE, EDGE_PERIODS = 10.0, 0.25, 2.0
+CALLS_SLACK, MORE_CALLS = 5.0, 1.1
+MAX_TAIL_S = 5.0  # 0.2 to 4.2 s in 26 real runs; a slow machine that needs long to exit needed longer to load, which is added
+ROUND_NS, MIN_ROUND = 100_000, 20  # boards' clocks tick every 52 ns, or every microsecond
+FIX = "run again; never edit readings or the meters' records"
+
+
+def _available(context: BundleContext) -> Iterator[Violation]:
+    for node, name, record, channels in _meters(context):
+        if channels and record.get("available") is not True:
+            observed = f"{sum(map(len, channels))} readings of {name}, which {node.meters_file} says was not available"
+            yield Violation(node.file, "readings of available meters only", observed, FIX)
+
+
+def _periods(context: BundleContext) -> Iterator[Violation]:
+    """Check the achieved period of every meter against one of its channels: the recorder states the median of the first one's."""
+    for node, name, record, channels in _meters(context):
+        periods_s = [channel.period_s for channel in channels if len(channel) >= MIN_READINGS and channel.period_s is not None]
+        stated_s = record.get("achieved_period_s")
+        if not periods_s:
+            continue
+        nearest_s = min(periods_s, key=lambda period_s: abs(period_s - stated_s)) if _is_number(stated_s) else periods_s[0]
+        if not _is_number(stated_s) or abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * stated_s:
+            expected = f"a reading of {name} every {stated_s!r} s, its achieved_period_s in {node.meters_file}"[:300]
+            yield Violation(node.file, expected, f"every {nearest_s:.6g} s", FIX)
+
+
+def _gaps(context: BundleContext) -> Iterator[Violation]:
+    """Check holes in a meter's readings against its longest gap, if it states no failures."""
+    from suite.compliance.evidence import seconds  # start-up: loads numpy
+
+    window = context.window
+    for node, name, record, channels in _meters(context):
+        stated_s, period_s = record.get("longest_gap_s"), record.get("period_s")
+        if record.get("failures") != 0 or not channels or not _is_number(stated_s) or not _is_number(period_s):
+            continue
+        gap_s = min(_longest_gap_s(node, channel) for channel in channels)
+        if gap_s > LONGER_GAP * stated_s + GAP_SLACK_S:
+            expected = f"no gap over {stated_s:.3g} s between readings of {name}, which states no failure in {node.meters_file}"
+            yield Violation(node.file, expected, f"{gap_s:.2f} s", FIX)
+        if window is None or not node.is_on_clock:
+            continue
+        late_s = max(min(channel.t_ns.min() for channel in channels) - window[0], window[1] - max(channel.t_ns.max() for channel in channels))
+        late_s *= SECONDS_PER_NS
+        if late_s > max(MIN_EDGE_S, EDGE_SHARE * seconds(window), EDGE_PERIODS * period_s, LONGER_GAP * stated_s):
+            expected = f"readings of {name} over the whole run: it states no failure and no gap over {stated_s:.3g} s"
+            yield Violation(node.file, expected, f"none for {late_s:.2f} s at the run's start or end", FIX)
+
+
+def _longest_gap_s(node: "NodeContext", channel: "Channel") -> float:
+    """Longest time between two readings of a channel; 0 if no other meter was read in its middle: the machine stood still, or the recorder."""
+    times_ns = channel.in_time.t_ns
+    if len(times_ns) < 2:
+        return 0.0
+    longest = int((times_ns[1:] - times_ns[:-1]).argmax())
+    others_ns = [other.t_ns for other in node.channels if other.source != channel.source]
+    first_ns, last_ns = float(times_ns[longest]), float(times_ns[longest + 1])
+    quarter_ns = (last_ns - first_ns) / 4
+    is_common = bool(others_ns) and not any(((each > first_ns + quarter_ns) & (each < last_ns - quarter_ns)).any() for each in others_ns)
+    return 0.0 if is_common else (last_ns - first_ns) * SECONDS_PER_NS
+
+
+def _stated_gaps(context: BundleContext) -> Iterator[Violation]:
+    """Check that a longest gap that is stated is found in the readings of one meter at least; it may be before the first or after the last."""
+    found: dict[str, list[tuple[str, float, float]]] = {}
+    for node, name, record, channels in _meters(context):
+        stated_s = record.get("longest_gap_s")
+        if _is_number(stated_s) and max(map(len, channels), default=0) >= MIN_READINGS:
+            longest_s = max(float((each.in_time.t_ns[1:] - each.in_time.t_ns[:-1]).max()) for each in channels if len(each) > 1) * SECONDS_PER_NS
+            found.setdefault(node.file, []).append((name, stated_s, longest_s))
+    for file, gaps in found.items():
+        if len(gaps) >= MIN_METERS and all(longest_s < FOUND_GAP * stated_s for _, stated_s, longest_s in gaps):
+            name, stated_s, longest_s = gaps[0]
+            expected = f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its record states, or so of another meter"
+            yield Violation(file, expected, f"{longest_s:.6g} s at most; so of all {len(gaps)} meters", FIX)
+
+
+def _failures(context: BundleContext) -> Iterator[Violation]:
+    """Check that a meter's failures left holes: it is called once a period."""
+    for node, name, record, channels in _meters(context):
+        failures, period_s = record.get("failures"), record.get("period_s")
+        if not channels or not _is_number(failures) or not _is_number(period_s) or not failures > 0 or not period_s > 0:
+            continue
+        readings = max(map(len, channels))
+        calls = float(node.channels.t_ns.max() - node.channels.t_ns.min()) * SECONDS_PER_NS / period_s * MORE_CALLS + CALLS_SLACK
+        if readings <= calls < readings + failures:
+            expected = f"at most {calls:.0f} calls of {name}, one every {period_s:g} s"
+            yield Violation(node.meters_file, expected, f"{readings} readings and {failures:g} failures", FIX)
+
+
+def _end(context: BundleContext) -> Iterator[Violation]:
+    """Check that the harness's own readings end when the implementation does."""
+    times_ns = [event.mono_ns for event in context.log.events if event.mono_ns is not None]
+    node = next(iter(context.nodes), None)
+    if node is None or not len(node.channels) or not times_ns or context.window is None:
+        return
+    loading_s = max(0.0, (context.window[0] - float(node.channels.t_ns.min())) * SECONDS_PER_NS)
+    tail_s = (float(node.channels.t_ns.max()) - max(times_ns)) * SECONDS_PER_NS
+    if tail_s > MAX_TAIL_S + loading_s:
+        last = node.channels.owner(int(node.channels.t_ns.argmax()))
+        expected = f"readings up to {MAX_TAIL_S + loading_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s, and the time before run_start"
+        yield Violation(node.file, expected, f"{last.source} was read {tail_s:.1f} s after it", FIX)
+
+
+def _rounded(context: BundleContext) -> Iterator[Violation]:
+    for node in context.nodes:
+        if len(node.channels) >= MIN_ROUND and not (node.channels.t_ns % ROUND_NS).any():
+            expected = "times of a clock, which ticks in nanoseconds"
+            yield Violation(node.file, expected, f"{len(node.channels)} readings at whole tenths of a millisecond", FIX)
+
+
+def _meters(context: BundleContext) -> "Iterator[tuple[NodeContext, str, Mapping[str, Any], Sequence[Channel]]]":
+    """Every meter's record with the channels that were read; nodes whose recorder was lost or could not write are left out."""
+    for node in context.nodes:
+        records = {str(record.get("name")): record for record in node.meters if isinstance(record, Mapping)}
+        if not node.is_whole or records.get("recorder", {}).get("last_error") is not None:
+            continue
+        for name, record in records.items():
+            if name != "recorder":
+                yield node, name, record, node.channels.of(name)
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18
+
+
+METERS = ("um25c", "cpu", "counters")
+
+RULES = (
+    Rule(
+        id="meter-available",
+        sentence="Only meters that were available have readings.",
+        rationale="The recorder opens no other meter.",
+        bundle_check=_available,
+        faults=tuple(fault for name in METERS for fault in both(f"{name} said to be absent", set_meter(name, available=False))),
+    ),
+    Rule(
+        id="meter-periods",
+        sentence="A meter's readings are as far apart as its record says.",
+        rationale="The recorder states the median time between readings, from the same times. Readings that were scaled in time, inserted or made up "
+        "differ.",
+        bundle_check=_periods,
+        faults=(
+            *(fault for name in METERS for fault in both(f"the times of {name} a fifth shorter", scale_meter_times(name, 0.8))),
+            *both("no achieved period", set_meter("um25c", achieved_period_s=None)),
+        ),
+    ),
+    Rule(
+        id="meter-gaps",
+        sentence="A meter that states no failure has no hole in its readings, nor misses a quarter of the run and ten seconds.",
+        rationale="The recorder states the longest time without a reading: readings that were left out contradict it.",
+        bundle_check=_gaps,
+        faults=(
+            *both("five seconds of power readings left out", drop_readings("um25c", 10.0, 15.0)),
+            *both("no power readings but in the last two seconds", drop_readings("um25c", -10.0, 26.0)),
+            *both("no readings of the second half", drop_readings("cpu", 14.0, 100.0)),
+        ),
+    ),
+    Rule(
+        id="meter-stated-gaps",
+        sentence="The longest gap that a meter's record states is in the readings, for one meter of a node at least.",
+        rationale="The recorder finds it in the times of the same readings. Readings that were interpolated to new times are evenly spaced.",
+        bundle_check=_stated_gaps,
+        faults=(recomputed("longer gaps in all records than in the readings", scale_longest_gaps(1.01)),),
+    ),
+    Rule(
+        id="meter-failures",
+        sentence="A meter's readings and failures together are at most one a period.",
+        rationale="A call that fails has no reading.",
+        bundle_check=_failures,
+        faults=both("a hundred failures of a meter with all readings", set_meter("cpu", failures=100, last_error="timed out")),
+    ),
+    Rule(
+        id="readings-end",
+        sentence="The readings end within five seconds of the log's last event, and the time that the implementation took to load.",
+        rationale="The recorder stops when the implementation exits. Later readings belong to a longer run.",
+        bundle_check=_end,
+        faults=(
+            *both("power readings ten seconds later", shift_end(10.0, "um25c")),
+            *both("all readings ten seconds later", shift_end(10.0)),
+        ),
+    ),
+    Rule(
+        id="readings-clock",
+        sentence="The times of the readings are not all whole tenths of a millisecond.",
+        rationale="They are read from a clock of nanoseconds, one meter after another.",
+        bundle_check=_rounded,
+        faults=(recomputed("all readings at whole half seconds", round_reading_times(500_000_000)),),
+    ),
+)

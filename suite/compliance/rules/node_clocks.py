@@ -1,0 +1,167 @@
+"""Names, clocks, links and files of several ranks' nodes."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+from reference_impls.contract import SECONDS_PER_NS, log_name
+from suite.bundle.layout import node_baseloads, node_tables
+from suite.bundle.nodes import NODES, read_nodes
+from suite.compliance.faults.fault import recomputed, unsealed
+from suite.compliance.faults.file_edits import append, change_file, copy_file, resealed
+from suite.compliance.faults.log_edits import set_event, set_request
+from suite.compliance.faults.rank_log_edits import set_in_all_logs
+from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rules.course import RUN_AGAIN
+
+ORDER = 62  # after the record of the nodes
+
+MAX_DRIFT = 1e-3  # NTP slews a clock by 500 millionths at most; quartzes differ by less than 200
+MAX_UNCERTAINTY_NS, ROUNDING_NS = 10**9, 10**6
+BITS_PER_BYTE, MIN_GRADIENT_BYTES = 8, 2
+_OF_PLACE = re.compile(r"(?:log\.rank|readings\.node|baseload\.node)(\d{1,9})\.\w+")
+
+
+def _placed(context: BundleContext) -> Iterator[Violation]:
+    """Check that all events that name the ranks' nodes are alike, and name no more nodes than were requested."""
+    parallel, said = context.request.parallel, None
+    for rank in range(parallel.ranks):
+        for event in context.bundle.log(rank).all("nodes_of_ranks"):
+            said = event.value if said is None else said
+            if event.value != said:
+                yield Violation(log_name(rank), f"nodes_of_ranks = {said!r}, as before"[:300], f"{event.value!r}"[:200], RUN_AGAIN, event.line)
+                return
+    named = {str(name) for name in said} if isinstance(said, list) else set()
+    if len(named) > parallel.nodes:
+        yield Violation("log.txt", f"ranks on {parallel.nodes} node{'s' * (parallel.nodes > 1)}", f"on {', '.join(sorted(named))}"[:200], RUN_AGAIN)
+
+
+def _offsets(context: BundleContext) -> Iterator[Violation]:
+    """Check the clock offsets: one per rank, precise, with a possible drift, and none between ranks of one machine."""
+    ranks, first = context.request.parallel.ranks, None
+    for event in context.log.all("clock_offsets_ns"):
+        offsets = event.value
+        if not isinstance(offsets, list) or len(offsets) != ranks or not all(map(_is_offset, offsets)):
+            yield Violation("log.txt", f"an offset and its uncertainty in ns for each of {ranks} ranks", f"{offsets!r}"[:200], RUN_AGAIN, event.line)
+            return
+        worst = max(range(ranks), key=lambda rank: offsets[rank][1])
+        if offsets[worst][1] > MAX_UNCERTAINTY_NS:
+            observed = f"{offsets[worst][1] * SECONDS_PER_NS:g} s on rank {worst}"
+            expected = f"clock offsets measured to {MAX_UNCERTAINTY_NS * SECONDS_PER_NS:g} s"
+            yield Violation("log.txt", expected, observed, "use a network with shorter round trips, then run again", event.line)
+        if context.request.parallel.nodes == 1:
+            far = next((rank for rank in range(ranks) if abs(offsets[rank][0]) > offsets[rank][1] + ROUNDING_NS), None)
+            if far is not None:
+                observed = f"rank {far}'s is {offsets[far][0] * SECONDS_PER_NS:.6g} s ahead of rank 0's"
+                yield Violation("log.txt", "one monotonic clock for all ranks of one machine", observed, RUN_AGAIN, event.line)
+        if first is not None and event.mono_ns is not None and first.mono_ns is not None:
+            allowed_ns = MAX_DRIFT * abs(event.mono_ns - first.mono_ns) + ROUNDING_NS
+            for rank, (before, after) in enumerate(zip(first.value, offsets, strict=True)):
+                drift_ns = abs(after[0] - before[0])
+                if drift_ns > allowed_ns + before[1] + after[1]:
+                    expected = f"rank {rank}'s clock to drift by {allowed_ns * SECONDS_PER_NS:.3g} s at most ({MAX_DRIFT:.1%} of the time)"
+                    yield Violation("log.txt", expected, f"{drift_ns * SECONDS_PER_NS:.3g} s", RUN_AGAIN, event.line)
+        first = event if first is None else first
+
+
+def _is_offset(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(type(one) is int and abs(one) < 2**62 for one in value) and value[1] >= 0
+
+
+def _addresses(context: BundleContext) -> Iterator[Violation]:
+    """Check that no two nodes have one address."""
+    links = [(node.host, node.link or {}) for node in read_nodes(context.bundle)]
+    for (one, its), (other, theirs) in combinations(links, 2):
+        if its.get("address") is not None and its.get("address") == theirs.get("address"):
+            observed = f"{one} and {other} both at {its['address']!r}"[:200]
+            yield Violation(NODES, "an address of its own for every node", observed, "run on as many machines as are requested")
+            return
+
+
+def _links(context: BundleContext) -> Iterator[Violation]:
+    """Check that each step's gradients fit through each node's link: half precision, sent once, as no all-reduce can do with less."""
+    window, parameters = context.window, context.log.value("parameters")
+    if window is None or window[1] <= window[0] or type(parameters) is not int or context.request.parallel.collective != "mpi":
+        return
+    sent_bytes = len(context.steps.first_rank) * parameters * MIN_GRADIENT_BYTES
+    needed_mbit_s = sent_bytes * BITS_PER_BYTE / 1e6 / ((window[1] - window[0]) * SECONDS_PER_NS)
+    for node in read_nodes(context.bundle):
+        speed_mbit_s = _speed_mbit_s(node.link or {})
+        if speed_mbit_s is not None and needed_mbit_s > speed_mbit_s:
+            expected = f"at most {speed_mbit_s:g} Mbit/s through {node.host}'s link, the speed that it records"
+            fix = "record the link that the ranks used (`suite cluster doctor` shows it), then run again"
+            yield Violation(NODES, expected, f"{needed_mbit_s:.3g} Mbit/s or more: the gradients of every step", fix)
+
+
+def _speed_mbit_s(link: Mapping[str, Any]) -> float | None:
+    speed = link.get("speed_mbit_s")
+    return float(speed) if isinstance(speed, int | float) and not isinstance(speed, bool) and speed > 0 else None
+
+
+def _files(context: BundleContext) -> Iterator[Violation]:
+    """Check that no file is of a rank or a node that was not requested."""
+    parallel = context.request.parallel
+    for name in sorted(path.name for path in context.bundle.path.iterdir()):
+        found = _OF_PLACE.fullmatch(name)
+        if found is None:
+            continue
+        what, count = ("rank", parallel.ranks) if name.startswith("log.") else ("node", parallel.nodes)
+        if not 1 <= int(found[1]) < count:
+            asked = f"{count} {what}{'s' * (count > 1)}"
+            yield Violation(name, f"files of {asked}, the number requested", f"a file of {what} {found[1]}", f"remove it, or {RUN_AGAIN}")
+
+
+RULES = (
+    Rule(
+        id="nodes-placed",
+        sentence="The ranks stay on their nodes for the whole run, and are on no more nodes than were requested.",
+        rationale="Energy and times belong to the machines that worked.",
+        bundle_check=_placed,
+        faults=(
+            recomputed("the ranks on exchanged nodes at the end", set_event("nodes_of_ranks", 1, value=["pi2", "pi1"]), ranks=2),
+            recomputed("two nodes shown as one", set_request("parallel.nodes", 1), ranks=2),
+        ),
+    ),
+    Rule(
+        id="clock-offsets",
+        sentence="The offsets between the ranks' clocks are known to a second, drift by a thousandth at most, and are nought on one machine.",
+        rationale="They place the readings of the other nodes in time.",
+        bundle_check=_offsets,
+        faults=(
+            recomputed("five minutes of drift", set_event("clock_offsets_ns", 1, value=[[0, 0], [7_000_300_000_000_000, 50_000]]), ranks=2),
+            recomputed("an uncertainty of a minute", set_in_all_logs("clock_offsets_ns", [[0, 0], [7 * 10**15, 6 * 10**10]]), ranks=2),
+            recomputed("the offset of one rank only", set_in_all_logs("clock_offsets_ns", [[0, 0]]), ranks=2),
+            recomputed("two nodes shown as one, with two clocks", set_request("parallel.nodes", 1), ranks=2),
+        ),
+    ),
+    Rule(
+        id="nodes-addresses",
+        sentence="No two nodes of a run have one address.",
+        rationale="One machine under two names is one node.",
+        bundle_check=_addresses,
+        faults=(
+            recomputed(
+                "the first node's address on both", change_file(NODES, lambda values: values["nodes"][1]["link"].update(address="10.0.0.1")), ranks=2
+            ),
+        ),
+    ),
+    Rule(
+        id="links-carry",
+        sentence="The gradients of every step fit through the recorded speed of every node's link.",
+        rationale="A fast link described as a slow one makes the machine look faster.",
+        bundle_check=_links,
+        faults=(recomputed("a link of 10 Mbit/s", change_file(NODES, lambda values: values["nodes"][1]["link"].update(speed_mbit_s=10)), ranks=2),),
+    ),
+    Rule(
+        id="ranks-files",
+        sentence="A bundle holds no log or readings of ranks and nodes that were not requested.",
+        rationale="A rank that is recorded worked.",
+        bundle_check=_files,
+        faults=(
+            unsealed("a log of a third rank", resealed(copy_file(log_name(1), log_name(2))), ranks=2),
+            unsealed("readings of a third node", resealed(copy_file(node_tables(1)[0], node_tables(2)[0])), ranks=2),
+            unsealed("a baseload of a second node in a run of one", resealed(append(node_baseloads(1)[0], b"x"))),
+        ),
+    ),
+)

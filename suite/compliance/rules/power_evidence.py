@@ -1,0 +1,217 @@
+"""Power readings: of a meter that measures a machine under load, and of the idle machine before it."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.layout import BASELOAD
+from suite.catalog.power import totals
+from suite.compliance.faults.fault import both, recomputed
+from suite.compliance.faults.reading_edits import (
+    add_idle_utilisation,
+    change_baseload,
+    paste_idle_power,
+    remove_baseload,
+    set_constant,
+    set_units,
+    set_values,
+)
+from suite.compliance.finding import Severity
+from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rules.plausibility import MAX_IDLE_UTILISATION, is_busy
+
+if TYPE_CHECKING:
+    from suite.bundle.channels import Channel
+    from suite.compliance.node_context import NodeContext
+
+ORDER = 86  # after the power rules
+
+MIN_READINGS, MIN_POWER_W = 50, 0.5  # recorded rails of a Jetson, in steps of 0.4 W, repeat a value for 18 s, their sum for 6 s
+COARSE = ("shelly", "tasmota", "meter-csv")  # plugs state 0.1 W or 1 W and may repeat a value; what a table's meter resolves is unknown
+BLOCK, DISTINCT = 16, 10
+MAX_IMPLAUSIBLE_SHARE, MIN_IMPLAUSIBLE = 0.05, 3
+MIN_IDLE_S, MIN_IDLE_READINGS = 2.0, 3
+MAX_IDLE_AGE_S = 300.0  # emptying the page cache and starting the recorder takes seconds
+RUN_AGAIN = "run again; never edit readings"
+
+
+def _units(context: BundleContext) -> Iterator[Violation]:
+    for node, unit, channel in _power_channels(context):
+        if channel.unit != unit:
+            expected = f"{channel.source} {channel.name} in {unit}, as its power rule says"
+            yield Violation(node.file, expected, f"in {channel.unit!r}"[:200], RUN_AGAIN)
+
+
+def _plausible(context: BundleContext) -> Iterator[Violation]:
+    """Check that a meter's power is rarely out of the range that its rule calls plausible: a glitch is rare."""
+    from suite.metrics.power import power_total  # start-up: loads numpy
+
+    for node in context.nodes:
+        total = power_total(node.channels, context.power_rules)
+        if total is None or total.rule.unit != "W":
+            continue
+        for channel in (node.channels.get(total.source, name) for name in total.channels):
+            low_w, high_w = total.rule.plausible_w[0], total.rule.plausible_w[-1]
+            outside = int(((channel.values < low_w) | (channel.values > high_w)).sum())
+            if outside >= MIN_IMPLAUSIBLE and outside > MAX_IMPLAUSIBLE_SHARE * len(channel):
+                expected = f"readings of {channel.source} {channel.name} from {low_w:g} to {high_w:g} W, {MAX_IMPLAUSIBLE_SHARE:.0%} excepted"
+                yield Violation(node.file, expected, f"{outside} of {len(channel)} outside", "repair the meter or its connection; run again")
+
+
+def _varies(context: BundleContext) -> Iterator[Violation]:
+    """Check each channel of the reported total; sensors with coarse steps may repeat a value while nothing changes on their rail."""
+    from suite.metrics.power import power_total  # start-up: loads numpy
+
+    window = context.window
+    for node in (node for node in context.nodes if node.is_on_clock and window is not None):
+        assert window is not None
+        total = power_total(node.channels, context.power_rules)
+        if total is None or total.rule.unit != "W" or total.source in COARSE:
+            continue
+        channels = [node.channels.get(total.source, name).during(window) for name in total.channels]
+        is_fine = len(channels) == 1 or any(_is_fine(channel) for channel in channels)
+        for channel in channels:
+            if is_fine and len(channel) >= MIN_READINGS and channel.mean >= MIN_POWER_W and channel.minimum == channel.maximum:
+                expected = f"power of {channel.source} {channel.name} that varies under load"
+                yield Violation(node.file, expected, f"{channel.minimum:g} W in {len(channel)} readings", "check the meter; run again")
+
+
+def _is_fine(channel: "Channel") -> bool:
+    """Hardly any value occurs twice: the sensor resolves more than its noise."""
+    import numpy as np  # start-up
+
+    return len(channel) >= MIN_READINGS and len(np.unique(channel.values)) > len(channel) / 2
+
+
+def _own(context: BundleContext) -> Iterator[Violation]:
+    """Check that no sequence of readings of the run occurs twice."""
+    from suite.compliance.evidence import repeated_block  # start-up: loads numpy
+
+    for node, unit, channel in _power_channels(context):
+        places = repeated_block(channel.values, BLOCK, DISTINCT) if unit == "W" else None
+        if places is not None:
+            observed = f"{BLOCK} readings from number {places[1] + 1} on are those from number {places[0] + 1} on"
+            yield Violation(node.file, f"readings of their own of {channel.source} {channel.name}", observed, RUN_AGAIN)
+
+
+def _power_channels(context: BundleContext) -> "Iterator[tuple[NodeContext, str, Channel]]":
+    """Every channel that a power rule adds up, with the rule's unit."""
+    for node in context.nodes:
+        seen = set()
+        for total in totals(context.power_rules, ((channel.source, channel.name) for channel in node.channels)):
+            for name in total.channels:
+                if (total.source, name) not in seen:
+                    seen.add((total.source, name))
+                    yield node, total.rule.unit, node.channels.get(total.source, name)
+
+
+def _idle_meter(context: BundleContext) -> Iterator[Violation]:
+    """Check that the idle machine was measured by meters of the run."""
+    power = set(chain.from_iterable(rule.sources for rule in context.power_rules))
+    for node in context.nodes:
+        read = {channel.source for channel in node.channels}
+        for source in sorted({channel.source for channel in node.idle} - read - {"cpu"}):
+            expected = f"the idle machine's power by a meter of the run ({', '.join(sorted(read & power)) or 'none'})"
+            yield Violation(node.idle_file, expected, f"by {source!r}"[:200], "use one meter for both; run again")
+
+
+def _idle_window(context: BundleContext) -> Iterator[Violation]:
+    """Check length and age of the idle machine's power readings, against the first reading of the run on the same clock."""
+    for node in context.nodes:
+        idle = [channel for channel in node.idle if channel.source != "cpu"]
+        if not idle or not len(node.channels):
+            continue
+        first_ns, last_ns = (float(moment) for moment in (min(each.t_ns.min() for each in idle), max(each.t_ns.max() for each in idle)))
+        length_s, age_s = (last_ns - first_ns) * SECONDS_PER_NS, (float(node.channels.t_ns.min()) - last_ns) * SECONDS_PER_NS
+        if length_s < MIN_IDLE_S or max(map(len, idle)) < MIN_IDLE_READINGS:
+            expected = f"{MIN_IDLE_READINGS} readings of the idle machine or more, over {MIN_IDLE_S:g} s or more"
+            yield Violation(node.idle_file, expected, f"{max(map(len, idle))} over {length_s:.2f} s", "run again without a shorter --baseload")
+        if age_s > MAX_IDLE_AGE_S:
+            expected = f"the idle machine measured in the {MAX_IDLE_AGE_S:g} s before the run's first reading"
+            yield Violation(node.idle_file, expected, f"{age_s:.0f} s before it", RUN_AGAIN)
+
+
+def _idle(context: BundleContext) -> Iterator[Violation]:
+    for node in (node for node in context.nodes if is_busy(node)):
+        busy = node.idle.get("cpu", "utilisation.total").mean
+        expected = f"an idle machine before the run: its processor used to {MAX_IDLE_UTILISATION:g} % at most"
+        yield Violation(node.idle_file, expected, f"{busy:.0f} %", "stop other programs, then run again; the baseload is too large")
+
+
+def _idle_measured(context: BundleContext) -> Iterator[Violation]:
+    from suite.metrics.power import power_total  # start-up: loads numpy
+
+    for node in context.nodes:
+        total = power_total(node.channels, context.power_rules)
+        if total is not None and not len(node.idle):
+            expected = f"the idle machine's power by {total.source}, which was read during the run"
+            yield Violation(node.idle_file, expected, "no reading", "run again without --baseload 0, so that the baseload is known")
+
+
+RULES = (
+    Rule(
+        id="power-units",
+        sentence="The channels of a power total are in the unit of its rule.",
+        rationale="Milliwatts that are added as watts are a thousandfold.",
+        bundle_check=_units,
+        faults=both("power in mW", set_units("um25c", "mW")),
+    ),
+    Rule(
+        id="power-plausible",
+        sentence="At most a twentieth of a power meter's readings are outside of the range that its rule calls plausible.",
+        rationale="Glitches are rare, and are left out of the energy; a meter that is often wrong, or that was edited, measures nothing.",
+        bundle_check=_plausible,
+        faults=(
+            *both("every ninth reading negative", set_values("um25c", "power", 9, lambda value: -value)),
+            *both("every ninth reading a thousandfold", set_values("um25c", "power", 9, lambda value: 1000 * value)),
+        ),
+    ),
+    Rule(
+        id="power-varies",
+        sentence="A power meter does not read the same in all of a run, nor does one of its rails while another rail is resolved finely.",
+        rationale="Power follows every step and every evaluation; a constant is a broken sensor, or made up.",
+        bundle_check=_varies,
+        faults=both("a constant power", set_constant("um25c", "power")),
+    ),
+    Rule(
+        id="power-own",
+        sentence="No sixteen power readings in a row occur twice in a run.",
+        rationale="They are noise in their last digits.",
+        bundle_check=_own,
+        faults=both("the idle machine's readings again and again", paste_idle_power()),
+    ),
+    Rule(
+        id="baseload-meter",
+        sentence="The idle machine's power was read by a meter that was read during the run.",
+        rationale="The share of the baseload compares two readings of one meter.",
+        bundle_check=_idle_meter,
+        faults=(recomputed("the idle power of another meter", change_baseload(lambda rows: rows.assign(source="shelly"))),),
+    ),
+    Rule(
+        id="baseload-window",
+        sentence="The idle machine was measured for two seconds or more, five minutes before the run's first reading at most.",
+        rationale="A chosen moment, or one of another day, is no baseload.",
+        bundle_check=_idle_window,
+        faults=(
+            recomputed("two idle readings", change_baseload(lambda rows: rows.tail(2))),
+            recomputed("idle readings ten minutes older", change_baseload(lambda rows: rows.assign(t_ns=rows["t_ns"] - 600 * 10**9))),
+        ),
+    ),
+    Rule(
+        id="baseload-idle",
+        sentence="Other programs used a quarter of the processor at most while the idle machine was measured.",
+        rationale="The power of a busy machine is no baseload: what the training added seems smaller.",
+        severity=Severity.WARNING,
+        bundle_check=_idle,
+        faults=(recomputed("a busy machine before the run", add_idle_utilisation(90.0)),),
+    ),
+    Rule(
+        id="baseload-measured",
+        sentence="Where power is measured, the idle machine was measured before the run.",
+        rationale="Without a baseload nobody can tell what the training added.",
+        severity=Severity.WARNING,
+        bundle_check=_idle_measured,
+        faults=(recomputed("no idle readings", remove_baseload(BASELOAD)),),
+    ),
+)

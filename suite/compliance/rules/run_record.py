@@ -1,0 +1,221 @@
+"""The run's record: command, run id, versions, threads and accelerator against the request and the log."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.layout import READINGS, RUN
+from suite.catalog.divisions import Division
+from suite.compliance.faults.fault import both, sealed
+from suite.compliance.faults.file_edits import set_run
+from suite.compliance.faults.log_edits import remove_event, set_event, set_everywhere, set_request
+from suite.compliance.faults.table_edits import keep_busy
+from suite.compliance.rule import BundleContext, Rule, Violation
+
+ORDER = 25  # before the log's course
+
+KEEP = "hand in run.json as `suite run` wrote it"
+CLOCK = f"{KEEP}; if the clock was set in between, wait until NTP has set it, then run again"
+OPTIONS: Mapping[str, str] = {
+    "--division": "division", "--workload": "workload", "--framework": "framework", "--org": "organization", "--seed": "seed",
+    "--epochs": "epochs", "--steps": "steps", "--batch-size": "global_batch_size", "--learning-rate": "optimizer.base_learning_rate",
+    "--threads": "threads", "--workers": "loading.workers", "--prefetch": "loading.prefetch", "--accelerator": "accelerator",
+    "--device": "platform",
+}  # fmt: skip
+"""Options of `suite run`, and the value of the request that each sets."""
+CHOSEN_BY_THE_SUITE = "auto"
+SET_BY_STALL_ANALYSIS = ("--epochs",)
+_RUN_ID = re.compile(r"(?P<name>.+)-(?P<stamp>\d{8}T\d{6}Z)-[\w.-]{1,100}", re.ASCII)
+MAX_BEFORE_START_S, MAX_AFTER_START_S = 30 * 86_400.0, 120.0  # runs that are requested together are named together, and run one after another
+MIN_CPU_READINGS, MAX_CORES_PER_THREAD, MORE_CORES = 5, 1.25, 0.5
+
+
+def _command(context: BundleContext) -> Iterator[Violation]:
+    """Check every option that was typed against the request that was made of it."""
+    options = _options(context.run.command)
+    if options is None:
+        return
+    skipped = SET_BY_STALL_ANALYSIS if "--stall-analysis" in options else ()
+    for option, path in OPTIONS.items():
+        typed, requested = options.get(option), _value(context.run.request, path)
+        if typed is not None and option not in skipped and typed != CHOSEN_BY_THE_SUITE and not _is_same(typed, requested):
+            yield Violation(RUN, f"{path} = {typed}, as the command says ({option} {typed})"[:300], f"{requested!r}"[:200], KEEP)
+    typed, data = options.get("--data"), context.request.data
+    if typed == "synthetic" and data.synthetic is not True:
+        yield Violation(RUN, "generated data, as the command says (--data synthetic)", "data.synthetic = false", KEEP)
+    elif (
+        typed is not None
+        and "/" not in typed
+        and "=" not in typed
+        and typed not in ("synthetic", data.name)
+        and not _is_folder(typed, data.directory)
+    ):
+        yield Violation(RUN, f"data.name = {typed!r}, as the command says (--data {typed})"[:300], f"{data.name!r}", KEEP)
+
+
+def _options(command: Sequence[Any]) -> dict[str, str] | None:
+    """The options of a `suite run` command, the last of each, flags with an empty value; None for any other command."""
+    words = [str(word) for word in command]
+    if "run" not in words[:4]:
+        return None
+    options: dict[str, str] = {}
+    for index, word in enumerate(words):
+        name, has_value, value = word.partition("=")
+        following = words[index + 1] if index + 1 < len(words) else ""
+        if word.startswith("--"):
+            options[name] = value if has_value else "" if following.startswith("--") else following
+    return options
+
+
+def _is_folder(typed: str, directory: object) -> bool:
+    """Whether the word may be a relative path of the data's folder."""
+    return isinstance(directory, str) and directory.rstrip("/").endswith(typed.rstrip("/"))
+
+
+def _value(request: Mapping[str, Any], path: str) -> Any:
+    value: Any = request
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _is_same(typed: str, requested: object) -> bool:
+    if isinstance(requested, int | float) and not isinstance(requested, bool):
+        try:
+            return float(typed) == requested
+        except ValueError:
+            return False
+    return typed == requested
+
+
+def _run_id(context: BundleContext) -> Iterator[Violation]:
+    """Check workload, framework and time in the run's id."""
+    run, request = context.run, context.request
+    form = f"{request.workload}-{request.framework}-<date>T<time>Z-<six characters>"
+    found = _RUN_ID.fullmatch(run.run_id) if isinstance(run.run_id, str) else None
+    if found is None or found["name"] != f"{request.workload}-{request.framework}":
+        yield Violation(RUN, f"a run id of the form {form}"[:300], f"{run.run_id!r}"[:200], KEEP)
+        return
+    try:
+        named_s = datetime.strptime(found["stamp"] + "+0000", "%Y%m%dT%H%M%SZ%z").timestamp()
+        after_s = run.started_time_ms / 1000 - named_s
+        started = datetime.fromtimestamp(run.started_time_ms / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (TypeError, ValueError, OverflowError, OSError):
+        yield Violation(RUN, "a time in the run id and in started_time_ms", f"{found['stamp']} and {run.started_time_ms!r}"[:200], KEEP)
+        return
+    if not -MAX_AFTER_START_S <= after_s <= MAX_BEFORE_START_S:
+        yield Violation(RUN, f"a run id of the 30 days before the start ({started})", found["stamp"], CLOCK)
+
+
+def _allowed(context: BundleContext) -> Iterator[Violation]:
+    allowed = [str(rule) for rule in context.run.findings_allowed]
+    if allowed and context.request.division == Division.CLOSED.value:
+        fix = "a run with --allow-invalid is no result of the closed division: run without it"
+        yield Violation(RUN, "no rules that the run was allowed to break (findings_allowed)", ", ".join(allowed)[:300], fix)
+
+
+def _processor(context: BundleContext) -> Iterator[Violation]:
+    """Check threads and accelerator: request, log, and what the device has."""
+    request, log = context.request, context.log
+    threads = log.first("framework_threads")
+    if threads is not None and isinstance(threads.value, int) and threads.value != request.threads:
+        fix = "run again with --threads, and let the implementation use that number"
+        yield Violation("log.txt", f"framework_threads = {request.threads!r}, as {RUN} requests"[:200], f"{threads.value!r}", fix, threads.line)
+    trained_on = log.first("accelerator")
+    if trained_on is None or trained_on.value != request.accelerator:
+        observed = "no such event" if trained_on is None else f"{trained_on.value!r}"[:200]
+        line = None if trained_on is None else trained_on.line
+        yield Violation("log.txt", f"accelerator = {request.accelerator!r}, as {RUN} requests"[:200], observed, KEEP, line)
+    device = context.device
+    if device is not None and not device.is_fallback and device.gpu is None and request.accelerator != "cpu":
+        fix = "run with --accelerator cpu, or with --device generic on another machine"
+        yield Violation(RUN, f"accelerator = 'cpu': {device.title} has no GPU for training", f"{request.accelerator!r}"[:200], fix)
+
+
+def _used(context: BundleContext) -> Iterator[Violation]:
+    """Check a run of one rank on the processor: its CPU time a second against its threads and its processes that load data."""
+    request, window = context.request, context.window
+    allowed = (request.threads, request.loading.workers)
+    if request.parallel.ranks > 1 or request.accelerator != "cpu" or window is None or not all(isinstance(each, int) for each in allowed):
+        return
+    used = context.bundle.channels().get("cpu", "process_tree")
+    inside = (used.t_ns >= window[0]) & (used.t_ns <= window[1])
+    times_ns, values_s = used.t_ns[inside], used.values[inside]
+    if len(times_ns) < MIN_CPU_READINGS or times_ns[-1] <= times_ns[0]:
+        return
+    cores = float(values_s[-1] - values_s[0]) / ((int(times_ns[-1]) - int(times_ns[0])) * SECONDS_PER_NS)
+    limit = MAX_CORES_PER_THREAD * sum(allowed) + MORE_CORES
+    if cores > limit:
+        expected = (
+            f"at most {limit:.2f} s of CPU time a second for {request.threads} threads and {request.loading.workers} workers, as {RUN} requests"
+        )
+        yield Violation(READINGS, expected, f"{cores:.2f} s a second (cpu process_tree, {len(times_ns)} readings)", "state the threads that computed")
+
+
+TYPED = ("suite", "run", "--division", "closed", "--workload", "lenet")
+
+RULES = (
+    Rule(
+        id="command-agrees",
+        sentence="Every option of the recorded command has the value that the request has.",
+        rationale="The request was made from the command; a value that was changed afterwards contradicts it.",
+        bundle_check=_command,
+        faults=(
+            *(
+                fault
+                for more in (("--seed", "9"), ("--batch-size=32",), ("--learning-rate", "0.1"), ("--framework", "chainer"), ("--data", "synthetic"))
+                for fault in both(f"the command has {' '.join(more)}", set_run("command", [*TYPED, *more]))
+            ),
+            sealed("the command has --data digits", set_run("command", [*TYPED, "--data", "digits"])),
+            sealed("the command has --threads of a word", set_run("command", [*TYPED, "--threads", "many"])),
+        ),
+    ),
+    Rule(
+        id="run-id",
+        sentence="A run's id names its workload, its framework and its time, as the request and the start do.",
+        rationale="The harness makes the id from them right before the run.",
+        bundle_check=_run_id,
+        faults=tuple(
+            fault
+            for name in (
+                "lenet-pytorch-20240101T000000Z-000001",
+                "lenet-chainer-20270115T080000Z-000001",
+                "best-run",
+                "lenet-pytorch-20279915T080000Z-0",
+            )
+            for fault in both(f"the run id {name}", set_run("run_id", name))
+        ),
+    ),
+    Rule(
+        id="no-findings-allowed",
+        sentence="A closed run was not allowed to break rules (--allow-invalid).",
+        rationale="A run that needs --allow-invalid cannot comply, as the command says before it starts.",
+        bundle_check=_allowed,
+        faults=both("closed-data allowed", set_run("findings_allowed", ["closed-data"])),
+    ),
+    Rule(
+        id="threads-used",
+        sentence="A run of one rank on the processor uses no more CPU time than its threads and its processes that load data can.",
+        rationale="Two busy cores are not one thread.",
+        bundle_check=_used,
+        faults=both("CPU time of four cores", keep_busy(4.0)),
+    ),
+    Rule(
+        id="processor-agrees",
+        sentence="The log has the requested number of threads and the requested accelerator, and the device has that accelerator.",
+        rationale="Results of one thread and of a processor are other results than those of many threads and of a GPU.",
+        bundle_check=_processor,
+        faults=(
+            *both("one thread in the request only", set_request("threads", 1)),
+            *both("16 threads in the log only", set_event("framework_threads", value=16)),
+            *both("a GPU in the request only", set_request("accelerator", "cuda")),
+            *both("the accelerator not logged", remove_event("accelerator")),
+            *both(
+                "a GPU on a Raspberry Pi 5",
+                lambda bundle: [set_everywhere("accelerator", "cuda")(bundle), set_everywhere("platform", "raspberry-pi-5")(bundle)],
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,124 @@
+"""Stall analyses: the record, its seal, and the three runs that it compares."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES, RUN
+from suite.bundle.stall_folder import RECORD, Source, sealed_files
+from suite.compliance.faults.fault import Fault, of_analysis
+from suite.compliance.faults.stall_edits import change_record, copy_run, exchange, reseal, set_requested
+from suite.compliance.faults.submission_edits import delete_folder
+from suite.compliance.rule import Violation
+from suite.compliance.stall_rule import StallContext, StallRule
+from suite.errors import FileError, SuiteError
+from suite.files.digest import sha256
+from suite.files.json_file import read_json
+from suite.metrics.json_diff import differences
+
+ORDER = 95  # after the rules of bundles
+
+ANALYSE_AGAIN = "run the analysis again (`suite run --stall-analysis`); its records are never edited"
+
+
+def _sealed(context: StallContext) -> Iterator[Violation]:
+    """Check the manifest: the record and the manifests of the three runs, each with its SHA-256."""
+    path = context.path / MANIFEST
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_MANIFEST_BYTES:
+        yield Violation(MANIFEST, f"the digests of {RECORD} and of the three runs' manifests", "no such file", ANALYSE_AGAIN)
+        return
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    names = [file.relative_to(context.path).as_posix() for file in sealed_files(context.path)]
+    listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    if sorted(listed) != sorted(names) or len(lines) != len(names):
+        yield Violation(MANIFEST, f"one line each for {', '.join(names)}", f"lines for {', '.join(listed)}"[:300], ANALYSE_AGAIN)
+    for number, name in ((number, name) for number, name in enumerate(listed, start=1) if name in names):
+        file = context.path / name
+        if file.is_symlink() or not file.is_file():
+            yield Violation(MANIFEST, f"the file {name}", "no such file", ANALYSE_AGAIN, number)
+        elif sha256(file) != listed[name]:
+            yield Violation(name, "content that fits its SHA-256 in the manifest", "other content", ANALYSE_AGAIN)
+
+
+def _recomputed(context: StallContext) -> Iterator[Violation]:
+    """Analyse the three runs again and compare the result with the record, to 1e-9 relative."""
+    from suite.metrics.stall_analysis import analyse  # start-up: loads numpy
+
+    try:
+        written = read_json(context.path / RECORD)
+        computed = analyse(context.path).to_dict()
+    except (SuiteError, KeyError, TypeError, ValueError, AttributeError) as error:
+        observed = str(error) if isinstance(error, SuiteError) else f"records that cannot be compared ({type(error).__name__}: {error})"
+        yield Violation(RECORD, "three runs that can be compared", observed.replace(f"{context.path}/", ""), ANALYSE_AGAIN)
+        return
+    for name, (expected, found) in differences(computed, written):
+        yield Violation(RECORD, f"{name} as recomputed from the three runs: {expected}"[:300], f"{found}"[:200], ANALYSE_AGAIN)
+
+
+def _sources(context: StallContext) -> Iterator[Violation]:
+    """Check that each run has the batches and the page cache of its source, and that the three are three."""
+    seen: dict[str, str] = {}
+    for source in Source:
+        name = f"{source.value}/{RUN}"
+        try:
+            run = context.bundle(source).run()
+        except FileError as error:
+            yield Violation(name, f"the {source.value} run", error.what, ANALYSE_AGAIN)
+            continue
+        wanted = {"batches": "synthetic" if source is Source.SYNTHETIC else "read", "drop_cache_every_epoch": source is Source.COLD}
+        for key, value in wanted.items():
+            if run.request.get(key) != value:
+                yield Violation(name, f"{key} = {value!r} in the {source.value} run", f"{run.request.get(key)!r}"[:100], ANALYSE_AGAIN)
+        if source is Source.COLD and run.request.get("cache_cleared") is False:
+            yield Violation(name, "an empty page cache at the start of the cold run", "cache_cleared = False", ANALYSE_AGAIN)
+        if str(run.run_id) in seen:
+            yield Violation(name, "a run of its own", f"the run id of the {seen[str(run.run_id)]} run", ANALYSE_AGAIN)
+        seen.setdefault(str(run.run_id), source.value)
+
+
+def _halve_stall(content: Any) -> None:
+    content["figures"]["read_stall_s"]["value"] *= 0.5
+
+
+def _resealed(name: str, change: Callable[[Path], object]) -> Fault:
+    """The change, with digests in the record and a manifest that fit."""
+    return of_analysis(f"{name} [manifest fits]", reseal(change))
+
+
+RULES = (
+    StallRule(
+        id="stalls-sealed",
+        sentence="The manifest of a stall analysis seals stalls.json and the manifests of the three runs.",
+        rationale="It shows changed, lost and exchanged files.",
+        check=_sealed,
+        faults=(
+            of_analysis("a stall halved", change_record(_halve_stall)),
+            of_analysis("cold and warm run exchanged", exchange(Source.COLD, Source.WARM)),
+            of_analysis("the synthetic run lost", delete_folder(Source.SYNTHETIC.value)),
+            of_analysis("no manifest", lambda folder: (folder / MANIFEST).unlink()),
+        ),
+    ),
+    StallRule(
+        id="stalls-recompute",
+        sentence="stalls.json equals the analysis of the three runs beside it, which have the same settings.",
+        rationale="Every number can be followed to its raw records.",
+        check=_recomputed,
+        faults=(
+            _resealed("a stall halved", change_record(_halve_stall)),
+            _resealed("a warm run of another batch size", set_requested(Source.WARM, global_batch_size=32)),
+            of_analysis("the warm run lost", delete_folder(Source.WARM.value)),
+            _resealed("another device in the record", change_record(lambda content: content.update(device="orin"))),
+        ),
+    ),
+    StallRule(
+        id="stalls-sources",
+        sentence="The cold run drops the page cache every epoch, the warm one reads without dropping it, the synthetic one reads nothing.",
+        rationale="The differences between the three mean nothing for other runs.",
+        check=_sources,
+        faults=(
+            of_analysis("cold and warm run exchanged", exchange(Source.COLD, Source.WARM)),
+            _resealed("the warm run is the cold one", copy_run(Source.COLD, Source.WARM)),
+            _resealed("the synthetic run said to have read", set_requested(Source.SYNTHETIC, batches="read")),
+        ),
+    ),
+)

@@ -1,0 +1,172 @@
+"""Step times: those of a real machine, step by step, with nothing left out between the epochs."""
+
+from collections.abc import Iterator
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.layout import STEPS
+from suite.compliance.faults.fault import both, recomputed
+from suite.compliance.faults.log_edits import delay_epochs
+from suite.compliance.faults.step_edits import average_steps, cut_slowest, repeat_step_times, round_steps, without_part
+from suite.compliance.faults.table_edits import scale_column, set_cell
+from suite.compliance.rule import BundleContext, Rule, Violation
+
+if TYPE_CHECKING:
+    from suite.bundle.arrays import Values
+    from suite.bundle.steps import StepRecords
+
+ORDER = 93
+
+TICK_S = 1e-7  # the coarsest clock of the boards: the generic timer of ARM ticks at 19.2 MHz or more
+EQUAL_STEPS = 10  # equal step times of a rank: 4 at most, of 11,250, in 26 real runs
+EQUAL_PER_TICK, MIN_SPREAD_S = 20.0, 4e-6  # times the number that the spread makes likely
+MIN_STEPS, MAX_STEPS, MAX_EPOCHS = 100, 1000, 200  # that are compared with one another; more show no more
+MAX_CORRELATION, LIMIT = 0.9, 3.0  # 0.24 at most in 26 real runs, of differences limited to three interquartile ranges
+MAX_PAUSE_S, MAX_PAUSE_SHARE = 0.5, 0.01  # 0.1 ms at most in real runs on a busy machine
+WITHOUT_PAUSE = (("run_start", "epoch_start"), ("eval_stop", "epoch_start"), ("eval_stop", "run_stop"))
+RUN_AGAIN = "the training loop does not write such records: run again"
+
+
+def _taken(context: BundleContext) -> Iterator[Violation]:
+    """Check that no part of the steps is zero where it takes time."""
+    parallel = context.request.parallel
+    for rank, steps in context.steps.by_rank():
+        idle = (steps.compute_s <= 0).nonzero()[0]
+        if len(idle):
+            observed = f"0 s in step {steps.step[idle[0]]} of rank {rank}, {len(idle)} such steps"
+            yield Violation(STEPS, "compute time in every step, which has a loss", observed, RUN_AGAIN)
+        if _mostly_zero(steps.fetch_stall_s):
+            yield Violation(STEPS, "some time to fetch a mini-batch", f"0 s in most steps of rank {rank}", RUN_AGAIN)
+        if context.request.accelerator == "cuda" and _mostly_zero(steps.copy_s):
+            yield Violation(STEPS, "some time to copy a mini-batch to the accelerator", f"0 s in most steps of rank {rank}", RUN_AGAIN)
+        if parallel.ranks > 1 and not parallel.overlap and _mostly_zero(steps.communication_s):
+            yield Violation(STEPS, "some time to exchange gradients without overlap", f"0 s in most steps of rank {rank}", RUN_AGAIN)
+
+
+def _mostly_zero(part_s: "Values") -> bool:
+    return bool((part_s == 0).mean() > 0.5)
+
+
+def _scatter(context: BundleContext) -> Iterator[Violation]:
+    """Check how often the most frequent compute time of a rank occurs, and that of whole steps, to the nanosecond.
+
+    One compute time in every step shows in the whole steps too, unless its parts were measured apart.
+    """
+    import numpy as np  # start-up
+
+    for rank, steps in context.steps.by_rank():
+        computing, whole = _too_often(steps.compute_s), _too_often(np.nansum(steps.parts_s, axis=0))
+        if whole is None and computing is not None and computing[1] == len(steps):
+            continue
+        for name, often in (("in all", whole), ("of computing", computing)):
+            if often is not None:
+                observed = f"{often[0] * 1e3:.6f} ms {name} in {often[1]} of {len(steps)} steps of rank {rank}"
+                yield Violation(STEPS, "step times that differ, as on a real machine", observed, RUN_AGAIN)
+                break
+
+
+def _too_often(times_s: "Values") -> tuple[float, int] | None:
+    """The most frequent time and how often it occurs, if that is more often than the spread of the times makes likely."""
+    import numpy as np  # start-up
+
+    from suite.compliance.evidence import spread  # start-up: loads numpy
+
+    times_ns = np.round(times_s / SECONDS_PER_NS)
+    distinct, counts = np.unique(times_ns, return_counts=True)
+    most = counts.argmax()
+    spread_s = max(spread(times_ns) * SECONDS_PER_NS, MIN_SPREAD_S)
+    is_likely = counts[most] <= EQUAL_STEPS + EQUAL_PER_TICK * len(times_s) * TICK_S / spread_s
+    return None if is_likely else (float(distinct[most]) * SECONDS_PER_NS, int(counts[most]))
+
+
+def _own(context: BundleContext) -> Iterator[Violation]:
+    """Check that no two epochs of a rank have the same course of compute times, scaled or not."""
+    import numpy as np  # start-up
+
+    for rank, steps in context.steps.by_rank():
+        courses = {epoch: course for epoch, of_epoch in islice(steps.by_epoch(), MAX_EPOCHS) if (course := _course(of_epoch)) is not None}
+        length = min(map(len, courses.values()), default=0)
+        if len(courses) < 2 or length < MIN_STEPS:
+            continue
+        table = np.stack([course[:length] for course in courses.values()])
+        table -= table.mean(axis=1, keepdims=True)
+        table /= np.sqrt((table * table).sum(axis=1, keepdims=True))
+        alike = np.argwhere(np.triu(table @ table.T, 1) > MAX_CORRELATION)
+        if len(alike):
+            first, second = (list(courses)[place] for place in alike[0])
+            observed = f"those of epoch {second} are those of epoch {first}, step by step, on rank {rank}; {len(alike)} such pairs of epochs"
+            yield Violation(STEPS, "step times of their own in every epoch", observed, RUN_AGAIN)
+
+
+def _course(steps: "StepRecords") -> "Values | None":
+    """Relative change of the compute time from step to step, limited; None for too few steps or hardly any change. A drift leaves no trace."""
+    import numpy as np  # start-up
+
+    from suite.compliance.evidence import spread  # start-up: loads numpy
+
+    compute_s = steps.compute_s[:MAX_STEPS]
+    if len(compute_s) < MIN_STEPS or not (compute_s > 0).all() or spread(compute_s) < 10 * TICK_S:
+        return None
+    change = np.diff(np.log(compute_s))
+    scale = spread(change)
+    limited: Values = np.clip(change / scale, -LIMIT, LIMIT) if scale > 0 else change[:0]
+    return limited if len(limited) and np.isfinite(limited).all() and limited.std() > 0 else None
+
+
+def _no_pause(context: BundleContext) -> Iterator[Violation]:
+    """Check that nothing takes time between an evaluation and the next epoch; events in between have their own rules."""
+    epochs_s = [(steps.ends_s.max() - steps.start_ns.min() * SECONDS_PER_NS) for _, steps in context.steps.first_rank.by_epoch()]
+    longest_s = MAX_PAUSE_S + MAX_PAUSE_SHARE * float(max(epochs_s, default=0.0))
+    for before, after in pairwise(context.log.events):
+        if (before.key, after.key) not in WITHOUT_PAUSE or before.mono_ns is None or after.mono_ns is None:
+            continue
+        pause_s = (after.mono_ns - before.mono_ns) * SECONDS_PER_NS
+        if pause_s > longest_s:
+            expected = f"{after.key} right after {before.key}, within {longest_s:.2f} s"
+            yield Violation("log.txt", expected, f"{pause_s:.2f} s in which nothing was recorded", RUN_AGAIN, after.line)
+
+
+RULES = (
+    Rule(
+        id="parts-taken",
+        sentence="Computing takes time in every step, fetching in most; so do copies to a GPU, and communication of several ranks without overlap.",
+        rationale="The loop reads the clock before and after each part, and even a call that does nothing takes longer than a tick.",
+        bundle_check=_taken,
+        faults=(
+            *both("one step without compute time", set_cell("compute_s", 20, 0.0)),
+            *both("no time for fetching", scale_column("fetch_stall_s", 0.0)),
+            recomputed("no communication without overlap", without_part("parallel.overlap", False, "communication_s"), ranks=2),
+            recomputed("no copies to a GPU", without_part("accelerator", "cuda", "copy_s")),
+        ),
+    ),
+    Rule(
+        id="step-times-scatter",
+        sentence="No step time occurs, to the nanosecond, in more steps of a rank than ten, or twenty times as many as their spread makes likely.",
+        rationale="Interrupts, caches and clocks make every step differ. Means, limits and rounded times put one value into many steps.",
+        bundle_check=_scatter,
+        faults=(
+            *both("every step the mean of its epoch", average_steps()),
+            *both("the slowest fiftieth of the steps cut to the median", cut_slowest(0.02)),
+            *both("times rounded to a tenth of a millisecond", round_steps(4)),
+        ),
+    ),
+    Rule(
+        id="step-times-own",
+        sentence="No two epochs of a rank have step times that rise and fall together.",
+        rationale="What disturbs a step comes by chance: the changes from step to step of two epochs do not correlate (0.24 at most in real runs; "
+        "the limit is 0.9). A drift within every epoch, from heat for example, does not count.",
+        bundle_check=_own,
+        faults=(
+            *both("epoch 1 with the times of epoch 2", repeat_step_times(2, 1)),
+            *both("epoch 3 with the times of epoch 2, a hundredth shorter", repeat_step_times(2, 3, 0.99)),
+        ),
+    ),
+    Rule(
+        id="no-pause",
+        sentence="An epoch begins right after the evaluation before it: within half a second and a hundredth of an epoch.",
+        rationale="The loop does nothing in between. Work that was moved there leaves the epochs' times.",
+        bundle_check=_no_pause,
+        faults=both("a second before every epoch", delay_epochs(10**9)),
+    ),
+)

@@ -1,0 +1,165 @@
+"""Submissions: runs that are copies of others, or overlap with others in time."""
+
+from collections.abc import Iterable, Iterator
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.compliance.faults.fault import of_first_run, of_submission, sealed
+from suite.compliance.faults.log_edits import shift_wall_clock
+from suite.compliance.faults.submission_edits import (
+    copy_first_run,
+    copy_from_second,
+    copy_losses,
+    copy_readings,
+    copy_step_times,
+    copy_with_noise,
+    move_to_first,
+    rename_run,
+    rename_run_and_output,
+    repeat_seed_in_own_entry,
+)
+from suite.compliance.finding import Severity
+from suite.compliance.rule import Violation
+from suite.compliance.submission_rule import Copied, SubmissionContext, SubmissionRule, SubmittedRun
+
+ORDER = 102  # after the entries
+
+
+def _duplicates(context: SubmissionContext) -> Iterator[Violation]:
+    yield from _same(context, ("run_id", "times", "readings"), "submit each run once")
+
+
+def _same_losses(context: SubmissionContext) -> Iterator[Violation]:
+    yield from _same(context, ("losses",), "state in the review on which machines the runs were made, and from which seeds")
+
+
+def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Iterator[Violation]:
+    """Values that a run shares with an earlier one, in this submission or another."""
+    for name in names:
+        seen = {getattr(run, name): f"{run.name} in another submission" for run in context.earlier_runs}
+        for run in context.runs:
+            value = getattr(run, name)
+            if value is not None and value in seen:
+                yield Violation(run.name, f"{name.replace('_', ' ')} that no other run has", f"those of {seen[value]}", fix)
+            seen.setdefault(value, run.name)
+
+
+def _seed_losses(context: SubmissionContext) -> Iterator[Violation]:
+    """Runs that share their first losses with a run of another seed."""
+    for run in context.runs:
+        for other in (*context.runs, *context.other_runs):
+            if run.losses is None or run.losses != other.losses or run.request.get("seed") == other.request.get("seed"):
+                continue
+            fix = "run it again with its own seed; another seed begins with other losses"
+            yield Violation(run.name, f"first losses of seed {run.request.get('seed')!r}"[:200], f"those of {_seed_and_name(other)}"[:300], fix)
+            break
+
+
+def _seed_and_name(run: SubmittedRun) -> str:
+    return f"seed {run.request.get('seed')!r}, {run.full_name}"
+
+
+def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
+    """Both runs of a pair are reported: when they began is what they say of themselves."""
+    yield from (_likeness(copied) for copied in context.copies if copied.run.run_id != copied.other.run_id)
+
+
+def _age(run: SubmittedRun) -> tuple[float, str]:
+    """When the run says that it began; runs that say the same are in the order of their ids."""
+    return run.started_time_ms, run.run_id
+
+
+def _likeness(copied: Copied) -> Violation:
+    first, second = sorted((copied.run, copied.other), key=_age)
+    observed = f"{copied.what}, as {copied.other.full_name}; {first.full_name} says that it began {_seconds(first, second)} earlier"
+    return Violation(copied.run.name, "step times that vary independently of those of any other run", observed, "submit each run once")
+
+
+def _seconds(first: SubmittedRun, second: SubmittedRun) -> str:
+    return f"{(second.started_time_ms - first.started_time_ms) / 1000:.0f} s"
+
+
+def _overlaps(context: SubmissionContext) -> Iterator[Violation]:
+    """Runs whose log, or whose idle measurement, lies within the time of another run since the same boot; of one id they are duplicates."""
+    for run in context.runs:
+        for other in (*context.runs, *context.other_runs):
+            if other.run_id == run.run_id or run.boot is None or run.boot != other.boot or run.span_ns is None or other.span_ns is None:
+                continue
+            for what, span_ns in (("the run", run.span_ns), ("its idle measurement", run.idle_ns)):
+                shared_ns = 0 if span_ns is None else min(span_ns[1], other.span_ns[1]) - max(span_ns[0], other.span_ns[0])
+                if shared_ns > 0:
+                    observed = f"{what} and {other.full_name} share {shared_ns * SECONDS_PER_NS:.1f} s of the boot {run.boot[:40]}"
+                    yield Violation(run.name, "a machine that makes one run at a time", observed, "run them one after another")
+
+
+def _clock_order(context: SubmissionContext) -> Iterator[Violation]:
+    """Runs of one boot that are in another order by the wall clock than by the monotonic clock."""
+    for run in context.runs:
+        for other in (*context.runs, *context.other_runs):
+            if run.boot is None or run.boot != other.boot or run.span_ns is None or other.span_ns is None:
+                continue
+            if run.span_ns[0] > other.span_ns[1] and run.started_time_ms < other.started_time_ms:
+                observed = f"by the wall clock it began {(other.started_time_ms - run.started_time_ms) / 1000:.0f} s before"
+                yield Violation(
+                    run.name, f"a start after {other.full_name}, which the monotonic clock tells", observed, "wait until NTP has set the clock"
+                )
+
+
+RULES = (
+    SubmissionRule(
+        id="submission-duplicates",
+        sentence="No run is submitted twice: its id, the times between its first steps and between its first readings are in no other run.",
+        rationale="A copied run narrows the spread.",
+        check=_duplicates,
+        faults=(
+            of_submission("run 1 again as run 4", copy_first_run()),
+            of_submission("run 1 again as run 4, under another id and seed", copy_first_run(rename_run)),
+            of_submission("run 1 again as run 4, another file renamed", copy_first_run(rename_run_and_output)),
+            of_submission("run 1 with run 2's step times", copy_from_second(copy_step_times)),
+            of_submission("run 1 with run 2's readings", copy_from_second(copy_readings)),
+        ),
+    ),
+    SubmissionRule(
+        id="submission-losses",
+        sentence="No two runs begin with the same losses.",
+        rationale="Equal machines compute equal losses from equal seeds, and so does a copy whose times were edited: a reviewer decides.",
+        check=_same_losses,
+        faults=(of_submission("run 1 with run 2's losses and seed, as an entry of its own", repeat_seed_in_own_entry()),),
+        severity=Severity.WARNING,
+    ),
+    SubmissionRule(
+        id="submission-seed-losses",
+        sentence="No run begins with the losses of another seed.",
+        rationale="The seed decides weights and order: two seeds do not give the same losses.",
+        check=_seed_losses,
+        faults=(of_submission("run 1 with run 2's losses", copy_from_second(copy_losses)),),
+    ),
+    SubmissionRule(
+        id="submission-near-copies",
+        sentence="The step times of no two runs vary together, in whatever order.",
+        rationale="What slows single steps differs from run to run; a copy keeps it, even scaled or with noise.",
+        check=_near_copies,
+        faults=(
+            of_submission("run 1 as run 4, with noise", copy_with_noise(0.01)),
+            of_submission("run 1 as run 4, with noise, a hundredth slower", copy_with_noise(0.03, 1.01)),
+            of_submission("run 1's steps as run 4, in another order", copy_with_noise(0.0, 1.0, is_shuffled=True)),
+        ),
+    ),
+    SubmissionRule(
+        id="submission-overlap",
+        sentence="No two runs of one boot of a machine overlap in time, the measurement of the idle machine included.",
+        rationale="Two runs at once slow each other, or one of them was not made.",
+        check=_overlaps,
+        faults=(
+            of_submission("run 2 at the time of run 1", move_to_first(0.0)),
+            of_submission("run 2 six seconds after run 1", move_to_first(6.0)),
+        ),
+    ),
+    SubmissionRule(
+        id="submission-clock-order",
+        sentence="Runs of one boot are in the same order by the wall clock and by the monotonic clock.",
+        rationale="A wall clock that was set back between runs dates them wrongly.",
+        check=_clock_order,
+        faults=(of_first_run(sealed("run 1 an hour later by the wall clock", shift_wall_clock(3_600_000))),),
+        severity=Severity.WARNING,
+    ),
+)

@@ -1,0 +1,168 @@
+"""Submissions: entries, their runs, seeds and launches."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from suite.compliance.faults.fault import of_first_run, of_submission, recomputed, sealed
+from suite.compliance.faults.log_edits import set_everywhere
+from suite.compliance.faults.submission_edits import delete_run, forget_run, set_value
+from suite.compliance.faults.table_edits import drop_power
+from suite.compliance.finding import Severity
+from suite.compliance.rule import Violation
+from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.submission.declaration import NAME
+from suite.submission.entries import entry_settings
+from suite.submission.launches import FINISHED
+
+ORDER = 101  # after the layout
+
+MIN_RUNS = 3
+
+
+def _runs(context: SubmissionContext) -> Iterator[Violation]:
+    for (workload, framework, _), runs in context.entries().items():
+        if len(runs) < MIN_RUNS:
+            yield Violation(
+                f"{workload}/{framework}", f"{MIN_RUNS} runs, to be ranked", f"{len(runs)}", "make further runs (--run-number, or other seeds)"
+            )
+
+
+def _seeds(context: SubmissionContext) -> Iterator[Violation]:
+    for runs in context.entries().values():
+        seen: dict[Any, str] = {}
+        for run in runs:
+            seed = run.request.get("seed")
+            if seed in seen:
+                fix = "submit one of them; a further run takes the next --run-number, or a seed that no run has"
+                yield Violation(run.name, "a seed that no other run of the entry has", f"{seed}, as {seen[seed]}", fix)
+            seen.setdefault(seed, run.name)
+
+
+def _one_entry(context: SubmissionContext) -> Iterator[Violation]:
+    """Settings in which the runs of a declared entry differ."""
+    runs = {run.run_id: run for run in context.runs}
+    for entry in context.declaration.entries:
+        members = [runs[launch.run_id] for launch in entry.launches if launch.run_id in runs]
+        settings = [entry_settings(run.request) for run in members]
+        common = Counter(repr(sorted(each.items())) for each in settings).most_common(1)
+        usual = next((each for each in settings if repr(sorted(each.items())) == common[0][0]), {})
+        for run, own in zip(members, settings, strict=True):
+            different = sorted(name for name in {*own, *usual} if own.get(name) != usual.get(name))
+            if different:
+                expected = f"{different[0]} = {usual.get(different[0], 'nothing')}, as in the entry's other runs"
+                yield Violation(run.name, expected[:300], own.get(different[0], "nothing")[:200], "submit it as an entry of its own, or run it again")
+
+
+def _launches(context: SubmissionContext) -> Iterator[Violation]:
+    """Check that declared launches and submitted runs are the same, apart from launches that did not finish."""
+    fix = "package all runs of the entry again, with --launches for the folder in which they were started"
+    if not context.declaration.entries:
+        yield Violation(NAME, "every launch of every entry, declared", "no entries", fix)
+        return
+    declared = Counter(launch.run_id for entry in context.declaration.entries for launch in entry.launches)
+    submitted = {run.run_id: run for run in context.runs}
+    for run in context.runs:
+        if declared[run.run_id] != 1:
+            yield Violation(run.name, f"{run.run_id} declared once among the launches"[:300], f"{declared[run.run_id]} times", fix)
+    for entry in context.declaration.entries:
+        where, finished = f"{entry.workload}/{entry.framework}", [launch for launch in entry.launches if launch.status == FINISHED]
+        for launch in finished:
+            if launch.run_id not in submitted:
+                yield Violation(where, f"the run of the launch {launch.run_id}, which finished"[:300], "no such run", fix)
+        for launch in entry.launches:
+            if launch.status != FINISHED and launch.run_id in submitted:
+                yield Violation(submitted[launch.run_id].name, f"a launch that {launch.status}, as declared", "a finished run", fix)
+        if len(finished) != entry.planned_runs:
+            yield Violation(
+                where,
+                f"{entry.planned_runs} finished runs, as planned",
+                f"{len(finished)}",
+                "make as many runs as were planned, no more and no fewer",
+            )
+
+
+def _numbers(context: SubmissionContext) -> Iterator[Violation]:
+    """Check that the folders of each workload and framework are run_1, run_2, … without a gap."""
+    folders: dict[str, set[int]] = {}
+    for run in context.runs:
+        where, _, number = run.name.rpartition("/run_")
+        folders.setdefault(where, set()).add(int(number) if number.isdigit() else 0)
+    for where, numbers in folders.items():
+        missing = sorted(set(range(1, max(numbers) + 1)) - numbers)
+        if missing:
+            expected = f"run_1 to run_{max(numbers)}, each of them"
+            yield Violation(
+                where, expected, f"no run_{', run_'.join(map(str, missing))}"[:200], "submit every run; a withdrawn one stays beside its reason"
+            )
+
+
+def _power_meters(context: SubmissionContext) -> Iterator[Violation]:
+    """Runs that lack a power meter which read in other runs of their entry."""
+    for runs in context.entries().values():
+        meters = {source for run in runs for source in run.power_meters}
+        for run in runs:
+            if missing := sorted(meters - run.power_meters):
+                expected = f"readings of {', '.join(missing)}, as in the entry's other runs: the entry's energy is unknown without them"
+                yield Violation(run.name, expected[:300], "none", "run the entry again with the meter connected, to publish its energy")
+
+
+RULES = (
+    SubmissionRule(
+        id="submission-runs",
+        sentence="An entry has three runs or more.",
+        rationale="Fewer runs cannot be distinguished from chance.",
+        check=_runs,
+        faults=(
+            of_submission("two runs only", forget_run(3)),
+            of_first_run(sealed("another learning rate within its range, in one run", set_everywhere("optimizer.base_learning_rate", 0.01))),
+        ),
+        severity=Severity.WARNING,
+    ),
+    SubmissionRule(
+        id="submission-seeds",
+        sentence="The runs of an entry have different seeds.",
+        rationale="Repeating a seed measures the spread of the machine, not of training.",
+        check=_seeds,
+        faults=(of_first_run(sealed("the seed of run 2", set_everywhere("seed", 2))),),
+    ),
+    SubmissionRule(
+        id="submission-entries",
+        sentence="The runs of a declared entry differ in their seeds only.",
+        rationale="A mean over different settings is a result of none.",
+        check=_one_entry,
+        faults=(
+            of_first_run(sealed("one run with another batch size", set_everywhere("global_batch_size", 64))),
+            of_first_run(sealed("one run with another number of threads", set_everywhere("threads", 1))),
+            of_first_run(sealed("one run of the open division", set_everywhere("division", "open"))),
+        ),
+    ),
+    SubmissionRule(
+        id="submission-launches",
+        sentence="Every launch of an entry is declared, and every launch that finished is submitted, as many as were planned.",
+        rationale="Leaving out runs, or stopping when a result suits, chooses the result.",
+        check=_launches,
+        faults=(
+            of_submission("no launches declared", set_value(NAME, "entries", [])),
+            of_submission("the slowest run left out", delete_run(3)),
+            of_submission("a run that was not declared", set_value(NAME, "entries.0.launches.0.run_id", "another")),
+            of_submission("a submitted run declared as failed", set_value(NAME, "entries.0.launches.0.status", "failed")),
+            of_submission("five runs planned", set_value(NAME, "entries.0.planned_runs", 5)),
+        ),
+    ),
+    SubmissionRule(
+        id="submission-numbers",
+        sentence="The runs of a workload and framework are numbered from 1 without a gap.",
+        rationale="A gap is a run that was taken out.",
+        check=_numbers,
+        faults=(of_submission("run 2 taken out", delete_run(2)),),
+    ),
+    SubmissionRule(
+        id="submission-power-meters",
+        sentence="The runs of an entry were read by the same power meters.",
+        rationale="The energy of an entry is unknown unless every run has it; a reader may ask why one has not.",
+        check=_power_meters,
+        faults=(of_first_run(recomputed("one run without its power readings", drop_power())),),
+        severity=Severity.WARNING,
+    ),
+)

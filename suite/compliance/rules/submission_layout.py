@@ -1,0 +1,97 @@
+"""Submissions: layout, organization and system."""
+
+from collections.abc import Iterator
+
+from suite.bundle.layout import SYSTEM
+from suite.compliance.faults.fault import Fault, of_first_run, of_submission, sealed
+from suite.compliance.faults.file_edits import set_system
+from suite.compliance.faults.log_edits import set_everywhere
+from suite.compliance.faults.submission_edits import (
+    add_file,
+    add_file_to_first_run,
+    add_link,
+    rename_framework,
+    rename_workload,
+    set_value,
+)
+from suite.compliance.rule import Violation
+from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.wording import shown
+from suite.submission.declaration import NAME
+from suite.submission.folders import PROBES
+from suite.submission.package import MACHINE
+
+ORDER = 100  # after the rules of bundles
+
+
+def _layout(context: SubmissionContext) -> Iterator[Violation]:
+    for path in context.unexpected:
+        name = path.relative_to(context.path).as_posix()
+        yield Violation(name, f"{NAME}, {SYSTEM}, {PROBES}/*.json and <workload>/<framework>/run_<n>/", "a file that has no place there", "remove it")
+    for run in context.runs:
+        workload, framework = str(run.request.get("workload")), str(run.request.get("framework"))
+        if (workload, framework) != (run.folder.workload, run.folder.framework):
+            expected = f"a run of {run.folder.workload} in {run.folder.framework}"
+            yield Violation(run.name, expected, f"a run of {workload} in {framework}", "package it again")
+    folder = context.path.resolve()
+    if (folder.parent.name, folder.name) != (context.declaration.round, context.declaration.organization):
+        expected = f"the folder {context.declaration.round}/{context.declaration.organization}"
+        yield Violation(NAME, expected, f"{folder.parent.name}/{folder.name}", "package it again")
+
+
+def _organization(context: SubmissionContext) -> Iterator[Violation]:
+    for run in context.runs:
+        if run.request.get("organization") not in ("none", context.declaration.organization):
+            observed, fix = f"a run of {run.request.get('organization')!r}", "let the organization that made the run submit it"
+            yield Violation(run.name, f"a run of {context.declaration.organization}", observed, fix)
+
+
+def _system(context: SubmissionContext) -> Iterator[Violation]:
+    for run in context.runs:
+        for name in MACHINE:
+            if run.system.get(name) != context.system.get(name):
+                expected = f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}"
+                yield Violation(f"{run.name}/{SYSTEM}", expected, shown(run.system.get(name)), "submit each system separately")
+
+
+def _layout_faults() -> Iterator[Fault]:
+    """Files, folders and names out of place."""
+    yield of_submission("a file without a place", add_file("notes.txt"))
+    yield of_submission("a file without a place, in a run's folder", add_file_to_first_run("extra/file"))
+    yield of_submission("a link without a place", add_link("more", "/etc"))
+    yield of_submission("a link in a run's folder", add_link("lenet/pytorch/run_2/more.txt", "/etc/passwd"))
+    yield of_submission("another framework's folder", rename_framework("tensorflow"))
+    yield of_submission("another workload's folder", rename_workload("resnet18"))
+    yield of_submission("another organization", set_value(NAME, "organization", "globex"))
+    yield of_submission("another round", set_value(NAME, "round", "v9"))
+
+
+RULES = (
+    SubmissionRule(
+        id="submission-layout",
+        sentence="Every file of a submission has its place, and the folders name what they hold.",
+        rationale="A result must have one identity, wherever it is read.",
+        check=_layout,
+        faults=tuple(_layout_faults()),
+    ),
+    SubmissionRule(
+        id="submission-organization",
+        sentence="A run is submitted by the organization that it was made for.",
+        rationale="Nobody submits the runs of others.",
+        check=_organization,
+        faults=(of_first_run(sealed("a run for another organization", set_everywhere("organization", "globex"))),),
+    ),
+    SubmissionRule(
+        id="submission-system",
+        sentence="All runs of a submission are of the one system that it describes.",
+        rationale="A result belongs to one system.",
+        check=_system,
+        faults=(
+            *(of_first_run(sealed(f"one run on another {name}", set_system(name, "another"))) for name in MACHINE if name != "device"),
+            *(
+                of_submission(f"another {name} in the submission's system.json", set_value(SYSTEM, name, "another"))
+                for name in ("cpu_model", "memory_size_bytes", "kernel")
+            ),
+        ),
+    ),
+)

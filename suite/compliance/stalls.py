@@ -1,0 +1,47 @@
+"""Checks stall analyses: the three bundles by the rules of bundles, then the whole."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from suite.bundle.stall_folder import RECORD, Source
+from suite.compliance.finding import Finding, Severity
+from suite.compliance.registry import STALL_RULES
+from suite.compliance.rule import MAX_VIOLATIONS
+from suite.compliance.stall_rule import StallContext
+
+ALLOWED = "data-read"
+"""The rule that runs of an analysis break on purpose: they are no results."""
+
+
+@dataclass(frozen=True)
+class StallVerdict:
+    """The findings about an analysis as a whole; its bundles have their own verdicts."""
+
+    path: Path
+    findings: tuple[Finding, ...]
+
+    @property
+    def complies(self) -> bool:
+        """No finding is invalid."""
+        return all(finding.severity is not Severity.INVALID for finding in self.findings)
+
+
+def find_stall_folders(path: Path) -> tuple[Path, ...]:
+    """The analysis at ``path``, or every analysis below it; links are not followed."""
+    if (path / RECORD).is_file():
+        return (path,)
+    return tuple(sorted(file.parent for file in path.rglob(RECORD) if file.is_file() and not file.is_symlink()))
+
+
+def check_stall_folder(path: Path) -> StallVerdict:
+    """Check an analysis."""
+    context = StallContext(path)
+    violations = ((rule, violation) for rule in STALL_RULES for violation in islice(rule.check(context), MAX_VIOLATIONS))
+    return StallVerdict(path, tuple(violation.finding(rule.id, rule.severity) for rule, violation in violations))
+
+
+def is_part(bundle: Path, analyses: Sequence[Path]) -> bool:
+    """Whether the bundle is one of the three of an analysis."""
+    return bundle.parent in analyses and bundle.name in [source.value for source in Source]

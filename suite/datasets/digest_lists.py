@@ -1,0 +1,74 @@
+"""Digest lists: SHA-256 and name of every picture of a data set, in the format of ``sha256sum``, sorted by name.
+
+A list pins pictures that have no published archive: ``rules/datasets/<name>.sha256``, made by ``python -m tools.pin_pictures``. The names are
+relative to the data set's folder; those below ``train/`` and ``test/`` are written as ``images/``, so that both arrangements have one list.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.errors import FileError
+from suite.files.digest import sha256
+
+PICTURE_FOLDERS = ("images", "train", "test")
+CANONICAL_FOLDER = PICTURE_FOLDERS[0]
+MAX_LIST_BYTES = 64 * 2**20
+_LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>images/[A-Za-z0-9_-]{1,100}\.jpg)")
+
+
+@dataclass(frozen=True)
+class ListDifference:
+    """How pictures differ from a digest list: names that are missing, and names whose content is another."""
+
+    missing: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
+def lines_of_folder(directory: Path, folders: Sequence[str] = PICTURE_FOLDERS) -> tuple[str, ...]:
+    """One line for each picture below the folders, sorted by name; reads every picture. Raises OSError."""
+    found = {f"{CANONICAL_FOLDER}/{path.name}": path for folder in folders for path in (directory / folder).glob("*.jpg") if not path.is_symlink()}
+    return tuple(f"{sha256(found[name])}  {name}" for name in sorted(found))
+
+
+def digest_of_list(lines: Iterable[str]) -> str:
+    """SHA-256 over the lines, each with its line end: what a definition pins."""
+    total = hashlib.sha256()
+    for line in lines:
+        total.update(f"{line}\n".encode())
+    return total.hexdigest()
+
+
+def read_list(path: Path) -> tuple[str, ...]:
+    """The lines of a list. Raises FileError for a file that is missing, too large, not sorted, or not such a list."""
+    if not path.is_file():
+        raise FileError(path, "is missing")
+    if path.stat().st_size > MAX_LIST_BYTES:
+        raise FileError(path, f"is larger than {MAX_LIST_BYTES} bytes")
+    lines = tuple(path.read_text(encoding="utf-8", errors="replace").splitlines())
+    names = []
+    for number, line in enumerate(lines, start=1):
+        found = _LINE.fullmatch(line)
+        if found is None:
+            raise FileError(path, f"has no digest, two spaces and images/<id>.jpg in line {number}")
+        names.append(found["name"])
+    if names != sorted(set(names)):
+        raise FileError(path, "is not sorted by name, or has a name twice")
+    return lines
+
+
+def differences(listed: Sequence[str], found: Sequence[str], wanted: Iterable[str]) -> ListDifference:
+    """Compare the pictures ``wanted`` (names as in a list) with the list: those that are not found, and those with another digest.
+
+    A picture that the list itself lacks counts as changed: nothing proves it.
+    """
+    pinned, present = _by_name(listed), _by_name(found)
+    names = sorted(set(wanted))
+    missing = tuple(name for name in names if name not in present)
+    return ListDifference(missing, tuple(name for name in names if name in present and pinned.get(name) != present[name]))
+
+
+def _by_name(lines: Sequence[str]) -> Mapping[str, str]:
+    return {line[66:]: line[:64] for line in lines}

@@ -1,0 +1,140 @@
+"""Signatures by SSH keys: made and verified by OpenSSH's ``ssh-keygen -Y`` (version 8.2 or later), so that no library of cryptography is needed.
+
+Signatures and messages may be hostile: their size is bounded, ssh-keygen gets them as files and standard input, without a shell, for a
+bounded time.
+"""
+
+import enum
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.errors import SuiteError
+
+MAX_SIGNATURE_BYTES = 16 * 2**10
+MAX_MESSAGE_BYTES = 8 * 2**20
+MAX_NAME_LENGTH = 200
+LIMIT_S = 20
+PROGRAM = "ssh-keygen"
+_FIRST_LINE = "-----BEGIN SSH SIGNATURE-----"
+
+
+class SignatureState(str, enum.Enum):
+    """``known``: valid, by a key of the allowed signers; ``unknown``: valid, by another key; ``bad``; ``unverified``: no program to verify it."""
+
+    KNOWN = "known"
+    UNKNOWN = "unknown"
+    BAD = "bad"
+    UNVERIFIED = "unverified"
+
+
+@dataclass(frozen=True)
+class SignatureVerdict:
+    """What the verification found; ``signer`` is the name in the allowed signers, None unless the state is ``known``. ``reason`` of the others."""
+
+    state: SignatureState
+    signer: str | None = None
+    reason: str | None = None
+
+
+def sign(message: bytes, key: Path, namespace: str) -> str:
+    """The armored signature of a message by a private key's file (or a public one's, whose private part an agent holds).
+
+    A protected key asks for its passphrase on the terminal. Raises SuiteError where ssh-keygen is missing or refuses.
+    """
+    if not key.is_file():
+        raise SuiteError(f"There is no SSH key {key}; make one with `ssh-keygen -t ed25519 -f {key}`.")
+    with _folder(message) as folder:
+        path = folder / "message"
+        done = _run(["-Y", "sign", "-q", "-f", str(key.absolute()), "-n", namespace, str(path)], None, limit_s=None)
+        if done is None:
+            raise SuiteError(f"{PROGRAM} is missing; install OpenSSH 8.2 or later.")
+        if done.returncode != 0:
+            raise SuiteError(f"{PROGRAM} could not sign with {key}: {_text(done.stderr)}.")
+        return (folder / "message.sig").read_text(encoding="ascii")
+
+
+def verify(message: bytes, signature: str, namespace: str, allowed_signers: Path) -> SignatureVerdict:
+    """Whether the signature is one of this message, and by whom; ``allowed_signers`` is a file in OpenSSH's format and may be missing."""
+    if not signature.startswith(_FIRST_LINE) or len(signature) > MAX_SIGNATURE_BYTES or not signature.isascii():
+        return SignatureVerdict(SignatureState.BAD, reason="it is not an SSH signature")
+    if shutil.which(PROGRAM) is None:
+        return SignatureVerdict(SignatureState.UNVERIFIED, reason=f"{PROGRAM} is missing")
+    with _folder(message, signature) as folder:
+        path = str(folder / "message.sig")
+        plain = _run(["-Y", "check-novalidate", "-n", namespace, "-s", path], message)
+        if plain is None or plain.returncode != 0:
+            return _refused(plain)
+        found = _run(["-Y", "find-principals", "-s", path, "-f", str(allowed_signers)], None) if allowed_signers.is_file() else None
+        for name in _names(found):
+            whole = _run(["-Y", "verify", "-n", namespace, "-s", path, "-f", str(allowed_signers), "-I", name], message)
+            if whole is not None and whole.returncode == 0:
+                return SignatureVerdict(SignatureState.KNOWN, signer=name)
+    return SignatureVerdict(SignatureState.UNKNOWN, reason=f"its key is not in {allowed_signers.name}")
+
+
+def make_key(path: Path, comment: str) -> None:
+    """Make an Ed25519 key pair without a passphrase at ``path`` and ``path``.pub; raises SuiteError where ssh-keygen is missing or refuses."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = _run(["-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)], None)
+    if done is None:
+        raise SuiteError(f"{PROGRAM} is missing; install OpenSSH 8.2 or later.")
+    if done.returncode != 0:
+        raise SuiteError(f"{PROGRAM} could not make the key {path}: {_text(done.stderr)}.")
+
+
+def public_key(path: Path) -> str:
+    """The public part of a key file, as a line of allowed signers writes it: type and key."""
+    done = _run(["-y", "-f", str(path)], None)
+    if done is None or done.returncode != 0:
+        raise SuiteError(f"{path} cannot be read as an SSH key: {_text(done.stderr) if done else 'ssh-keygen is missing'}.")
+    return " ".join(done.stdout.decode("ascii", errors="replace").split()[:2])
+
+
+def _refused(done: "subprocess.CompletedProcess[bytes] | None") -> SignatureVerdict:
+    if done is None:
+        return SignatureVerdict(SignatureState.UNVERIFIED, reason=f"{PROGRAM} did not answer")
+    if b"nsupported" in done.stderr or b"unknown option" in done.stderr or b"usage:" in done.stderr:
+        return SignatureVerdict(SignatureState.UNVERIFIED, reason=f"{PROGRAM} cannot verify it: {_text(done.stderr)}")
+    return SignatureVerdict(SignatureState.BAD, reason="it does not fit the content")
+
+
+def _names(found: "subprocess.CompletedProcess[bytes] | None") -> tuple[str, ...]:
+    if found is None or found.returncode != 0:
+        return ()
+    names = found.stdout.decode("utf-8", errors="replace").splitlines()
+    return tuple(name.strip() for name in names if 0 < len(name.strip()) <= MAX_NAME_LENGTH and not name.startswith("-"))[:10]
+
+
+@contextmanager
+def _folder(message: bytes, signature: str | None = None) -> Iterator[Path]:
+    """A temporary folder with the message and the signature as files."""
+    if len(message) > MAX_MESSAGE_BYTES:
+        raise SuiteError(f"A message of {len(message)} bytes is too large for a signature.")
+    with tempfile.TemporaryDirectory(prefix="signature-") as name:
+        (Path(name) / "message").write_bytes(message)
+        if signature is not None:
+            (Path(name) / "message.sig").write_text(signature, encoding="ascii")
+        yield Path(name)
+
+
+def _run(arguments: Sequence[str], message: bytes | None, limit_s: float | None = LIMIT_S) -> "subprocess.CompletedProcess[bytes] | None":
+    """Run ssh-keygen; None where it is missing or took too long."""
+    variables = {**os.environ, "LC_ALL": "C"}
+    try:
+        if message is None:
+            return subprocess.run(
+                [PROGRAM, *arguments], stdin=None if limit_s is None else subprocess.DEVNULL, capture_output=True, timeout=limit_s, env=variables
+            )
+        return subprocess.run([PROGRAM, *arguments], input=message, capture_output=True, timeout=limit_s, env=variables)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+
+
+def _text(output: bytes) -> str:
+    return " ".join(output.decode("utf-8", errors="replace").split())[:200]

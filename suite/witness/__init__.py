@@ -1,0 +1,1 @@
+"""Witnesses: programs elsewhere that sign when a run began and ended, by their own clock."""

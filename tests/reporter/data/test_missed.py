@@ -1,0 +1,112 @@
+"""Entries with runs that missed their target: k of N, ranked only if planned with five runs of which four reach it."""
+
+from pathlib import Path
+
+import pytest
+
+import reporter
+from reporter.board.boards import Board, make_boards
+from reporter.data.frames import Frames, Row
+from reporter.data.missed import reached_text, times_with_shares, why_unranked
+from reporter.data.values import values_of_runs
+from suite.submission.declaration import SystemAvailability
+from suite.submission.package import PackageRequest, package
+from tests.builders import Scenario, make_bundle
+
+REACHED, MISSED = (0.97, 0.985, 0.9905), (0.97, *(0.985,) * 9)
+
+
+def submit(folder: Path, reached: int, missed: int, planned: int | None = None) -> Frames:
+    """The frames of a submission with one entry of these numbers of runs."""
+    made = []
+    for seed in range(1, reached + missed + 1):
+        accuracies = REACHED if seed <= reached else MISSED
+        scenario = Scenario(name=f"lenet-pytorch-{seed}", seed=seed, jitter=0.05, accuracies=accuracies, later_s=900 * seed)
+        made.append(make_bundle(folder / "made" / str(seed), scenario))
+    offer = PackageRequest("pies-ltd", None, SystemAvailability.PREVIEW, "", (), planned_runs=planned)
+    package(made, offer, folder / "tree")
+    return reporter.load([folder / "tree"])
+
+
+def board_of(frames: Frames) -> Board:
+    (board,) = make_boards(frames)
+    return board
+
+
+def accepted(frames: Frames) -> Frames:
+    """The frames with every entry accepted: a submission without a verdict on its model is refused."""
+    frames.entries["state"] = "accepted"
+    frames.runs["state"] = "accepted"
+    return frames
+
+
+@pytest.fixture(scope="module")
+def four_of_five(tmp_path_factory: pytest.TempPathFactory) -> Frames:
+    return accepted(submit(tmp_path_factory.mktemp("five"), 4, 1))
+
+
+def test_a_missed_target_is_kept_in_its_entry(four_of_five: Frames) -> None:
+    (entry,) = four_of_five.entries.to_dict("records")
+    assert (entry["runs"], entry["reached"], entry["planned_runs"], entry["launches"]) == (5, 4, 5, 5)
+    assert sorted(four_of_five.runs["epochs"]) == [3, 3, 3, 3, 10]
+
+
+def test_five_planned_runs_of_which_four_reach_the_target_are_ranked_by_their_expected_time(four_of_five: Frames) -> None:
+    (row,) = board_of(four_of_five).accepted
+    assert (row.rank.rank, row.reached) == (1, "4 of 5 reached")
+    expected_s = four_of_five.runs["trained_s"].sum() / 4
+    figures = four_of_five.entry_figures.set_index("figure")
+    assert figures.loc["time_to_target_s", "value"] == pytest.approx(expected_s)
+    (times_s,) = values_of_runs(four_of_five, "time_to_target_s").values()
+    assert len(times_s) == 4 and sum(times_s) / 4 == pytest.approx(expected_s)
+
+
+def test_a_missed_target_of_three_runs_is_unranked_with_the_reason(tmp_path: Path) -> None:
+    frames = accepted(submit(tmp_path, 2, 1))
+    (row,) = board_of(frames).accepted
+    assert (row.rank.rank, row.reached) == (None, "2 of 3 reached")
+    assert row.rank.reason == "2 of 3 reached the target, and fewer than 5 runs were planned"
+    assert list(values_of_runs(frames, "time_to_target_s").values()) == [[]]
+    reason = frames.entry_figures.set_index("figure").loc["time_to_target_s", "reason"]
+    assert reason == "1 of 3 runs: the target was not reached"
+
+
+def entry(runs: int, reached: int | None, planned: int | None) -> Row:
+    return {"runs": runs, "reached": reached, "planned_runs": planned}
+
+
+@pytest.mark.parametrize(
+    ("runs", "reached", "planned", "reason"),
+    [
+        (3, 3, 3, None),
+        (3, 3, None, None),
+        (3, None, 3, None),
+        (5, 4, 5, None),
+        (10, 8, 10, None),
+        (5, 3, 5, "3 of 5 reached the target, fewer than four in five"),
+        (5, 4, None, "4 of 5 reached the target, and fewer than 5 runs were planned"),
+        (4, 4, 5, "4 of 5 planned runs are in it"),
+    ],
+)
+def test_what_is_ranked(runs: int, reached: int | None, planned: int | None, reason: str | None) -> None:
+    assert why_unranked(entry(runs, reached, planned)) == reason
+
+
+def test_the_text_is_empty_where_every_run_reached_the_target() -> None:
+    assert [reached_text(entry(5, reached, 5)) for reached in (5, 4, None)] == ["", "4 of 5 reached", ""]
+
+
+def test_shares_of_missed_time_are_unknown_without_their_time() -> None:
+    runs = [{"run_id": "a", "trained_s": 1.0}, {"run_id": "b", "trained_s": None}]
+    assert times_with_shares(runs, {"a": 1.0}) is None
+    assert times_with_shares(runs, {}) is None
+    assert times_with_shares([runs[0], {"run_id": "b", "trained_s": 6.0}], {"a": 1.0}) == [7.0]
+
+
+def test_a_withdrawn_run_stays_on_the_page_and_leaves_its_entry_unranked(tmp_path: Path) -> None:
+    submit(tmp_path, 4, 0)
+    (run,) = (tmp_path / "tree").glob("*/*/*/*/run_2")
+    (run / "WITHDRAWN").write_text("The fan failed.\n")
+    frames = reporter.load([tmp_path / "tree"])
+    assert sorted(map(str, frames.runs["withdrawn"])) == ["None", "None", "None", "The fan failed."]
+    assert why_unranked(frames.entries[frames.entries["state"] != "withdrawn"].to_dict("records")[0]) == "3 of 4 planned runs are in it"

@@ -1,0 +1,76 @@
+"""Near copies: step times that vary together, or are the same in another order; honest runs are no copies."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suite.bundle.reader import Bundle
+from suite.bundle.steps import StepRecords
+from suite.compliance.copies import Likeness, find_likenesses, step_times
+from suite.files.paths import repository_root
+
+REFERENCE = repository_root() / "submissions" / "v0.1" / "reference" / "lenet"
+
+
+def steps(count: int = 400, seed: int = 1, spread: float = 0.05) -> StepRecords:
+    random = np.random.default_rng(seed)
+    parts = [mean_s * np.exp(random.normal(0, spread, count)) for mean_s in (0.001, 0.0005, 0.02, 0.001)]
+    return made(np.array(parts))
+
+
+def made(parts: np.ndarray) -> StepRecords:
+    whole, count = np.arange(parts.shape[1]), parts.shape[1]
+    return StepRecords(np.ones(count, int), whole + 1, np.zeros(count, int), np.full(count, 16), whole, *parts, np.ones(count))
+
+
+def with_noise(records: StepRecords, noise: float, factor: float = 1.0) -> StepRecords:
+    return made(records.parts_s * factor * np.exp(np.random.default_rng(9).normal(0, noise, records.parts_s.shape)))
+
+
+def shuffled(records: StepRecords) -> StepRecords:
+    return made(records.parts_s[:, np.random.default_rng(9).permutation(len(records))])
+
+
+def likenesses(*runs: StepRecords) -> tuple[Likeness, ...]:
+    return find_likenesses([step_times(run) for run in runs])
+
+
+def test_reference_runs_are_no_copies() -> None:
+    paths: list[Path] = sorted(REFERENCE.glob("*/run_*"))
+    assert len(paths) == 9
+    assert find_likenesses([step_times(Bundle(path).steps()) for path in paths]) == ()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.03])
+@pytest.mark.parametrize("count", [120, 400, 3000])
+def test_a_copy_with_noise_and_another_speed_is_found(noise: float, count: int) -> None:
+    original = steps(count)
+    (found,) = likenesses(original, steps(count, seed=2), with_noise(original, noise, 1.01))
+    assert (found.one, found.other) == (0, 2) and "vary together" in found.what
+
+
+def test_a_shorter_copy_is_found() -> None:
+    original = steps(400)
+    (found,) = likenesses(made(original.parts_s[:, :150]), original)
+    assert "over the first 100 steps" in found.what
+
+
+def test_the_same_steps_in_another_order_are_found() -> None:
+    (found,) = likenesses(steps(), steps(seed=2), shuffled(steps(seed=2)))
+    assert (found.one, found.other) == (1, 2) and "256 of 256 steps" in found.what
+
+
+def test_runs_that_are_too_short_or_do_not_vary_are_not_compared() -> None:
+    constant = made(np.full((4, 400), 0.01))
+    assert likenesses(steps(99), steps(99)) == ()
+    assert likenesses(constant, constant) == ()
+
+
+def test_impossible_times_are_not_compared() -> None:
+    broken = made(np.full((4, 400), np.nan))
+    assert likenesses(broken, broken, made(np.zeros((4, 400))), made(-np.ones((4, 400)))) == ()
+
+
+def test_two_hundred_honest_runs_are_no_copies() -> None:
+    assert likenesses(*(steps(300, seed) for seed in range(200))) == ()

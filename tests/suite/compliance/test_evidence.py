@@ -1,0 +1,64 @@
+"""The statistics behind the rules about numbers: honest noise passes whatever its distribution, edited series do not."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from suite.bundle.arrays import Values
+from suite.compliance.evidence import MAX_BLOCKS, repeated_block, too_few_turning_points, turning_points
+from suite.compliance.rules.losses import BLOCK, DISTINCT, TURNING_SHARE
+
+STEPS = 1407
+DISTRIBUTIONS: tuple[Callable[[np.random.Generator], Values], ...] = (
+    lambda chance: chance.normal(size=STEPS),
+    lambda chance: chance.standard_cauchy(size=STEPS),
+    lambda chance: chance.exponential(size=STEPS),
+    lambda chance: chance.lognormal(0, 2, size=STEPS),
+)
+
+
+def falling(chance: np.random.Generator) -> Values:
+    """Losses that fall as those of LeNet-5, and scatter by a fifth."""
+    return np.asarray(2.3 / (1 + 0.01 * np.arange(STEPS)) * np.exp(chance.normal(0, 0.2, STEPS)))
+
+
+@pytest.mark.parametrize("draw", [*DISTRIBUTIONS, falling])
+def test_independent_values_turn_often_enough(draw: Callable[[np.random.Generator], Values]) -> None:
+    assert [too_few_turning_points(draw(np.random.default_rng(seed)), TURNING_SHARE) for seed in range(200)] == [None] * 200
+
+
+@pytest.mark.parametrize("steps", [3, 10, 50])
+def test_a_running_mean_turns_too_seldom(steps: int) -> None:
+    smooth = np.convolve(falling(np.random.default_rng(1)), np.ones(steps) / steps, mode="valid")
+    assert too_few_turning_points(smooth, TURNING_SHARE) is not None
+
+
+def test_two_thirds_of_independent_values_are_turning_points() -> None:
+    turning, places = turning_points(np.random.default_rng(1).normal(size=100_000))
+    assert turning / places == pytest.approx(2 / 3, abs=0.01)
+
+
+def test_equal_neighbours_do_not_count() -> None:
+    assert turning_points(np.array([1.0, 1.0, 2.0, 1.0])) == (1, 1)
+
+
+def test_a_block_that_occurs_twice_is_found_with_its_places() -> None:
+    losses = falling(np.random.default_rng(1))
+    losses[900 : 900 + BLOCK] = losses[100 : 100 + BLOCK]
+    assert repeated_block(losses, BLOCK, DISTINCT) == (100, 900)
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        falling(np.random.default_rng(1)),
+        falling(np.random.default_rng(1)).astype(np.float16).astype(np.float64),  # a thousand different values
+        np.zeros(3 * MAX_BLOCKS),
+        np.array([1.0]),
+        np.full(100, np.nan),
+    ],
+    ids=["float64", "float16", "zeros", "one", "NaN"],
+)
+def test_values_that_repeat_by_chance_are_no_block(losses: Values) -> None:
+    assert repeated_block(losses, BLOCK, DISTINCT) is None

@@ -1,0 +1,68 @@
+"""What findings say: golden examples. A vendor must be able to act on each: which step, epoch, rank, file, by how much."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.compliance.checker import check_bundle
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.fault import Edit
+from suite.compliance.faults.file_edits import set_run, set_system
+from suite.compliance.faults.log_edits import remove_event, set_event, set_everywhere, shift_event
+from suite.compliance.faults.table_edits import scale_column, set_cell
+from suite.compliance.finding import Severity
+from suite.compliance.wording import listed, numbers, seconds, shown
+from tests.builders import RICH, make_bundle
+
+GOLDEN: tuple[tuple[str, Edit, str], ...] = (
+    ("steps-in-time", set_cell("copy_s", 500, -0.5), "copy_s of 0 s or more on rank 0 | -0.5 s in step 501 of epoch 2, 1 in all"),
+    ("epoch-filled", scale_column("compute_s", 0.5), "fetch, copy, compute and communication to take 90% of every epoch or more | "
+     "less in the epochs 1 to 3 of 3, least in epoch 1: 5.159 s of 9.380 s (55%)"),
+    ("epoch-ends", shift_event("epoch_stop", 1, -50_000_000),
+     "epoch_stop of epoch 2 at the end of its last step | 0.049 s before the end of step 938"),
+    ("epochs-in-order", remove_event("eval_accuracy", 1), "one evaluation after each of the epochs 1 to 3 | after 1, 3, 2 in all"),
+    ("losses-possible", set_cell("loss", 500, -1.0), "losses of zero or more | -1.0 in step 501 of epoch 2 on rank 0, 1 in all"),
+    ("log-agrees-with-request", set_event("seed", value={"a": 1, "b": 2}), "seed = 1, as run.json requests | an object with a, b"),
+    ("command-agrees", set_run("command", ["suite", "run", "--seed", "9"]), "seed = 9, as the command says (--seed 9) | 1"),
+    ("data-as-defined", set_everywhere("data.train_samples", 30_000), "data.train_samples = 60000, as MNIST handwritten digits has | 30000"),
+    ("cores-described", set_system("cpu_cores", 1), "readings of at most 1 cores, as system.json has | readings of 2 cores"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "edit", "text"), GOLDEN, ids=[rule for rule, *_ in GOLDEN])
+def test_a_finding_says_where_and_by_how_much(rule: str, edit: Edit, text: str, tmp_path: Path) -> None:
+    bundle = EditableBundle(make_bundle(tmp_path / "run", RICH))
+    edit(bundle)
+    bundle.save(recomputed=True)
+    finding = next(finding for finding in check_bundle(bundle.path).findings if finding.rule == rule)
+    assert f"{finding.expected} | {finding.observed}" == text
+
+
+def test_epoch_filled_speaks_once(tmp_path: Path) -> None:
+    bundle = EditableBundle(make_bundle(tmp_path / "run", replace(RICH, accuracies=(*(0.98,) * 9, 0.9905), step_s=0.01)))
+    scale_column("compute_s", 0.5)(bundle)
+    bundle.save(recomputed=True)
+    findings = [finding for finding in check_bundle(bundle.path).findings if finding.rule == "epoch-filled"]
+    assert [(finding.severity, "10" in finding.observed) for finding in findings] == [(Severity.WARNING, True)]
+
+
+@pytest.mark.parametrize(
+    ("write", "value", "text"),
+    [
+        (numbers, [3, 1, 2, 5], "1 to 3, 5"),
+        (numbers, [], "none"),
+        (numbers, range(0, 40, 2), "0, 2, 4, 6, 8, 10, 12, 14 and 12 more"),
+        (listed, ["a", "b"], "a, b"),
+        (shown, None, "nothing"),
+        (shown, {"value": 1}, "an object with value"),
+        (shown, [1, 2], "a list of 2"),
+        (shown, "x" * 999, repr("x" * 999)[:200]),
+        (seconds, 0.05, "0.050 s"),
+        (seconds, 123.456, "123.5 s"),
+    ],
+)
+def test_values_in_words(write: Callable[[Any], str], value: Any, text: str) -> None:
+    assert write(value) == text

@@ -1,0 +1,66 @@
+"""Closed entries of a round that has a nonce: its nonce, an entry that was locked, every number."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suite.catalog.rounds import Round, current_round
+from suite.catalog.seeds import entry_sha256
+from suite.compliance import submissions
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.nonce_edits import IMPLEMENTATION, NONCE, number_runs
+from suite.compliance.faults.submission_edits import run
+from suite.compliance.submissions import check_submission
+from tests.mutation.score import good_submission
+
+Judge = Callable[..., list[tuple[str, str]]]
+
+
+@pytest.fixture(scope="session")
+def _submission(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = good_submission(tmp_path_factory.mktemp("nonces"))
+    number_runs((0, 1, 2))(path)
+    return path
+
+
+@pytest.fixture
+def judge(_submission: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
+    """Expected and observed of `submission-nonce` in a round with these values."""
+
+    def check(**values: object) -> list[tuple[str, str]]:
+        opened: Round = replace(current_round(), **values)  # type: ignore[arg-type]
+        monkeypatch.setattr(submissions, "load_rounds", lambda: (opened,))
+        findings = check_submission(_submission).findings
+        return [(finding.expected, finding.observed) for finding in findings if finding.rule == "submission-nonce"]
+
+    return check
+
+
+def test_before_the_nonce_is_drawn_nothing_is_asked(judge: Judge) -> None:
+    assert judge(nonce=None) == []
+
+
+def test_a_locked_entry_with_the_rounds_nonce_complies(judge: Judge, _submission: Path) -> None:
+    recorded = EditableBundle(run(_submission, 1)).run["nonce"]
+    assert recorded["entry_sha256"] == entry_sha256(IMPLEMENTATION, recorded["configuration_sha256"])
+    assert judge(nonce=NONCE, locked=(recorded["entry_sha256"],)) == []
+
+
+def test_an_entry_that_was_not_locked_is_refused(judge: Judge) -> None:
+    ((expected, _),) = judge(nonce=NONCE, locked=("0" * 64,))
+    assert expected == "one of the 1 digests that were locked before the nonce was given out"
+
+
+def test_a_nonce_that_the_submitter_chose_is_refused(judge: Judge, _submission: Path) -> None:
+    entry = EditableBundle(run(_submission, 1)).run["nonce"]["entry_sha256"]
+    found = judge(nonce="drawn in public", locked=(entry,))
+    assert [observed for _, observed in found] == [f"{NONCE!r}"] * 3
+
+
+def test_closed_runs_without_a_nonce_are_refused_once_it_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = replace(current_round(), nonce=NONCE)
+    monkeypatch.setattr(submissions, "load_rounds", lambda: (opened,))
+    findings = [finding for finding in check_submission(good_submission(tmp_path)).findings if finding.rule == "submission-nonce"]
+    assert [finding.observed for finding in findings] == ["no nonce"] * 3

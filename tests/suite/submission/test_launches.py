@@ -1,0 +1,100 @@
+"""Declared launches, withdrawals, and folders without a declaration."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suite.compliance.paths import check_paths
+from suite.compliance.submissions import check_submission
+from suite.errors import SuiteError
+from suite.submission.declaration import NAME, read_declaration
+from suite.submission.package import PackageRequest, package
+from tests.suite.submission.conftest import make_runs
+
+
+def findings(submission: Path) -> set[str]:
+    return {finding.rule for finding in check_submission(submission).findings}
+
+
+def failed_run(folder: Path, source: Path, status: str, seed: int = 9, **request: object) -> Path:
+    """What a run that did not finish leaves: its record."""
+    run = folder / f"{status}-{seed}"
+    run.mkdir(parents=True)
+    record = json.loads((source / "run.json").read_text())
+    record["request"] |= {"seed": seed, **request}
+    (run / "run.json").write_text(json.dumps({**record, "run_id": f"{record['run_id']}-{status}", "status": status, "exit_code": 1}))
+    return run
+
+
+def test_launches_of_the_entry_are_declared_whether_they_finished_or_not(offer: PackageRequest, tmp_path: Path) -> None:
+    runs = make_runs(tmp_path / "runs")
+    for status in ("failed", "interrupted", "running"):
+        failed_run(tmp_path / "runs", runs[0], status)
+    failed_run(tmp_path / "runs", runs[0], "failed", seed=10, global_batch_size=64)  # of another entry
+    submission = package(runs, replace(offer, launches=(tmp_path / "runs",)), tmp_path / "tree")
+    (entry,) = read_declaration(submission).entries
+    assert sorted(launch.status for launch in entry.launches) == ["failed", "finished", "finished", "finished", "interrupted", "running"]
+    assert (entry.planned_runs, entry.workload, entry.framework) == (3, "lenet", "pytorch")
+    assert check_submission(submission).complies
+
+
+def test_a_finished_run_that_is_not_submitted_is_a_finding(offer: PackageRequest, tmp_path: Path) -> None:
+    runs = make_runs(tmp_path / "runs", 4)
+    submission = package(runs[:3], replace(offer, launches=(tmp_path / "runs",)), tmp_path / "tree")
+    (finding,) = (finding for finding in check_submission(submission).findings if finding.rule == "submission-launches")
+    assert "Z-000004" in finding.expected
+
+
+def test_more_or_fewer_runs_than_planned_are_a_finding(offer: PackageRequest, tmp_path: Path) -> None:
+    submission = package(make_runs(tmp_path / "runs"), replace(offer, planned_runs=5), tmp_path / "tree")
+    assert findings(submission) == {"submission-launches"}
+
+
+def test_a_folder_for_launches_that_does_not_exist_is_an_error(offer: PackageRequest, tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="--launches"):
+        package(make_runs(tmp_path / "runs", 1), replace(offer, launches=(tmp_path / "none",)), tmp_path / "tree")
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [None, {}, [1], [{}], [{"workload": "lenet", "framework": "pytorch", "planned_runs": 0, "launches": []}],
+     [{"workload": "lenet", "framework": "pytorch", "planned_runs": 1, "launches": [{"run_id": "a", "status": "won"}]}],
+     [{"workload": "lenet", "framework": "pytorch", "planned_runs": 1, "launches": [{"run_id": 1, "status": "failed"}]}]],
+)  # fmt: skip
+def test_entries_of_another_form_are_no_declaration(entries: object, submission: Path) -> None:
+    values = json.loads((submission / NAME).read_text())
+    (submission / NAME).write_text(json.dumps({**values, "entries": entries}))
+    assert "is not a declaration" in check_submission(submission).broken[0]
+
+
+def test_a_declaration_of_schema_1_has_no_launches(submission: Path) -> None:
+    values = json.loads((submission / NAME).read_text())
+    del values["entries"]
+    (submission / NAME).write_text(json.dumps({**values, "schema": 1}))
+    assert read_declaration(submission).entries == ()
+    assert findings(submission) == {"submission-launches"}
+
+
+def test_a_withdrawn_run_is_no_part_of_its_entry(submission: Path) -> None:
+    (submission / "lenet/pytorch/run_2/WITHDRAWN").write_text("The fan failed.\r\n")
+    assert findings(submission) == {"submission-runs"}
+    (submission / "lenet/pytorch/run_2/WITHDRAWN").write_text(" \n")
+    assert "submission-withdrawals" in findings(submission)
+
+
+def test_a_submission_without_a_declaration_is_said(submission: Path) -> None:
+    (submission / NAME).unlink()
+    for given in (submission, submission.parents[1]):
+        result = check_paths([given])
+        assert len(result.bundles) == 3 and not result.complies
+        assert len(result.broken) == 1 and "no declaration.json" in result.broken[0]
+
+
+def test_a_bundle_that_is_given_by_itself_needs_no_declaration(submission: Path, tmp_path: Path) -> None:
+    (submission / NAME).unlink()
+    assert check_paths([submission / "lenet/pytorch/run_1"]).broken == ()
+    shutil.copytree(submission / "lenet/pytorch", tmp_path / "elsewhere/runs")
+    assert check_paths([tmp_path / "elsewhere"]).broken == ()

@@ -1,0 +1,54 @@
+"""Pins the pictures of a data set: ``python -m tools.pin_pictures gld23k DIR`` writes rules/datasets/gld23k.sha256 from a downloaded set.
+
+DIR has the published tables and ``images/`` (or ``train/`` and ``test/``). The tables are compared with their published MD5 first. Pictures that
+the tables name and DIR lacks are counted and named: a list with holes pins no data set, so it is written only if none is missing.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from suite.catalog.data_sets import DataSetDefinition, folder, load_data_set
+from suite.datasets.digest_lists import digest_of_list, lines_of_folder
+from suite.datasets.layouts import named_pictures
+from suite.errors import SuiteError
+from suite.files.digest import file_digest
+
+MAX_NAMES = 20
+
+
+def pin(definition: DataSetDefinition, directory: Path, output: Path) -> str:
+    """Write the digest list; returns the lines for the definition. Raises SuiteError for other tables and for missing pictures."""
+    for table in definition.tables:
+        found = file_digest(directory, table.name).md5 if (directory / table.name).is_file() else "no such file"
+        if found != table.md5:
+            raise SuiteError(f"{directory / table.name} is not the published table: MD5 {found}, expected {table.md5}.")
+    wanted = named_pictures(definition, directory)
+    lines = tuple(line for line in lines_of_folder(directory) if line[66:] in wanted)
+    missing = sorted(wanted - {line[66:] for line in lines})
+    if missing:
+        more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
+        raise SuiteError(
+            f"{directory}: {len(missing)} of {len(wanted)} pictures are missing: {', '.join(missing[:MAX_NAMES])}{more}; nothing was written."
+        )
+    output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return f'[pictures]\ndigest_list = "{output.name}"\nsha256 = "{digest_of_list(lines)}"\n'
+
+
+def main() -> int:
+    """Pin the pictures; 1, with a sentence, if that is not possible."""
+    parser = argparse.ArgumentParser(prog="python -m tools.pin_pictures", description=__doc__)
+    parser.add_argument("name", help="data set with tables, like gld23k")
+    parser.add_argument("directory", type=Path, help="folder with tables and pictures")
+    options = parser.parse_args()
+    try:
+        definition = load_data_set(options.name)
+        sys.stdout.write(pin(definition, options.directory, folder() / f"{definition.name}.sha256"))
+    except SuiteError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
