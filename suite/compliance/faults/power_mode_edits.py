@@ -32,7 +32,10 @@ def _describe_as(bundle: EditableBundle, device: str) -> None:
 
 @edit
 def claim_jetson(bundle: EditableBundle, device: str, label: object, /, **settings: object) -> None:
-    """Claim a Jetson with this power mode, the description of the machine made to fit; ``settings`` are fields of power_settings, by default those of an unchanged mode of this name."""
+    """Claim a Jetson with this power mode, the description of the machine made to fit.
+
+    ``settings`` are fields of power_settings, by default those of an unchanged mode of this name.
+    """
     _describe_as(bundle, device)
     stated = {"source": "nvpmodel", "mode": label, "mode_id": 0, "is_custom": False, "clocks": [{"kind": "cpu", "max_hz": 1}], **settings}
     bundle.system.update(power_mode=label, power_settings=stated)
