@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables extending mutation outsider fuzz clean
+.PHONY: help setup demo test quick bench lint rules docs-tables extending mutation outsider audit fuzz interruptions check-memory clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, draw a leaderboard page"
@@ -16,7 +16,10 @@ help:
 	@echo "make extending  make the examples of docs/extending.md in a scratch copy and run their contract tests"
 	@echo "make mutation  how many single faults the checker finds, each by the right rule, and which rules fired"
 	@echo "make outsider  how many lies that an outsider wrote the checker refuses, and which honest variations"
+	@echo "make audit   audit the reference runs in every framework, and forty forgeries of them; needs MNIST (suite data prepare mnist)"
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
+	@echo "make interruptions  end 200 runs at random moments: is anything that was trained lost? in half an hour"
+	@echo "make check-memory  memory and time of the checker for bundles that unpack to millions of rows or values"
 	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
 	@echo "make clean   remove what setup and demo made here (framework environments stay in ~/.cache/edge-training-suite)"
 
@@ -69,10 +72,20 @@ mutation: $(VENV)/tested
 outsider: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.outsider.score
 
+audit: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.forgeries.score
+
 FUZZ_INPUTS ?= 100000
 FUZZ_SEED ?= 0
 fuzz: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.fuzz.campaign $(FUZZ_INPUTS) $(FUZZ_SEED)
+
+INTERRUPTED_RUNS ?= 200
+interruptions: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.interruptions.campaign $(INTERRUPTED_RUNS) 0
+
+check-memory: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.fuzz.hostile
 
 # What the tests need beside the suite: hypothesis, pytest.
 $(VENV)/tested: $(SUITE)

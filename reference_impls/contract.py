@@ -193,6 +193,13 @@ class Implementation(abc.ABC):
     def count_correct(self, device_batch: Any) -> int:
         """Number of correctly classified samples of an evaluation mini-batch (inference mode)."""
 
+    def training_state(self) -> Dict[str, Any]:
+        """Copies on the host of everything that training continues from, in the canonical form of reference_impls.training_state.
+
+        Called after every epoch, outside its time. Empty: no digest is logged, and the run cannot be in the closed division.
+        """
+        return {}
+
     def bucket_times(self) -> List[Any]:
         """Times of each bucket's exchanges since the last call (reference_impls.communication.BucketTime); empty on one rank."""
         return []

@@ -13,6 +13,7 @@ from reference_impls.contract import SECONDS_PER_NS, Implementation, LogWriter, 
 from reference_impls.data_stalls import as_requested
 from reference_impls.records import Records
 from reference_impls.schedules import SCHEDULES
+from reference_impls.training_state import digests
 
 
 class Built(NamedTuple):
@@ -130,7 +131,10 @@ class _Training:
         if self._world.size > 1:
             self._log.point("chain_heads", self._world.allgather(self._log.chain), epoch_num=epoch)
             self._log.point("bucket_times", [time._asdict() for time in self._implementation.bucket_times()], epoch_num=epoch)
-            self._records.gather()
+        state = self._implementation.training_state()
+        if state:
+            self._log.point("state_digests", digests(state), epoch_num=epoch)
+        self._records.gather()
         return len(records)
 
     def _steps(self, epoch: int, done: int, left: Optional[int]) -> Tuple[List[StepRecord], int]:

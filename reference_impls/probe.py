@@ -32,6 +32,7 @@ from reference_impls.communication import MpiWorld, World
 from reference_impls.contract import ContractError, Optimizer, Parallel, print_error
 
 PROBE_VERSION = 2
+ALONE = Parallel(1, 1, "none", 0, False)
 Arrays = Dict[str, np.ndarray]
 
 
@@ -125,28 +126,36 @@ def _steps(request: ProbeRequest, model: ProbedModel, world: World) -> List[floa
 
 
 def _shares_in_turn(request: ProbeRequest, model: ProbedModel) -> List[float]:
-    """The expected result of ``shares`` ranks: every share normalised by its statistics, SGD in NumPy, rank 0's running statistics."""
-    settings, losses = request.optimizer, []
-    velocity = {name: np.zeros_like(value) for name, value in model.parameters().items()}
-    for index, rate in enumerate(request.learning_rates):
-        images, labels = mini_batch(request, index)
-        weights, loss = model.parameters(), 0.0
+    """The expected result of ``shares`` ranks."""
+    shares = SharesInTurn(model, request.optimizer, request.shares)
+    return [shares.step(*mini_batch(request, index), rate) for index, rate in enumerate(request.learning_rates)]
+
+
+class SharesInTurn:
+    """Training of ``shares`` ranks in one process: every share normalised by its statistics, SGD in NumPy, rank 0's running statistics."""
+
+    def __init__(self, model: ProbedModel, settings: Optimizer, shares: int) -> None:
+        self._model, self._settings, self._shares = model, settings, shares
+        self._velocity = {name: np.zeros_like(value) for name, value in model.parameters().items()}
+
+    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
+        """One step on a global mini-batch; returns its mean loss before the update."""
+        settings, weights, loss = self._settings, self._model.parameters(), 0.0
         gradient = {name: settings.weight_decay * value for name, value in weights.items()}
         statistics = {}  # type: Arrays
-        for rank in range(request.shares):
-            own = slice(rank, None, request.shares)
+        for rank in range(self._shares):
+            own = slice(rank, None, self._shares)
             share = len(labels[own]) / len(labels)
-            own_loss, own_gradient = model.gradients(images[own], labels[own])
-            statistics = statistics or model.statistics()
+            own_loss, own_gradient = self._model.gradients(images[own], labels[own])
+            statistics = statistics or self._model.statistics()
             loss += share * own_loss
             for name in gradient:
                 gradient[name] += share * own_gradient[name]
         for name in weights:
-            velocity[name] = settings.momentum * velocity[name] + gradient[name]
-            weights[name] -= rate * velocity[name]
-        model.assign({**weights, **statistics})
-        losses.append(loss)
-    return losses
+            self._velocity[name] = settings.momentum * self._velocity[name] + gradient[name]
+            weights[name] -= learning_rate * self._velocity[name]
+        self._model.assign({**weights, **statistics})
+        return loss
 
 
 def _largest_difference(parameters: Arrays, world: World) -> float:

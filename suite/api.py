@@ -11,7 +11,7 @@ the events of suite.experiments.events; without one, functions are silent. Funct
 """
 
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,26 +29,29 @@ if TYPE_CHECKING:
     from suite.catalog.reference_points import ReferencePoint
     from suite.compliance.finding import Finding
     from suite.compliance.paths import CheckResult
+    from suite.execution.finish import FinishedRun
     from suite.execution.run import RunResult
     from suite.experiments.one_run import CannotComply, Interrupted
     from suite.experiments.sweep import Sweep
+    from suite.metrics.audit_record import AuditRecord
     from suite.metrics.convergence import Comparison
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
 
 __all__ = [
-    "Accelerator", "CannotComply", "CheckResult", "Collective", "Division", "Frames", "Interrupted", "Placement", "Progress",
-    "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study", "SuiteError", "check",
-    "compare", "compare_with_reference", "findings_of", "load", "place", "plan_sweep", "report", "resolve", "run", "run_stall_analysis",
+    "Accelerator", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "FinishedRun", "Frames", "Interrupted",
+    "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study",
+    "SuiteError", "audit", "check", "compare", "compare_with_reference", "findings_of", "finish", "load", "place", "plan_sweep", "report",
+    "resolve", "run", "run_stall_analysis",
     "run_sweep",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
-    "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths", "Frames": "reporter.data.frames",
-    "Interrupted": "suite.experiments.one_run", "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis",
-    "Study": "suite.metrics.study",
+    "AuditRecord": "suite.metrics.audit_record", "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
+    "FinishedRun": "suite.execution.finish", "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
+    "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
 }  # fmt: skip
 """Classes that are imported when they are named first: start-up time."""
 
@@ -109,6 +112,17 @@ def run(
     return run_one(request, allow_invalid=allow_invalid, force=force, command=command, progress=progress)
 
 
+def finish(paths: Paths) -> "tuple[FinishedRun, ...]":
+    """Close runs that were left unclosed: killed, cut off by a power failure or a full disk, interrupted, or failed.
+
+    A run whose training ended is closed as finished, one that was cut off in training as interrupted; a closed run stays as it is.
+    Raises SuiteError for the first one that cannot be closed: it still runs, or its disk is full.
+    """
+    from suite.execution import finish as finishing  # start-up: execution
+
+    return tuple(finishing.finish(path) for path in _paths(paths))
+
+
 def run_stall_analysis(
     request: RunRequest,
     *,
@@ -158,6 +172,25 @@ def check(paths: Paths) -> "CheckResult":
     from suite.compliance.paths import check_paths  # start-up: numpy
 
     return check_paths(_paths(paths))
+
+
+def audit(
+    bundle: str | Path,
+    *,
+    framework: str | None = None,
+    steps: int | None = None,
+    data: str | Path | None = None,
+    report: Callable[[str], None] = lambda line: None,
+) -> "AuditRecord":
+    """Train the first steps of a sealed bundle again and compare the losses.
+
+    ``framework`` trains them (default: the run's own, else the first one whose environment exists); ``steps`` is their number (default: 10);
+    ``data`` is the folder of the run's data set (default: that of `suite data prepare`). ``report`` gets a line for each replay.
+    """
+    from suite.audit.audit import AuditOptions  # start-up: numpy
+    from suite.audit.audit import audit as run_audit  # start-up: numpy
+
+    return run_audit(Path(bundle), AuditOptions(framework, steps, None if data is None else Path(data)), report)
 
 
 def load(paths: Paths) -> "Frames":

@@ -1,5 +1,6 @@
 """Bundles made without any framework: what a good run would have written, in milliseconds."""
 
+import hashlib
 import json
 import math
 import random
@@ -278,6 +279,13 @@ class _Writer:
         self._event("INTERVAL_END", "epoch_stop", epoch_num=epoch, steps=len(rows))
         return rows
 
+    def digest(self, epoch: int) -> None:
+        """Parameters and velocities are every rank's, statistics each rank's own."""
+        of_run = f"{self._scenario.name} {epoch}"
+        states = {"parameter": of_run, "velocity": f"{of_run} v", "statistic": f"{of_run} {self._rank}"}
+        value = {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
+        self._event("POINT_IN_TIME", "state_digests", value, epoch_num=epoch)
+
     def tell(self, heads: list[str], **when: int) -> None:
         self._event("POINT_IN_TIME", "chain_heads", heads, **when)
 
@@ -314,6 +322,7 @@ def _write_logs(path: Path, request: contract.Request, scenario: Scenario) -> pa
         for writer in writers:
             if len(writers) > 1:
                 writer.tell(heads, epoch_num=epoch)
+            writer.digest(epoch)
             writer.evaluate(epoch, round(accuracy * request.data.eval_samples))
     for writer in writers:
         writer.end()

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from suite.catalog.audit import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Identity, Sample, load_devices
 from suite.compliance.rulebook import fault_table
 from suite.files.generated import Writers, fill, places, table
@@ -90,7 +91,24 @@ def _line(relative: Path, path: Path) -> str:
     return f"{name:18} {' '.join(sentence.split())}"
 
 
-TABLES: Writers = {"boards": _boards, "meters": _meters, "faults": fault_table, "tree": _tree}
+def _audit_tolerances() -> str:
+    """Every pair of every workload; a column for each range of steps."""
+    every = load_all_audit_tolerances()
+    last_steps = sorted({last for tolerances in every for last in tolerances.last_steps})
+    rows = [
+        (tolerances.name, " and ".join(pair.frameworks), *(_tolerance_at(tolerances, pair.frameworks, last) for last in last_steps))
+        for tolerances in every
+        for pair in tolerances.pairs
+    ]
+    return table(("workload", "run and replay", *(f"to step {last}" for last in last_steps)), rows)
+
+
+def _tolerance_at(tolerances: AuditTolerances, pair: tuple[str, ...], step: int) -> str:
+    value = tolerances.of(pair[0], pair[-1], step)[-1]
+    return "—" if value is None else f"{value:g}"
+
+
+TABLES: Writers = {"audit-tolerances": _audit_tolerances, "boards": _boards, "meters": _meters, "faults": fault_table, "tree": _tree}
 
 
 if __name__ == "__main__":

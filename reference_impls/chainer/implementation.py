@@ -1,6 +1,6 @@
 """The contract in Chainer: a chain, an optimizer set up on it, and the number of correct predictions."""
 
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import chainer
 import chainer.functions as F
@@ -89,6 +89,16 @@ class ChainerImplementation(Implementation):
         self._synchronize()
         return StepResult(float(loss.array), communication_s)
 
+    def training_state(self) -> Dict[str, np.ndarray]:
+        """Chainer's layout is the canonical one."""
+        state = {}
+        for name, parameter in weights.parameters(self._model).items():
+            velocity = (parameter.update_rule.state or {}).get("v")
+            state["parameter/" + name] = _on_host(parameter.array)
+            state["velocity/" + name] = np.zeros(parameter.shape, parameter.dtype) if velocity is None else _on_host(velocity)
+        state.update(("statistic/" + name, _on_host(value)) for name, value in weights.statistics(self._model).items())
+        return state
+
     def bucket_times(self) -> List[BucketTime]:
         """Times of the suite's exchange; empty with the native one."""
         return [] if self._exchange is None else self._exchange.take_times()
@@ -102,3 +112,8 @@ class ChainerImplementation(Implementation):
     def _synchronize(self) -> None:
         if self._device.xp is not np:
             chainer.backends.cuda.Stream.null.synchronize()
+
+
+def _on_host(array: Any) -> np.ndarray:
+    """A copy in C order."""
+    return np.array(chainer.backends.cuda.to_cpu(array), order="C")

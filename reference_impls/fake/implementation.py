@@ -5,11 +5,12 @@ the open division only. It learns from real data, needs nothing but Python 3.6, 
 a second: everything of the harness can be tried with it. A vendor's implementation may begin as a copy of this folder.
 """
 
+import array
 import math
 import os
 import platform
 import random
-from typing import Any, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from reference_impls.communication import World
 from reference_impls.contract import Batch, ContractError, Implementation, Pipeline, Request, StepResult
@@ -126,6 +127,11 @@ class SoftmaxRegression(Implementation):
         """Correctly classified samples."""
         guesses = (max(enumerate(self._probabilities(features)), key=lambda pair: pair[1])[0] for features in device_batch.images)
         return sum(guess == label for guess, label in zip(guesses, device_batch.labels))
+
+    def training_state(self) -> Dict[str, Any]:
+        """Weights and velocities of all classes, row after row."""
+        rows = {"parameter/weights": self._weights, "velocity/weights": self._velocity}
+        return {name: array.array("d", [value for row in values for value in row]) for name, values in rows.items()}
 
     def _probabilities(self, features: List[float]) -> List[float]:
         scores = [sum(w * x for w, x in zip(weights, features)) + weights[-1] for weights in self._weights]

@@ -1,7 +1,8 @@
 """The contract in PyTorch: builds the model, takes steps, counts correct predictions."""
 
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -97,6 +98,19 @@ class PyTorchImplementation(Implementation):
         loss.backward()
         return self._exchange.finish()
 
+    def training_state(self) -> Dict[str, np.ndarray]:
+        """PyTorch's names and layout are the canonical ones."""
+        model = self._model.module if isinstance(self._model, nn.parallel.DistributedDataParallel) else self._model
+        state = {}
+        for name, parameter in model.named_parameters():
+            velocity = self._optimizer.state[parameter].get("momentum_buffer")
+            state["parameter/" + name] = _on_host(parameter)
+            state["velocity/" + name] = _on_host(torch.zeros_like(parameter) if velocity is None else velocity)
+        for name, value in model.named_buffers():
+            if name.endswith((".running_mean", ".running_var")):
+                state["statistic/" + name] = _on_host(value)
+        return state
+
     def bucket_times(self) -> List[BucketTime]:
         """Times of the suite's exchange; empty with the native one."""
         return [] if self._exchange is None else self._exchange.take_times()
@@ -114,3 +128,8 @@ class PyTorchImplementation(Implementation):
     def _synchronize(self) -> None:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
+
+
+def _on_host(tensor: torch.Tensor) -> np.ndarray:
+    """A copy in C order."""
+    return np.array(tensor.detach().cpu().numpy(), order="C")

@@ -1,8 +1,9 @@
 """The contract in TensorFlow: a Keras model, a compiled train step, and the number of correct predictions."""
 
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from reference_impls import initial_weights
@@ -92,6 +93,17 @@ class TensorFlowImplementation(Implementation):
         self._apply(summed, rate).numpy()
         return StepResult(float(loss), communication_s)
 
+    def training_state(self) -> Dict[str, np.ndarray]:
+        """From Keras's layout to the canonical one."""
+        velocities = dict(zip(map(id, self._model.trainable_variables), self._optimizer.momentums))
+        state = {}
+        for name, named in weights.parameters(self._model).items():
+            state["parameter/" + name] = np.array(named.read(), order="C")
+            velocity = velocities.get(id(named.variable))
+            state["velocity/" + name] = np.zeros_like(state["parameter/" + name]) if velocity is None else _canonical(named, velocity)
+        state.update(("statistic/" + name, np.array(named.read(), order="C")) for name, named in weights.statistics(self._model).items())
+        return state
+
     def bucket_times(self) -> List[BucketTime]:
         """Times of the suite's exchange; empty with the native one."""
         return [] if self._exchange is None else self._exchange.take_times()
@@ -132,3 +144,8 @@ class TensorFlowImplementation(Implementation):
     def _count_correct(self, images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
         predicted = tf.argmax(self._model(images, training=False), axis=1)
         return tf.reduce_sum(tf.cast(predicted == labels, tf.int32))
+
+
+def _canonical(named: weights.NamedVariable, velocity: keras.Variable) -> np.ndarray:
+    """A copy of a parameter's velocity in the canonical layout and C order."""
+    return np.array(named.layout.to_canonical(np.asarray(velocity)), order="C")

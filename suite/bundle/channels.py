@@ -1,7 +1,11 @@
-"""Readings by channel: one array of times and one of values each, built once from a table of readings and used by every figure and rule."""
+"""Readings by channel, used by every figure and rule.
+
+A channel's readings are fetched when they are used: the tables of a long run hold more than a checker may keep in memory
+(:class:`suite.bundle.readings_table.ReadingsMemory`). Keep no reference to ``t_ns`` and ``values`` longer than a calculation needs them.
+"""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_CHANNELS = 10_000
 """More than any machine's meters have. Each channel becomes an object, and a table may be hostile."""
+HEAD_ROWS = 10_000
+"""Number of readings of ``Channels.head_ns``."""
 
 
 @dataclass(frozen=True)
@@ -29,101 +35,140 @@ class TextColumn:
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """The readings of one channel in table order; ``rows`` are their row numbers. Empty when the channel was not read.
+    """The readings of one channel in table order. Empty when the channel was not read.
 
-    ``unit`` is the first reading's; ``units`` counts distinct ones (more than one: the table is malformed).
+    ``unit`` is the first reading's; ``units`` counts distinct ones (more than one: the table is malformed). ``first_row`` is the first reading's
+    row number; ``count`` the number of readings. ``fetch`` returns times (CLOCK_MONOTONIC, ns) and values.
     """
 
     source: str
     name: str
     unit: str
     units: int
-    t_ns: Times
-    values: Values
-    rows: Integers
+    first_row: int
+    count: int
+    fetch: Callable[[], tuple[Times, Values]]
 
     def __len__(self) -> int:
-        return len(self.t_ns)
+        return self.count
 
-    @cached_property
+    @property
+    def t_ns(self) -> Times:
+        """Times of the readings, ns."""
+        return self.fetch()[0]
+
+    @property
+    def values(self) -> Values:
+        """Values of the readings."""
+        return self.fetch()[1]
+
+    @property
     def in_time(self) -> "Channel":
         """The readings sorted by time (stable)."""
-        if (self.t_ns[1:] >= self.t_ns[:-1]).all():
+        if self._is_in_time:
             return self
         return self.select(np.argsort(self.t_ns, kind="stable"))
+
+    @cached_property
+    def _is_in_time(self) -> bool:
+        t_ns = self.t_ns
+        return bool((t_ns[1:] >= t_ns[:-1]).all())
 
     @cached_property
     def period_s(self) -> float | None:
         """Median time between readings; None for fewer than two."""
         return median(np.diff(self.in_time.t_ns)) * SECONDS_PER_NS if len(self) > 1 else None
 
-    @cached_property
+    @property
     def known(self) -> Values:
         """The values without NaN."""
-        missing = np.isnan(self.values)
-        return self.values[~missing] if missing.any() else self.values
+        values = self.values
+        missing = np.isnan(values)
+        return values[~missing] if missing.any() else values
 
     @property
     def mean(self) -> float:
         """Mean of the known values; NaN without any."""
-        return float(self.known.mean()) if len(self.known) else math.nan
+        known = self.known
+        return float(known.mean()) if len(known) else math.nan
 
     @property
     def minimum(self) -> float:
         """Smallest known value; NaN without any."""
-        return float(self.known.min()) if len(self.known) else math.nan
+        known = self.known
+        return float(known.min()) if len(known) else math.nan
 
     @property
     def maximum(self) -> float:
         """Largest known value; NaN without any."""
-        return float(self.known.max()) if len(self.known) else math.nan
+        known = self.known
+        return float(known.max()) if len(known) else math.nan
 
     def during(self, window: Window) -> "Channel":
         """The readings from the window's start to its stop, both included."""
-        return self.select((self.t_ns >= window[0]) & (self.t_ns <= window[1]))
+        t_ns = self.t_ns
+        if self._is_in_time:
+            return self.select(slice(int(np.searchsorted(t_ns, window[0])), int(np.searchsorted(t_ns, window[1], side="right"))))
+        return self.select((t_ns >= window[0]) & (t_ns <= window[1]))
 
-    def select(self, chosen: npt.NDArray[Any]) -> "Channel":
-        """The readings that an index array or mask chooses."""
-        return replace(self, t_ns=self.t_ns[chosen], values=self.values[chosen], rows=self.rows[chosen])
+    def select(self, chosen: "npt.NDArray[Any] | slice") -> "Channel":
+        """The readings that an index array, a mask or a slice chooses."""
+        whole_ns, whole = self.fetch()
+        t_ns, values = whole_ns[chosen], whole[chosen]
+        return replace(self, count=len(t_ns), fetch=lambda: (t_ns, values))
+
+    def copied(self) -> "Channel":
+        """The same readings, in memory."""
+        held = self.t_ns.copy(), self.values.copy()
+        return replace(self, fetch=lambda: held)
 
 
 @dataclass(frozen=True, eq=False)
 class Channels:
-    """A table of readings: its columns in table order, and each channel by itself. Treat the arrays as immutable.
+    """A table of readings: its channels, sorted by source and name, with at least one reading each.
 
-    ``units`` are the readings' units; ``owners`` gives each reading's index into ``channels``, which are sorted by source and name and have
-    at least one reading each.
+    ``head_ns`` are the times of the table's first readings, in table order.
     """
 
-    t_ns: Times
-    values: Values
-    units: TextColumn
-    owners: Integers
     channels: tuple[Channel, ...]
+    head_ns: Times
 
     def __len__(self) -> int:
-        return len(self.t_ns)
+        return sum(channel.count for channel in self.channels)
 
     def __iter__(self) -> Iterator[Channel]:
         return iter(self.channels)
 
     def get(self, source: str, name: str) -> Channel:
         """The channel of this name; an empty one if it was not read."""
-        return self._by_name.get((source, name)) or Channel(source, name, "", 0, self.t_ns[:0], self.values[:0], self.owners[:0])
+        return self._by_name.get((source, name)) or Channel(source, name, "", 0, 0, 0, _nothing)
 
     def of(self, source: str) -> tuple[Channel, ...]:
         """Every channel of a source."""
         return self._by_source.get(source, ())
 
-    def owner(self, row: int) -> Channel:
-        """The channel of the reading in this row."""
-        return self.channels[int(self.owners[row])]
+    @cached_property
+    def span_ns(self) -> tuple[int, int] | None:
+        """Times of the first and the last reading; None without any."""
+        ends = [(int(t_ns.min()), int(t_ns.max())) for t_ns in (channel.t_ns for channel in self.channels)]
+        return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else None
 
-    def with_times(self, t_ns: Times) -> "Channels":
-        """The same readings with other times, one per reading."""
-        if t_ns is self.t_ns:
-            return self
-        return replace(self, t_ns=t_ns, channels=tuple(replace(channel, t_ns=t_ns[channel.rows]) for channel in self.channels))
+    def on_clock(self, convert: Callable[[Times], Times]) -> "Channels":
+        """The same readings with other times: ``convert`` is applied to the times of one channel after the other, whenever they are fetched."""
+
+        def converted(channel: Channel) -> Channel:
+            def fetch() -> tuple[Times, Values]:
+                t_ns, values = channel.fetch()
+                return convert(t_ns), values
+
+            return replace(channel, fetch=fetch)
+
+        return Channels(tuple(map(converted, self.channels)), convert(self.head_ns))
+
+    def kept(self, names: Iterable[tuple[str, str]]) -> "Channels":
+        """The same readings; those of the channels of these sources and names stay in memory as long as the result does."""
+        wanted = set(names)
+        return replace(self, channels=tuple(one.copied() if (one.source, one.name) in wanted else one for one in self.channels))
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, str], Channel]:
@@ -131,10 +176,14 @@ class Channels:
 
     @cached_property
     def _by_source(self) -> Mapping[str, tuple[Channel, ...]]:
-        found: dict[str, tuple[Channel, ...]] = {}
+        found: dict[str, list[Channel]] = {}
         for channel in self.channels:
-            found[channel.source] = (*found.get(channel.source, ()), channel)
-        return found
+            found.setdefault(channel.source, []).append(channel)
+        return {source: tuple(channels) for source, channels in found.items()}
+
+
+def _nothing() -> tuple[Times, Values]:
+    return np.empty(0, np.int64), np.empty(0)
 
 
 def text_column(distinct: Sequence[Any], index: npt.NDArray[Any]) -> TextColumn:
@@ -153,26 +202,26 @@ def text_column(distinct: Sequence[Any], index: npt.NDArray[Any]) -> TextColumn:
 
 
 def by_channel(t_ns: Times, values: Values, sources: TextColumn, names: TextColumn, units: TextColumn) -> Channels:
-    """The columns of a table of readings as channels; raises ValueError when there are too many."""
+    """The columns of a table of readings as channels, all in memory; raises ValueError when there are too many channels."""
     keys = sources.index * len(names.texts) + names.index
     order = np.argsort(keys, kind="stable")
-    found, starts, owners = np.unique(keys[order], return_index=True, return_inverse=True)
+    found, starts = np.unique(keys[order], return_index=True)
     if len(found) > MAX_CHANNELS:
         raise ValueError(f"more than {MAX_CHANNELS} channels")
-    owner_of = np.empty(len(keys), np.int64)
-    owner_of[order] = owners
-    parts = [np.split(column[order], starts[1:]) for column in (t_ns, values, units.index, np.arange(len(keys)))]
     channels = []
-    for key, times_ns, of_channel, unit, rows in zip(found.tolist(), *parts, strict=False):
-        source, name = divmod(key, len(names.texts))
+    for key, rows in zip(found.tolist(), np.split(order, starts[1:]), strict=False):
+        (source, name), unit = divmod(key, len(names.texts)), units.index[rows]
         different = 1 if (unit == unit[0]).all() else len(np.unique(unit))
-        channels.append(Channel(sources.texts[source], names.texts[name], units.texts[unit[0]], different, times_ns, of_channel, rows))
-    return Channels(t_ns, values, units, owner_of, tuple(channels))
+        held = t_ns[rows], values[rows]
+        channels.append(
+            Channel(sources.texts[source], names.texts[name], units.texts[unit[0]], different, int(rows[0]), len(rows), lambda held=held: held)  # type: ignore[misc]
+        )
+    return Channels(tuple(channels), t_ns[:HEAD_ROWS])
 
 
 def channels_of_frame(frame: "pandas.DataFrame") -> Channels:
     """The channels of a frame with the columns of readings.parquet; raises ValueError as :func:`by_channel`."""
-    import pandas  # start-up: only for readings that are not yet Parquet
+    import pandas  # start-up: only for frames
 
     def column(name: str) -> TextColumn:
         index, distinct = pandas.factorize(frame[name])
@@ -185,5 +234,4 @@ def channels_of_frame(frame: "pandas.DataFrame") -> Channels:
 
 def no_channels() -> Channels:
     """A table without readings."""
-    none = TextColumn((), np.empty(0, np.int64))
-    return by_channel(np.empty(0, np.int64), np.empty(0), none, none, none)
+    return Channels((), np.empty(0, np.int64))

@@ -8,6 +8,7 @@ READABLE_SCHEMAS = (1, SCHEMA)  # 1: suite 0.1.0, other names for the parts of a
 RUN, SYSTEM, SUMMARY, MANIFEST, OUTPUT = "run.json", "system.json", "summary.json", "MANIFEST.sha256", "output.txt"
 COUNTERS, POWER, BASELOAD = "counters.json", "power.json", "baseload.parquet"
 STEPS, READINGS, READINGS_RAW, BASELOAD_RAW = "steps.parquet", "readings.parquet", "readings.csv", "baseload.csv"
+LOCK = "run.lock"
 
 HOSTS = "hosts.txt"  # what mpirun was given: suite.launch.mpirun.HOSTS_NAME
 WITHDRAWN = "WITHDRAWN"

@@ -15,7 +15,9 @@ from suite.files.json_file import strict_json
 
 MAX_LOG_BYTES = 32 * 2**20
 MAX_LINE_BYTES = 2**20
-MAX_EVENTS = 200_000
+MAX_EVENTS = 50_000
+MAX_VALUES = 1_000_000
+"""In all events together: a list of three bytes takes 64 in memory."""
 MAX_PROBLEMS = 100
 MAX_TIME_MS = 2.0**53
 _TRUNCATED_TOKENS = tuple(TOKEN[:length] for length in range(len(":::"), len(TOKEN)))
@@ -94,12 +96,17 @@ def read_log(path: Path) -> Log:
     if path.stat().st_size > MAX_LOG_BYTES:
         return Log(path, (), (LogProblem(1, f"the log is larger than {MAX_LOG_BYTES} bytes"),))
     chain: str | None = FIRST_LINK
+    values = 0
     for number, text, problem in _lines(path):
         start = text.find(TOKEN)
         if problem is not None:
             problems.append(problem)
         if problem is not None or start < 0:
             continue
+        values += sum(map(text.count, ",[{"))
+        if values > MAX_VALUES:
+            problems.append(LogProblem(number, f"more than {MAX_VALUES} values so far; the rest was not read"))
+            break
         event, problem = _parse(number, text[start:])
         if event is not None:
             events.append(event)

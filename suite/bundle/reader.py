@@ -24,6 +24,7 @@ from suite.bundle.layout import (
     node_baseloads,
     node_tables,
 )
+from suite.bundle.limits import RowLimit, possible_readings, possible_steps
 from suite.bundle.log import Log, read_log
 from suite.errors import FileError
 from suite.files.json_file import read_json
@@ -44,8 +45,10 @@ _RANK = re.compile(r"steps\.rank(\d{1,9})\.csv")
 class RunRecord:
     """``run.json``: the request, the command that was typed, and how the run ended. ``status`` is running, finished, failed or interrupted.
 
-    ``schema`` is that of the bundle's files; ``request`` follows the current contract whatever the schema. ``round`` is the round that the run
-    was made for; None if the file names none. ``nonce`` says where the seed came from (suite.catalog.seeds.NonceUse); None: the user chose it.
+    ``closed_later`` is None where the process that ran the run closed its bundle; else ``by`` whom and when (``time_ms``) it was closed later, with
+    the ``suite_version`` and the ``reason``. ``schema`` is that of the bundle's files; ``request`` follows the current contract whatever the schema.
+    ``round`` is the round that the run was made for; None if the file names none. ``nonce`` says where the seed came from
+    (suite.catalog.seeds.NonceUse); None: the user chose it.
     """
 
     schema: int
@@ -62,6 +65,7 @@ class RunRecord:
     findings_allowed: tuple[str, ...] = field(default=())
     round: str | None = None
     nonce: Mapping[str, Any] | None = None
+    closed_later: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -100,13 +104,11 @@ class Bundle:
 
     def steps(self) -> "StepRecords":
         """The step records of the finished epochs."""
+        from suite.bundle.tables import read_raw_steps, read_step_table  # start-up: pyarrow
+
         if (self.path / STEPS).exists():
-            from suite.bundle.tables import read_step_table  # start-up: pyarrow
-
-            return read_step_table(self.file(STEPS))
-        from suite.bundle.steps import steps_of_frame  # start-up: NumPy
-
-        return steps_of_frame(self.steps_frame())
+            return read_step_table(self.file(STEPS), self._possible_steps())
+        return read_raw_steps(self.raw_steps(), self.log().finished_epochs())
 
     def steps_frame(self) -> "pandas.DataFrame":
         """The step records as a frame, columns as contract.STEP_COLUMNS."""
@@ -147,17 +149,27 @@ class Bundle:
         return frames.no_readings()
 
     def _channels(self, table: str, raw: str) -> "Channels":
-        if (self.path / table).exists():
-            from suite.bundle.tables import read_channels  # start-up: pyarrow
-
-            return read_channels(self.file(table))
-        if (self.path / raw).exists():
-            from suite.bundle.frames import read_raw_channels  # start-up: pandas
-
-            return read_raw_channels(self.file(raw))
         from suite.bundle.channels import no_channels  # start-up: NumPy
+        from suite.bundle.readings_table import ReadingsMemory, read_channels, read_raw_channels  # start-up: pyarrow
 
+        memory = self.cached("memory of readings", ReadingsMemory)
+        if (self.path / table).exists():
+            return read_channels(self.file(table), self._possible_readings(), memory)
+        if (self.path / raw).exists():
+            return read_raw_channels(self.file(raw), memory)
         return no_channels()
+
+    def _possible_steps(self) -> RowLimit:
+        try:
+            return possible_steps(self.run().request)
+        except FileError:  # of a record that is no run's, or that cannot be read
+            return possible_steps({})
+
+    def _possible_readings(self) -> RowLimit:
+        try:
+            return possible_readings(self.log())
+        except FileError:
+            return possible_readings(None)
 
     def cached(self, what: str, compute: Callable[[], Any]) -> Any:
         """A value derived from the bundle's files; here computed each time, because the files may change."""
@@ -206,15 +218,20 @@ class CachedBundle(Bundle):
         return cast("Channels", self.cached(f"baseload {place}", lambda: Bundle.baseload_of_node(self, place)))
 
     def cached(self, what: str, compute: Callable[[], Any]) -> Any:
-        """A value derived from the bundle's files, computed the first time."""
+        """A value derived from the bundle's files, computed the first time; so is the FileError of a file that cannot be read."""
         if what not in self._cache:
-            self._cache[what] = compute()
+            try:
+                self._cache[what] = compute()
+            except FileError as error:
+                self._cache[what] = error
+        if isinstance(self._cache[what], FileError):
+            raise self._cache[what]
         return self._cache[what]
 
 
 def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
     names = {each.name for each in fields(RunRecord)}
-    values = {"round": FIRST_ROUND if values.get("schema") == 1 else None, "nonce": None, **values}
+    values = {"round": FIRST_ROUND if values.get("schema") == 1 else None, "nonce": None, "closed_later": None, **values}
     if set(values) != names:
         raise FileError(path, f"has unknown keys {sorted(set(values) - names)} or misses keys {sorted(names - set(values))}")
     schema = values["schema"]
@@ -224,8 +241,8 @@ def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
         raise FileError(path, "has a key of the wrong type: request is an object; command, meters and findings_allowed are lists")
     if not isinstance(values["round"], str | None):
         raise FileError(path, "has a round that is not a name")
-    if not isinstance(values["nonce"], dict | None):
-        raise FileError(path, "has a nonce that is not an object")
+    if not all(isinstance(values[name], dict | None) for name in ("nonce", "closed_later")):
+        raise FileError(path, "has a key of the wrong type: nonce and closed_later are objects or null")
     lists = {name: tuple(values[name]) for name in ("command", "meters", "findings_allowed")}
     request = values["request"]
     if schema == 1 and request.get("contract_version") == 1:  # the same request; only the step records' columns have other names

@@ -1,99 +1,162 @@
-"""Parquet tables of a finished run, read as arrays by pyarrow and NumPy alone. Tables are hostile input: rows and bytes are bounded."""
+"""Parquet tables of a finished run, read by pyarrow and NumPy alone, batch by batch. Tables are hostile input: rows and bytes are bounded."""
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow
+import pyarrow.compute
 import pyarrow.parquet
 
-from reference_impls.contract import STEP_COLUMNS
-from suite.bundle.channels import Channels, TextColumn, by_channel, text_column
-from suite.bundle.layout import MAX_TABLE_BYTES
+from suite.bundle.limits import RowLimit
+from suite.bundle.raw_tables import read_batches
+from suite.bundle.schemas import SCHEMA_1_STEP_NAMES, STEP_TYPES, UNREADABLE, unreadable_table
 from suite.bundle.steps import StepRecords
 from suite.errors import FileError
 
-_INTEGERS = ("epoch", "step", "rank", "samples", "start_ns")
-STEP_TYPES = {name: "int64" if name in _INTEGERS else "float64" for name in STEP_COLUMNS}
-SCHEMA_1_STEP_NAMES = ("epoch", "step", "rank", "samples", "start_ns", "fetch_s", "h2d_s", "compute_s", "comm_s", "loss")
-READING_TYPES = {"t_ns": "int64", "source": "string", "channel": "string", "value": "float64", "unit": "string"}
-_TEXTS = [name for name, kind in READING_TYPES.items() if kind == "string"]
+BATCH_ROWS = 2**16
+GROUP_ROWS = 2**17  # of the tables that the suite writes
 MAX_ROWS = 50_000_000
-_TEXT_TYPES = (pyarrow.string(), pyarrow.large_string())
-UNREADABLE = (pyarrow.ArrowException, ValueError, TypeError, OSError)
+MAX_FOOTER_BYTES = 4 * 2**20
+MAX_GROUP_BYTES = 96 * 2**20
+"""Of a row group, unpacked: a million rows of step records, which an earlier version of the suite wrote, have 80 MiB."""
+_FOOTER = struct.Struct("<I4s")
 
 
-def read_step_table(path: Path) -> StepRecords:
+def read_step_table(path: Path, limit: RowLimit) -> StepRecords:
     """``steps.parquet``; raises FileError when it is not a step table."""
-    table = read_parquet(path, STEP_TYPES, older_names=SCHEMA_1_STEP_NAMES)
-    try:
-        return StepRecords(*(_numbers(table.column(name), kind) for name, kind in STEP_TYPES.items()))
-    except UNREADABLE as error:
-        raise unreadable_table(path, error) from error
+    rows, filled = count_rows(path, limit), 0
+    columns = {name: np.empty(rows, kind) for name, kind in STEP_TYPES.items()}
+    for batch in table_batches(path, STEP_TYPES, older_names=SCHEMA_1_STEP_NAMES):
+        try:
+            for name, kind in STEP_TYPES.items():
+                columns[name][filled : filled + len(batch)] = numbers(batch.column(name), kind)
+        except UNREADABLE as error:
+            raise unreadable_table(path, error) from error
+        filled += len(batch)
+    if filled != rows:
+        raise unreadable_table(path, ValueError(f"{filled} rows instead of {rows}"))
+    return StepRecords(**columns)
 
 
-def read_channels(path: Path) -> Channels:
-    """``readings.parquet``; raises FileError when it is not a table of readings, or has empty cells other than values."""
-    table = read_parquet(path, READING_TYPES, _TEXTS)
-    try:
-        t_ns, values = (_numbers(table.column(name), READING_TYPES[name]) for name in ("t_ns", "value"))
-        return by_channel(t_ns, values, *(_texts(table.column(name)) for name in _TEXTS))
-    except UNREADABLE as error:
-        raise unreadable_table(path, error) from error
+def read_raw_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> StepRecords:
+    """Steps of the finished epochs from the ranks' CSV files; an incomplete last line belongs to no finished epoch."""
+    batches = list(finished_steps(paths, finished_epochs))
+    columns = {name: [numbers(batch.column(name), kind) for batch in batches] for name, kind in STEP_TYPES.items()}
+    return StepRecords(**{name: np.concatenate([np.empty(0, kind), *columns[name]]) for name, kind in STEP_TYPES.items()})
 
 
-def read_parquet(path: Path, types: dict[str, str], coded: Sequence[str] = (), older_names: tuple[str, ...] = ()) -> pyarrow.Table:
-    """A table with the columns of ``types``, those in ``coded`` dictionary-encoded, as the file stores them.
+def finished_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> Iterator[pyarrow.RecordBatch]:
+    """The rows of the finished epochs in the ranks' CSV files, rank after rank, batch by batch."""
+    finished = integers(np.array(sorted(finished_epochs), np.int64))
+    for path in paths:
+        for batch in read_batches(path, STEP_TYPES, SCHEMA_1_STEP_NAMES):
+            yield batch.filter(pyarrow.compute.is_in(batch.column("epoch"), finished))
+
+
+def count_rows(path: Path, limit: RowLimit) -> int:
+    """Number of rows as the file's footer gives it; raises FileError for more than ``limit``. No row is read."""
+    with _opened(path, ()) as file:
+        rows = int(file.metadata.num_rows)
+    if rows > limit.rows:
+        raise FileError(path, f"holds {rows} rows; {limit.rows} are possible at most: {limit.reason}")
+    return rows
+
+
+def table_batches(path: Path, types: dict[str, str], coded: Sequence[str] = (), older_names: tuple[str, ...] = ()) -> Iterator[pyarrow.RecordBatch]:
+    """The rows of a table with the columns of ``types``, those in ``coded`` dictionary-encoded, as the file stores them.
 
     ``older_names`` are what an earlier schema called the same columns. Raises FileError for anything else.
     """
     try:
         with _opened(path, coded) as file:
-            metadata, names = file.metadata, tuple(file.schema_arrow.names)
-            size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-            if metadata.num_rows > MAX_ROWS or size > MAX_TABLE_BYTES:
-                raise FileError(path, f"holds more than {MAX_ROWS} rows or {MAX_TABLE_BYTES} bytes")
+            names, schema = tuple(file.schema_arrow.names), file.schema_arrow
             if names not in (tuple(types), older_names):
                 raise FileError(path, f"has columns {list(names)[:20]}, expected {list(types)}")
-            table = file.read()
-            table.validate(full=True)  # else invalid UTF-8 fails only where it is used
-            return table.rename_columns(list(types))
+            nested = [name for name in names if pyarrow.types.is_nested(schema.field(name).type)]
+            if nested:
+                raise FileError(path, f"has lists or records in the column {nested[0]}")
+            for batch in file.iter_batches(BATCH_ROWS, use_threads=False):
+                batch.validate(full=True)  # else invalid UTF-8 fails only where it is used
+                yield batch.rename_columns(list(types))
     except UNREADABLE as error:
         raise unreadable_table(path, error) from error
 
 
-def unreadable_table(path: Path, error: Exception) -> FileError:
-    """The error for a file that is not a table."""
-    return FileError(path, f"is not a readable table ({str(error)[:200]})")
-
-
 def _opened(path: Path, coded: Sequence[str]) -> pyarrow.parquet.ParquetFile:
+    """The open table; raises FileError for one whose description or whose row groups are larger than any that the suite writes."""
     try:
-        return pyarrow.parquet.ParquetFile(path, read_dictionary=list(coded))
-    except KeyError:  # one of these columns is missing or nested; the caller reports what is there
-        return pyarrow.parquet.ParquetFile(path)
+        _refuse_large_footer(path)
+        try:
+            file = pyarrow.parquet.ParquetFile(path, read_dictionary=list(coded), pre_buffer=False, buffer_size=BATCH_ROWS)
+        except KeyError:  # one of these columns is missing or nested; the caller reports what is there
+            file = pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=BATCH_ROWS)
+        metadata = file.metadata
+        largest = max((metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups)), default=0)
+        if metadata.num_rows > MAX_ROWS or largest > MAX_GROUP_BYTES:
+            file.close()
+            raise FileError(
+                path, f"holds {metadata.num_rows} rows, up to {largest} bytes in a row group; the most are {MAX_ROWS} and {MAX_GROUP_BYTES}"
+            )
+        return file
+    except UNREADABLE as error:
+        raise unreadable_table(path, error) from error
 
 
-def _numbers(column: pyarrow.ChunkedArray, kind: str) -> npt.NDArray[Any]:
-    """A numeric column. An empty cell is NaN; integers have no NaN: raises ArrowException."""
+def _refuse_large_footer(path: Path) -> None:
+    """A Parquet file ends with the length of its description and a magic number."""
+    with path.open("rb") as stream:
+        if stream.seek(0, 2) < _FOOTER.size:
+            raise ValueError("it is too short")
+        stream.seek(-_FOOTER.size, 2)
+        length, _ = _FOOTER.unpack(stream.read(_FOOTER.size))
+    if length > MAX_FOOTER_BYTES:
+        raise ValueError(f"its description has {length} bytes, {MAX_FOOTER_BYTES} at most")
+
+
+def numbers(column: "pyarrow.Array | pyarrow.ChunkedArray", kind: str) -> npt.NDArray[Any]:
+    """A numeric column of a batch. An empty cell is NaN; integers have no NaN: raises ValueError."""
     wanted = pyarrow.int64() if kind == "int64" else pyarrow.float64()
-    whole = (column if column.type == wanted else column.cast(wanted)).combine_chunks()
+    whole = column if column.type == wanted else column.cast(wanted)
     if whole.null_count and wanted == pyarrow.int64():
-        raise pyarrow.ArrowInvalid("an empty cell where there must be an integer")
+        raise ValueError("an empty cell where there must be an integer")
     if whole.null_count:
         return np.asarray(whole.to_numpy(zero_copy_only=False))
     # pyarrow's own conversion to NumPy imports pandas first.
     return np.frombuffer(whole.buffers()[1], kind, len(whole), whole.offset * 8) if len(whole) else np.empty(0, kind)
 
 
-def _texts(column: pyarrow.ChunkedArray) -> TextColumn:
-    """A column of text; raises ValueError for an empty cell."""
-    if column.type not in [pyarrow.dictionary(pyarrow.int32(), kind) for kind in _TEXT_TYPES]:
-        column = column.cast(pyarrow.string()).dictionary_encode()
-    whole = column.unify_dictionaries().combine_chunks()
-    if whole.null_count:
-        raise ValueError("an empty cell where there must be a name")
-    index = np.frombuffer(whole.indices.buffers()[1], "int32", len(whole), whole.offset * 4) if len(whole) else np.empty(0, "int32")
-    return text_column(whole.dictionary.to_pylist(), index)
+def integers(values: npt.NDArray[np.int64]) -> pyarrow.Array:
+    """The integers as an Arrow array; pyarrow's own conversion imports pandas first."""
+    return pyarrow.Array.from_buffers(pyarrow.int64(), len(values), [None, pyarrow.py_buffer(values)])
+
+
+class TableWriter:
+    """Writes a Parquet table (zstd) batch by batch, text dictionary-encoded. The same batches give the same bytes."""
+
+    def __init__(self, path: Path, types: dict[str, str]) -> None:
+        kinds = {"int64": pyarrow.int64(), "float64": pyarrow.float64(), "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string())}
+        self._schema = pyarrow.schema([(name, kinds[kind]) for name, kind in types.items()])
+        self._writer = pyarrow.parquet.ParquetWriter(path, self._schema, compression="zstd", store_schema=False)
+        self._waiting: list[pyarrow.RecordBatch] = []
+        self._rows = 0
+
+    def write(self, batch: pyarrow.RecordBatch) -> None:
+        """Add rows."""
+        self._waiting.append(batch.cast(self._schema))
+        self._rows += len(batch)
+        if self._rows >= GROUP_ROWS:
+            table = pyarrow.Table.from_batches(self._waiting).unify_dictionaries()
+            whole = self._rows // GROUP_ROWS * GROUP_ROWS
+            self._writer.write_table(table.slice(0, whole).combine_chunks(), row_group_size=GROUP_ROWS)
+            self._waiting, self._rows = table.slice(whole).combine_chunks().to_batches(), self._rows - whole
+
+    def close(self) -> None:
+        """Write the remaining rows and the file's description."""
+        if self._rows:
+            table = pyarrow.Table.from_batches(self._waiting).unify_dictionaries()
+            self._writer.write_table(table.combine_chunks(), row_group_size=GROUP_ROWS)
+        self._writer.close()

@@ -33,7 +33,9 @@ class Command(NamedTuple):
 COMMANDS = {
     "run": Command("run", "run", "Train a workload under the rules of a division and record everything that was measured."),
     "sweep": Command("sweep", "sweep", "Run a study: vary one setting, hold the rest. Resumable: rerun the same command to continue."),
+    "finish": Command("finish", "finish", "Close runs that were left unclosed. Exit code: 0 every run is closed, 2 one could not be."),
     "check": Command("check", "check", "Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2 could not judge."),
+    "audit": Command("audit", "audit", "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not tell."),
     "explain": Command("explain", "explain", "Explain what a rule demands and why."),
     "report": Command("report", "report", "Render a leaderboard as static pages that need no server and no network."),
     "verify-model": Command("verify_model", "verify_model", "Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown."),
@@ -108,6 +110,9 @@ def main() -> None:
         _end(str(error))
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the traceback goes to a file
         _end(f"Unexpected error ({type(error).__name__}: {error}). {_keep_traceback()}")
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):  # while Python exits, a signal ends it without a traceback
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _end(sentence: str) -> None:

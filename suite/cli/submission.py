@@ -22,6 +22,7 @@ def package(
     round_name: Annotated[str | None, typer.Option("--round", help="Round; names a folder (default: the round of the runs).")] = None,
     notes: Annotated[str, typer.Option(help="Free text, for instance on cooling.")] = "",
     probe: Annotated[list[Path] | None, typer.Option(help="File written by `suite verify-model --output`; one per workload and framework.")] = None,
+    audit: Annotated[list[Path] | None, typer.Option(help="File written by `suite audit --output`; one per run.")] = None,
     launches: Annotated[
         list[Path] | None, typer.Option(help="Folder in which runs were started: every launch of the entries in it is declared, finished or not.")
     ] = None,
@@ -35,7 +36,8 @@ def package(
 ) -> None:
     """Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."""
     bundles = [bundle for path in runs for bundle in find_bundles(path)]
-    request = packaging.PackageRequest(org, round_name, availability, notes, tuple(probe or ()), tuple(launches or ()), planned_runs, sign)
+    made_by = (tuple(probe or ()), tuple(launches or ()), planned_runs, sign, tuple(audit or ()))
+    request = packaging.PackageRequest(org, round_name, availability, notes, *made_by)
     folder = packaging.package(bundles, request, output)
     if archive is not None:
         try:

@@ -87,6 +87,8 @@ def _sentence(event: events.ProgressEvent) -> str | None:
         return f"{event.request.workload.title} in {event.request.framework.title}, {training.division} division, data: {training.data.name}"
     if isinstance(event, events.BaseloadStarted):
         return f"Measuring the idle machine's power for {event.time_s:g} s ({', '.join(event.meters)})"
+    if isinstance(event, events.ClosingGoesOn):
+        return "\nThe training has ended; its bundle is closed first (Ctrl-C again stops that, and `suite finish` completes it)"
     if isinstance(event, events.MemoryExhausted):
         return "Out of memory; searching for the largest mini-batch that fits (Ctrl-C ends the search)"
     if isinstance(event, events.BatchSizeTried):

@@ -105,6 +105,14 @@ def _division(run: RunRecord) -> str:
     return named if named in [division.value for division in Division] else UNKNOWN
 
 
+def request_of(run: RunRecord, path: Path) -> Request:
+    """The request of a bundle's run.json at ``path``, its values of the types that rules calculate with; raises SuiteError for others."""
+    try:
+        return _typed(request_from_dict(dict(run.request), f"{path}: request"))
+    except (ContractError, TypeError, AttributeError) as error:
+        raise SuiteError(f"{path}: the request cannot be read: {str(error)[:300]}") from error
+
+
 def find_bundles(path: Path) -> tuple[Path, ...]:
     """The bundle at ``path``, or every bundle below it, links not followed; raises SuiteError if there is none."""
     if (path / RUN).is_file():
@@ -163,10 +171,8 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
     except FileError:
         epochs = 0
     observed = f"status {run.status!r}" + (f": {run.message}" if run.message else "") + f"; {epochs} finished epochs can be read"
-    return _finding(
-        RUN_COMPLETE,
-        Violation(RUN, "a finished, sealed run", observed, "wait if it is still running, else run again; the other rules cannot be checked"),
-    )
+    fix = "run again; the other rules cannot be checked" if bundle.is_sealed else f"type `suite finish {bundle.path}`, which closes a run that ended"
+    return _finding(RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix))
 
 
 def _check_request(context: RequestContext) -> tuple[Finding, ...]:

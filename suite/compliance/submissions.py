@@ -131,7 +131,7 @@ def _system_file(path: Path) -> Path:
 
 def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
     run, steps, channels, log = bundle.run(), bundle.steps(), bundle.channels(), bundle.log()
-    moments_ns, idle_ns = [event.mono_ns for event in log.events if event.mono_ns is not None], bundle.baseload().t_ns
+    moments_ns = [event.mono_ns for event in log.events if event.mono_ns is not None]
     boot = log.events[0].metadata.get("boot") if log.events else None
     to_target = target_figures(log)["epochs_to_target"].value
     return SubmittedRun(
@@ -144,14 +144,14 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         system=bundle.json(SYSTEM),
         losses=_digest(steps.loss),
         times=_digest(np.diff(steps.start_ns)),
-        readings=_digest(np.diff(channels.t_ns)),
+        readings=_digest(np.diff(channels.head_ns)),
         epochs_to_target=math.inf if to_target is None and run.request.get("target_accuracy") is not None else to_target,
         suite_version=run.suite_version,
         started_time_ms=float(run.started_time_ms) if isinstance(run.started_time_ms, int | float) else math.inf,
         boot=boot if isinstance(boot, str) else None,
         span_ns=(min(moments_ns), max(moments_ns)) if moments_ns else None,
-        idle_ns=(int(idle_ns.min()), int(idle_ns.max())) if len(idle_ns) else None,
         is_withdrawn=is_withdrawn(folder.path),
+        idle_ns=bundle.baseload().span_ns,
         power_meters=frozenset(channel.source for channel in channels if channel.unit == "W"),
         nonce=run.nonce,
     )

@@ -26,10 +26,13 @@ def implementation_command(request: RunRequest, environment: Environment, variab
 
 
 def start_implementation(
-    request: RunRequest, environment: Environment, output: Path, extra: Mapping[str, str] = NO_VARIABLES
+    request: RunRequest, environment: Environment, output: Path, extra: Mapping[str, str] = NO_VARIABLES, inherited: tuple[int, ...] = ()
 ) -> "subprocess.Popen[bytes]":
-    """Start the implementation, its output appended to ``output``, ``extra`` added to its environment; see :func:`suite.launch.process.start`."""
+    """Start the implementation, its output appended to ``output``, ``extra`` added to its environment, open files ``inherited``.
+
+    See :func:`suite.launch.process.start`.
+    """
     variables = {**child_environment(request.training.threads), **extra}
     if request.training.parallel.ranks > 1:
         variables = allow_root(variables)
-    return start(implementation_command(request, environment, variables), variables, output)
+    return start(implementation_command(request, environment, variables), variables, output, inherited)

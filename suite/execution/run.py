@@ -1,6 +1,5 @@
 """One run, from a resolved request to a closed bundle."""
 
-import errno
 import secrets
 import shutil
 import subprocess
@@ -14,20 +13,23 @@ from typing import Any, Protocol
 
 from reference_impls import contract
 from suite import __version__
-from suite.bundle import convert, layout, manifest
+from suite.bundle import layout
 from suite.bundle.data_record import write_data_record
 from suite.bundle.log import LogEvent
-from suite.bundle.nodes import read_nodes, write_nodes
+from suite.bundle.nodes import write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.rounds import current_round
 from suite.errors import SuiteError
+from suite.execution.closing import close_bundle, disk_errors, training_ended
 from suite.execution.data_digests import digest_data
 from suite.execution.heartbeat import HeartbeatMonitor
 from suite.execution.implementation import start_implementation
+from suite.execution.interrupts import hold_back
 from suite.execution.progress import LogFollower
 from suite.execution.recorder import MeterRecord, Recorder
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
+from suite.execution.run_lock import RunLock, is_held
 from suite.execution.witnessing import ask_receipt, ask_stamp
 from suite.files.json_file import write_json
 from suite.launch.environments import Environment
@@ -35,13 +37,14 @@ from suite.launch.mpirun import is_rank_error
 from suite.launch.process import ExitReport, terminate, wait
 from suite.machine import system
 from suite.machine.page_cache import CacheState, prepare_page_cache
-from suite.machine.power_mode import PowerSettings, read_power_settings
+from suite.machine.power_mode import PowerSettings, changed_settings, read_power_settings
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.page_cache import PageCacheMeter
-from suite.metrics.power import write_power_rules
+from suite.witness.record import WitnessRecord
 
 POLL_S = 0.2
 RECORDED_LIBRARIES = 200
+NOT_CLOSED = "the run was finished, its bundle is not closed; `suite finish {path}` closes it"
 EPOCH_ENDS = ("epoch_start", "epoch_stop")
 
 
@@ -53,6 +56,20 @@ class RunObserver(Protocol):
 
     def tick(self) -> None:
         """Called at every poll, five times a second."""
+
+    def closing_goes_on(self) -> None:
+        """The user interrupted a run whose training had ended; its bundle is closed first. Called by a signal handler."""
+
+
+@dataclass(frozen=True)
+class Recorders:
+    """The recorders of a run's nodes, and this node's page cache and power settings before the run."""
+
+    local: Recorder
+    remote: RemoteRecorders
+    cache: CacheState
+    witness: WitnessRecord | None
+    power: PowerSettings
 
 
 @dataclass(frozen=True)
@@ -82,45 +99,92 @@ def run(
 
     The directory must exist and be empty. ``command`` is the command line, ``findings_allowed`` the ids of rules that the request breaks
     and the user accepted (`--allow-invalid`). A failed or interrupted run leaves an unsealed bundle from which every finished epoch can be
-    read. Raises SuiteError when the bundle cannot be written, and KeyboardInterrupt again after the final record is written.
+    read. Raises SuiteError when the bundle cannot be written, and KeyboardInterrupt after the final record is written.
+
+    An interrupt after the training's end is held back until the bundle is closed; the second one is not, and `suite finish` closes the bundle.
     """
     path = Path(request.training.output_directory)
-    with _disk_errors(path), RemoteRecorders(request, environment.interpreter, path) as remote:
+    with disk_errors(path), RemoteRecorders(request, environment.interpreter, path) as remote:
         write_data_record(path, digest_data(request.training.data.name, Path(request.training.data.directory)))
         request, cache = _with_page_cache(request, remote)
-        witness = ask_receipt(request)
-        record = _open_bundle(request, command, findings_allowed, path)
-        power = read_power_settings()
-        if witness is not None:
-            witness.write(path)
-        with _heartbeats(request) as monitor:
-            process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {})
+        with RunLock(path) as lock, hold_back(partial(training_ended, path), observer.closing_goes_on) as interrupt:
+            witness = ask_receipt(request)
+            record = _open_bundle(request, environment, command, findings_allowed, path)
+            if witness is not None:
+                witness.write(path)
             try:
-                if monitor:
-                    monitor.start()
-                recorder.start(MeteredProcess(process.pid, Path(request.training.data.directory)))
-                problem = _follow_log(process, path, observer, recorder, partial(_check_nodes, monitor, remote))
-            except KeyboardInterrupt:
-                terminate(process)
-                _write_final_record(path, record, _stop_meters(recorder, remote, cache, path), "interrupted", None, "interrupted by the user")
+                record = _train(
+                    request, environment, record, Recorders(recorder, remote, cache, witness, read_power_settings()), observer, lock.handle
+                )
+            except OSError as error:
+                record = replace(record, status="failed", message=f"the harness could not write: {error.strerror or error}")
+                lock.write(partial(write_json, path / layout.RUN, record))
                 raise
-            if problem is not None:
+            lock.write(partial(write_json, path / layout.RUN, record))
+            if record.status != "finished":
+                lock.remove()
+            if record.status == "interrupted":
+                raise KeyboardInterrupt
+            if record.status == "finished" and interrupt.repeated:
+                raise KeyboardInterrupt(NOT_CLOSED.format(path=path))
+            if record.status == "finished":
+                _close(path)
+            if interrupt.happened:
+                raise KeyboardInterrupt(f"the run was finished before, and its bundle is closed in {path}")
+            return RunResult(path, record.status, record.message)
+
+
+def _close(path: Path) -> None:
+    try:
+        with disk_errors(path, f"Free some space, then close the run: suite finish {path}"):
+            close_bundle(path)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(NOT_CLOSED.format(path=path)) from None
+
+
+def _train(request: RunRequest, environment: Environment, record: RunRecord, recorders: "Recorders", observer: RunObserver, lock: int) -> RunRecord:
+    """Train from start to end, and stop the recorders; returns the record of how it ended (finished, failed or interrupted)."""
+    path, problem, is_interrupted = Path(request.training.output_directory), None, False
+    with _heartbeats(request) as monitor:
+        process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {}, (lock,))
+        try:
+            if monitor:
+                monitor.start()
+            recorders.local.start(MeteredProcess(process.pid, Path(request.training.data.directory)))
+            problem = _follow_log(process, path, observer, recorders.local, partial(_check_nodes, monitor, recorders.remote))
+        except KeyboardInterrupt:
+            is_interrupted = True
+        finally:
+            if process.poll() is None:
                 terminate(process)
-            report = wait(process, path / layout.OUTPUT)
-            if witness is not None and problem is None and report.exit_code == 0:
-                ask_stamp(request, witness, path).write(path)
-            meters = _stop_meters(recorder, remote, cache, path)
-            if problem is not None or report.exit_code != 0:
-                message = _failure(report, problem, monitor, path) if monitor else f"the implementation {report.reason}"
-                return _write_final_record(path, record, meters, "failed", report.exit_code, message)
-            return _close(_Closing(request, environment, path, record, meters, power))
+        report = wait(process, path / layout.OUTPUT)
+        _write_power_changes(path, recorders.power)
+        if recorders.witness is not None and problem is None and report.exit_code == 0:
+            ask_stamp(request, recorders.witness, path).write(path)
+        record = replace(record, meters=tuple(map(_plain, _stop_meters(recorders, path))))
+        if is_interrupted and training_ended(path):  # the implementation may have been terminated as it exited
+            return replace(record, status="finished", exit_code=0 if report.exit_code == 0 else None)
+        if is_interrupted:
+            return replace(record, status="interrupted", message="interrupted by the user")
+        if problem is not None or report.exit_code != 0:
+            message = _failure(report, problem, monitor, path) if monitor else f"the implementation {report.reason}"
+            return replace(record, status="failed", exit_code=report.exit_code, message=message)
+        return replace(record, status="finished", exit_code=0)
 
 
-def _stop_meters(recorder: Recorder, remote: RemoteRecorders, cache: CacheState, path: Path) -> tuple[MeterRecord, ...]:
+def _write_power_changes(path: Path, before: PowerSettings) -> None:
+    """Add to system.json what is set differently now than before the run."""
+    described = Bundle(path).json(layout.SYSTEM)
+    notes = {name: note for name, note in described["notes"].items() if name != system.POWER_CHANGES}
+    changes = changed_settings(before, read_power_settings())
+    write_json(path / layout.SYSTEM, {**described, system.POWER_CHANGES: changes, "notes": notes})
+
+
+def _stop_meters(recorders: "Recorders", path: Path) -> tuple[MeterRecord, ...]:
     """Stop the recorders of every node; returns this node's meters and writes the remote nodes' into nodes.json."""
-    meters = recorder.stop()
-    remote.stop()
-    records = remote.records(cache)
+    meters = recorders.local.stop()
+    recorders.remote.stop()
+    records = recorders.remote.records(recorders.cache)
     if records:
         write_nodes(path, records)
     return meters
@@ -167,6 +231,8 @@ def _with_page_cache(request: RunRequest, remote: RemoteRecorders) -> tuple[RunR
 
 def make_output(path: Path, force: bool) -> None:
     """Create the run directory; one that is not empty is an error, unless ``force`` is set and it is a bundle, which is then deleted."""
+    if is_held(path):
+        raise SuiteError(f"{path} holds a run that still runs; choose another --output.")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         if not force:
             raise SuiteError(f"{path} exists and is not empty; choose another --output, or type --force to replace it.")
@@ -179,8 +245,10 @@ def make_output(path: Path, force: bool) -> None:
         raise SuiteError(f"The run directory {path} cannot be created: {error.strerror}; choose another --output.") from error
 
 
-def _open_bundle(request: RunRequest, command: tuple[str, ...], findings_allowed: tuple[str, ...], path: Path) -> RunRecord:
+def _open_bundle(request: RunRequest, environment: Environment, command: tuple[str, ...], findings_allowed: tuple[str, ...], path: Path) -> RunRecord:
     now_s = time.time()
+    software = system.Software(request.framework.name, None, dict(list(environment.packages.items())[:RECORDED_LIBRARIES]))
+    data = Path(request.training.data.directory)
     record = RunRecord(
         schema=layout.SCHEMA,
         run_id=request.run_id,
@@ -196,9 +264,9 @@ def _open_bundle(request: RunRequest, command: tuple[str, ...], findings_allowed
         round=current_round().name,
         nonce=None if request.nonce is None else asdict(request.nonce),
     )
-    with _disk_errors(path):
-        write_json(path / layout.RUN, record)
-        write_json(path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
+    write_json(path / layout.RUN, record)
+    write_json(path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
+    write_json(path / layout.SYSTEM, system.describe(request.device.name, software, data, with_identity=request.with_identity))
     return record
 
 
@@ -232,72 +300,5 @@ def _follow_log(
     return None
 
 
-@dataclass(frozen=True)
-class _Closing:
-    """What the bundle of a finished run is closed with; ``power`` are the power settings from before the run."""
-
-    request: RunRequest
-    environment: Environment
-    path: Path
-    record: RunRecord
-    meters: tuple[MeterRecord, ...]
-    power: PowerSettings
-
-
-def _close(closing: _Closing) -> RunResult:
-    """Derive the figures, write the remaining files and seal the bundle."""
-    from suite.metrics.counters import derive_counters  # memory: numpy is loaded after the training only
-    from suite.metrics.summary import derive  # memory: numpy is loaded after the training only
-
-    path, meters = closing.path, closing.meters
-    write_json(path / layout.SYSTEM, _describe(closing))
-    convert.convert_tables(path)
-    write_power_rules(path, _sources(path, meters))
-    write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
-    write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
-    (path / contract.REQUEST_NAME).unlink()
-    result = _write_final_record(path, closing.record, meters, "finished", 0, None)
-    manifest.seal(path)
-    return result
-
-
-def _describe(closing: _Closing) -> system.SystemDescription:
-    request, version = closing.request, Bundle(closing.path).log().value("framework_version")
-    libraries = dict(list(closing.environment.packages.items())[:RECORDED_LIBRARIES])
-    software = system.Software(request.framework.name, version if isinstance(version, str) else None, libraries)
-    return system.describe(
-        request.device.name, software, Path(request.training.data.directory), power_before=closing.power, with_identity=request.with_identity
-    )
-
-
-def _sources(path: Path, meters: tuple[MeterRecord, ...]) -> set[str]:
-    """The meters that read anything, on any node."""
-    remote = {str(meter["name"]) for node in read_nodes(Bundle(path)) for meter in node.meters if meter.get("readings")}
-    return {meter.name for meter in meters if meter.readings} | remote
-
-
-def _write_final_record(
-    path: Path, record: RunRecord, meters: tuple[MeterRecord, ...], status: str, exit_code: int | None, message: str | None
-) -> RunResult:
-    final = replace(record, status=status, exit_code=exit_code, message=message, meters=tuple(_plain(meter) for meter in meters))
-    write_json(path / layout.RUN, final)
-    return RunResult(path, status, message)
-
-
 def _plain(meter: MeterRecord) -> Mapping[str, Any]:
     return asdict(meter)
-
-
-@contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
-    """Turn a failed write into a SuiteError that says what is kept."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            free = shutil.disk_usage(path).free
-            what = f"The disk that holds {path} is full ({free} bytes free); everything written so far is kept. Free some space and run again."
-        else:
-            named = f" ({error.filename})" if error.filename else ""
-            what = f"The run directory {path} cannot be written: {error.strerror or error}{named}."
-        raise SuiteError(what) from error

@@ -44,6 +44,11 @@ class RunEnded:
 
 
 @dataclass(frozen=True)
+class ClosingGoesOn:
+    """A run was interrupted after its training; its bundle is closed before the interrupt takes effect. A second interrupt takes effect at once."""
+
+
+@dataclass(frozen=True)
 class MemoryExhausted:
     """A run needed more memory than there is; the search for a mini-batch that fits begins."""
 
@@ -82,7 +87,17 @@ class SweepRunKept:
 
 
 ProgressEvent = (
-    BaseloadStarted | RunStarted | LogLine | Waiting | RunEnded | MemoryExhausted | BatchSizeTried | StallRunStarted | SweepRunStarted | SweepRunKept
+    BaseloadStarted
+    | RunStarted
+    | LogLine
+    | Waiting
+    | RunEnded
+    | ClosingGoesOn
+    | MemoryExhausted
+    | BatchSizeTried
+    | StallRunStarted
+    | SweepRunStarted
+    | SweepRunKept
 )
 Progress = Callable[[ProgressEvent], None]
 

@@ -13,7 +13,18 @@ from suite.execution.preflight import preflight
 from suite.execution.recorder import Recorder
 from suite.execution.request import RunRequest
 from suite.execution.run import RunResult, make_output, run
-from suite.experiments.events import BaseloadStarted, BatchSizeTried, LogLine, MemoryExhausted, Progress, RunEnded, RunStarted, Waiting, silent
+from suite.experiments.events import (
+    BaseloadStarted,
+    BatchSizeTried,
+    ClosingGoesOn,
+    LogLine,
+    MemoryExhausted,
+    Progress,
+    RunEnded,
+    RunStarted,
+    Waiting,
+    silent,
+)
 from suite.experiments.memory import kills_for_memory, largest_batch, ran_out_of_memory
 from suite.launch.environments import Environment, find
 from suite.meters.registry import open_meters
@@ -64,8 +75,8 @@ def run_one(
             result = run(request, environment, command or tuple(sys.argv), allowed, Recorder(open_meters(), path), _Watcher(progress))
         finally:
             progress(RunEnded())
-    except KeyboardInterrupt:
-        raise Interrupted(f"every finished epoch is kept in {path}") from None
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(str(interrupt) or f"every finished epoch is kept in {path}; `suite finish {path}` closes it") from None
     if result.status != FINISHED:
         if ran_out_of_memory(path, kills):
             raise SuiteError(_out_of_memory(request, environment, progress))
@@ -86,6 +97,10 @@ class _Watcher:
     def tick(self) -> None:
         """Nothing new."""
         self._progress(Waiting())
+
+    def closing_goes_on(self) -> None:
+        """An interrupt is held back."""
+        self._progress(ClosingGoesOn())
 
 
 def _measure_baseload(path: Path, time_s: float, progress: Progress) -> None:

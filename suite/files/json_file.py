@@ -11,14 +11,19 @@ from typing import Any
 from suite.errors import FileError
 
 MAX_JSON_BYTES = 16 * 2**20
+MAX_JSON_VALUES = 500_000
+"""Several times those of a run of a thousand epochs. A list of three bytes takes 64 in memory."""
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in an untrusted file. Raises FileError if it is too large, not an object, or not strict JSON (:func:`strict_json`)."""
     if path.stat().st_size > MAX_JSON_BYTES:
         raise FileError(path, f"is larger than {MAX_JSON_BYTES} bytes")
+    content = path.read_bytes()
+    if sum(map(content.count, (b",", b"[", b"{"))) > MAX_JSON_VALUES:
+        raise FileError(path, f"holds more than {MAX_JSON_VALUES} values")
     try:
-        value = strict_json(path.read_bytes().decode("utf-8"))
+        value = strict_json(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"is not valid JSON ({str(error)[:200]})") from error
     if not isinstance(value, dict):

@@ -37,8 +37,8 @@ class ExitReport:
         return f"ended with {how}: {self.last_line}"
 
 
-def start(command: Sequence[str], variables: Mapping[str, str], output: Path) -> "subprocess.Popen[bytes]":
-    """Start ``command`` in the repository's root and a new session, its output appended to ``output``.
+def start(command: Sequence[str], variables: Mapping[str, str], output: Path, inherited: tuple[int, ...] = ()) -> "subprocess.Popen[bytes]":
+    """Start ``command`` in the repository's root and a new session, its output appended to ``output``; it inherits the open files ``inherited``.
 
     The kernel kills it when the harness dies. Call this from the main thread, before any other thread exists: the parent-death
     signal is sent when the thread that started the process exits.
@@ -57,6 +57,7 @@ def start(command: Sequence[str], variables: Mapping[str, str], output: Path) ->
             stdout=stream,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=inherited,
             preexec_fn=die_with_parent,
         )
 

@@ -11,17 +11,18 @@ from typing import Any
 from reference_impls.contract import boot_id
 from suite.machine.board_digest import BoardDigest, board_digest
 from suite.machine.interfaces import describe_links
-from suite.machine.power_mode import PowerSettings, changed_settings, read_power_settings
+from suite.machine.power_mode import PowerSettings, read_power_settings
 from suite.machine.storage import storage_of
 
-CORES = "cpu_cores"
+CORES, POWER_CHANGES = "cpu_cores", "power_changes"
 
 
 @dataclass(frozen=True)
 class SystemDescription:
     """The system that ran the run. ``notes`` has, by field name, the reason why a field is None.
 
-    ``power_mode`` is the label of ``power_settings``, which were read before the run; ``power_changes`` is what was set differently after it.
+    ``power_mode`` is the label of ``power_settings``, which were read before the run; ``power_changes`` is what was set differently after it
+    (None, with a note, until the run ends).
     A note on ``cpu_cores`` says how many cores are online, where this process may use fewer.
     """
 
@@ -36,7 +37,7 @@ class SystemDescription:
     memory_size_bytes: int | None
     power_mode: str | None
     power_settings: PowerSettings
-    power_changes: tuple[str, ...]
+    power_changes: tuple[str, ...] | None
     cpu_governor: str | None
     storage_medium: str | None
     kernel: str
@@ -68,22 +69,13 @@ class Software:
     libraries: Mapping[str, str] = field(default_factory=dict)
 
 
-def describe(
-    device: str,
-    software: Software,
-    data: Path,
-    root: Path = Path("/"),
-    *,
-    power_before: PowerSettings | None = None,
-    with_identity: bool = True,
-) -> SystemDescription:
+def describe(device: str, software: Software, data: Path, root: Path = Path("/"), *, with_identity: bool = True) -> SystemDescription:
     """The description of the machine below ``root`` and of the storage of the folder ``data``; never raises for a missing file.
 
-    ``power_before`` are the settings from before the run (default: those of now). ``with_identity`` False leaves the board's digest out.
+    ``with_identity`` False leaves the board's digest out.
     """
-    storage, power = storage_of(data, root), read_power_settings(root)
+    storage, settings = storage_of(data, root), read_power_settings(root)
     identity = board_digest(root) if with_identity else BoardDigest(None, None, "left out by --no-identity")
-    settings = power_before or power
     found = {
         "board": board_name(root),
         "board_digest": identity.digest,
@@ -94,6 +86,7 @@ def describe(
         "operating_system": _operating_system(root),
         "boot": boot_id(str(root)),
         "power_mode": settings.label,
+        POWER_CHANGES: None,
     }
     reasons = {
         "board": "neither /proc/device-tree/model nor /sys/class/dmi/id has the machine's name",
@@ -105,6 +98,7 @@ def describe(
         "boot": "/proc/sys/kernel/random/boot_id is missing",
         "board_digest": identity.reason,
         "power_mode": settings.notes.get("mode"),
+        POWER_CHANGES: "the run has not ended, or this node's settings were not read after it",
         "storage_medium": storage.evidence,
         "framework_version": "the implementation did not log it",
     }
@@ -118,7 +112,6 @@ def describe(
         device=device,
         compatible=compatible(root),
         power_settings=settings,
-        power_changes=changed_settings(settings, power),
         architecture=platform.machine(),
         kernel=platform.release(),
         python=platform.python_version(),

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
-from suite.bundle.channels import Channels
+from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import COUNTERS, SCHEMA
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
@@ -96,9 +96,9 @@ def count(bundle: Bundle) -> dict[str, PhaseCounts]:
 
 def count_phases(channels: Channels, windows: Mapping[str, Window]) -> dict[str, PhaseCounts]:
     """Counts of each named window."""
-    counters = {channel.name: Counter(channel) for channel in channels.of(SOURCE)}
-    units = {channel.name: channel.unit for channel in channels.of(SOURCE)}
-    return {name: _count_phase(counters, units, window) for name, window in windows.items()}
+    found = {channel.name: channel for channel in channels.of(SOURCE)}
+    counts = {event: _count_event(found, event, windows) for event in EVENTS}  # event after event: one's channels are in memory at a time
+    return {name: _phase_counts(window, {event: counts[event][name] for event in EVENTS}) for name, window in windows.items()}
 
 
 def derive_counters(bundle: Bundle) -> dict[str, Any]:
@@ -123,16 +123,22 @@ def counter_figures(phase: PhaseCounts | None) -> dict[str, Figure]:
     return figures
 
 
-def _count_phase(counters: Mapping[str, Counter], units: Mapping[str, str], window: Window) -> PhaseCounts:
-    events = {name: _count_event(counters, units, name, window) for name in EVENTS}
+def _phase_counts(window: Window, events: Mapping[str, EventCount]) -> PhaseCounts:
     return PhaseCounts(*window, events, {name: _quotient(events[upper], events[lower]) for name, (upper, lower) in RATIOS.items()})
 
 
-def _count_event(counters: Mapping[str, Counter], units: Mapping[str, str], name: str, window: Window) -> EventCount:
-    scope = next((scope for scope in (name, name + USER_ONLY) if f"{scope}.count" in counters), None)
+def _count_event(channels: Mapping[str, Channel], event: str, windows: Mapping[str, Window]) -> dict[str, EventCount]:
+    """An event's counts in every window, by the window's name."""
+    scope = next((scope for scope in (event, event + USER_ONLY) if f"{scope}.count" in channels), None)
     if scope is None:
-        return EventCount(None, None, None, None, "it was not counted on this machine")
-    unit, includes_kernel = units[f"{scope}.count"], scope == name
+        return {name: EventCount(None, None, None, None, "it was not counted on this machine") for name in windows}
+    unit, includes_kernel = channels[f"{scope}.count"].unit, scope == event
+    of_event = (f"{scope}.{part}" for part in ("count", "enabled", "running"))
+    counters = {name: Counter(channels[name]) for name in of_event if name in channels}
+    return {name: _count_in(counters, scope, window, unit, includes_kernel) for name, window in windows.items()}
+
+
+def _count_in(counters: Mapping[str, Counter], scope: str, window: Window, unit: str, includes_kernel: bool) -> EventCount:
     measured = _increase(counters, f"{scope}.count", window)
     running_ratio = _running_ratio(counters, scope, window)
     if measured.value is None or running_ratio is None:

@@ -1,11 +1,11 @@
 """A figure: one derived number with its unit, source, count, period, coverage and spread."""
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from suite.bundle.arrays import Values
 from suite.catalog.power import Coverage, PowerTotal, Tier
 
 
@@ -62,15 +62,16 @@ def unknown(unit: str, source: str, reason: str) -> Figure:
 
 
 def mean_figure(
-    values: Sequence[float], unit: str, source: str, reason_if_empty: str, period_s: float | None = None, coverage: float | None = None
+    values: Sequence[float] | Values, unit: str, source: str, reason_if_empty: str, period_s: float | None = None, coverage: float | None = None
 ) -> Figure:
     """Mean of the values with their sample standard deviation; unknown if there are none or one of them is not finite."""
-    if not values:
+    if not len(values):
         return unknown(unit, source, reason_if_empty)
     if not all(map(math.isfinite, values)):
         return unknown(unit, source, "one of its values is NaN or infinite")
-    spread = statistics.stdev(values) if len(values) > 1 else None
-    return Figure(math.fsum(values) / len(values), unit, source, len(values), period_s, coverage, spread)
+    mean = math.fsum(values) / len(values)
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)) if len(values) > 1 else None
+    return Figure(mean, unit, source, len(values), period_s, coverage, spread)
 
 
 def sensor_of(totals: Sequence[PowerTotal]) -> Sensor:

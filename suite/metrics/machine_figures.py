@@ -2,7 +2,7 @@
 
 import fnmatch
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,8 +66,7 @@ DISK_RATES = {
 
 def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
     """All figures of this module. ``window`` is run_start to run_stop; None: the run was not finished, and gauges use all readings."""
-    during = _during(channels, window)
-    figures = {name: _gauge_figure(during, gauge) for name, gauge in GAUGES.items()}
+    figures = {name: _gauge_figure(channels, window, gauge) for name, gauge in GAUGES.items()}
     for name, (channel, unit) in DISK_RATES.items():
         figures[name] = _rate(channels, channel, unit, window)
     for name, at in (("page_cache_start_ratio", 0), ("page_cache_end_ratio", 1)):
@@ -126,7 +125,7 @@ def _setting_changes(channels: Channels, window: Window) -> list[dict[str, Any]]
 
 def channel_statistics(channels: Channels, window: Window | None) -> list[dict[str, Any]]:
     """Mean, minimum and maximum of every gauge during the run (each core, sensor and rail); counters are left out."""
-    gauges = (channel for channel in _during(channels, window) if channel.source not in COUNTER_SOURCES and channel.unit not in COUNTER_UNITS)
+    gauges = (channel for channel in channels if channel.source not in COUNTER_SOURCES and channel.unit not in COUNTER_UNITS)
     return [
         {
             "source": gauge.source,
@@ -137,18 +136,22 @@ def channel_statistics(channels: Channels, window: Window | None) -> list[dict[s
             "minimum": gauge.minimum,
             "maximum": gauge.maximum,
         }
-        for gauge in gauges
+        for gauge in _during(gauges, window)
     ]
 
 
-def _during(channels: Channels, window: Window | None) -> tuple[Channel, ...]:
+def _during(channels: Iterable[Channel], window: Window | None) -> Iterator[Channel]:
     """The channels with readings in the window, restricted to it; all channels without a window."""
-    return tuple(channels) if window is None else tuple(inside for channel in channels if (inside := channel.during(window)))
+    for channel in channels:
+        inside = channel if window is None else channel.during(window)
+        if inside:
+            yield inside
 
 
-def _gauge_figure(during: Sequence[Channel], gauge: Gauge) -> Figure:
+def _gauge_figure(channels: Channels, window: Window | None, gauge: Gauge) -> Figure:
     for source, pattern in gauge.channels:
-        chosen = [channel for channel in during if channel.source == source and fnmatch.fnmatchcase(channel.name, pattern)]
+        named = (channel for channel in channels.of(source) if fnmatch.fnmatchcase(channel.name, pattern))
+        chosen = list(_during(named, window))
         if chosen:
             return _of_values(chosen, gauge, f"{source}: {', '.join(channel.name for channel in chosen[:8])}")
     sources = " or ".join(f"{source} ({pattern})" for source, pattern in gauge.channels)
@@ -158,11 +161,11 @@ def _gauge_figure(during: Sequence[Channel], gauge: Gauge) -> Figure:
 def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:
     """Mean or maximum over the channels; the period is that of the channel that was read first."""
     values = np.concatenate([channel.values for channel in chosen])
-    first = min(chosen, key=lambda channel: int(channel.rows[0]))
+    first = min(chosen, key=lambda channel: channel.first_row)
     period_s = median(np.diff(first.t_ns)) * SECONDS_PER_NS if len(first) > 1 else None
     if gauge.how == "max" and np.isfinite(values).all():
         return Figure(float(values.max()), gauge.unit, READINGS, len(values), period_s, method=method)
-    return replace(mean_figure(values.tolist(), gauge.unit, READINGS, "", period_s), method=method)
+    return replace(mean_figure(values, gauge.unit, READINGS, "", period_s), method=method)
 
 
 def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Figure:

@@ -1,6 +1,6 @@
 """Readings of every node of a run, on rank 0's clock."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from suite.bundle.log import Log
 from suite.bundle.nodes import NodeRecord, read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
-from suite.metrics.power import power_total
+from suite.metrics.power import names_of, power_total
 
 NO_READINGS = "the node has no readings"
 UNKNOWN_CLOCK = "the log has no clock offset between this node and rank 0"
@@ -34,19 +34,23 @@ class NodeReadings:
     total: PowerTotal | None
     reason: str | None
 
+    def with_total_kept(self) -> "NodeReadings":
+        """The same readings; those of the total's channels stay in memory."""
+        return replace(self, channels=self.channels.kept(names_of(self.total)))
+
 
 def node_readings(bundle: Bundle, log: Log, rules: Sequence[PowerRule]) -> tuple[NodeReadings, ...]:
     """Readings of every node, rank 0's node first; empty for a run on one machine."""
     return tuple(_readings(bundle, log, place, record, rules) for place, record in enumerate(read_nodes(bundle)))
 
 
-def to_rank0_clock(t_ns: Times, log: Log, rank: int) -> Times | None:
-    """Convert times of a rank's monotonic clock to rank 0's, by linear interpolation of the offsets logged before and after the run.
+def clock_conversion(log: Log, rank: int) -> Callable[[Times], Times] | None:
+    """The conversion of times on a rank's monotonic clock to rank 0's, by linear interpolation of the offsets logged before and after the run.
 
     None without a logged offset.
     """
     if rank == 0:
-        return t_ns
+        return lambda t_ns: t_ns
     known = [(event.mono_ns, _offset(event.value, rank)) for event in log.all("clock_offsets_ns")]
     points = [(moment_ns, offset_ns) for moment_ns, offset_ns in known if moment_ns is not None and offset_ns is not None]
     if not points:
@@ -55,8 +59,12 @@ def to_rank0_clock(t_ns: Times, log: Log, rank: int) -> Times | None:
     # Subtract as integers: nanoseconds since boot exceed a float's 53 bits.
     drifts = [float(offset_ns - base_ns) for _, offset_ns in points]
     moments = [float(moment_ns - first_ns) + drift for (moment_ns, _), drift in zip(points, drifts, strict=True)]
-    on_base = t_ns - base_ns
-    return on_base - np.round(np.interp((on_base - first_ns).astype(np.float64), moments, drifts)).astype(np.int64)
+
+    def convert(t_ns: Times) -> Times:
+        on_base = t_ns - base_ns
+        return on_base - np.round(np.interp((on_base - first_ns).astype(np.float64), moments, drifts)).astype(np.int64)
+
+    return convert
 
 
 def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord, rules: Sequence[PowerRule]) -> NodeReadings:
@@ -66,11 +74,11 @@ def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord, rules: S
     if not channels:
         return nothing
     idle = bundle.baseload_of_node(place) if place else bundle.baseload()
-    t_ns, idle_ns = (to_rank0_clock(table.t_ns, log, min(record.ranks)) for table in (channels, idle))
-    if t_ns is None or idle_ns is None:
+    to_rank0 = clock_conversion(log, min(record.ranks))
+    if to_rank0 is None:
         return replace(nothing, reason=UNKNOWN_CLOCK)
     total = power_total(channels, rules)
-    return replace(nothing, channels=channels.with_times(t_ns), idle=idle.with_times(idle_ns), total=total, reason=None)
+    return replace(nothing, channels=channels.on_clock(to_rank0), idle=idle.on_clock(to_rank0), total=total, reason=None)
 
 
 def _offset(value: Any, rank: int) -> int | None:

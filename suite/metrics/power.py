@@ -44,6 +44,11 @@ def power_total(channels: Channels, rules: Sequence[PowerRule]) -> PowerTotal | 
     return next(iter(totals(rules, ((channel.source, channel.name) for channel in channels))), None)
 
 
+def names_of(total: PowerTotal | None) -> tuple[tuple[str, str], ...]:
+    """Source and name of each channel of a total; empty without one."""
+    return () if total is None else tuple((total.source, name) for name in total.channels)
+
+
 def describe_total(total: PowerTotal) -> str:
     """Instrument, rule, coverage and tier, as text."""
     return f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"

@@ -24,10 +24,12 @@ from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.machine_figures import channel_statistics, disk_increase, disturbances, machine_figures, resident_ratio
 from suite.metrics.node_figures import joint_epoch_energy_j, joint_figures, node_rows
 from suite.metrics.node_readings import NodeReadings, node_readings
-from suite.metrics.power import power_rules, power_total
+from suite.metrics.power import names_of, power_rules, power_total
 from suite.metrics.rank_figures import rank_figures, rank_rows
 
 LOG = "log.txt"
+EVERY_EPOCH = (("page-cache", "resident"), ("disk", "read_bytes"))
+"""Channels with a figure in every epoch."""
 PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
 NOT_RECORDED = "the run had several nodes and no nodes.json, the record of their readings"
 TOO_FEW = "fewer than two epochs were finished; epoch 1 is kept apart because its caches are cold"
@@ -87,7 +89,7 @@ def derive(bundle: Bundle) -> Summary:
     log, steps = bundle.log(), bundle.steps()
     rules, channels, run = power_rules(bundle), bundle.channels(), run_window(log)
     nodes, total = node_readings(bundle, log, rules), power_total(channels, rules)
-    epochs = derive_epochs(log, steps, channels, total, nodes)
+    epochs = derive_epochs(log, steps, channels.kept(EVERY_EPOCH + names_of(total)), total, [node.with_total_kept() for node in nodes])
     phases = counters.count(bundle)
     later = [(phase.start_ns, phase.stop_ns) for name, phase in phases.items() if name not in (counters.INIT, counters.RUN, "epoch 1")]
     times = time_figures(epochs)

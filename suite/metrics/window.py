@@ -59,7 +59,8 @@ class Counter:
 
     def __init__(self, channel: Channel) -> None:
         ordered = channel.in_time
-        self._readings = ordered.select(growing(ordered.t_ns, ordered.values))
+        kept = growing(ordered.t_ns, ordered.values)
+        self._readings = ordered if kept.all() else ordered.select(kept)
         self.period_s = channel.period_s
 
     def increase(self, window: Window, min_periods: int) -> Measured:

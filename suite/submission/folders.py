@@ -1,4 +1,5 @@
-"""The folders of a submission: ``<round>/<organization>/`` holds declaration, system, probes, and ``<workload>/<framework>/run_<n>/`` bundles."""
+"""The folders of a submission: ``<round>/<organization>/`` holds declaration, system, probes, audits, and ``<workload>/<framework>/run_<n>/``
+bundles."""
 
 import re
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ SYSTEM = "system.json"
 PROBES = "probes"
 LISTING, SIGNATURE = "FILES.sha256", "SIGNATURE"
 RUN_FOLDER = re.compile(r"run_[1-9][0-9]{0,3}")
+AUDITS = "audits"
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def _is_expected(path: Path, parts: tuple[str, ...]) -> bool:
         return is_withdrawal(path)
     if len(parts) == 1:
         return parts[0] in (NAME, SYSTEM, LISTING, SIGNATURE)
-    if len(parts) == 2 and parts[0] == PROBES:
+    if len(parts) == 2 and parts[0] in (PROBES, AUDITS):
         return parts[1].endswith(".json")
     return len(parts) == 4 and RUN_FOLDER.fullmatch(parts[2]) is not None
 
@@ -72,6 +74,11 @@ def undeclared_submission(bundle: Path, workload: str, framework: str) -> Path |
 def probe_path(submission: Path, workload: str, framework: str) -> Path:
     """The file of an implementation's verdict from `suite verify-model`."""
     return submission / PROBES / f"{workload}-{framework}.json"
+
+
+def audit_path(submission: Path, run_folder: Path) -> Path:
+    """The file of a run's audit by `suite audit`: ``audits/<workload>-<framework>-run_<n>.json``; ``run_folder`` is the run's, of any submission."""
+    return submission / AUDITS / f"{'-'.join(run_folder.parts[-3:])}.json"
 
 
 def find_submissions(path: Path) -> tuple[Path, ...]:

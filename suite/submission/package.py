@@ -11,10 +11,11 @@ from suite.bundle import layout
 from suite.bundle.layout import MANIFEST, SYSTEM
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
+from suite.files.digest import sha256
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import repository_root
 from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability, plain_name
-from suite.submission.folders import probe_path
+from suite.submission.folders import audit_path, probe_path
 from suite.submission.launches import declare_entries
 from suite.submission.signature import sign_submission
 
@@ -27,7 +28,7 @@ MACHINE = (
 
 @dataclass(frozen=True)
 class PackageRequest:
-    """What `suite package` is told: organization, round, availability, notes, and files with verdicts of `suite verify-model`.
+    """What `suite package` is told: organization, round, availability, notes, and files written by `suite verify-model` and `suite audit`.
 
     ``round`` None: that of the runs. ``launches`` are folders in which runs were started, ``planned_runs`` how many runs of each entry were
     planned (None: those that finished).
@@ -41,6 +42,7 @@ class PackageRequest:
     launches: tuple[Path, ...] = ()
     planned_runs: int | None = None
     sign_with: Path | None = None
+    audits: tuple[Path, ...] = ()
 
 
 def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
@@ -56,14 +58,14 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
         raise SuiteError(f"{folder} exists; submissions are never overwritten: choose another --org, or move it away.")
     system = _one_system(bundles)
     folders = _folders(bundles, request)
-    probes = {probe_path(folder, *_subject(path)): path for path in request.probes}
+    evidence = {probe_path(folder, *_subject(path)): path for path in request.probes} | _audits(folder, folders, request)
     entries = declare_entries(bundles, request.launches, request.planned_runs)
     code = code_of(repository_root())
     declaration = Declaration(SCHEMA, request.organization, round_name, request.availability, __version__, code, request.notes, entries)
     try:
         for run_folder, bundle in folders.items():
             _copy(bundle, folder / run_folder)
-        for target, source in probes.items():
+        for target, source in evidence.items():
             target.parent.mkdir(exist_ok=True)
             shutil.copyfile(source, target)
         declaration.write(folder)
@@ -92,6 +94,19 @@ def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, B
         number = sum(folder.parent == parent for folder in folders) + 1
         folders[parent / f"run_{number}"] = bundle
     return folders
+
+
+def _audits(folder: Path, folders: Mapping[Path, Bundle], request: PackageRequest) -> dict[Path, Path]:
+    """Each audit by its place in the submission; raises SuiteError for one of a run that is not packaged."""
+    manifests = {sha256(bundle.file(MANIFEST)): run_folder for run_folder, bundle in folders.items()}
+    found = {}
+    for path in request.audits:
+        audited = read_json(path).get("bundle")
+        run_folder = manifests.get(str(audited.get("manifest_sha256"))) if isinstance(audited, dict) else None
+        if run_folder is None:
+            raise SuiteError(f"{path} is not the audit of one of these runs; make it with `suite audit RUN --output {path}`.")
+        found[audit_path(folder, run_folder)] = path
+    return found
 
 
 def _one_round(bundles: Sequence[Bundle], asked: str | None) -> str:

@@ -12,11 +12,11 @@ from suite.bundle.layout import WITHDRAWN
 from suite.files.digest import sha256
 from suite.files.paths import repository_root
 from suite.files.signature import MAX_MESSAGE_BYTES, MAX_SIGNATURE_BYTES, SignatureState, SignatureVerdict, sign, verify
-from suite.submission.folders import LISTING, SIGNATURE
+from suite.submission.folders import AUDITS, LISTING, SIGNATURE
 
 NAMESPACE = "edge-training-submission"
 """Namespace of the signatures (PROTOCOL.sshsig): a signature made for something else is none of a submission."""
-UNLISTED = (LISTING, SIGNATURE, WITHDRAWN, "audits")
+UNLISTED = (LISTING, SIGNATURE, WITHDRAWN, AUDITS)
 """Files and folders that may be added after signing: the signature itself, and what reviewers add."""
 MAX_DIFFERENCES = 100
 

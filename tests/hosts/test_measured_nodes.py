@@ -129,7 +129,7 @@ def expect_readings_of_its_own_rank(bundle: Bundle) -> None:
     uncertainty_ns = max(offset[1] for event in log.all("clock_offsets_ns") for offset in event.value)
     held = second.channels.get("memory", "largest_process_peak_rss").values.max()
     assert held == pytest.approx(peak, rel=0.2)
-    assert abs(second.channels.t_ns - bundle.channels_of_node(1).t_ns).max() <= uncertainty_ns
+    assert abs(second.channels.head_ns - bundle.channels_of_node(1).head_ns).max() <= uncertainty_ns
 
 
 def test_energy_and_baseload_are_summed_over_both_nodes_plugs(measured: Measured) -> None:

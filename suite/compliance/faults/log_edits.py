@@ -63,6 +63,12 @@ def set_event(bundle: EditableBundle, /, key: str, number: int = 0, **values: An
 
 
 @edit
+def copy_value(bundle: EditableBundle, key: str, source: int, target: int) -> None:
+    """Set the value of an event to that of another one with the same key."""
+    bundle.event(key, target)["value"] = bundle.event(key, source)["value"]
+
+
+@edit
 def set_metadata(bundle: EditableBundle, /, key: str, number: int = 0, **values: Any) -> None:
     """Set metadata of an event."""
     bundle.event(key, number)["metadata"].update(values)

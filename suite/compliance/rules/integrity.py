@@ -67,7 +67,12 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
         elif name == WITHDRAWN and name not in listed and is_withdrawal(file):
             continue  # says why, after the run was sealed
         elif name not in listed:
-            yield Violation(name, "only files that the manifest lists", "a file that it does not list", f"remove it, or {COPY_AGAIN}")
+            yield Violation(
+                name,
+                "only files that the manifest lists",
+                "a file that it does not list",
+                f"remove it (`suite finish` removes what a closing left), or {COPY_AGAIN}",
+            )
         elif sha256(file) != listed[name][1]:
             number, digest = listed[name]
             expected = f"content with the SHA-256 {digest[:12]}…, as in line {number} of {MANIFEST}"

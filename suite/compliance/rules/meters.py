@@ -99,10 +99,11 @@ def _failures(context: BundleContext) -> Iterator[Violation]:
     """Check that a meter's failures left holes: it is called once a period."""
     for node, name, record, channels in _meters(context):
         failures, period_s = record.get("failures"), record.get("period_s")
-        if not channels or not _is_number(failures) or not _is_number(period_s) or not failures > 0 or not period_s > 0:
+        span_ns = node.channels.span_ns
+        if not channels or span_ns is None or not _is_number(failures) or not _is_number(period_s) or not failures > 0 or not period_s > 0:
             continue
         readings = max(map(len, channels))
-        calls = float(node.channels.t_ns.max() - node.channels.t_ns.min()) * SECONDS_PER_NS / period_s * MORE_CALLS + CALLS_SLACK
+        calls = (span_ns[1] - span_ns[0]) * SECONDS_PER_NS / period_s * MORE_CALLS + CALLS_SLACK
         if readings <= calls < readings + failures:
             expected = f"at most {calls:.0f} calls of {name}, one every {period_s:g} s"
             yield Violation(node.meters_file, expected, f"{readings} readings and {failures:g} failures", FIX)
@@ -112,19 +113,20 @@ def _end(context: BundleContext) -> Iterator[Violation]:
     """Check that the harness's own readings end when the implementation does."""
     times_ns = [event.mono_ns for event in context.log.events if event.mono_ns is not None]
     node = next(iter(context.nodes), None)
-    if node is None or not len(node.channels) or not times_ns or context.window is None:
+    if node is None or node.channels.span_ns is None or not times_ns or context.window is None:
         return
-    loading_s = max(0.0, (context.window[0] - float(node.channels.t_ns.min())) * SECONDS_PER_NS)
-    tail_s = (float(node.channels.t_ns.max()) - max(times_ns)) * SECONDS_PER_NS
+    first_ns, last_ns = node.channels.span_ns
+    loading_s = max(0.0, (context.window[0] - first_ns) * SECONDS_PER_NS)
+    tail_s = (last_ns - max(times_ns)) * SECONDS_PER_NS
     if tail_s > MAX_TAIL_S + loading_s:
-        last = node.channels.owner(int(node.channels.t_ns.argmax()))
+        last = next(channel for channel in node.channels if channel.t_ns.max() == last_ns)
         expected = f"readings up to {MAX_TAIL_S + loading_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s, and the time before run_start"
         yield Violation(node.file, expected, f"{last.source} was read {tail_s:.1f} s after it", FIX)
 
 
 def _rounded(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
-        if len(node.channels) >= MIN_ROUND and not (node.channels.t_ns % ROUND_NS).any():
+        if len(node.channels) >= MIN_ROUND and not any((channel.t_ns % ROUND_NS).any() for channel in node.channels):
             expected = "times of a clock, which ticks in nanoseconds"
             yield Violation(node.file, expected, f"{len(node.channels)} readings at whole tenths of a millisecond", FIX)
 

@@ -120,10 +120,10 @@ def _idle_window(context: BundleContext) -> Iterator[Violation]:
     """Check length and age of the idle machine's power readings, against the first reading of the run on the same clock."""
     for node in context.nodes:
         idle = [channel for channel in node.idle if channel.source != "cpu"]
-        if not idle or not len(node.channels):
+        if not idle or node.channels.span_ns is None:
             continue
         first_ns, last_ns = (float(moment) for moment in (min(each.t_ns.min() for each in idle), max(each.t_ns.max() for each in idle)))
-        length_s, age_s = (last_ns - first_ns) * SECONDS_PER_NS, (float(node.channels.t_ns.min()) - last_ns) * SECONDS_PER_NS
+        length_s, age_s = (last_ns - first_ns) * SECONDS_PER_NS, (node.channels.span_ns[0] - last_ns) * SECONDS_PER_NS
         if length_s < MIN_IDLE_S or max(map(len, idle)) < MIN_IDLE_READINGS:
             expected = f"{MIN_IDLE_READINGS} readings of the idle machine or more, over {MIN_IDLE_S:g} s or more"
             yield Violation(node.idle_file, expected, f"{max(map(len, idle))} over {length_s:.2f} s", "run again without a shorter --baseload")

@@ -18,7 +18,7 @@ from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.compliance.wording import shown
 from suite.submission.declaration import NAME
-from suite.submission.folders import PROBES
+from suite.submission.folders import AUDITS, PROBES
 from suite.submission.package import MACHINE
 
 ORDER = 100  # after the rules of bundles
@@ -27,7 +27,8 @@ ORDER = 100  # after the rules of bundles
 def _layout(context: SubmissionContext) -> Iterator[Violation]:
     for path in context.unexpected:
         name = path.relative_to(context.path).as_posix()
-        yield Violation(name, f"{NAME}, {SYSTEM}, {PROBES}/*.json and <workload>/<framework>/run_<n>/", "a file that has no place there", "remove it")
+        expected = f"{NAME}, {SYSTEM}, {PROBES}/*.json, {AUDITS}/*.json and <workload>/<framework>/run_<n>/"
+        yield Violation(name, expected, "a file that has no place there", "remove it")
     for run in context.runs:
         workload, framework = str(run.request.get("workload")), str(run.request.get("framework"))
         if (workload, framework) != (run.folder.workload, run.folder.framework):

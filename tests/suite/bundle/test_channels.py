@@ -8,9 +8,12 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from suite.bundle import channels
+from suite.bundle import readings_table
 from suite.bundle.channels import Channels, channels_of_frame, text_column
-from suite.bundle.tables import READING_TYPES, read_channels
+from suite.bundle.limits import RowLimit
+from suite.bundle.readings_table import ReadingsMemory
+from suite.bundle.readings_table import read_channels as read_table
+from suite.bundle.schemas import READING_TYPES
 from suite.errors import FileError
 from suite.metrics.window import Counter, increase, integral
 
@@ -36,6 +39,10 @@ def written(content: pyarrow.Table, folder: Path, **how: object) -> Path:
     return folder / "readings.parquet"
 
 
+def read_channels(path: Path, memory: ReadingsMemory | None = None) -> Channels:
+    return read_table(path, RowLimit(100_000, "these are tests"), memory or ReadingsMemory())
+
+
 def listed(found: Channels) -> list[tuple[str, str, str, list[int], list[float]]]:
     return [(one.source, one.name, one.unit, one.t_ns.tolist(), np.nan_to_num(one.values, nan=-1.0).tolist()) for one in found]
 
@@ -47,7 +54,7 @@ EXPECTED = [("cpu", "utilisation.total", "%", [10, 20], [50.0, -1.0]), ("disk", 
 def test_a_table_is_read_by_channel_as_the_frame_of_it_is(how: dict[str, object], tmp_path: Path) -> None:
     read = read_channels(written(table(), tmp_path, **how))
     assert listed(read) == listed(channels_of_frame(frame())) == EXPECTED
-    assert [read.owner(row).source for row in range(len(read))] == ["disk", "cpu", "disk", "disk", "cpu"]
+    assert (len(read), read.head_ns.tolist(), [one.first_row for one in read]) == (5, [30, 10, 10, 20, 20], [1, 0])
 
 
 @pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.dictionary(pyarrow.int8(), pyarrow.string())], ids=str)
@@ -82,9 +89,9 @@ def test_a_channel_of_two_units_says_so() -> None:
     assert (odd.unit, odd.units) == ("%", 2)
 
 
-def test_times_are_given_reading_by_reading() -> None:
-    later = channels_of_frame(frame()).with_times(np.array([1, 2, 3, 4, 5]))
-    assert later.get("disk", "read_bytes").t_ns.tolist() == [1, 3, 4]
+def test_times_are_converted_to_another_clock() -> None:
+    later = channels_of_frame(frame()).on_clock(lambda t_ns: t_ns + 5)
+    assert later.get("disk", "read_bytes").t_ns.tolist() == [35, 15, 25] and later.head_ns.tolist() == [35, 15, 15, 25, 25]
 
 
 @pytest.mark.parametrize("column", ["source", "channel", "unit", "t_ns"])
@@ -103,7 +110,7 @@ def test_a_name_that_a_file_lists_twice_is_one_channel() -> None:
 
 
 def test_more_channels_than_any_machine_has_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(channels, "MAX_CHANNELS", 5)
+    monkeypatch.setattr(readings_table, "MAX_CHANNELS", 5)
     rows = [(place, f"source{place % 3}", f"channel{place % 4}", 1.0, "B") for place in range(12)]
     with pytest.raises(FileError, match="more than 5 channels"):
         read_channels(written(table(rows), tmp_path))
@@ -125,5 +132,5 @@ def test_a_window_is_measured_by_its_readings_and_the_ones_beside_it(window: tup
 )
 def test_a_table_without_a_column_of_names_is_not_readable(column: pyarrow.Array | None, tmp_path: Path) -> None:
     content = table().drop_columns(["source"]) if column is None else table().set_column(1, "source", column)
-    with pytest.raises(FileError, match=r"is not a readable table|has columns"):
+    with pytest.raises(FileError, match=r"has lists or records|has columns"):
         read_channels(written(content, tmp_path))

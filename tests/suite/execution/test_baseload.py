@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle.frames import read_raw_channels
 from suite.bundle.layout import BASELOAD_RAW
+from suite.bundle.readings_table import ReadingsMemory, read_raw_channels
 from suite.catalog.power import load_power_rules
 from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.meters.registry import open_meters
@@ -26,7 +26,7 @@ def test_power_is_read_for_a_while_and_makes_the_baseload(tree, tmp_path: Path) 
     assert [meter.name for meter in meters] == ["ina3221", "cpu"]
     with recorded_baseload(meters, tmp_path):
         time.sleep(0.5)
-    readings = read_raw_channels(tmp_path / BASELOAD_RAW)
+    readings = read_raw_channels(tmp_path / BASELOAD_RAW, ReadingsMemory())
     assert sum(map(len, readings.of("ina3221"))) >= 3
     run = (10**9, 11 * 10**9)
     power = idle_power(readings, power_total(readings, load_power_rules()))

@@ -233,7 +233,10 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(suite: Run, digi
         assert process.process.returncode == 2
         assert "full" in errors.splitlines()[-1] or "No space left" in errors.splitlines()[-1]
         assert "Traceback" not in errors
+        assert Bundle(disk / "run").run().status == "failed"
         ballast.unlink()
         assert Bundle(disk / "run").log().finished_epochs()
+        finished = suite("finish", disk / "run")
+        assert finished.returncode == 0 and "closed as failed" in finished.stdout and Bundle(disk / "run").is_sealed
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)

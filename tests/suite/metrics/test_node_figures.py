@@ -126,8 +126,8 @@ def test_readings_of_all_nodes_are_on_rank_0s_clock_drift_included(path: Path) -
     bundle = Bundle(path)
     first, second = node_readings(bundle, bundle.log(), load_power_rules())
     assert (first.node, second.node, second.ranks) == ("pi1", "pi2", (1,))
-    assert abs(first.channels.t_ns - second.channels.t_ns).max() < 1000
-    raw = bundle.channels_of_node(1).t_ns - AHEAD_NS - bundle.channels().t_ns
+    assert abs(first.channels.head_ns - second.channels.head_ns).max() < 1000
+    raw = bundle.channels_of_node(1).head_ns - AHEAD_NS - bundle.channels().head_ns
     assert int(abs(raw).max()) > 10**7  # without the second pair of offsets they would be this far apart
 
 

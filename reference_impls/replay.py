@@ -1,0 +1,74 @@
+"""Repeats the first steps of a training request in float64, with the model of an implementation's probe: the referee of `suite audit`.
+
+``python -m <implementation>.replay --request request.json`` writes ``losses.npz`` into the request's output directory: ``losses``, float64
+(steps,), each the mean over the global mini-batch before its update, and ``is_normalised``, whether the model has batch normalisation. The
+request is a contract.Request whose ``steps`` are the number to take.
+
+One process takes the shares of all ranks in turn where the model has batch normalisation, because every rank normalises its own share; otherwise
+it takes the whole mini-batch, which is the same mathematics.
+"""
+
+import argparse
+import os
+import sys
+from typing import Callable, Iterator, Tuple
+
+import numpy as np
+
+from reference_impls import initial_weights
+from reference_impls.contract import Batch, ContractError, Request, print_error, read_request
+from reference_impls.data.pipelines import open_pipeline
+from reference_impls.probe import ALONE, PROBE_VERSION, ProbedModel, ProbeRequest, SharesInTurn
+from reference_impls.schedules import SCHEDULES
+
+DTYPE = "float64"
+LOSSES_NAME = "losses.npz"
+
+
+def replay(request: Request, open_model: Callable[[ProbeRequest], ProbedModel]) -> Tuple[np.ndarray, bool]:
+    """The losses of the request's first ``request.steps`` steps, from the seed's weights, on the seed's mini-batches; and whether the model has
+    batch normalisation."""
+    model = open_model(_probe_request(request))
+    shapes = {name: value.shape for name, value in model.parameters().items()}
+    weights = initial_weights.make(request.initial_weights, shapes, request.seed)
+    statistics = model.statistics()
+    model.assign({**statistics, **{name: value.astype(DTYPE) for name, value in weights.items()}})
+    shares = SharesInTurn(model, request.optimizer, request.parallel.ranks) if statistics and request.parallel.ranks > 1 else None
+    losses = []  # type: List[float]
+    for batch, rate in _steps(request):
+        images = batch.images.astype(DTYPE)
+        losses.append(model.step(images, batch.labels, rate, 1.0) if shares is None else shares.step(images, batch.labels, rate))
+    return np.asarray(losses), bool(statistics)
+
+
+def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
+    """The command line of an implementation's replay."""
+    parser = argparse.ArgumentParser(description="Repeat the first steps of a training request in float64.")
+    parser.add_argument("--request", required=True, help="the training request, a JSON file")
+    try:
+        request = read_request(parser.parse_args().request)
+        losses, is_normalised = replay(request, open_model)
+        np.savez(os.path.join(request.output_directory, LOSSES_NAME), losses=losses, is_normalised=np.asarray(is_normalised))
+    except ContractError as error:
+        print_error(str(error))
+        sys.exit(2)
+
+
+def _steps(request: Request) -> Iterator[Tuple[Batch, float]]:
+    """Global mini-batches and learning rates, as the loop takes them."""
+    pipeline, per_epoch = open_pipeline(request), -(-request.data.train_samples // request.global_batch_size)
+    schedule, horizon, index = SCHEDULES[request.optimizer.schedule], request.epochs * per_epoch, 0
+    for epoch in range(1, request.epochs + 1):
+        for batch in pipeline.training(epoch):
+            if index == request.steps:
+                return
+            yield batch, schedule(request.optimizer.base_learning_rate, index, horizon)
+            index += 1
+
+
+def _probe_request(request: Request) -> ProbeRequest:
+    """What opens the model: its mini-batches are not used."""
+    return ProbeRequest(
+        PROBE_VERSION, request.model, request.data.classes, [], request.global_batch_size, DTYPE, request.seed,
+        request.optimizer, [], request.threads, ALONE, 1, "",
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Audits a bundle: trains its first steps again and compares the losses."""

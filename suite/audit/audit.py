@@ -1,0 +1,205 @@
+"""Audits one bundle: replays its first steps, asks a float64 replay where they differ, and makes the record."""
+
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reference_impls import contract
+from suite import __version__
+from suite.audit.replaying import Replayed, replay, replay_in_float64, usable_threads
+from suite.bundle.layout import MANIFEST, RUN, STEPS
+from suite.bundle.reader import Bundle
+from suite.catalog.audit import FLOAT64, load_audit_tolerances
+from suite.catalog.frameworks import Framework, load_framework, load_frameworks
+from suite.catalog.workloads import Workload, load_workload
+from suite.compliance.checker import request_of
+from suite.datasets.locate import PreparedDataSet, find, synthetic_place
+from suite.errors import FileError, SuiteError
+from suite.files.digest import sha256
+from suite.launch import environments
+from suite.machine.system import board_name, cpu_model
+from suite.metrics.audit_record import RATE_ERROR, SCHEMA, AuditedBundle, AuditRecord, Replayer, rate_error_found
+from suite.metrics.replayed_losses import MAX_STEPS, AuditVerdict, LossComparison, ReplayedLosses, compare_losses, recorded_losses
+
+DEFAULT_STEPS = 10
+"""Later steps decide nothing: rounding has by then moved the losses by as much as a lie (docs/auditing.md)."""
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """Options of an audit; None: the default.
+
+    ``framework`` trains the replay (default: the bundle's own if its environment exists, else the first one that does), for ``steps`` steps
+    (default: 10, or all of a shorter run), on the data set in the folder ``data`` (default: that of `suite data prepare`).
+    """
+
+    framework: str | None = None
+    steps: int | None = None
+    data: Path | None = None
+
+
+def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
+    """Audit the sealed bundle at ``path``; raises SuiteError when it cannot be replayed. ``report`` gets a line for each replay."""
+    started_s = time.monotonic()
+    bundle = Bundle(path)
+    audited = _audited(bundle)
+    original = request_of(bundle.run(), path / RUN)
+    prepared = _data(original, options.data)
+    steps = _steps(bundle, options.steps)
+    request = _request(original, prepared, steps)
+    auditor = _Auditor(request, load_framework(original.framework), _framework(original.framework, options.framework), report)
+    losses, with_other_rate = auditor.losses(recorded_losses(bundle.steps(), steps))
+    comparison = compare_losses(losses)
+    return AuditRecord(
+        schema=SCHEMA,
+        suite_version=__version__,
+        bundle=audited,
+        replayer=auditor.replayer(prepared.contents.verified),
+        steps=steps,
+        losses=losses,
+        with_other_rate=with_other_rate,
+        comparison=comparison,
+        rate_error_found=rate_error_found(losses, with_other_rate),
+        reason=_reason(comparison, auditor),
+        time_s=time.monotonic() - started_s,
+    )
+
+
+class _Auditor:
+    """The replays of one request, made when they are needed."""
+
+    def __init__(self, request: contract.Request, own: Framework, other: Framework, report: Report) -> None:
+        self._request, self._own, self._other, self._report = request, own, other, report
+        self._version: str | None = None
+        tolerances, steps = load_audit_tolerances(request.workload), request.steps or 0
+        self._tolerances, self._tolerances_float64 = (tolerances.of(own.name, partner, steps) for partner in (other.name, FLOAT64))
+
+    @property
+    def has_referee(self) -> bool:
+        """Both frameworks compute in float32, so that a float64 replay decides between them."""
+        return all(one.needs_environment and not one.open_only for one in (self._own, self._other))
+
+    def losses(self, recorded: tuple[float, ...]) -> tuple[ReplayedLosses, tuple[float, ...] | None]:
+        """Both sides' losses; and where they agree, those at a wrong learning rate."""
+        float64, plain = None, None
+        if self._request.parallel.ranks > 1 and self.has_referee:
+            float64, is_normalised = self._in_float64()
+            plain = None if is_normalised else self._plain(self._request)
+        else:
+            plain = self._plain(self._request)
+        if not self.has_referee and None not in self._tolerances:
+            float64 = plain  # the test framework computes in float64
+        losses = ReplayedLosses(recorded, plain, float64, self._tolerances, self._tolerances_float64)
+        if float64 is None and self.has_referee and compare_losses(losses).verdict is not AuditVerdict.AGREES:
+            losses = replace(losses, float64=self._in_float64()[0])
+        if plain is None or compare_losses(losses).verdict is not AuditVerdict.AGREES:
+            return losses, None
+        rate = self._request.optimizer.base_learning_rate * (1 - RATE_ERROR)
+        return losses, self._plain(self._request._replace(optimizer=self._request.optimizer._replace(base_learning_rate=rate)))
+
+    def replayer(self, data_verified: bool) -> Replayer:
+        """What replayed."""
+        return Replayer(self._other.name, self._version, self._request.threads, platform.machine(), cpu_model(), board_name(), data_verified)
+
+    def _plain(self, request: contract.Request) -> tuple[float, ...]:
+        self._report(f"{request.steps} steps in {self._other.title}, learning rate {request.optimizer.base_learning_rate:g}")
+        found: Replayed = replay(request, self._other)
+        self._version = found.framework_version
+        return found.losses
+
+    def _in_float64(self) -> tuple[tuple[float, ...], bool]:
+        self._report(f"{self._request.steps} steps in {self._other.title}, float64")
+        return replay_in_float64(self._request, self._other)
+
+
+def _audited(bundle: Bundle) -> AuditedBundle:
+    """The bundle's identity; raises SuiteError where run.json or the step records are not those that the manifest seals."""
+    if not bundle.is_sealed:
+        raise SuiteError(f"{bundle.path} is not sealed; audit a run that `suite run` finished.")
+    lines = set(bundle.manifest())
+    for name in (RUN, STEPS):
+        if f"{sha256(bundle.file(name))}  {name}" not in lines:
+            raise FileError(bundle.path / name, f"is not the file that {MANIFEST} seals; `suite check` says more")
+    run = bundle.run()
+    request = request_of(run, bundle.path / RUN)
+    return AuditedBundle(
+        run_id=str(run.run_id),
+        manifest_sha256=sha256(bundle.file(MANIFEST)),
+        workload=request.workload,
+        framework=request.framework,
+        division=request.division,
+        seed=request.seed,
+        global_batch_size=request.global_batch_size,
+        base_learning_rate=float(request.optimizer.base_learning_rate),
+        ranks=request.parallel.ranks,
+    )
+
+
+def _framework(own: str, chosen: str | None) -> Framework:
+    """The framework of the replay."""
+    framework = load_framework(own)
+    if chosen is not None:
+        return load_framework(chosen)
+    candidates = [framework, *(one for one in load_frameworks() if one.needs_environment and not one.open_only)]
+    for candidate in candidates if framework.needs_environment and not framework.open_only else (framework,):
+        try:
+            environments.find(candidate)
+        except SuiteError:
+            continue
+        return candidate
+    raise SuiteError("There is no environment of a framework", f"create it with `suite env create {own}`")
+
+
+def _data(request: contract.Request, directory: Path | None) -> PreparedDataSet:
+    """The run's data set on this machine; raises SuiteError when it has another size than the request says."""
+    name = request.data.name
+    prepared = find(name, directory or (synthetic_place(name) if request.data.synthetic is True else None))
+    found, asked = prepared.contents, request.data
+    if (found.classes, found.train_samples) != (asked.classes, asked.train_samples):
+        raise SuiteError(
+            f"The data set {name!r} in {prepared.directory} has {found.train_samples} training samples of {found.classes} classes, the run's had "
+            f"{asked.train_samples} of {asked.classes}; give the run's data set with --data DIR."
+        )
+    return prepared
+
+
+def _steps(bundle: Bundle, chosen: int | None) -> int:
+    """The number of steps to replay: those asked for, at most as many as the run has."""
+    if chosen is not None and not 1 <= chosen <= MAX_STEPS:
+        raise SuiteError(f"--steps must be from 1 to {MAX_STEPS}, not {chosen}.")
+    recorded = len(set(bundle.steps().step.tolist()))
+    if recorded == 0:
+        raise SuiteError(f"{bundle.path} has no step records; there is nothing to compare.")
+    return min(chosen or DEFAULT_STEPS, recorded)
+
+
+def _request(original: contract.Request, prepared: PreparedDataSet, steps: int) -> contract.Request:
+    """The run's request, on this machine's data set and processor, ending after ``steps`` steps."""
+    data = original.data._replace(directory=str(prepared.directory), layout=prepared.definition.layout)
+    if original.global_batch_size > data.train_samples:
+        raise SuiteError(f"The run's mini-batches of {original.global_batch_size} samples are larger than its data set; `suite check` says more.")
+    return original._replace(
+        data=data,
+        steps=steps,
+        loading=contract.Loading(0, 1),
+        drop_cache_every_epoch=False,
+        accelerator="cpu",
+        threads=usable_threads(_workload(original).threads),
+    )
+
+
+def _workload(request: contract.Request) -> Workload:
+    return load_workload(request.workload)
+
+
+def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:
+    """Why the audit cannot tell; None where it can."""
+    if comparison.verdict is not AuditVerdict.CANNOT_TELL:
+        return None
+    if not auditor.has_referee:
+        return "no tolerance was measured for this pair of implementations, and there is no float64 replay for the open division's own arithmetic"
+    return "rounding alone moves the losses of this run as far from its first steps on"

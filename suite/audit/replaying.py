@@ -1,0 +1,89 @@
+"""Trains the first steps of a request again, in a framework's environment: through the implementation and the loop, or in float64."""
+
+import csv
+import json
+import math
+import os
+import subprocess
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from reference_impls import contract
+from suite.bundle.log import read_log
+from suite.catalog.frameworks import Framework
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from suite.launch.environments import find
+
+TIMEOUT_S = 3600
+LOSSES_NAME = "losses.npz"
+ALONE = contract.Parallel(1, 1, "none", 0, False)
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """The losses of the first steps, each the mean of its global mini-batch, and the version of the framework that computed them."""
+
+    losses: tuple[float, ...]
+    framework_version: str | None
+
+
+def replay(request: contract.Request, framework: Framework) -> Replayed:
+    """Train the request's steps with the framework's implementation, as the loop drives it in a run; raises SuiteError when that fails.
+
+    One rank trains on the whole mini-batches of a request of several.
+    """
+    changed = request._replace(framework=framework.name, parallel=ALONE, target_accuracy=None)
+    with tempfile.TemporaryDirectory(prefix="audit-") as folder:
+        _train(changed._replace(output_directory=folder), framework, framework.module)
+        version = read_log(Path(folder) / contract.log_name(0)).value("framework_version")
+        return Replayed(_losses(Path(folder) / contract.steps_name(0)), version if isinstance(version, str) else None)
+
+
+def replay_in_float64(request: contract.Request, framework: Framework) -> tuple[tuple[float, ...], bool]:
+    """The same in float64, and whether the model has batch normalisation: then every rank's share of a mini-batch is normalised alone, as in the
+    run, and one rank cannot replace several.
+    """
+    with tempfile.TemporaryDirectory(prefix="audit-") as folder:
+        _train(request._replace(framework=framework.name, output_directory=folder), framework, f"{framework.module}.replay")
+        try:
+            with np.load(Path(folder) / LOSSES_NAME, allow_pickle=False) as archive:
+                return tuple(map(float, archive["losses"])), bool(archive["is_normalised"])
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise SuiteError(f"The replay in {framework.title} wrote no readable losses ({str(error)[:200]}).") from error
+
+
+def _train(request: contract.Request, framework: Framework, module: str) -> None:
+    path = Path(request.output_directory) / contract.REQUEST_NAME
+    path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
+    command = [str(find(framework).interpreter), "-m", module, "--request", str(path)]
+    variables = {**child_environment(request.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    try:
+        done = subprocess.run(
+            command, cwd=repository_root(), env=variables, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False
+        )
+    except OSError as error:
+        raise SuiteError(f"{command[0]} cannot be started ({error.strerror}); create the environment again with `suite env create`.") from error
+    except subprocess.TimeoutExpired:
+        raise SuiteError(f"The replay in {framework.title} did not finish within {TIMEOUT_S} s; give fewer --steps.") from None
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1][:300]
+        raise SuiteError(f"The replay in {framework.title} (`python -m {module}`) ended with {done.returncode}: {last}")
+
+
+def _losses(path: Path) -> tuple[float, ...]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        losses = tuple(float(row["loss"]) for row in csv.DictReader(stream))
+    if not all(map(math.isfinite, losses)):
+        raise SuiteError(f"The replay's losses are not finite numbers ({path.name}).")
+    return losses
+
+
+def usable_threads(default: int | None) -> int:
+    """The workload's number of threads, else one per usable core."""
+    return default or len(os.sched_getaffinity(0))

@@ -1,0 +1,56 @@
+"""Tolerances of audits, by workload, pair of frameworks and step: ``rules/audit/<workload>.toml``, written by tools/audit_tolerances.py."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.catalog.definitions import load_all
+from suite.files.paths import repository_root
+from suite.files.toml_file import read_toml
+
+FLOAT64 = "float64"
+"""Stands for a framework in a pair: a replay in float64."""
+
+
+@dataclass(frozen=True)
+class PairTolerance:
+    """How far losses of two honest trainings may differ: ``frameworks`` are the run's and the replay's, sorted; one tolerance per range of steps.
+
+    A difference is relative to the replay's loss where that is above 1, else absolute.
+    """
+
+    frameworks: tuple[str, ...]
+    tolerances: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class AuditTolerances:
+    """A workload's tolerances; ``last_steps`` are the last steps of the ranges, ascending. Nothing is known of later steps."""
+
+    name: str
+    last_steps: tuple[int, ...] = ()
+    pairs: tuple[PairTolerance, ...] = ()
+
+    def of(self, one: str, other: str, steps: int) -> tuple[float | None, ...]:
+        """The tolerance of each of the first ``steps`` steps; None where nothing is known."""
+        pair = tuple(sorted((one, other)))
+        ranges = next((entry.tolerances for entry in self.pairs if entry.frameworks == pair), ())
+        return tuple(self._at(step, ranges) for step in range(1, steps + 1))
+
+    def _at(self, step: int, tolerances: tuple[float, ...]) -> float | None:
+        return next((value for last, value in zip(self.last_steps, tolerances, strict=False) if step <= last), None)
+
+
+def folder(root: Path | None = None) -> Path:
+    """The folder of the tolerances."""
+    return (root or repository_root()) / "rules" / "audit"
+
+
+def load_audit_tolerances(workload: str, root: Path | None = None) -> AuditTolerances:
+    """The workload's tolerances; empty ones where none were measured."""
+    path = folder(root) / f"{workload}.toml"
+    return read_toml(path, AuditTolerances) if path.is_file() else AuditTolerances(workload)
+
+
+def load_all_audit_tolerances(root: Path | None = None) -> tuple[AuditTolerances, ...]:
+    """All that were measured, sorted by workload."""
+    return load_all(folder(root), AuditTolerances)

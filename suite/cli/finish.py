@@ -1,0 +1,43 @@
+"""`suite finish RUN…`."""
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from suite import api
+from suite.cli.options import Json
+from suite.errors import SuiteError
+from suite.execution.finish import FinishedRun
+
+
+def finish(
+    runs: Annotated[list[Path], typer.Argument(help="Run directories that were left unclosed: killed, cut off, interrupted or failed.")],
+    json: Json = False,
+) -> None:
+    """Close runs that were left unclosed. Exit code: 0 every run is closed, 2 one could not be."""
+    closed: list[FinishedRun] = []
+    problems = []
+    for run in runs:
+        try:
+            closed += api.finish([run])
+        except SuiteError as error:
+            problems.append(str(error))
+    if json:
+        print(json_format.dumps({"runs": [_plain(run) for run in closed], "problems": problems}, indent=1))
+    else:
+        print("\n".join(map(_sentence, closed)))
+    if problems:
+        raise SuiteError("\n".join(problems))
+
+
+def _plain(run: FinishedRun) -> dict[str, object]:
+    return {**vars(run), "path": str(run.path)}
+
+
+def _sentence(run: FinishedRun) -> str:
+    if run.was_closed:
+        return f"{run.path}: was closed before ({run.status}, {run.epochs} epochs)"
+    ending = "Check it:" if run.status == "finished" else "It is no result; every finished epoch can be read:"
+    return f"{run.path}: closed as {run.status}, {run.epochs} finished epochs ({run.reason}). {ending} suite check {run.path}"

@@ -1,0 +1,135 @@
+"""Closes a bundle: from a run's raw records to tables, figures and the manifest.
+
+Every step can be repeated. A step writes whole files beside the raw records, which are removed after the manifest is on the storage medium:
+whenever the closing is killed, either the raw records or the closed bundle are complete, and closing again completes it.
+"""
+
+import errno
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reference_impls import contract
+from suite.bundle import layout, manifest
+from suite.bundle.nodes import read_nodes
+from suite.bundle.reader import Bundle, CachedBundle
+from suite.errors import FileError, SuiteError
+from suite.files.durable import sync
+from suite.files.json_file import write_json
+
+RECORDER = "recorder"
+
+
+def close_bundle(path: Path) -> None:
+    """Close the bundle of a run whose run.json says how it ended; raises OSError when it cannot be written. Repeatable."""
+    for step in STEPS:
+        step(path)
+
+
+def complete_system(path: Path) -> None:
+    """``system.json``, written before the run: add the framework's version, which the implementation logged."""
+    if not (path / layout.SYSTEM).exists() or not has_records(path):
+        return  # an earlier version of the suite described the machine after the run
+    bundle = Bundle(path)
+    described, version = bundle.json(layout.SYSTEM), bundle.log().value("framework_version")
+    if isinstance(version, str):
+        notes = {name: note for name, note in described["notes"].items() if name != "framework_version"}
+        write_json(path / layout.SYSTEM, {**described, "framework_version": version, "notes": notes})
+
+
+def write_tables(path: Path) -> None:
+    """The tables, from the CSV files."""
+    from suite.bundle.convert import convert_tables  # memory: pyarrow is loaded after the training only
+
+    if has_records(path):
+        convert_tables(path)
+
+
+def write_power(path: Path) -> None:
+    """``power.json``: the power rules of the meters that read anything, on any node."""
+    from suite.metrics.power import write_power_rules  # memory: NumPy is loaded after the training only
+
+    meters = [*Bundle(path).run().meters, *(meter for node in read_nodes(Bundle(path)) for meter in node.meters)]
+    write_power_rules(path, {str(meter["name"]) for meter in meters if meter.get("readings") and meter["name"] != RECORDER})
+
+
+def write_figures(path: Path) -> None:
+    """``counters.json`` and ``summary.json``."""
+    from suite.metrics.counters import derive_counters  # memory: NumPy is loaded after the training only
+    from suite.metrics.summary import derive  # memory: NumPy is loaded after the training only
+
+    if has_records(path):
+        bundle = CachedBundle(path)
+        write_json(path / layout.COUNTERS, derive_counters(bundle))
+        write_json(path / layout.SUMMARY, derive(bundle).to_dict())
+
+
+def write_manifest(path: Path) -> None:
+    """Sync every file, then seal the bundle."""
+    leftovers = _leftovers(path)
+    for file in path.iterdir():
+        if file.is_file() and file not in leftovers:
+            sync(file)
+    sync(path)
+    manifest.seal(path, leftovers)
+    sync(path)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove the raw records, of which the sealed bundle has everything, and the lock."""
+    for file in _leftovers(path):
+        file.unlink(missing_ok=True)
+
+
+def training_ended(path: Path) -> bool:
+    """Every rank logged the run's end."""
+    try:
+        ranks = Bundle(path).run().request["parallel"]["ranks"]
+        return all(Bundle(path).log(rank).first("run_stop") is not None for rank in range(ranks))
+    except (FileError, KeyError, TypeError):
+        return False
+
+
+def has_records(path: Path) -> bool:
+    """The implementation began to write its log and step records; without them there are no figures."""
+    return (path / contract.log_name(0)).exists() and any((path / name).exists() for name in (contract.steps_name(0), layout.STEPS))
+
+
+def has_leftovers(path: Path) -> bool:
+    """The folder holds files that do not belong to a closed bundle."""
+    return bool(_leftovers(path))
+
+
+def _leftovers(path: Path) -> list[Path]:
+    """Files that do not belong to a closed bundle: raw records, unfinished files, and at the end the lock."""
+    raw = (layout.READINGS_RAW, layout.BASELOAD_RAW, layout.node_tables("[0-9]*")[1], layout.node_baseloads("[0-9]*")[1])
+    unfinished = (f".{name}*" for name in ("run.json", "system.json", "counters.json", "summary.json", "power.json", "nodes.json", layout.MANIFEST))
+    patterns = (contract.steps_name(0), "steps.rank[0-9]*.csv", *raw, *unfinished, ".*.parquet", contract.REQUEST_NAME, layout.LOCK)
+    return [file for pattern in patterns for file in sorted(path.glob(pattern)) if file.is_file()]
+
+
+STEPS: tuple[Callable[[Path], None], ...] = (
+    complete_system,
+    write_tables,
+    write_power,
+    write_figures,
+    write_manifest,
+    remove_leftovers,
+)
+"""In this order. What a bundle is to contain must be written before the manifest."""
+
+
+@contextmanager
+def disk_errors(path: Path, remedy: str = "Free some space and run again") -> Iterator[None]:
+    """Turn a failed write into a SuiteError that says what is kept."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            free = shutil.disk_usage(path).free
+            what = f"The disk that holds {path} is full ({free} bytes free); everything written so far is kept. {remedy}."
+        else:
+            named = f" ({error.filename})" if error.filename else ""
+            what = f"The run directory {path} cannot be written: {error.strerror or error}{named}."
+        raise SuiteError(what) from error

@@ -1,0 +1,90 @@
+"""The lock of a run directory: held by the processes that run or close the run, and a reserve of disk space for its last status."""
+
+import errno
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from suite.bundle.layout import LOCK
+from suite.errors import SuiteError
+
+RESERVE_BYTES = 2**16
+_WHO_BYTES = 200
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class RunLock:
+    """Held inside the context. The kernel releases it when its last holder ends, however that ends.
+
+    An implementation inherits it (``handle``): while it trains, nobody else closes the run. The file has RESERVE_BYTES of content, which
+    :meth:`write` gives back to a full disk.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / LOCK
+        self.handle = -1
+
+    def __enter__(self) -> "RunLock":
+        """Take the lock; raises SuiteError when another process holds it, OSError when there is no space for the reserve."""
+        self.handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            if not _lock(self.handle):
+                raise SuiteError(f"{self._path.parent} still runs ({self._holder()}); wait for its end, or end it with Ctrl-C.")
+            self._fill()
+        except BaseException:
+            os.close(self.handle)
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Release the lock."""
+        os.close(self.handle)
+
+    def remove(self) -> None:
+        """Remove the file: the run needs it no more."""
+        self._path.unlink(missing_ok=True)
+
+    def write(self, write: Callable[[], None]) -> None:
+        """Call ``write``; when the disk is full, once more after the reserve was given back."""
+        try:
+            write()
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            os.ftruncate(self.handle, 0)
+            write()
+
+    def _fill(self) -> None:
+        """Write who holds the lock, and zeros."""
+        who = f"process {os.getpid()} on {os.uname().nodename}\n".encode()[:_WHO_BYTES]
+        os.ftruncate(self.handle, 0)
+        os.pwrite(self.handle, who + bytes(RESERVE_BYTES - len(who)), 0)
+        os.fsync(self.handle)
+
+    def _holder(self) -> str:
+        return os.pread(self.handle, _WHO_BYTES, 0).split(b"\n")[0].decode(errors="replace") or "its process is unknown"
+
+
+def is_held(directory: Path) -> bool:
+    """A process runs or closes the run in this directory."""
+    try:
+        handle = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not _lock(handle)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    """Take the lock if nobody holds it. A file system without locks cannot say who holds one: there, it is taken as free."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
+    return True

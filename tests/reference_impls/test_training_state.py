@@ -1,0 +1,101 @@
+"""The training state: its digests, and that every framework returns it in the canonical form."""
+
+import array
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reference_impls import contract, initial_weights
+from reference_impls.contract import DataSet, Preprocessing
+from reference_impls.training_state import KINDS, digests
+from suite.catalog.data_sets import load_data_set
+from suite.catalog.frameworks import load_framework
+from suite.catalog.workloads import load_workload
+from suite.datasets.synthetic import WRITERS
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from tests.builders import Scenario, make_request
+from tests.conftest import environment_of
+
+RATE, SEED = 0.125, 3
+
+TAKE_ONE_STEP = """
+import importlib, sys
+import numpy as np
+from reference_impls.communication import World
+from reference_impls.contract import read_request
+module, request, folder = sys.argv[1], read_request(sys.argv[2]), sys.argv[3]
+built = importlib.import_module(module + ".implementation").build(request, World())
+np.savez(folder + "/before.npz", **built.implementation.training_state())
+batch = next(iter(built.pipeline.training(1)))
+built.implementation.step(built.implementation.to_device(batch), 0.125, 1.0)
+np.savez(folder + "/after.npz", **built.implementation.training_state())
+"""
+
+
+def test_a_digest_is_over_names_formats_shapes_and_bytes_in_the_order_of_names() -> None:
+    values = np.array([[1.0, 2.0]], np.float32)
+    text = hashlib.sha256(b"parameter/a f 1,2\n" + values.tobytes() + b"parameter/b d 1\n" + np.float64(3).tobytes()).hexdigest()
+    assert digests({"parameter/b": array.array("d", [3.0]), "parameter/a": values})["parameter"] == text
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"parameter/a": np.array([2.0, 1.0], np.float32)},
+        {"parameter/a": np.array([[1.0, 2.0]], np.float32)},
+        {"parameter/a": np.array([1.0, 2.0])},
+        {"parameter/b": np.array([1.0, 2.0], np.float32)},
+    ],
+    ids=["values", "shape", "precision", "name"],
+)
+def test_any_difference_is_another_digest(other: dict[str, np.ndarray]) -> None:
+    own = digests({"parameter/a": np.array([1.0, 2.0], np.float32)})
+    assert set(own) == set(KINDS)
+    assert digests(other)["parameter"] != own["parameter"]
+    assert digests(other)["velocity"] == own["velocity"]
+
+
+@pytest.mark.parametrize("name", ["lenet", "resnet18"])
+def test_a_framework_returns_the_canonical_state(framework: str, name: str, tmp_path: Path) -> None:
+    """Before training, the seed's weights, velocities 0, statistics 0 and 1; after one step, velocities that moved the parameters."""
+    workload, definition = load_workload(name), load_data_set(load_workload(name).data)
+    WRITERS[definition.layout](tmp_path, definition, 8, 5, 1)
+    request = make_request(tmp_path, Scenario(framework=framework))._replace(
+        model=workload.model,
+        seed=SEED,
+        initial_weights=workload.initial_weights,
+        global_batch_size=8,
+        threads=1,
+        data=DataSet(workload.data, str(tmp_path), definition.layout, 10, 8, 5, False, True),
+        preprocessing=Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), workload.preprocessing.augmentation),
+    )
+    (tmp_path / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(request)))
+    command = [
+        environment_of(framework).interpreter,
+        "-c",
+        TAKE_ONE_STEP,
+        load_framework(framework).module,
+        tmp_path / contract.REQUEST_NAME,
+        tmp_path,
+    ]
+    answer = subprocess.run(list(map(str, command)), cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, timeout=600)
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    before, after = (dict(np.load(tmp_path / f"{when}.npz")) for when in ("before", "after"))
+    names = [each.partition("/")[2] for each in before if each.startswith("parameter/")]
+    expected = initial_weights.make(workload.initial_weights, {each: before[f"parameter/{each}"].shape for each in names}, SEED)
+    assert sum(value.size for value in expected.values()) == workload.parameters
+    for each, value in expected.items():
+        assert np.array_equal(before[f"parameter/{each}"], value)
+        assert not before[f"velocity/{each}"].any()
+        assert after[f"velocity/{each}"].any()
+        moved = value - RATE * after[f"velocity/{each}"]
+        assert after[f"parameter/{each}"] == pytest.approx(moved, abs=1e-5)
+    statistics = {each: value for each, value in before.items() if each.startswith("statistic/")}
+    assert bool(statistics) is (name == "resnet18")
+    assert all(np.all(value == each.endswith("running_var")) for each, value in statistics.items())
+    assert set(before) == set(after)

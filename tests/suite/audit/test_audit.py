@@ -1,0 +1,104 @@
+"""`suite audit` end to end: with the test framework, and with each real one."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from suite.bundle.layout import MANIFEST, RUN
+from suite.compliance.faults.editable_bundle import EditableBundle
+from tests.conftest import Run, environment_of
+
+STEPS = 6
+
+
+@pytest.fixture(scope="module")
+def fake_run(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sealed run of the test framework on digits."""
+    return trained(suite, "fake", tmp_path_factory.mktemp("audited") / "run")
+
+
+def trained(suite: Run, framework: str, path: Path) -> Path:
+    command = ("--division", "open", "--device", "auto", "--workload", "lenet", "--framework", framework, "--data", "digits", "--steps", 8)
+    answer = suite("run", *command, "--output", path)
+    assert answer.returncode == 0, answer.stderr
+    return path
+
+
+def edited(run: Path, path: Path, factor: float = 1.0, **request: object) -> Path:
+    """A copy with losses scaled from the third step on and another request, sealed again."""
+    bundle = EditableBundle(Path(shutil.copytree(run, path)))
+    bundle.steps.loc[bundle.steps.index[2:], "loss"] *= factor
+    bundle.request.update(request)
+    bundle.save()
+    return path
+
+
+def test_a_genuine_run_agrees(suite: Run, fake_run: Path, tmp_path: Path) -> None:
+    answer = suite("audit", fake_run, "--output", tmp_path / "audit.json")
+    assert answer.returncode == 0, answer.stderr
+    assert "agrees, 8 steps" in answer.stdout
+    record = json.loads((tmp_path / "audit.json").read_text())
+    assert record["losses"]["recorded"] == record["losses"]["plain"]
+    assert record["comparison"]["verdict"] == "agrees"
+    assert 0 < record["rate_error_found"] < 0.05
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"factor": 1.02}, {"seed": 7}, {"global_batch_size": 15}, {"optimizer": {"base_learning_rate": 0.02}}, {"optimizer": {"momentum": 0.5}}],
+    ids=str,
+)
+def test_a_lie_is_contradicted(suite: Run, fake_run: Path, tmp_path: Path, changes: dict[str, object]) -> None:
+    if "optimizer" in changes:
+        own = json.loads((fake_run / RUN).read_text())["request"]["optimizer"]
+        changes = {"optimizer": {**own, **changes["optimizer"]}}  # type: ignore[dict-item]
+    answer = suite("audit", edited(fake_run, tmp_path / "forged", **changes), "--json")  # type: ignore[arg-type]
+    assert answer.returncode == 1, answer.stderr
+    found = json.loads(answer.stdout)["comparison"]
+    assert found["verdict"] == "contradicts"
+    assert found["step"]["difference"] > found["step"]["tolerance"]
+
+
+def test_records_that_are_not_those_that_were_sealed_are_refused(suite: Run, fake_run: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(fake_run, tmp_path / "run"))
+    (run / RUN).write_text((run / RUN).read_text() + " ")
+    answer = suite("audit", run)
+    assert answer.returncode == 2
+    assert "is not the file that MANIFEST.sha256 seals" in answer.stderr
+    (run / MANIFEST).unlink()
+    assert "is not sealed" in suite("audit", run).stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--steps", 0), "--steps must be from 1"),
+        (("--framework", "caffe"), "There is no framework 'caffe'"),
+        (("--data", "/none"), "is not prepared"),
+    ],
+)
+def test_what_cannot_be_replayed_is_one_sentence(suite: Run, fake_run: Path, options: tuple[object, ...], sentence: str) -> None:
+    answer = suite("audit", fake_run, *options)
+    assert answer.returncode == 2
+    assert sentence in answer.stderr
+
+
+def test_a_data_set_of_another_size_is_named(suite: Run, fake_run: Path, tmp_path: Path) -> None:
+    data = {**json.loads((fake_run / RUN).read_text())["request"]["data"], "train_samples": 100}
+    answer = suite("audit", edited(fake_run, tmp_path / "run", data=data))
+    assert answer.returncode == 2
+    assert "the run's had 100 of 10" in answer.stderr
+
+
+def test_a_framework_replays_its_own_run_and_finds_a_lie(framework: str, suite: Run, digits: Path, tmp_path: Path) -> None:
+    assert suite("env", "create", framework, "--interpreter", environment_of(framework).interpreter).returncode == 0
+    run = trained(suite, framework, tmp_path / "run")
+    answer = suite("audit", run, "--steps", STEPS)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    forged = suite("audit", edited(run, tmp_path / "forged", 1.01), "--steps", STEPS, "--json")
+    assert forged.returncode == 1, forged.stderr
+    record = json.loads(forged.stdout)
+    assert record["comparison"]["step"]["step"] == 3
+    assert record["losses"]["float64"] == pytest.approx(record["losses"]["plain"], abs=1e-5)
