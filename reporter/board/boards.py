@@ -15,6 +15,7 @@ from suite.catalog.rounds import load_rounds
 RANKED_BY = "time_to_target_s"
 ALWAYS = ("device", "framework")
 THROTTLED = "throttled_events"
+EVIDENCE_WORDS = {"audited_in": "audited in", "witnessed_by": "witnessed by", "signed_by": "signed by"}
 SEEDS = {"round": "seeds of the round's nonce", "self-chosen": "seeds of the submitter's nonce", "none": "seeds chosen by the submitter"}
 """Badges by where the seeds of an entry came from."""
 NO_ROUND = "no round"
@@ -165,7 +166,7 @@ def _sensor(energy: Mapping[str, Any]) -> str:
 def _badges(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> tuple[str, ...]:
     events = figures.get(THROTTLED, {}).get("high")
     throttled = ("throttled",) if known(events) and events > 0 else ()
-    people = (f"{word} by {entry[name]}" for word, name in (("witnessed", "witnessed_by"), ("signed", "signed_by")) if known(entry[name]))
+    people = (f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if known(entry[name]))
     return (*throttled, SEEDS.get(entry["nonce_kind"], "seeds of several kinds"), *people)
 
 

@@ -13,7 +13,7 @@ from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_
 COUNTED = ("runs", "reached", "planned_runs", "launches")
 """Columns of an entry that are not those of its first run."""
 
-EVIDENCE = ("nonce_kind", "witnessed_by", "signed_by")
+EVIDENCE = ("nonce_kind", "audited_in", "witnessed_by", "signed_by")
 """Columns in which the runs of an entry may differ."""
 
 

@@ -139,8 +139,9 @@ def _duplicate(rows: BundleRows, read: Mapping[str, _Placed]) -> str | None:
 def _place(found: Found, rows: BundleRows, digest: str | None, submissions: SubmissionVerdicts) -> _Placed:
     withdrawn, declaration = _withdrawal(found), _declaration(found)
     verdict = replace(rows.verdict, path=found.path, findings=(*rows.verdict.findings, *submissions.findings_of(found.path)))
-    signed_by = plain_or_none(submissions.signed_by(found.path), 40)
-    run = {**rows.run, "signed_by": signed_by, "place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
+    by_others = {"signed_by": submissions.signed_by(found.path), "audited_in": submissions.audited_in(found.path)}
+    of_place = {"place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
+    run = {**rows.run, **{name: plain_or_none(value, 40) for name, value in by_others.items()}, **of_place}
     if declaration is not None:
         run |= {**_declared(declaration), **_planned(declaration, run["run_id"])}
     run["state"] = _state(found, rows, withdrawn, verdict)

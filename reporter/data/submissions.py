@@ -30,6 +30,11 @@ class SubmissionVerdicts:
         """Whose key signed the submission that holds the bundle."""
         return next((verdict.signed_by for verdict in self.verdicts if verdict.path in (bundle, *bundle.parents)), None)
 
+    def audited_in(self, bundle: Path) -> str | None:
+        """The framework in which the bundle's first steps were trained again, with losses that agree, by a record of its submission."""
+        found = next((verdict.audits[bundle] for verdict in self.verdicts if bundle in verdict.audits), None)
+        return None if found is None else found.framework
+
     @cached_property
     def _by_path(self) -> dict[Path, tuple[Finding, ...]]:
         return {verdict.path: verdict.findings for verdict in self.verdicts}

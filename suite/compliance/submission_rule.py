@@ -66,7 +66,7 @@ class Copied:
 
 @dataclass(frozen=True)
 class SubmissionContext:
-    """What submission checks read; ``earlier_runs`` are those of the submissions that were checked before this one.
+    """What submission checks read.
 
     ``round`` is the one whose rules are applied. ``other_runs`` are those of all other submissions that are checked together with this one,
     ``copies`` the near copies in which this one's runs have a part.
@@ -78,7 +78,6 @@ class SubmissionContext:
     system: Mapping[str, Any]
     runs: tuple[SubmittedRun, ...]
     unexpected: tuple[Path, ...]
-    earlier_runs: tuple[SubmittedRun, ...]
     other_runs: tuple[SubmittedRun, ...] = ()
     copies: tuple[Copied, ...] = ()
 

@@ -2,8 +2,8 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from suite.compliance.copies import StepTimes, find_likenesses, step_times
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import rules_of
 from suite.compliance.rule import MAX_VIOLATIONS
+from suite.compliance.rules.audits import badges
 from suite.compliance.submission_rule import Copied, SubmissionContext, SubmissionRule, SubmittedRun
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
+from suite.metrics.audit_record import AuditBadge
 from suite.metrics.summary import target_figures
 from suite.submission.declaration import read_declaration
 from suite.submission.folders import RunFolder, is_withdrawn, read_folders
@@ -32,7 +34,8 @@ MIN_VALUES, MAX_VALUES = 10, 100  # fewer values may be equal by chance; a copy 
 class SubmissionVerdict:
     """The result for a submission: each bundle's, the findings about the whole, and a sentence for each bundle that could not be checked.
 
-    ``signed_by`` is whose key signed it, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there.
+    ``signed_by`` is whose key signed it, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there. ``audits`` are the
+    badges of the runs whose audit agrees, by the runs' folders.
     """
 
     path: Path
@@ -40,6 +43,7 @@ class SubmissionVerdict:
     findings: tuple[Finding, ...]
     broken: tuple[str, ...]
     signed_by: str | None = None
+    audits: Mapping[Path, AuditBadge] = field(default_factory=dict)
 
     @property
     def complies(self) -> bool:
@@ -56,7 +60,7 @@ def check_submission(path: Path) -> SubmissionVerdict:
 def check_submissions(
     paths: Sequence[Path], verdict_of: Callable[[CachedBundle], BundleVerdict] = check_cached_bundle
 ) -> tuple[SubmissionVerdict, ...]:
-    """Check submissions together; a run that is in two of them is reported for the second, a near copy of a run for both.
+    """Check submissions together; of two equal runs, the one that began later is refused, by its own record; of equal starts both.
 
     A submission whose declaration or system cannot be read is ``broken``; the remaining ones are checked. ``verdict_of`` checks a bundle;
     callers that have its verdict already can return it.
@@ -80,7 +84,7 @@ def _judge(read: _Submission, context: SubmissionContext) -> SubmissionVerdict:
     rules = [rule for rule in rules_of(context.round) if isinstance(rule, SubmissionRule)]
     findings = tuple(violation.finding(rule.id, rule.severity) for rule in rules for violation in islice(rule.check(context), MAX_VIOLATIONS))
     signed_by = None if context.signature is None else context.signature.signed_by
-    return SubmissionVerdict(context.path, read.bundles, findings, read.broken, signed_by)
+    return SubmissionVerdict(context.path, read.bundles, findings, read.broken, signed_by, badges(context))
 
 
 def _compared(read: Sequence[_Submission]) -> dict[Path, SubmissionContext]:
@@ -94,7 +98,7 @@ def _compared(read: Sequence[_Submission]) -> dict[Path, SubmissionContext]:
         copies = [Copied(runs[one], runs[other], like.what) for like in likenesses for one, other in ((like.one, like.other), (like.other, like.one))
                   if earlier <= one < later]  # fmt: skip
         others = (*runs[:earlier], *runs[later:])
-        contexts[context.path] = replace(context, earlier_runs=tuple(runs[:earlier]), other_runs=others, copies=tuple(copies))
+        contexts[context.path] = replace(context, other_runs=others, copies=tuple(copies))
         earlier = later
     return contexts
 
@@ -118,7 +122,7 @@ def _read_submission(path: Path, verdict_of: Callable[[CachedBundle], BundleVerd
         except SuiteError as error:
             broken.append(str(error))
     judged_by = next((each for each in load_rounds() if each.name == declaration.round), current_round())
-    context = SubmissionContext(path, declaration, judged_by, system, tuple(runs), unexpected, ())
+    context = SubmissionContext(path, declaration, judged_by, system, tuple(runs), unexpected)
     return _Submission(context, tuple(times), tuple(verdicts), tuple(broken))
 
 

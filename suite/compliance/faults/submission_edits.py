@@ -13,7 +13,7 @@ from suite.catalog.reference_points import load_points
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit, first_run
 from suite.compliance.faults.file_edits import edit_json
-from suite.compliance.faults.log_edits import set_everywhere, shift_run, shift_wall_clock
+from suite.compliance.faults.log_edits import set_everywhere, shift_run
 from suite.compliance.faults.table_edits import PARTS
 from suite.submission.declaration import NAME
 from suite.submission.launches import declare_entries
@@ -52,11 +52,8 @@ def rename_run_and_output(folder: Path) -> None:
 
 
 @edit
-def copy_with_noise(submission: Path, noise: float, factor: float = 1.0, is_shuffled: bool = False, later_ms: int = 0) -> None:
-    """Let the first run's steps vary, and submit a copy as the fourth: with noise on every part, scaled, or in another order.
-
-    The first run then says that it began ``later_ms`` later.
-    """
+def copy_with_noise(submission: Path, noise: float, factor: float = 1.0, is_shuffled: bool = False) -> None:
+    """Let the first run's steps vary, and submit a copy as the fourth: with noise on every part, scaled, or in another order."""
     import numpy as np  # start-up
 
     random, first = np.random.default_rng(1), EditableBundle(first_run(submission))
@@ -70,8 +67,6 @@ def copy_with_noise(submission: Path, noise: float, factor: float = 1.0, is_shuf
     for part in PARTS:
         copy.steps[part] = factor * copy.steps[part].to_numpy()[order] * np.exp(random.normal(-noise, noise, len(copy.steps)))
     copy.save(recomputed=True)
-    shift_wall_clock(later_ms)(first)
-    first.save(recomputed=True)
 
 
 @edit

@@ -1,6 +1,7 @@
 """Audits: the records of replays that a submission holds"""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.bundle.layout import MANIFEST
@@ -15,7 +16,7 @@ from suite.files.digest import sha256
 from suite.submission.folders import AUDITS, audit_path
 
 if TYPE_CHECKING:
-    from suite.metrics.audit_record import AuditRecord
+    from suite.metrics.audit_record import AuditBadge, AuditRecord
 
 ORDER = 101  # after the rules of submissions
 
@@ -43,6 +44,23 @@ def _audits(context: SubmissionContext) -> Iterator[Violation]:
             step = record.comparison.step
             at = "" if step is None else f" at step {step.step}: loss {step.observed:.6g}, replayed {step.expected:.6g}"
             yield Violation(name, "an audit that agrees with the run", f"it contradicts the run{at}", "withdraw the run, or answer in the review")
+
+
+def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
+    """The badge of each run, by its folder, whose audit's record agrees and breaks no rule."""
+    from suite.metrics.audit_record import badge, read_audit  # start-up: loads numpy
+
+    found = {}
+    for run in context.runs:
+        path = audit_path(context.path, run.folder.path)
+        try:
+            record = read_audit(path) if path.is_file() and not path.is_symlink() else None
+            earned = badge(record) if record is not None and not any(_differences(record, run)) else None
+        except SuiteError:
+            continue  # reported by the rule
+        if earned is not None:
+            found[run.folder.path] = earned
+    return found
 
 
 def _differences(record: "AuditRecord", run: SubmittedRun) -> Iterator[tuple[str, str, str]]:

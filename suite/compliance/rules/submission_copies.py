@@ -1,6 +1,7 @@
 """Submissions: runs that are copies of others, or overlap with others in time."""
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.compliance.faults.fault import of_first_run, of_submission, sealed
@@ -33,14 +34,29 @@ def _same_losses(context: SubmissionContext) -> Iterator[Violation]:
 
 
 def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Iterator[Violation]:
-    """Values that a run shares with an earlier one, in this submission or another."""
-    for name in names:
-        seen = {getattr(run, name): f"{run.name} in another submission" for run in context.earlier_runs}
-        for run in context.runs:
-            value = getattr(run, name)
-            if value is not None and value in seen:
-                yield Violation(run.name, f"{name.replace('_', ' ')} that no other run has", f"those of {seen[value]}", fix)
-            seen.setdefault(value, run.name)
+    """Values that a run shares with one that began before it, in this submission or another."""
+    for name, run in product(names, context.runs):
+        value = getattr(run, name)
+        alike = (other for other in (*context.runs, *context.other_runs) if other is not run and value is not None and getattr(other, name) == value)
+        other = next((other for other in alike if _is_later(context, run, other)), None)
+        if other is not None:
+            where = other.name if other.submission == run.submission else f"{other.full_name}, {_order(other, run)}"
+            yield Violation(run.name, f"{name.replace('_', ' ')} that no other run has", f"those of {where}", fix)
+
+
+def _is_later(context: SubmissionContext, run: SubmittedRun, other: SubmittedRun) -> bool:
+    """Whether a run began after the other, by what both record.
+
+    Of runs that began at the same time, the one that comes first in a submission is the earlier one; in two submissions neither is.
+    """
+    if run.started_time_ms != other.started_time_ms or run.submission != other.submission:
+        return run.started_time_ms >= other.started_time_ms
+    return context.runs.index(run) > context.runs.index(other)
+
+
+def _order(first: SubmittedRun, second: SubmittedRun) -> str:
+    earlier_s = (second.started_time_ms - first.started_time_ms) / 1000
+    return f"which began {earlier_s:.0f} s earlier by its own record" if earlier_s else "which began at the same time by its own record"
 
 
 def _seed_losses(context: SubmissionContext) -> Iterator[Violation]:
@@ -59,23 +75,23 @@ def _seed_and_name(run: SubmittedRun) -> str:
 
 
 def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
-    """Both runs of a pair are reported: when they began is what they say of themselves."""
-    yield from (_likeness(copied) for copied in context.copies if copied.run.run_id != copied.other.run_id)
+    for copied in _copies(context):
+        if _is_later(context, copied.run, copied.other):
+            observed = f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}"
+            yield Violation(copied.run.name, "step times that vary independently of those of any other run", observed, "submit each run once")
 
 
-def _age(run: SubmittedRun) -> tuple[float, str]:
-    """When the run says that it began; runs that say the same are in the order of their ids."""
-    return run.started_time_ms, run.run_id
+def _copied(context: SubmissionContext) -> Iterator[Violation]:
+    for copied in _copies(context):
+        if not _is_later(context, copied.run, copied.other):
+            observed = f"{copied.what}, as {copied.other.full_name}, which began later by its own record"
+            fix = "show the reviewer which of the two is the original: its receipt by a witness, its commit"
+            yield Violation(copied.run.name, "step times that vary independently of those of any other run", observed, fix)
 
 
-def _likeness(copied: Copied) -> Violation:
-    first, second = sorted((copied.run, copied.other), key=_age)
-    observed = f"{copied.what}, as {copied.other.full_name}; {first.full_name} says that it began {_seconds(first, second)} earlier"
-    return Violation(copied.run.name, "step times that vary independently of those of any other run", observed, "submit each run once")
-
-
-def _seconds(first: SubmittedRun, second: SubmittedRun) -> str:
-    return f"{(second.started_time_ms - first.started_time_ms) / 1000:.0f} s"
+def _copies(context: SubmissionContext) -> Iterator[Copied]:
+    """Near copies; runs of one id are duplicates."""
+    return (copied for copied in context.copies if copied.run.run_id != copied.other.run_id)
 
 
 def _overlaps(context: SubmissionContext) -> Iterator[Violation]:
@@ -143,6 +159,14 @@ RULES = (
             of_submission("run 1 as run 4, with noise, a hundredth slower", copy_with_noise(0.03, 1.01)),
             of_submission("run 1's steps as run 4, in another order", copy_with_noise(0.0, 1.0, is_shuffled=True)),
         ),
+    ),
+    SubmissionRule(
+        id="submission-copied",
+        sentence="A run whose step times vary together with those of a run that began later is reviewed.",
+        rationale="Each run says itself when it began: a copy may say that it was first.",
+        check=_copied,
+        faults=(of_submission("run 1 as run 4, with noise: run 1", copy_with_noise(0.01)),),
+        severity=Severity.WARNING,
     ),
     SubmissionRule(
         id="submission-overlap",

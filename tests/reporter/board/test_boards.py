@@ -9,6 +9,7 @@ import pytest
 import reporter
 from reporter.board.boards import make_boards
 from suite.compliance import submission_rule
+from suite.compliance.faults.audit_edits import add_audit
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.nonce_edits import set_nonce
 from suite.files.signature import make_key, public_key
@@ -62,8 +63,20 @@ def test_runs_with_seeds_of_several_kinds_are_said_to_have_them(runs: Path, tmp_
 def test_a_badge_names_a_known_signer(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_key(tmp_path / "key", "acme")
     (tmp_path / "allowed").write_text(f"acme {public_key(tmp_path / 'key')}\n")
-    offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", (), tmp_path / "key")
+    offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", (), sign_with=tmp_path / "key")
     submission = package([runs / "lenet-pytorch-1"], offer, tmp_path / "submissions")
     assert badges(submission)[1:] == ()
     monkeypatch.setattr(submission_rule, "allowed_signers", lambda: tmp_path / "allowed")
     assert badges(submission)[1:] == ("signed by acme",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "badge"),
+    [({}, ("audited in pytorch",)), ({"losses.plain.3": 9.0, "losses.float64": "plain"}, ())],
+    ids=["agrees", "its verdict does not follow from its losses"],
+)
+def test_a_badge_says_that_an_audit_agrees(runs: Path, tmp_path: Path, changes: dict[str, object], badge: tuple[str, ...]) -> None:
+    offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", ())
+    submission = package([runs / "lenet-pytorch-1"], offer, tmp_path / "submissions")
+    add_audit(changes)(submission)
+    assert badges(submission)[1:] == badge
