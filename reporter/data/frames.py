@@ -23,7 +23,7 @@ IDENTITY: Mapping[str, str] = {
     "availability": "of the system, as declared: available, preview or research; None outside a submission",
     "device": "the device profile's name",
     "cpu_model": "CPU model as reported by the kernel",
-    "power_mode": "the device's power mode",
+    "power_mode": "the device's power mode with what it caps, before the run (docs/boards.md)",
     "storage_medium": "storage medium of the data set",
     "nodes": "number of nodes",
     "ranks": "number of training processes",

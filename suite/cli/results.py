@@ -62,6 +62,11 @@ def _show_disturbances(disturbances: dict[str, Any], where: str) -> None:
     for step in disturbances["clock_steps"]:
         moved = f"{step['step_s']:+.3g} s, {step['at_s']:.1f} s after the start"
         print(f"The wall clock{where} was set by {moved}; durations are not affected.")
+    for change in disturbances.get("settings", []):
+        print(
+            f"SETTING CHANGED{where}: {change['channel']} from {change['before']:g} to {change['after']:g} {change['unit']}, "
+            f"{change['at_s']:.1f} s after the start"
+        )
 
 
 def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:

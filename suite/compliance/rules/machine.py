@@ -196,10 +196,12 @@ def _board(context: BundleContext) -> Iterator[Violation]:
     device = context.device
     if device is None:
         return
-    mode = context.system.get("power_mode")
-    if mode is not None and not device.power_modes:
+    mode, settings = context.system.get("power_mode"), context.system.get("power_settings")
+    read = settings.get("mode") if isinstance(settings, Mapping) else None
+    if mode is not None and not device.power_modes and not (isinstance(read, str) and str(mode).startswith(read)):
         fix = "leave power_mode as `suite run` wrote it; state what limits the machine in the notes of the submission"
-        yield Violation(context.nodes[0].system_file, f"no power mode: {device.title} has none", f"{mode!r}"[:100], fix)
+        expected = "no power mode, as power_settings has none" if read is None else f"a power mode of power_settings, {read!r}"
+        yield Violation(context.nodes[0].system_file, expected[:200], f"{mode!r}"[:100], fix)
     yield from _rails(context, device)
 
 
