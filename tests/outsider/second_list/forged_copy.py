@@ -114,9 +114,9 @@ class ForgedCopy:
             own = self.readings[self.readings["source"] == meter["name"]]
             meter["readings"] = len(own)
             if meter["achieved_period_s"] is not None and len(own):
-                gaps = np.diff(np.unique(own["t_ns"].to_numpy(np.int64))) / 1e9
-                ratio = float(np.median(gaps)) if len(gaps) else None
-                meter["achieved_period_s"] = ratio
+                channel = own["channel"].value_counts().idxmax()
+                gaps = np.diff(own.loc[own["channel"] == channel, "t_ns"].to_numpy(np.int64)) / 1e9
+                meter["achieved_period_s"] = float(np.median(gaps)) if len(gaps) else None
                 meter["longest_gap_s"] = float(gaps.max()) if len(gaps) else None
 
     def drop_witness(self) -> None:

@@ -91,7 +91,7 @@ def main(samples: Path) -> None:
     for name, treatments in (("closed-0", BUNDLES), ("submission/second", SUBMISSIONS)):
         for treat in treatments:
             with tempfile.TemporaryDirectory() as folder:
-                target = Path(folder) / "case" / Path(name).name
+                target = Path(folder) / ("case/v0.2" if name.startswith("submission") else "case") / Path(name).name
                 shutil.copytree(samples / name, target)
                 treat(target)
                 result = judged(target)

@@ -20,7 +20,9 @@ P=main run closed-1 $C $W --run-number 1 --baseload 6
 P=main run closed-2 $C --run-number 2 --baseload 6
 P=clean run closed-power $C --run-number 3 --baseload 5
 P=clean run closed-power-w $C $W --run-number 4 --baseload 5
-P=main run closed-two-ranks --division closed --workload lenet --framework chainer --data mnist --batch-size 128 --learning-rate 0.04 --threads 1 --org second --seed 7 --ranks-per-node 2 --baseload 6
+C_RANKS="--division closed --workload lenet --data mnist --batch-size 128 --learning-rate 0.04 --threads 1 --org second --seed 7 --ranks-per-node 2 --baseload 6"
+P=main run closed-two-ranks $C_RANKS --framework chainer
+P=main run closed-ranks-pytorch $C_RANKS --framework pytorch
 run open-pytorch $O --epochs 5 --framework pytorch --data digits --batch-size 16 --seed 11 --threads 1
 P=main run open-fake $O --epochs 5 --framework fake --data digits --batch-size 16 --seed 3 --baseload 3 $W
 P=main run open-ranks $O --epochs 5 --framework pytorch --data digits --batch-size 32 --seed 5 --ranks-per-node 2 --threads 1 --baseload 4

@@ -22,7 +22,7 @@ from tests.outsider.second_list.registry import LIES, Lie
 
 NAMES = {
     "closed": "closed-power", "other": "closed-1",
-    "witnessed": "closed-0", "missed": "closed-2", "closed-two-ranks": "closed-two-ranks",
+    "witnessed": "closed-0", "missed": "closed-2", "closed-two-ranks": "closed-ranks-pytorch",
     "open-pytorch": "open-pytorch", "open-tf": "open-tf", "open-chainer": "open-chainer", "ranks": "open-ranks", "native": "h-native",
     "power": "closed-power", "power-other": "closed-power-w", "wall-meter": "h-watt", "threads": "h-threads-2", "workers": "h-workers",
     "bf16": "h-bf16",
@@ -41,12 +41,12 @@ def tried(entry: Lie, samples: Path, keep: Path | None = None, sample: str | Non
     """Apply one lie to a fresh copy and check it. ``sample`` replaces the entry's own."""
     name = NAMES[sample or entry.sample]
     with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "case" / Path(name).name
+        target = Path(folder) / ("case/v0.2" if name.startswith("submission") else "case") / Path(name).name
         shutil.copytree(samples / name, target, symlinks=True)
         other = NAMES["power-other" if entry.sample == "power" else "other"]
-        shutil.copytree(samples / other, Path(folder) / "case" / "other")
+        shutil.copytree(samples / other, target.parent / "other")
         if (samples / "audit.json").exists():
-            shutil.copy(samples / "audit.json", Path(folder) / "case" / "audit.json")
+            shutil.copy(samples / "audit.json", target.parent / "audit.json")
         result: dict[str, Any] = {
             "subject": entry.subject,
             "name": entry.name,
@@ -94,7 +94,7 @@ def _verdicts(verdict: Any) -> list[Any]:
 
 
 def _plain(finding: Any) -> dict[str, str]:
-    return {name: str(getattr(finding, name, None)) for name in ("rule", "severity", "expected", "observed", "fix")}
+    return {name: str(getattr(finding, name, None)) for name in ("rule", "expected", "observed", "fix")} | {"severity": finding.severity.value}
 
 
 def _each(samples: Path, chosen: Callable[[Lie], bool], keep: Path | None, sample: str | None) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tests.outsider.second_list.forged_copy import ForgedCopy, pd
+from tests.outsider.second_list.lies.power import power_rules_without_meters
 from tests.outsider.second_list.registry import EDITED, ERROR, FABRICATED, NOTHING, lie
 
 SUBJECT = "counters and readings"
@@ -172,5 +173,4 @@ def hardly_any_meters(copy: ForgedCopy) -> None:
     copy.restate_meters()
     copy.baseload = None
     (copy.path / "baseload.parquet").unlink(missing_ok=True)
-    copy.json.pop("power", None)
-    (copy.path / "power.json").unlink(missing_ok=True)
+    copy.json["power"] = power_rules_without_meters(copy.json["power"])
