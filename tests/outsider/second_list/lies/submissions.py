@@ -171,10 +171,10 @@ def failed_launches_forgotten(path: Path) -> None:
 
 @lie(SUBJECT, EDITED, "a verdict of another implementation", "the verdict's suite version and digest of the implementation", "submission", False)
 def a_verdict_with_errors_deleted(path: Path) -> None:
-    """Differences that did not pass are deleted from the verdict."""
+    """Differences that did not pass, all of them, are deleted from the verdict."""
     file = path / "probes/lenet-pytorch.json"
     verdict = json.loads(file.read_text("utf-8"))
-    verdict["subjects"][0]["differences"] = verdict["subjects"][0]["differences"][:2]
+    verdict["subjects"][0]["differences"] = []
     file.write_text(json.dumps(verdict), "utf-8")
 
 
