@@ -1,0 +1,1 @@
+"""The lies, one module per class."""
