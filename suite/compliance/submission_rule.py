@@ -81,10 +81,10 @@ class SubmissionContext:
     other_runs: tuple[SubmittedRun, ...] = ()
     copies: tuple[Copied, ...] = ()
 
-    def entries(self) -> dict[tuple[str, ...], list[SubmittedRun]]:
-        """Runs that differ in seed only, by workload, framework and the rest of the request; without those that were withdrawn."""
+    def entries(self, with_withdrawn: bool = False) -> dict[tuple[str, ...], list[SubmittedRun]]:
+        """Runs that differ in seed only, by workload, framework and the rest of the request; without those that were withdrawn, by default."""
         entries: dict[tuple[str, ...], list[SubmittedRun]] = {}
-        for run in (run for run in self.runs if not run.is_withdrawn):
+        for run in (run for run in self.runs if with_withdrawn or not run.is_withdrawn):
             entries.setdefault((run.folder.workload, run.folder.framework, entry_key(run.request)), []).append(run)
         return entries
 

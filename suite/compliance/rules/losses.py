@@ -8,7 +8,7 @@ from suite.bundle.layout import STEPS
 from suite.compliance.faults.fault import both
 from suite.compliance.faults.log_edits import EPOCHS, guess, reach_target_after
 from suite.compliance.faults.step_edits import change_losses, never_learn, repeat_losses, smooth_losses, sort_losses, stretch_losses
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
     from suite.bundle.log import LogEvent
@@ -113,9 +113,11 @@ RULES = (
     ),
     Rule(
         id="accuracy-below-loss",
-        sentence="An evaluation has as many errors as the loss of its epoch implies, generously.",
+        sentence="In a closed run an evaluation has as many errors as the loss of its epoch implies, generously.",
         rationale="A model with a mean cross-entropy of 0.3 on the samples that it was trained on is wrong on about one in ten of others, not on "
-        "one in a hundred. The limit is a twentieth of an error a sample for each unit of loss; real runs have 0.15 to 4.3.",
+        "one in a hundred. The limit is a twentieth of an error a sample for each unit of loss; real runs have 0.15 to 4.3. "
+        "In the open division the loss may be another function.",
+        divisions=CLOSED,
         bundle_check=_low_enough,
         faults=(
             *both("the loss never falls", never_learn()),

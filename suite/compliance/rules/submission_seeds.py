@@ -18,7 +18,7 @@ Used = Mapping[str, NonceUse]
 
 
 def _nonces(context: SubmissionContext) -> Iterator[Violation]:
-    for (workload, framework, _), runs in context.entries().items():
+    for (workload, framework, _), runs in context.entries(with_withdrawn=True).items():
         place = f"{workload}/{framework}"
         used = {run.name: found for run in runs if run.nonce is not None and (found := read_nonce_use(run.nonce)) is not None}
         if runs[0].request.get("division") == Division.CLOSED.value and context.round.nonce is not None:
