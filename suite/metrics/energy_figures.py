@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
@@ -10,6 +11,7 @@ from suite.bundle.layout import BASELOAD, READINGS
 from suite.catalog.power import PowerTotal
 from suite.metrics.energy import energy_of
 from suite.metrics.figure import Figure, mean_figure, sensor_of, unknown
+from suite.metrics.uncounted import UncountedInterval, counted_energy, counted_s
 
 NO_SENSOR = "no power sensor was read"
 MIN_READINGS = 2
@@ -22,11 +24,17 @@ def epoch_energy_j(channels: Channels, total: PowerTotal, start_ns: int, stop_ns
     return energy.energy_j if energy.count >= MIN_READINGS else None
 
 
-def energy_figures(channels: Channels, total: PowerTotal | None, run: Window | None, epochs_j: Sequence[float | None]) -> dict[str, Figure]:
-    """Energy of the run (run_start to run_stop), and the mean of ``epochs_j``, the energies of epochs 2..k."""
+def energy_figures(
+    channels: Channels,
+    total: PowerTotal | None,
+    run: Window | None,
+    epochs_j: Sequence[float | None],
+    uncounted: Sequence[UncountedInterval] = (),
+) -> dict[str, Figure]:
+    """Energy of the run (run_start to run_stop, without what is not counted), and the mean of ``epochs_j``, the energies of epochs 2..k."""
     if total is None or run is None:
         return {name: unknown("J", READINGS, NO_SENSOR if total is None else NOT_FINISHED) for name in ("energy_j", "energy_per_epoch_j")}
-    energy, sensor = energy_of(channels, total, *run), sensor_of([total])
+    energy, sensor = counted_energy(partial(energy_of, channels, total), run, uncounted), sensor_of([total])
     values = [value for value in epochs_j if value is not None]
     reason = "no epoch after the first has an energy (fewer than two readings)"
     per_epoch = mean_figure(values, "J", READINGS, reason, energy.achieved_period_s)
@@ -34,7 +42,9 @@ def energy_figures(channels: Channels, total: PowerTotal | None, run: Window | N
     return {"energy_j": replace(whole, sensor=sensor), "energy_per_epoch_j": replace(per_epoch, sensor=sensor)}
 
 
-def baseload_figures(power: Figure, run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
+def baseload_figures(
+    power: Figure, run: Window | None, energy: Figure, epoch: Figure, uncounted: Sequence[UncountedInterval] = ()
+) -> dict[str, Figure]:
     """Baseload: ``power`` of the idle machine, that power times ``epoch`` (time to epoch), and its share of the run's ``energy``.
 
     Source: Prashanthi et al. (POMACS 2022), baseload studies.
@@ -42,10 +52,11 @@ def baseload_figures(power: Figure, run: Window | None, energy: Figure, epoch: F
     units = {"baseload_power_w": "W", "baseload_per_epoch_j": "J", "baseload_share": "ratio"}
     if power.value is None:
         return {name: unknown(unit, BASELOAD, str(power.reason)) for name, unit in units.items()}
+    share = None if run is None else _share(counted_s(run, uncounted), energy)
     return {
         "baseload_power_w": power,
         "baseload_per_epoch_j": _times(power, "J", epoch.value, str(epoch.reason)),
-        "baseload_share": _times(power, "ratio", None if run is None else _share(run, energy), str(energy.reason or NOT_FINISHED)),
+        "baseload_share": _times(power, "ratio", share, str(energy.reason or NOT_FINISHED)),
     }
 
 
@@ -80,5 +91,5 @@ def _times(power: Figure, unit: str, factor: float | None, reason: str) -> Figur
     return replace(power, value=power.value * factor, unit=unit)
 
 
-def _share(run: Window, energy: Figure) -> float | None:
-    return (run[1] - run[0]) * SECONDS_PER_NS / energy.value if energy.value else None
+def _share(run_s: float, energy: Figure) -> float | None:
+    return run_s / energy.value if energy.value else None
