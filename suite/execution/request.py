@@ -78,7 +78,8 @@ class RunRequest:
     """A resolved run: its definitions, and ``training``, the request that the implementation reads.
 
     ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all. ``nonce`` says where the seed came from; None:
-    the user chose it. ``witness`` is the address of the witness (suite.witness.client); None: there is none.
+    the user chose it. ``witness`` is the address of the witness (suite.witness.client); None: there is none. ``keep_states``: every epoch's training
+    state is kept (suite.execution.kept_states).
     """
 
     run_id: str
@@ -92,6 +93,7 @@ class RunRequest:
     baseload_s: float = 0.0
     nonce: NonceUse | None = None
     witness: str | None = None
+    keep_states: bool = False
 
 
 @dataclass(frozen=True)
