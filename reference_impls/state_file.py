@@ -12,7 +12,7 @@ import struct
 import sys
 import zipfile
 from collections import abc
-from typing import Dict, Iterator, NamedTuple, cast
+from typing import Any, Dict, Iterator, NamedTuple, cast
 
 from reference_impls.contract import ContractError
 from reference_impls.training_state import KINDS, State
@@ -139,7 +139,7 @@ class StateFile(abc.Mapping):  # type: ignore[type-arg]  # of str to memoryview
         if found is None or found.group(1) != _ORDER or found.group(2) not in _FORMATS:
             raise ContractError("{}: {} is not an array of floats in this machine's byte order.".format(self._path, name))
         shape = [int(axis) for axis in found.group(3).replace(" ", "").split(",") if axis]
-        body = memoryview(content)[len(_MAGIC) + 2 + found.end() :]  # type: Any
+        body: Any = memoryview(content)[len(_MAGIC) + 2 + found.end() :]
         try:
             return cast(memoryview, body.cast(_FORMATS[found.group(2)], shape))
         except (TypeError, ValueError) as error:
