@@ -27,8 +27,8 @@ def add_audit(
 ) -> Callable[[Path], None]:
     """Add an audit of the first run that agrees, as run ``number``'s, with some values changed; keys are dotted.
 
-    ``state`` is the epoch of a training state that was replayed, too; with ``value``, it is an epoch that this value does not draw. The values "plain" and "state" copy the plain losses of
-    run and state, "none" empties all lists. With ``judged``, the verdicts are recomputed after the change.
+    ``state`` is the epoch of a training state that was replayed, too; with ``value``, it is an epoch that this value does not draw. The values
+    "plain" and "state" copy the plain losses of run and state, "none" empties all lists. With ``judged``, the verdicts are recomputed.
     """
 
     def change(submission: Path) -> None:
