@@ -38,7 +38,7 @@ CONFIGURATIONS = {
         (128, 0.1, range(1, 4), 30),
     ),
     "vgg11": ((32, None, range(1, 4), 10),),
-    "resnet18": ((16, None, range(1, 3), 10),),
+    "resnet18": ((32, None, range(1, 3), 10), (16, None, range(1, 3), 10)),
 }  # fmt: skip
 LEAST = 1e-4
 """Smallest tolerance. First losses differ by 1e-7; but a rounded sum that falls on the other side of a ReLU's or a pooling's kink moves the next

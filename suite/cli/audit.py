@@ -31,7 +31,8 @@ class AuditGroup(typer.core.TyperGroup):
         return super().parse_args(ctx, args if args[:1] and args[0] in self.commands else [OWN, *(args or ["--help"])])
 
 
-app = typer.Typer(cls=AuditGroup, add_completion=False)
+HELP = "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not tell."
+app = typer.Typer(cls=AuditGroup, add_completion=False, help=HELP)
 
 
 @app.command(OWN)
@@ -78,7 +79,7 @@ def draw(
     if json:
         print(json_format.dumps(asdict(drawn), indent=1))
         return
-    print(f"epoch {drawn.epoch} of {drawn.epochs}" + ("" if drawn.value is not None else ", self-drawn: whoever made the run could choose it"))
+    print(f"epoch {drawn.epoch} of {drawn.epochs}" + ("" if drawn.value is not None else ", self-drawn: the run's maker could choose it"))
 
 
 def _write(record: AuditRecord, output: Path) -> None:

@@ -31,8 +31,8 @@ def refuse_full_disk(request: RunRequest, place: Path, reserved_bytes: int) -> N
     free, needed = shutil.disk_usage(place).free, states_size_bytes(request)
     if free < needed + reserved_bytes:
         raise SuiteError(
-            f"The training states of {request.training.epochs} epochs need {mebibytes(needed)} and the disk that holds {place} has "
-            f"{mebibytes(free)} free; choose another --output, or run without --keep-states."
+            f"The training states of {request.training.epochs} epochs need {mebibytes(needed)}, the run directory up to {mebibytes(reserved_bytes)}, "
+            f"and the disk that holds {place} has {mebibytes(free)} free; choose another --output, or run without --keep-states."
         )
 
 

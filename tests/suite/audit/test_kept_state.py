@@ -170,7 +170,7 @@ def test_a_disk_that_is_too_small_is_refused_beforehand(monkeypatch: pytest.Monk
     assert size == pytest.approx(10 * 2 * 4 * 11_173_962, rel=0.03)
     monkeypatch.setattr(kept_states.shutil, "disk_usage", lambda place: SimpleNamespace(free=size + 99))
     refuse_full_disk(request, tmp_path, 99)  # type: ignore[arg-type]
-    with pytest.raises(SuiteError, match=r"need 861 MiB and .* has 861 MiB free"):
+    with pytest.raises(SuiteError, match=r"need 862 MiB, the run directory up to 0.0 MiB, and the disk that holds .* has 862 MiB free"):
         refuse_full_disk(request, tmp_path, 100)  # type: ignore[arg-type]
 
 
