@@ -16,7 +16,7 @@ SCHEMA = 1
 RATE_ERROR = 0.1
 """Relative error of the learning rate with which the first steps are trained once more, to learn how far that moves the losses."""
 MAX_CORRECT_SHARE = 2e-4
-"""Of the evaluation samples: those whose two best classes are so close that rounding decides. None was, of 120,000 (docs/auditing.md)."""
+"""Of the evaluation samples: those whose two best classes are so close that rounding decides. None was, of 150,000 (docs/auditing.md)."""
 
 
 @dataclass(frozen=True)
