@@ -55,7 +55,7 @@ RUNS: Mapping[str, str] = {
     "signed_by": "whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there",
     "epochs": "finished epochs",
     "reached": "whether an evaluation reached the target; None without a target",
-    "trained_s": "time from run_start to the last evaluation, s; None where it was not logged",
+    "trained_s": "time from run_start to the last evaluation, without what is not counted, s; None where it was not logged",
     "planned_runs": "number of runs that the entry was planned with, as declared; like the next one, None where no declaration says it",
     "launches": "number of launches of the entry as declared, those that did not finish included",
     "state": "accepted, refused (by the checker), withdrawn, generated (trained on generated data) or studied (part of a stall analysis)",
