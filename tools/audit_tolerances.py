@@ -32,7 +32,7 @@ BOUNDS = (2, 5, 10, 15, 20, 30)
 """Last steps of the ranges that have one tolerance each; 30 is the largest number of steps that was measured."""
 
 BOUNDS_OF = {"resnet18": (2, 3, 4, 5, 7, 10)}
-"""Where the differences grow so fast that a range would hide the steps that decide: with batch normalisation, tenfold in a step."""
+"""Where the differences grow so fast that a range would hide the steps that decide: with batch normalisation, a hundredfold from step 2 to step 5."""
 
 # (batch size, learning rate or None for the workload's, seeds, steps)
 CONFIGURATIONS = {
