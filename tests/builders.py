@@ -123,14 +123,15 @@ def make_analysis(path: Path) -> Path:
 
 def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
     """This machine with two cores, as another boot."""
-    found = system.describe(scenario.device, scenario.framework, "1.0", {"numpy": "1.0"}, path)
+    found = system.describe(scenario.device, system.Software(scenario.framework, "1.0", {"numpy": "1.0"}), path, with_identity=False)
     return replace(found, boot=BOOT, cpu_cores=2, notes={name: note for name, note in found.notes.items() if name not in ("boot", "cpu_cores")})
 
 
 def _evidence(device: str) -> str:
     """What the harness would have found on the device."""
-    sample, found = load_device(device).sample, identify().evidence
-    if sample is None:
+    profile, found = load_device(device), identify().evidence
+    sample = profile.sample
+    if sample is None or profile.is_fallback:
         return found
     names = [*sample.compatible, *(name.partition(": ")[2] for name in sample.dmi), *([sample.cpu_model] if sample.cpu_model else [])]
     return f"recorded names: {', '.join(names)}"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from suite.catalog.audit import AuditTolerances, load_all_audit_tolerances
+from suite.catalog.devices import Identity, Sample, load_devices
 from suite.compliance.rulebook import fault_table
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
@@ -39,6 +40,36 @@ def channels_of(meter: type[Meter]) -> str:
 def _meters() -> str:
     rows = [(f"`{meter.name}`", f"{meter.period_s:g} s", meter.description, channels_of(meter)) for meter in meter_classes()]
     return table(("meter", "period", "reads", "channels"), rows)
+
+
+def _boards() -> str:
+    """One row per profile: what it covers, how it is recognised, its modes, and what is read from its recorded machine."""
+    rows = [
+        (
+            f"`{device.name}`",
+            device.title,
+            _recognised_by(device.identity),
+            ", ".join(mode.name for mode in device.power_modes) or "governor and limits",
+            *_read_from(device.sample),
+        )
+        for device in load_devices()
+    ]
+    return table(("profile", "covers", "recognised by", "modes", "sample", "its power mode", "its total power"), rows)
+
+
+def _recognised_by(identity: Identity) -> str:
+    names = [f"`{part}`" for part in (*identity.compatible, *identity.dmi, *identity.cpu_model)]
+    return ", ".join(names) or "nothing: the fallback"
+
+
+def _read_from(sample: Sample | None) -> tuple[str, str, str]:
+    if sample is None:
+        return ("none", "", "")
+    name = next(iter((*sample.compatible, sample.cpu_model, *sample.dmi)), None)
+    expected = sample.expected
+    power = "no sensor that is a file" if expected.power_total is None else expected.power_total
+    watts = "" if expected.power_w is None else f": {expected.power_w:g} W"
+    return (f"`{name}`, {sample.memory_gb} GB", expected.power_mode or "", power + watts)
 
 
 def _tree() -> str:
@@ -77,7 +108,7 @@ def _tolerance_at(tolerances: AuditTolerances, pair: tuple[str, ...], step: int)
     return "—" if value is None else f"{value:g}"
 
 
-TABLES: Writers = {"audit-tolerances": _audit_tolerances, "meters": _meters, "faults": fault_table, "tree": _tree}
+TABLES: Writers = {"audit-tolerances": _audit_tolerances, "boards": _boards, "meters": _meters, "faults": fault_table, "tree": _tree}
 
 
 if __name__ == "__main__":

@@ -127,8 +127,10 @@ def _trained_s(log: Log) -> float | None:
 def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:
     if not isinstance(values["source"], str) or isinstance(values["count"], bool) or not isinstance(values["count"], int | float):
         raise TypeError(f"figure {name} has no source or no count")
-    numbers = {key: None if values.get(key) is None else float(values[key]) for key in ("value", "count", "period_s", "coverage", "spread")}
-    texts = {key: plain_or_none(values.get(key)) for key in ("unit", "source", "reason", "method")}
+    numbers = {
+        key: None if values.get(key) is None else float(values[key]) for key in ("value", "count", "period_s", "coverage", "spread", "low", "high")
+    }
+    texts = {key: plain_or_none(values.get(key)) for key in ("unit", "source", "reason", "method", "level")}
     return {"run_id": run_id, "figure": plain(name, 60), **numbers, **texts, **sensor_columns(values), "significant": significance(values)}
 
 

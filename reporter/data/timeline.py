@@ -1,16 +1,16 @@
 """Power and load of one run over time, with its epochs and evaluations."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.channels import Channel, Channels
-from suite.bundle.log import Log
+from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
-from suite.metrics.power import describe_total, power_rules, power_total
+from suite.metrics.power import describe_totals, power_rules, power_totals
 
 INTERVALS = 400
 LOADS = (("cpu", "utilisation.total", "CPU"), ("nvml", "gpu0.utilisation", "GPU"), ("tegra", "gpu.utilisation", "GPU"))
@@ -67,17 +67,23 @@ def read_timeline(bundle: Bundle, log: Log) -> Timeline:
     if start is None or start.mono_ns is None:
         return Timeline()
     channels, start_ns = bundle.channels(), start.mono_ns
-    power, load = list(_power(channels, power_total(channels, power_rules(bundle)), start_ns)), list(_loads(channels, start_ns))
+    power, load = list(_power(channels, power_totals(channels, power_rules(bundle), run_window(log)), start_ns)), list(_loads(channels, start_ns))
     return Timeline(tuple(power), tuple(sorted(load, key=lambda one: one.name)), tuple(sorted(_spans(log, start_ns), key=_order)))
 
 
-def _power(channels: Channels, total: PowerTotal | None, start_ns: int) -> Iterator[TimeSeries]:
-    """The power total that the energy is computed from; nothing without a power sensor."""
-    if total is None:
-        return
+def _power(channels: Channels, totals: Sequence[PowerTotal], start_ns: int) -> Iterator[TimeSeries]:
+    """The power totals that the energy is computed from, added; nothing without a power sensor."""
+    parts = [_calibrated(channels, total) for total in totals]
+    if parts and all(len(part.t_ns) for part in parts):
+        yield from _time_series(describe_totals(totals), "W", _sum(parts), start_ns)
+
+
+def _calibrated(channels: Channels, total: PowerTotal) -> Series:
     parts = [_watts(_samples(channels.get(total.source, channel)), total.rule) for channel in total.channels]
-    if all(len(part.t_ns) for part in parts):
-        yield from _time_series(describe_total(total), "W", _sum(parts), start_ns)
+    if not all(len(part.t_ns) for part in parts):
+        return Series(np.empty(0, np.int64), np.empty(0))
+    whole = _sum(parts)
+    return Series(whole.t_ns, whole.values * total.rule.scale + total.rule.offset_w)
 
 
 def _samples(channel: Channel) -> Series:

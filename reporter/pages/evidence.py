@@ -213,7 +213,7 @@ def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
 
 
 def disturbances(summary: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence per throttling event and per step of the wall clock; malformed records are skipped."""
+    """A sentence per throttling event, per step of the wall clock and per changed setting; malformed records are skipped."""
     found = summary.get("disturbances")
     lists = found if isinstance(found, Mapping) else {}
     for event in _mappings_of(lists.get("throttling")):
@@ -224,6 +224,10 @@ def disturbances(summary: Mapping[str, Any]) -> Iterator[str]:
         if _number(step.get("at_s")) and _number(step.get("step_s")):
             moved = f"{digits(step['step_s'], 4)} s"
             yield f"the wall clock was set by {moved}, {digits(step['at_s'], 4)} s after run_start; durations are not affected"
+    for change in _mappings_of(lists.get("settings")):
+        if all(_number(change.get(name)) for name in ("at_s", "before", "after")):
+            values = f"from {digits(change['before'], 4)} to {digits(change['after'], 4)} {plain(change.get('unit'), 10)}"
+            yield f"{plain(change.get('channel'), 60)} was changed {values}, {digits(change['at_s'], 4)} s after run_start"
 
 
 def _mappings_of(values: object) -> list[Mapping[str, Any]]:

@@ -180,3 +180,11 @@ def _follow(chain: str | None, number: int, text: str, problems: list[LogProblem
     if link(chain, plain) != written:
         problems.append(LogProblem(number, "the chain is broken: this line or one before it was changed, dropped or moved", chain=True))
     return written
+
+
+def run_window(log: Log) -> tuple[int, int] | None:
+    """run_start and run_stop on the monotonic clock, ns; None for a run that was not finished."""
+    start, stop = log.first("run_start"), log.first("run_stop")
+    if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None:
+        return None
+    return start.mono_ns, stop.mono_ns

@@ -15,7 +15,7 @@ from suite.bundle.channels import HEAD_ROWS, MAX_CHANNELS, Channel, Channels
 from suite.bundle.limits import RowLimit
 from suite.bundle.raw_tables import read_batches
 from suite.bundle.schemas import READING_TYPES, UNREADABLE, unreadable_table
-from suite.bundle.tables import count_rows, integers, numbers, table_batches
+from suite.bundle.tables import count_rows, numbers, table_batches
 
 HELD_READINGS = 2_000_000
 """Readings in memory at one time, 16 bytes each. A calculation may still use those of the group before."""
@@ -208,9 +208,11 @@ def _numbered(column: pyarrow.Array, known: dict[str, int]) -> npt.NDArray[np.in
         raise ValueError("an empty cell where there must be a name")
     codes = numbers(column.indices, "int64")
     used = np.unique(codes)
-    texts = column.dictionary.take(integers(used)).cast(pyarrow.string()).to_pylist()
-    if None in texts:
-        raise ValueError("an empty cell where there must be a name")
+    if len(used) > MAX_CHANNELS:
+        raise ValueError(f"more than {MAX_CHANNELS} different names")
+    texts = [column.dictionary[int(code)].as_py() for code in used]  # Arrow's own selection and casts import pyarrow.compute
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("an empty cell, or none of text, where there must be a name")
     numbers_of = np.zeros(int(used[-1]) + 1 if len(used) else 0, np.int64)
     numbers_of[used] = [known.setdefault(text, len(known)) for text in texts]
     if len(known) > MAX_CHANNELS:

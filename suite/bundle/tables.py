@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow
-import pyarrow.compute
 import pyarrow.parquet
 
 from suite.bundle.limits import RowLimit
@@ -51,10 +50,12 @@ def read_raw_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> Ste
 
 def finished_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> Iterator[pyarrow.RecordBatch]:
     """The rows of the finished epochs in the ranks' CSV files, rank after rank, batch by batch."""
+    from pyarrow.compute import is_in  # start-up: the checker reads tables and needs none of pyarrow's calculations
+
     finished = integers(np.array(sorted(finished_epochs), np.int64))
     for path in paths:
         for batch in read_batches(path, STEP_TYPES, SCHEMA_1_STEP_NAMES):
-            yield batch.filter(pyarrow.compute.is_in(batch.column("epoch"), finished))
+            yield batch.filter(is_in(batch.column("epoch"), finished))
 
 
 def count_rows(path: Path, limit: RowLimit) -> int:
@@ -120,6 +121,8 @@ def _refuse_large_footer(path: Path) -> None:
 def numbers(column: "pyarrow.Array | pyarrow.ChunkedArray", kind: str) -> npt.NDArray[Any]:
     """A numeric column of a batch. An empty cell is NaN; integers have no NaN: raises ValueError."""
     wanted = pyarrow.int64() if kind == "int64" else pyarrow.float64()
+    if column.type == pyarrow.int32() and not column.null_count and len(column):  # a dictionary's indices; casting imports pyarrow.compute
+        return np.frombuffer(column.buffers()[1], "int32", len(column), column.offset * 4).astype(kind)
     whole = column if column.type == wanted else column.cast(wanted)
     if whole.null_count and wanted == pyarrow.int64():
         raise ValueError("an empty cell where there must be an integer")

@@ -1,5 +1,6 @@
 """Device profiles, each defined in ``rules/devices/*.toml``."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,10 @@ class Identity:
     compatible: tuple[str, ...] = ()
     dmi: tuple[str, ...] = ()
     cpu_model: tuple[str, ...] = ()
+
+    def contradicts(self, compatible: Sequence[str]) -> bool:
+        """Whether a device tree with these entries is of another board; False where either side has none."""
+        return bool(compatible and self.compatible) and not any(part in entry for part in self.compatible for entry in compatible)
 
 
 @dataclass(frozen=True)
@@ -51,35 +56,57 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class SampleFolder:
+    """Files of one folder of a recorded machine: each a name and its content, as ``"scaling_governor: schedutil"``; ``-> target`` makes a link."""
+
+    folder: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the suite reads from a sample: the label of the power mode, and the total of the board's own power sensor (None: it has none)."""
+
+    power_mode: str | None = None
+    power_total: str | None = None
+    power_w: float | None = None
+
+
+@dataclass(frozen=True)
 class Sample:
-    """What one machine of the profile reports, as evidence that it is recognised: device tree, else DMI names, else CPU model.
+    """What one machine of the profile reports, as evidence that it is recognised and read: device tree, else DMI names, else CPU model.
 
     ``compatible``: entries of the device tree. ``dmi``: file names in /sys/class/dmi/id and their contents, as ``"product_name: NUC11TNKi5"``.
-    ``memory_gb`` is the machine's nominal memory.
+    ``memory_gb`` is the machine's nominal memory. ``origin`` says where the sample is from, ``tree`` has further files of the machine.
     """
 
     memory_gb: int
     compatible: tuple[str, ...] = ()
     dmi: tuple[str, ...] = ()
     cpu_model: str | None = None
+    origin: str = ""
+    tree: tuple[SampleFolder, ...] = ()
+    expected: Expected = Expected()
 
 
 @dataclass(frozen=True)
 class PowerMode:
-    """A power mode: active cores and maximum clocks."""
+    """A power mode, by nvpmodel's name: active cores and maximum clocks of the profile's largest variant; None where no source states one."""
 
     name: str
     cpu_cores: int
-    cpu_frequency_mhz: int
-    gpu_frequency_mhz: int
-    memory_frequency_mhz: int
+    cpu_frequency_mhz: int | None = None
+    gpu_frequency_mhz: int | None = None
+    memory_frequency_mhz: int | None = None
 
 
 @dataclass(frozen=True)
 class Device:
-    """A hardware profile; ``max_power_w`` is the board's limit (or its adapter's where none is stated).
+    """A hardware profile. It covers the variants of a board that train the same closed workloads: memory sizes, part numbers, carriers.
 
-    ``power_rails`` are the rails of its own sensors that make its total; empty where it has none, or they are not known.
+    ``cpu``, ``gpu`` and ``max_power_w`` are of the largest variant; ``max_power_w`` is the board's limit (or its adapter's where none is stated).
+    ``power_modes`` are nvpmodel's, in a profile of machines that have it. ``power_rails`` are the rails of the board's own sensors that make its
+    total; empty where it has none, or they are not known.
     ``peak_gflops`` is more than the device can compute per second in any precision that trains; None where that is not known.
     ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``.
     """

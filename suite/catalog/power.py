@@ -7,7 +7,7 @@ import enum
 import fnmatch
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.files.paths import repository_root
@@ -18,6 +18,7 @@ class Coverage(str, enum.Enum):
     """What the sensor measures."""
 
     CHIP = "chip"  # a processor, without its board
+    CHIPS = "chips"  # the CPU and the GPU, without their board
     MODULE = "module"  # the compute module, without its carrier board
     BOARD = "board"  # the whole board, without its power adapter
     WALL = "wall"  # at the socket
@@ -32,13 +33,26 @@ class Tier(str, enum.Enum):
     ESTIMATE = "estimate"
 
 
+class Part(str, enum.Enum):
+    """The part of the machine that a total measures. Totals of different parts do not overlap and may be added."""
+
+    MACHINE = "machine"
+    CPU = "cpu"
+    GPU = "gpu"
+
+
 @dataclass(frozen=True)
 class PowerRule:
-    """Rule for a power total: the sum of the channels that match ``channels``, of the first of ``sources`` that has them.
+    """Rule for a power total: the sum of the channels that match ``channels``, of one of ``sources``.
 
     ``channels`` are shell patterns; each must match a channel. ``unit`` is W for power, J for an energy counter. ``plausible_w`` bounds the
     readings of one channel; below zero is possible because of a sensor's offset. A counter's reading is left out if its increase needs more
     power than the upper bound.
+
+    The sum times ``scale`` plus ``offset_w`` is the total's power (an estimate's calibration). ``gain_error`` is the relative error that the
+    total is within in 95 % of cases. ``step`` is the resolution of the channels of each pattern, in ``unit``; without it the smallest
+    difference between readings counts. ``delay_s`` is the greatest age of a reading of each source. ``min_coverage`` is the share of a window
+    that readings must cover for an energy.
     """
 
     name: str
@@ -49,6 +63,13 @@ class PowerRule:
     unit: str
     plausible_w: tuple[float, ...]  # minimum, maximum
     reference: str
+    part: Part = Part.MACHINE
+    gain_error: float = 1.0  # nothing is claimed for a rule that does not state it
+    step: tuple[float, ...] = ()
+    delay_s: tuple[float, ...] = ()
+    scale: float = 1.0
+    offset_w: float = 0.0
+    min_coverage: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -59,9 +80,21 @@ class PowerTotal:
     source: str
     channels: tuple[str, ...]
 
+    @property
+    def delay_s(self) -> float:
+        """The greatest age of a reading of this source, s."""
+        places = dict(zip(self.rule.sources, self.rule.delay_s, strict=False))
+        return places.get(self.source, 0.0)
+
+    def step(self, channel: str) -> float | None:
+        """The channel's resolution in the rule's unit; None where the rule does not state it."""
+        steps = zip(self.rule.channels, self.rule.step, strict=False)
+        return next((step for pattern, step in steps if fnmatch.fnmatchcase(channel, pattern)), None)
+
 
 @dataclass(frozen=True)
 class _PowerFile:
+    min_coverage: float
     total: tuple[PowerRule, ...]
 
 
@@ -72,8 +105,9 @@ def path(root: Path | None = None) -> Path:
 
 @functools.cache  # a checker of many bundles reads the file once
 def load_power_rules(root: Path | None = None) -> tuple[PowerRule, ...]:
-    """All rules, in order of preference."""
-    return read_toml(path(root), _PowerFile).total
+    """All rules, in order of preference, each with the file's ``min_coverage``."""
+    file = read_toml(path(root), _PowerFile)
+    return tuple(replace(rule, min_coverage=file.min_coverage) for rule in file.total)
 
 
 def power_sources(rules: Iterable[PowerRule]) -> frozenset[str]:
@@ -88,7 +122,7 @@ def rules_for(rules: Iterable[PowerRule], sources: Iterable[str]) -> tuple[Power
 
 
 def totals(rules: Sequence[PowerRule], channels: Iterable[tuple[str, str]]) -> tuple[PowerTotal, ...]:
-    """All totals whose channels are among the (source, channel) pairs, in order of preference."""
+    """All totals whose channels are among the (source, channel) pairs, in order of preference: by rule, then by the rule's order of sources."""
     by_source: dict[str, list[str]] = {}
     for source, channel in channels:
         by_source.setdefault(source, []).append(channel)
@@ -98,5 +132,4 @@ def totals(rules: Sequence[PowerRule], channels: Iterable[tuple[str, str]]) -> t
             matches = [fnmatch.filter(sorted(set(by_source.get(source, []))), pattern) for pattern in rule.channels]
             if all(matches):
                 found.append(PowerTotal(rule, source, tuple(dict.fromkeys(channel for match in matches for channel in match))))
-                break
     return tuple(found)

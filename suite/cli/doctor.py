@@ -21,6 +21,7 @@ from suite.errors import SuiteError
 from suite.files.paths import home
 from suite.launch import environments
 from suite.machine.identify import identify
+from suite.machine.power_mode import NVPMODEL, PowerSettings, read_power_settings
 from suite.meters.meter import Meter
 from suite.meters.registry import open_meters
 
@@ -58,10 +59,19 @@ def _show(diagnoses: list[Diagnosis]) -> None:
 def _machine() -> Iterator[Diagnosis]:
     identity = identify()
     yield Diagnosis("device profile", True, f"{identity.device.name} ({identity.evidence})")
+    yield _power_mode(read_power_settings())
     yield Diagnosis("Python", True, platform.python_version())
     yield Diagnosis("memory", True, f"{psutil.virtual_memory().available / 2**30:.1f} GiB available")
     place = next(path for path in (home(), *home().parents) if path.exists())
     yield Diagnosis("disk", True, f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free below {place}")
+
+
+def _power_mode(settings: PowerSettings) -> Diagnosis:
+    """The label that a run would have now; settings that are not the mode's are named."""
+    if settings.label is None:
+        remedy = "let this user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status" if settings.source == NVPMODEL else ""
+        return Diagnosis("power mode", False, settings.notes["mode"], remedy)
+    return Diagnosis("power mode", True, "; ".join((settings.label, *settings.differences)))
 
 
 def diagnose_meters(meters: Iterable[Meter]) -> Iterator[Diagnosis]:

@@ -48,4 +48,5 @@ def _lines(record: Linpack) -> Iterator[str]:
     if power.gflops_per_watt is None:
         yield f"per watt: unknown ({power.reason})"
     else:
-        yield f"per watt: {power.gflops_per_watt:.4g} GFLOPS, {power.energy_j:.4g} J while solving ({power.method})"
+        interval = "" if power.low_j is None else f", 95 %: {power.low_j:.4g} to {power.high_j:.4g} J"
+        yield f"per watt: {power.gflops_per_watt:.4g} GFLOPS, {power.energy_j:.4g} J{interval} while solving ({power.method})"

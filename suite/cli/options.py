@@ -77,6 +77,9 @@ class TrainingOptions:
     ranks_per_node: Annotated[int, typer.Option(help="Ranks on each host.")] = 1
     collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI
     launch_agent: Annotated[str | None, typer.Option(help="Command that starts a process on a remote host (default: ssh).")] = None
+    no_identity: Annotated[
+        bool, typer.Option("--no-identity", help="Leave out the digest of the board's serial number, which distinguishes boards of one kind.")
+    ] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved requests and stop.")] = False
     json: Json = False
 
@@ -91,5 +94,11 @@ class TrainingOptions:
         }
         if self.seed is not None:
             common["seed"] = self.seed
-        fixed = {"division": division, "workload": workload, "placement": placement, "collective": self.collective}
+        fixed = {
+            "division": division,
+            "workload": workload,
+            "placement": placement,
+            "collective": self.collective,
+            "with_identity": not self.no_identity,
+        }
         return RunOptions(**{**common, **fixed, **changes})

@@ -31,10 +31,28 @@ def show_result(result: "RunResult", json: bool) -> None:
         figure = summary["figures"][name]
         spread = f" ± {figure['spread']:.4g}" if figure["spread"] is not None else ""
         value = f"{figure['value']:.4g}{spread} {figure['unit']}" if figure["value"] is not None else f"unknown: {figure['reason']}"
-        print(f"{name:18} {value}")
+        print(f"{name:18} {value}{_interval(figure)}")
+    _show_cross_checks(summary.get("energies", []))
     _show_disturbances(summary["disturbances"], "")
     _show_ranks_and_nodes(summary)
     print(f"\nThe run is in {result.path}\nCheck it:  suite check {result.path}\nDraw it:   suite report {result.path} --output site")
+
+
+def _interval(figure: dict[str, Any]) -> str:
+    """An energy's 95 % interval, or why it has none."""
+    if figure.get("low") is not None:
+        return f" (95 %: {figure['low']:.4g} to {figure['high']:.4g} {figure['unit']})"
+    is_aliased = figure["value"] is not None and (figure.get("uncertainty") or {}).get("possibly_aliased")
+    return " (no interval: read on a fixed clock, possibly aliased)" if is_aliased else ""
+
+
+def _show_cross_checks(energies: list[dict[str, Any]]) -> None:
+    """Print the energies of the totals that do not count, with their difference from the energy that does."""
+    for row in energies:
+        if not row["counts"]:
+            difference = f" ({row['difference_ratio']:+.1%})" if row["difference_ratio"] is not None else ""
+            value = f"{row['energy_j']:.4g} J{difference}" if row["energy_j"] is not None else f"unknown: {row['reason']}"
+            print(f"cross-check        {row['source']}, {row['rule']} ({row['covers']}): {value}")
 
 
 def _show_disturbances(disturbances: dict[str, Any], where: str) -> None:
@@ -44,6 +62,11 @@ def _show_disturbances(disturbances: dict[str, Any], where: str) -> None:
     for step in disturbances["clock_steps"]:
         moved = f"{step['step_s']:+.3g} s, {step['at_s']:.1f} s after the start"
         print(f"The wall clock{where} was set by {moved}; durations are not affected.")
+    for change in disturbances.get("settings", []):
+        print(
+            f"SETTING CHANGED{where}: {change['channel']} from {change['before']:g} to {change['after']:g} {change['unit']}, "
+            f"{change['at_s']:.1f} s after the start"
+        )
 
 
 def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:

@@ -1,12 +1,13 @@
 """`suite package RUN…` and `suite submit --check-only PATH`."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from suite import api
-from suite.cli.options import Json
+from suite.cli.options import Json, with_options
 from suite.cli.verdicts import show
 from suite.compliance.checker import find_bundles
 from suite.errors import SuiteError
@@ -15,30 +16,53 @@ from suite.submission.archive import pack
 from suite.submission.declaration import SystemAvailability
 
 
-def package(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories, or folders with run directories.")],
-    org: Annotated[str, typer.Option(help="Submitting organization; names a folder.")],
-    availability: Annotated[SystemAvailability, typer.Option(help="Availability of the system.")],
-    round_name: Annotated[str | None, typer.Option("--round", help="Round; names a folder (default: the round of the runs).")] = None,
-    notes: Annotated[str, typer.Option(help="Free text, for instance on cooling.")] = "",
-    probe: Annotated[list[Path] | None, typer.Option(help="File written by `suite verify-model --output`; one per workload and framework.")] = None,
-    audit: Annotated[list[Path] | None, typer.Option(help="File written by `suite audit --output`; one per run.")] = None,
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """What the declaration of `suite package` says."""
+
+    org: Annotated[str, typer.Option(help="Submitting organization; names a folder.")]
+    availability: Annotated[SystemAvailability, typer.Option(help="Availability of the system.")]
+    round: Annotated[str | None, typer.Option(help="Round; names a folder (default: the round of the runs).")] = None
+    notes: Annotated[str, typer.Option(help="Free text, for instance on cooling.")] = ""
     launches: Annotated[
         list[Path] | None, typer.Option(help="Folder in which runs were started: every launch of the entries in it is declared, finished or not.")
-    ] = None,
+    ] = None
     planned_runs: Annotated[
         int | None, typer.Option(min=1, help="Runs that were planned for each entry before the first began (default: those that finished).")
-    ] = None,
-    sign: Annotated[Path | None, typer.Option(help="Sign the submission with this SSH key (a file as `ssh-keygen` makes it).")] = None,
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What `suite package` adds to the runs."""
+
+    probe: Annotated[list[Path] | None, typer.Option(help="File written by `suite verify-model --output`; one per workload and framework.")] = None
+    audit: Annotated[list[Path] | None, typer.Option(help="File written by `suite audit --output`; one per run.")] = None
+    sign: Annotated[Path | None, typer.Option(help="Sign the submission with this SSH key (a file as `ssh-keygen` makes it).")] = None
+
+
+@with_options
+def package(
+    runs: Annotated[list[Path], typer.Argument(help="Run directories, or folders with run directories.")],
+    declared: Declared,
+    evidence: Evidence,
     output: Annotated[Path, typer.Option(help="Root of the submission tree.")] = Path("submissions"),
     archive: Annotated[Path | None, typer.Option(help="Also write the submission to this tar file.")] = None,
     json: Json = False,
 ) -> None:
     """Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."""
-    bundles = [bundle for path in runs for bundle in find_bundles(path)]
-    made_by = (tuple(probe or ()), tuple(launches or ()), planned_runs, sign, tuple(audit or ()))
-    request = packaging.PackageRequest(org, round_name, availability, notes, *made_by)
-    folder = packaging.package(bundles, request, output)
+    request = packaging.PackageRequest(
+        declared.org,
+        declared.round,
+        declared.availability,
+        declared.notes,
+        tuple(evidence.probe or ()),
+        tuple(declared.launches or ()),
+        declared.planned_runs,
+        evidence.sign,
+        tuple(evidence.audit or ()),
+    )
+    folder = packaging.package([bundle for path in runs for bundle in find_bundles(path)], request, output)
     if archive is not None:
         try:
             pack(folder, archive)

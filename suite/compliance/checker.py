@@ -13,6 +13,7 @@ from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round, current_round, load_rounds
 from suite.catalog.workloads import Workload
 from suite.compliance.finding import Finding, Severity
+from suite.compliance.malformed import MALFORMED, not_applied
 from suite.compliance.registry import rules_of
 from suite.compliance.rule import MAX_VIOLATIONS, BundleContext, RequestContext, Rule, Violation
 from suite.compliance.rules.preconditions import READABLE, REQUEST_READABLE, RUN_COMPLETE
@@ -176,12 +177,15 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
 
 
 def _check_request(context: RequestContext) -> tuple[Finding, ...]:
-    return tuple(
-        _finding(rule, violation)
-        for rule in rules_of(context.round)
-        if isinstance(rule, Rule) and rule.request_check is not None and context.division in rule.divisions
-        for violation in rule.request_check(context)
-    )
+    findings: list[Finding] = []
+    for rule in rules_of(context.round):
+        if not isinstance(rule, Rule) or rule.request_check is None or context.division not in rule.divisions:
+            continue
+        try:
+            findings += [_finding(rule, violation) for violation in rule.request_check(context)]
+        except MALFORMED as error:
+            findings.append(not_applied(rule.id, error))
+    return tuple(findings)
 
 
 def _check_bundle(context: BundleContext) -> Iterable[Finding]:
@@ -196,6 +200,8 @@ def _check_bundle(context: BundleContext) -> Iterable[Finding]:
         except FileError as error:
             name = error.path.name
             unreadable[name] = _finding(READABLE, Violation(name, "a readable file", error.what, COPY_AGAIN))
+        except MALFORMED as error:
+            yield not_applied(rule.id, error)
     yield from unreadable.values()
 
 

@@ -100,7 +100,7 @@ class BundleContext:
     @cached_property
     def window(self) -> tuple[int, int] | None:
         """run_start and run_stop on the monotonic clock, ns; None where one of them was not logged."""
-        from suite.metrics.summary import run_window  # start-up: loads numpy
+        from suite.bundle.log import run_window  # start-up: loads numpy
 
         return run_window(self.log)
 

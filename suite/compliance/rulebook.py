@@ -99,8 +99,11 @@ def _devices() -> str:
 
 
 def _power() -> str:
-    rows = [(each.name, ", ".join(each.sources), " + ".join(each.channels), each.coverage.value, each.tier.value) for each in load_power_rules()]
-    return table(("total", "read by", "channels", "covers", "tier"), rows)
+    rows = [
+        (each.name, ", ".join(each.sources), " + ".join(each.channels), each.coverage.value, each.tier.value, f"{each.gain_error:.0%}")
+        for each in load_power_rules()
+    ]
+    return table(("total", "read by", "channels", "covers", "tier", "within"), rows)
 
 
 def _rules() -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from suite.bundle.stall_folder import RECORD, Source
 from suite.compliance.finding import Finding, Severity
+from suite.compliance.malformed import MALFORMED, not_applied
 from suite.compliance.registry import STALL_RULES
 from suite.compliance.rule import MAX_VIOLATIONS
 from suite.compliance.stall_rule import StallContext
@@ -38,8 +39,13 @@ def find_stall_folders(path: Path) -> tuple[Path, ...]:
 def check_stall_folder(path: Path) -> StallVerdict:
     """Check an analysis."""
     context = StallContext(path)
-    violations = ((rule, violation) for rule in STALL_RULES for violation in islice(rule.check(context), MAX_VIOLATIONS))
-    return StallVerdict(path, tuple(violation.finding(rule.id, rule.severity) for rule, violation in violations))
+    findings: list[Finding] = []
+    for rule in STALL_RULES:
+        try:
+            findings += [violation.finding(rule.id, rule.severity) for violation in islice(rule.check(context), MAX_VIOLATIONS)]
+        except MALFORMED as error:
+            findings.append(not_applied(rule.id, error, RECORD))
+    return StallVerdict(path, tuple(findings))
 
 
 def is_part(bundle: Path, analyses: Sequence[Path]) -> bool:

@@ -16,6 +16,7 @@ from suite.catalog.rounds import current_round, load_rounds
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
 from suite.compliance.copies import StepTimes, find_likenesses, step_times
 from suite.compliance.finding import Finding, Severity
+from suite.compliance.malformed import MALFORMED, not_applied
 from suite.compliance.registry import rules_of
 from suite.compliance.rule import MAX_VIOLATIONS
 from suite.compliance.rules.audits import badges
@@ -24,7 +25,7 @@ from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.metrics.audit_record import AuditBadge
 from suite.metrics.summary import target_figures
-from suite.submission.declaration import read_declaration
+from suite.submission.declaration import NAME, read_declaration
 from suite.submission.folders import RunFolder, is_withdrawn, read_folders
 
 MIN_VALUES, MAX_VALUES = 10, 100  # fewer values may be equal by chance; a copy may be cut off or continued after them
@@ -81,10 +82,14 @@ class _Submission:
 
 
 def _judge(read: _Submission, context: SubmissionContext) -> SubmissionVerdict:
-    rules = [rule for rule in rules_of(context.round) if isinstance(rule, SubmissionRule)]
-    findings = tuple(violation.finding(rule.id, rule.severity) for rule in rules for violation in islice(rule.check(context), MAX_VIOLATIONS))
+    findings: list[Finding] = []
+    for rule in (rule for rule in rules_of(context.round) if isinstance(rule, SubmissionRule)):
+        try:
+            findings += [violation.finding(rule.id, rule.severity) for violation in islice(rule.check(context), MAX_VIOLATIONS)]
+        except MALFORMED as error:
+            findings.append(not_applied(rule.id, error, NAME))
     signed_by = None if context.signature is None else context.signature.signed_by
-    return SubmissionVerdict(context.path, read.bundles, findings, read.broken, signed_by, badges(context))
+    return SubmissionVerdict(context.path, read.bundles, tuple(findings), read.broken, signed_by, badges(context))
 
 
 def _compared(read: Sequence[_Submission]) -> dict[Path, SubmissionContext]:

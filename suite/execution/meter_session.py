@@ -2,12 +2,12 @@
 
 import statistics
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from reference_impls.contract import NS_PER_S
-from suite.meters.meter import Meter, MeterAvailability, Reading
+from suite.meters.meter import Meter, MeterAvailability, Moments, Reading, moments_of
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,9 @@ class MeterRecord:
 
     ``readings`` is the number of readings taken (the recorder's: written); ``cost_s`` their CPU time, threads and programs
     included. ``achieved_period_s`` is the median time between readings of the meter's first channel, None for fewer than
-    two; ``longest_gap_s`` the longest time without one between opening and stop, None for a meter that was not opened.
+    two; ``longest_gap_s`` the longest time without one between opening and stop, None for a meter that was not opened. ``moments`` says when it
+    is read within its periods, ``jitter_s`` is the standard deviation of the times between its readings (0.41 periods for random moments), None
+    for fewer than three. ``settings`` is the sensor's configuration, where it has one.
     """
 
     name: str
@@ -29,6 +31,9 @@ class MeterRecord:
     cost_s: float = 0.0
     achieved_period_s: float | None = None
     longest_gap_s: float | None = None
+    moments: str = Moments.FIXED.value
+    jitter_s: float | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -47,6 +52,7 @@ class MeterSession:
     cost_s: float = 0.0
     leading_channel: str | None = None
     times_ns: "array[int]" = field(default_factory=lambda: array("q"))
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def count_readings(self, readings: Sequence[Reading]) -> None:
         """Count a successful read, and keep the times of the first channel's readings."""
@@ -80,4 +86,7 @@ class MeterSession:
             cost_s=self.cost_s,
             achieved_period_s=statistics.median(gaps_ns) / NS_PER_S if gaps_ns else None,
             longest_gap_s=longest_gap_s,
+            moments=moments_of(self.meter).value,
+            jitter_s=statistics.stdev(gaps_ns) / NS_PER_S if len(gaps_ns) > 1 else None,
+            settings=self.settings,
         )

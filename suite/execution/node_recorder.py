@@ -1,7 +1,8 @@
 """Records the meters of a remote node: ``python -m suite.execution.node_recorder SETTINGS``, started there over SSH.
 
-``SETTINGS`` is JSON: ``data`` (a folder), ``page_cache`` (cold or warm), ``device`` (a profile's name), ``peer`` (another host) and
-``baseload_s`` (how long the idle node is measured; 0: not at all). It needs no package that a framework's environment lacks. It writes to
+``SETTINGS`` is JSON: ``data`` (a folder), ``page_cache`` (cold or warm), ``device`` (a profile's name), ``with_identity`` (whether to describe the
+board with its digest), ``peer`` (another host) and ``baseload_s`` (how long the idle node is measured; 0: not at all). It needs no package that a
+framework's environment lacks. It writes to
 standard output, line by line:
 
 1. the node's description: ``{"node", "link", "system"}``,
@@ -45,7 +46,7 @@ def main() -> int:
     settings = json.loads(sys.argv[1])
     data = Path(settings["data"])
     try:
-        _send({"node": os.uname().nodename, "link": link_towards(settings["peer"]), "system": _machine(settings["device"], data)})
+        _send({"node": os.uname().nodename, "link": link_towards(settings["peer"]), "system": _machine(settings, data)})
         with tempfile.TemporaryDirectory() as folder:
             _measure_baseload(Path(folder), settings["baseload_s"])
             _send({"page_cache": asdict(prepare_page_cache(data, settings["page_cache"]))})
@@ -55,9 +56,9 @@ def main() -> int:
         return 1
 
 
-def _machine(device: str, data: Path) -> dict[str, Any]:
+def _machine(settings: dict[str, Any], data: Path) -> dict[str, Any]:
     """The system description without the framework's fields, which are the same on every node."""
-    described = asdict(system.describe(device, "", None, {}, data))
+    described = asdict(system.describe(settings["device"], system.Software(), data, with_identity=settings["with_identity"]))
     of_framework = ("framework", "framework_version", "libraries")
     notes = {name: note for name, note in described.pop("notes").items() if name not in of_framework}
     return {**{name: value for name, value in described.items() if name not in of_framework}, "notes": notes}

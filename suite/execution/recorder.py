@@ -14,7 +14,7 @@ from suite.bundle.layout import READINGS_RAW
 from suite.execution.clock import Clock, SystemClock
 from suite.execution.meter_session import MeterRecord, MeterSession
 from suite.execution.readings_file import ReadingsFile
-from suite.meters.meter import Meter, MeteredProcess, Reading, WithHelper, is_number
+from suite.meters.meter import Meter, MeteredProcess, Moments, Reading, WithHelper, WithSettings, is_number, moments_of
 from suite.meters.schedule import Schedule
 
 __all__ = ["MeterRecord", "Recorder"]
@@ -105,7 +105,8 @@ class Recorder:
     def _read_until_stopped(self) -> None:
         clock = self._clock
         periods_s = {session.meter.name: session.meter.period_s for session in self._opened()}
-        schedule = Schedule({**periods_s, RECORDER: FLUSH_S}, clock.now_ns())
+        at_random = [name for name in periods_s if _is_drawn_here(self._sessions[name].meter)]
+        schedule = Schedule({**periods_s, RECORDER: FLUSH_S}, clock.now_ns(), at_random)
         while True:
             self._read_extra()
             name, due_ns = schedule.next()
@@ -133,6 +134,8 @@ class Recorder:
             if session.availability.available:
                 session.meter.open(process)
                 session.is_open, session.opened_ns = True, began_ns
+                if isinstance(session.meter, WithSettings):
+                    session.settings = dict(session.meter.settings())
 
     def _read(self, session: MeterSession) -> None:
         with self._guard(session):
@@ -171,3 +174,8 @@ class Recorder:
         with self._file_lock:
             if self._file is not None:
                 self._file.flush()
+
+
+def _is_drawn_here(meter: Meter) -> bool:
+    """Whether the recorder draws the moments of the meter's readings; one with a background thread draws them there."""
+    return moments_of(meter) is Moments.RANDOM and not isinstance(meter, WithHelper)

@@ -42,7 +42,12 @@ class RemoteRecorders:
     def __init__(self, request: RunRequest, interpreter: Path, path: Path) -> None:
         placement = request.placement
         self._placement = placement if request.training.parallel.ranks > 1 else Placement()
-        self._settings = {"data": request.training.data.directory, "page_cache": request.page_cache.value, "device": request.device.name}
+        self._settings = {
+            "data": request.training.data.directory,
+            "page_cache": request.page_cache.value,
+            "device": request.device.name,
+            "with_identity": request.with_identity,
+        }
         self._baseload_s = request.baseload_s
         self._interpreters, self._path = (Path(sys.executable), interpreter), path
         self._recorders: dict[int, _RemoteRecorder] = {}

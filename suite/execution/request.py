@@ -62,6 +62,7 @@ class RunOptions:
     organization: str = "none"
     placement: Placement = ALONE
     collective: Collective = Collective.MPI
+    with_identity: bool = True  # the bundle has a digest of each board's serial number
     nonce: str | None = None
     run_number: int = 0
 
@@ -78,8 +79,8 @@ class RunRequest:
     """A resolved run: its definitions, and ``training``, the request that the implementation reads.
 
     ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all. ``nonce`` says where the seed came from; None:
-    the user chose it. ``witness`` is the address of the witness (suite.witness.client); None: there is none. ``keep_states``: every epoch's training
-    state is kept (suite.execution.kept_states).
+    the user chose it. ``witness`` is the address of the witness (suite.witness.client); None: there is none. ``with_identity``: as in RunOptions.
+    ``keep_states``: every epoch's training state is kept (suite.execution.kept_states).
     """
 
     run_id: str
@@ -94,6 +95,7 @@ class RunRequest:
     nonce: NonceUse | None = None
     witness: str | None = None
     keep_states: bool = False
+    with_identity: bool = True
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,8 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
     if options.nonce is not None:
         used = use_nonce(options.nonce, current_round().name, options.run_number, framework, contract.request_to_dict(training))
         training = training._replace(seed=used.seed)
-    return RunRequest(run_id, workload, device.device, device.evidence, framework, training, placement=options.placement, nonce=used)
+    named = (run_id, workload, device.device, device.evidence, framework, training)
+    return RunRequest(*named, placement=options.placement, nonce=used, with_identity=options.with_identity)
 
 
 def _parallel(options: RunOptions, data_set: contract.DataSet, batch_size: int) -> contract.Parallel:

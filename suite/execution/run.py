@@ -37,6 +37,7 @@ from suite.launch.mpirun import is_rank_error
 from suite.launch.process import ExitReport, terminate, wait
 from suite.machine import system
 from suite.machine.page_cache import CacheState, prepare_page_cache
+from suite.machine.power_mode import PowerSettings, changed_settings, read_power_settings
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.page_cache import PageCacheMeter
 from suite.witness.record import WitnessRecord
@@ -62,12 +63,13 @@ class RunObserver(Protocol):
 
 @dataclass(frozen=True)
 class Recorders:
-    """The recorders of a run's nodes, and the state of this node's page cache."""
+    """The recorders of a run's nodes, and this node's page cache and power settings before the run."""
 
     local: Recorder
     remote: RemoteRecorders
     cache: CacheState
     witness: WitnessRecord | None
+    power: PowerSettings
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,9 @@ def run(
             if witness is not None:
                 witness.write(path)
             try:
-                record = _train(request, environment, record, Recorders(recorder, remote, cache, witness), observer, lock.handle)
+                record = _train(
+                    request, environment, record, Recorders(recorder, remote, cache, witness, read_power_settings()), observer, lock.handle
+                )
             except OSError as error:
                 record = replace(record, status="failed", message=f"the harness could not write: {error.strerror or error}")
                 lock.write(partial(write_json, path / layout.RUN, record))
@@ -154,6 +158,7 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
             if process.poll() is None:
                 terminate(process)
         report = wait(process, path / layout.OUTPUT)
+        _write_power_changes(path, recorders.power)
         if recorders.witness is not None and problem is None and report.exit_code == 0:
             ask_stamp(request, recorders.witness, path).write(path)
         record = replace(record, meters=tuple(map(_plain, _stop_meters(recorders, path))))
@@ -165,6 +170,14 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
             message = _failure(report, problem, monitor, path) if monitor else f"the implementation {report.reason}"
             return replace(record, status="failed", exit_code=report.exit_code, message=message)
         return replace(record, status="finished", exit_code=0)
+
+
+def _write_power_changes(path: Path, before: PowerSettings) -> None:
+    """Add to system.json what is set differently now than before the run."""
+    described = Bundle(path).json(layout.SYSTEM)
+    notes = {name: note for name, note in described["notes"].items() if name != system.POWER_CHANGES}
+    changes = changed_settings(before, read_power_settings())
+    write_json(path / layout.SYSTEM, {**described, system.POWER_CHANGES: changes, "notes": notes})
 
 
 def _stop_meters(recorders: "Recorders", path: Path) -> tuple[MeterRecord, ...]:
@@ -234,7 +247,7 @@ def make_output(path: Path, force: bool) -> None:
 
 def _open_bundle(request: RunRequest, environment: Environment, command: tuple[str, ...], findings_allowed: tuple[str, ...], path: Path) -> RunRecord:
     now_s = time.time()
-    libraries = dict(list(environment.packages.items())[:RECORDED_LIBRARIES])
+    software = system.Software(request.framework.name, None, dict(list(environment.packages.items())[:RECORDED_LIBRARIES]))
     data = Path(request.training.data.directory)
     record = RunRecord(
         schema=layout.SCHEMA,
@@ -253,7 +266,7 @@ def _open_bundle(request: RunRequest, environment: Environment, command: tuple[s
     )
     write_json(path / layout.RUN, record)
     write_json(path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
-    write_json(path / layout.SYSTEM, system.describe(request.device.name, request.framework.name, None, libraries, data))
+    write_json(path / layout.SYSTEM, system.describe(request.device.name, software, data, with_identity=request.with_identity))
     return record
 
 

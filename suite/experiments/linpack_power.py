@@ -12,10 +12,9 @@ from suite.execution.baseload import baseload_meters
 from suite.execution.recorder import Recorder
 from suite.meters.meter import MeteredProcess
 from suite.meters.registry import open_meters
-from suite.metrics.energy import energy_of
-from suite.metrics.energy_figures import NO_SENSOR
+from suite.metrics.energy_figures import NO_SENSOR, window_energy
 from suite.metrics.linpack import Power
-from suite.metrics.power import describe_total, power_total
+from suite.metrics.power import describe_totals, power_totals
 
 OTHER_NODES = "the power of the other nodes is not measured"
 
@@ -55,10 +54,11 @@ class PowerRecording:
 
 def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> Power:
     """Energy in the window, and the rate divided by its mean power."""
-    total = power_total(channels, load_power_rules())
-    if total is None:
+    chosen = power_totals(channels, load_power_rules(), window_ns)
+    energy, time_s = window_energy(channels, chosen, *window_ns), (window_ns[1] - window_ns[0]) * SECONDS_PER_NS
+    if energy is None:
         return Power(None, None, None, None, NO_SENSOR)
-    energy, time_s = energy_of(channels, total, *window_ns), (window_ns[1] - window_ns[0]) * SECONDS_PER_NS
     if energy.energy_j is None or energy.energy_j <= 0 or time_s <= 0:
-        return Power(None, None, None, describe_total(total), energy.reason or "no energy was measured while the system was solved")
-    return Power(energy.energy_j, time_s, gflops * time_s / energy.energy_j, describe_total(total), None)
+        return Power(None, None, None, describe_totals(chosen), energy.reason or "no energy was measured while the system was solved")
+    interval_j = energy.interval_j or (None, None)
+    return Power(energy.energy_j, time_s, gflops * time_s / energy.energy_j, describe_totals(chosen), None, *interval_j)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from suite.catalog.devices import GENERIC, Device, Identity, load_device, load_devices
 from suite.errors import SuiteError
-from suite.machine.system import board_name, cpu_model
+from suite.machine.system import board_name, compatible, cpu_model
 
 AUTO = "auto"
 DMI_FILES = ("product_name", "product_version", "product_family", "board_name")
@@ -24,7 +24,7 @@ class Identification:
 def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identification:
     """The profile of the machine below ``system_root``, by its device tree, else by DMI, else by its CPU model; generic if none matches."""
     devices = load_devices(root)
-    entries, model = _compatible(system_root), cpu_model(system_root)
+    entries, model = compatible(system_root), cpu_model(system_root)
     found = (
         _match(devices, lambda identity: identity.compatible, {entry: "/proc/device-tree/compatible" for entry in entries})
         or _match(devices, lambda identity: identity.dmi, _dmi(system_root))
@@ -39,12 +39,16 @@ def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identif
 
 
 def _match(devices: Iterable[Device], parts_of: Callable[[Identity], tuple[str, ...]], names: Mapping[str, str]) -> Identification | None:
-    """The first profile one of whose parts occurs in a name; ``names`` gives, by name, the file that holds it."""
-    for device in devices:
-        for part in parts_of(device.identity):
-            for name, file in names.items():
-                if part in name:
-                    return Identification(device, f"{file} holds {name!r}")
+    """The profile one of whose parts occurs in a name; ``names`` gives, by name, the file that holds it.
+
+    Names are tried in their order: a device tree lists the board before its family, so a board's own profile wins over its family's. Of several parts
+    in one name the longest decides.
+    """
+    profiles = list(devices)
+    for name, file in names.items():
+        matching = [(len(part), device) for device in profiles for part in parts_of(device.identity) if part in name]
+        if matching:
+            return Identification(max(matching, key=lambda match: match[0])[1], f"{file} holds {name!r}")
     return None
 
 
@@ -73,11 +77,3 @@ def _dmi(system_root: Path) -> dict[str, str]:
             names[(system_root / "sys/class/dmi/id" / file).read_text(encoding="utf-8", errors="replace").strip()] = f"/sys/class/dmi/id/{file}"
     names.pop("", None)
     return names
-
-
-def _compatible(system_root: Path) -> tuple[str, ...]:
-    try:
-        raw = (system_root / "proc/device-tree/compatible").read_bytes()
-    except OSError:
-        return ()
-    return tuple(part for part in raw.decode("ascii", errors="replace").split("\0") if part)

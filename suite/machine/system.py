@@ -4,32 +4,40 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from reference_impls.contract import boot_id
+from suite.machine.board_digest import BoardDigest, board_digest
 from suite.machine.interfaces import describe_links
+from suite.machine.power_mode import PowerSettings, read_power_settings
 from suite.machine.storage import storage_of
 
-CORES = "cpu_cores"
+CORES, POWER_CHANGES = "cpu_cores", "power_changes"
 
 
 @dataclass(frozen=True)
 class SystemDescription:
     """The system that ran the run. ``notes`` has, by field name, the reason why a field is None.
 
+    ``power_mode`` is the label of ``power_settings``, which were read before the run; ``power_changes`` is what was set differently after it
+    (None, with a note, until the run ends).
     A note on ``cpu_cores`` says how many cores are online, where this process may use fewer.
     """
 
     schema: int
     device: str  # the device profile's name
     board: str | None  # the firmware's or device tree's name for the machine
+    compatible: tuple[str, ...]  # entries of the device tree's root, the board's own first; empty without a device tree
+    board_digest: str | None  # tells boards of one kind apart: suite.machine.board_digest
     architecture: str
     cpu_model: str | None
     cpu_cores: int | None  # usable by this process
     memory_size_bytes: int | None
     power_mode: str | None
+    power_settings: PowerSettings
+    power_changes: tuple[str, ...] | None
     cpu_governor: str | None
     storage_medium: str | None
     kernel: str
@@ -52,19 +60,33 @@ def board_name(root: Path = Path("/")) -> str | None:
     return " ".join(part for part in dmi if part) or None
 
 
-def describe(
-    device: str, framework: str, framework_version: str | None, libraries: Mapping[str, str], data: Path, root: Path = Path("/")
-) -> SystemDescription:
-    """The description of the machine below ``root`` and of the storage of the folder ``data``; never raises for a missing file."""
-    storage = storage_of(data, root)
+@dataclass(frozen=True)
+class Software:
+    """The framework of a run and the libraries of its environment; all empty for a node that only runs ranks."""
+
+    framework: str = ""
+    framework_version: str | None = None
+    libraries: Mapping[str, str] = field(default_factory=dict)
+
+
+def describe(device: str, software: Software, data: Path, root: Path = Path("/"), *, with_identity: bool = True) -> SystemDescription:
+    """The description of the machine below ``root`` and of the storage of the folder ``data``; never raises for a missing file.
+
+    ``with_identity`` False leaves the board's digest out.
+    """
+    storage, settings = storage_of(data, root), read_power_settings(root)
+    identity = board_digest(root) if with_identity else BoardDigest(None, None, "left out by --no-identity")
     found = {
         "board": board_name(root),
+        "board_digest": identity.digest,
         "cpu_model": cpu_model(root),
         "cpu_cores": len(os.sched_getaffinity(0)) if root == Path("/") else None,
         "memory_size_bytes": _memory_size_bytes(root),
         "cpu_governor": _text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "operating_system": _operating_system(root),
         "boot": boot_id(str(root)),
+        "power_mode": settings.label,
+        POWER_CHANGES: None,
     }
     reasons = {
         "board": "neither /proc/device-tree/model nor /sys/class/dmi/id has the machine's name",
@@ -74,28 +96,36 @@ def describe(
         "cpu_governor": "the kernel offers no cpufreq governor for cpu0",
         "operating_system": "/etc/os-release is missing",
         "boot": "/proc/sys/kernel/random/boot_id is missing",
-        "power_mode": "this device profile has no power modes that can be read",
+        "board_digest": identity.reason,
+        "power_mode": settings.notes.get("mode"),
+        POWER_CHANGES: "the run has not ended, or this node's settings were not read after it",
         "storage_medium": storage.evidence,
         "framework_version": "the implementation did not log it",
     }
     values = {
         **found,
-        "power_mode": None,
         "storage_medium": None if storage.medium is None else storage.medium.value,
-        "framework_version": framework_version,
+        "framework_version": software.framework_version,
     }
     return SystemDescription(
         schema=1,
         device=device,
+        compatible=compatible(root),
+        power_settings=settings,
         architecture=platform.machine(),
         kernel=platform.release(),
         python=platform.python_version(),
-        framework=framework,
-        libraries=dict(libraries),
+        framework=software.framework,
+        libraries=dict(software.libraries),
         links=describe_links(root),
-        notes={**{name: reasons[name] for name, value in values.items() if value is None}, **_cores_note(found["cpu_cores"])},
+        notes={**{name: reasons[name] or "unknown" for name, value in values.items() if value is None}, **_cores_note(found["cpu_cores"])},
         **values,  # type: ignore[arg-type]
     )
+
+
+def compatible(root: Path = Path("/")) -> tuple[str, ...]:
+    """The ``compatible`` entries of the device tree's root, the most specific first; empty without a device tree."""
+    return tuple(entry for entry in (_text(root / "proc/device-tree/compatible") or "").split("\0") if entry)
 
 
 def _cores_note(usable: object) -> dict[str, str]:

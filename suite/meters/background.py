@@ -14,14 +14,25 @@ STOP_TIMEOUT_S = 3.0
 
 
 class Background:
-    """Calls ``produce`` on every period from :meth:`start` to :meth:`stop`; :meth:`take` returns the readings since its last call.
+    """Calls ``produce`` once a period from :meth:`start` to :meth:`stop`; :meth:`take` returns the readings since its last call.
+
+    With ``at_random`` it is called at a random moment of each period (:class:`suite.meters.schedule.Schedule`).
 
     ``produce`` may raise: a plug that cannot be reached for a moment only leaves a gap. After ``source_timeout_s`` without a reading,
     :meth:`take` raises the last exception, so that the recorder counts a failure.
     """
 
-    def __init__(self, name: str, produce: Callable[[], Sequence[Reading]], period_s: float, source_timeout_s: float = SOURCE_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        name: str,
+        produce: Callable[[], Sequence[Reading]],
+        period_s: float,
+        *,
+        source_timeout_s: float = SOURCE_TIMEOUT_S,
+        at_random: bool = False,
+    ) -> None:
         self._name, self._produce, self._period_s, self._source_timeout_s = name, produce, period_s, source_timeout_s
+        self._at_random = (name,) if at_random else ()
         self._readings: deque[Reading] = deque()
         self._error: Exception | None = None
         self._last_ns = 0
@@ -54,7 +65,7 @@ class Background:
             self._thread.join(STOP_TIMEOUT_S)
 
     def _run(self) -> None:
-        schedule = Schedule({self._name: self._period_s}, time.monotonic_ns())
+        schedule = Schedule({self._name: self._period_s}, time.monotonic_ns(), self._at_random)
         while not self._stopping.wait(max(0, schedule.next()[1] - time.monotonic_ns()) / NS_PER_S):
             try:
                 readings = self._produce()

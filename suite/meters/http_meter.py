@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.meters.background import Background, BackgroundMeter
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
 from suite.meters.settings import MeterSettings, load_settings, not_named
 
 TIMEOUT_S = 2.0
@@ -23,12 +23,13 @@ class HttpMeter(BackgroundMeter):
 
     name: str
     period_s = 1.0
+    moments = Moments.RANDOM
     description: str
     table: str  # the line of meters.toml that names such a plug
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
-        self._background = Background(self.name, self._produce, self.period_s)
+        self._background = Background(self.name, self._produce, self.period_s, at_random=True)
         self._address = ""
 
     def address(self, settings: MeterSettings) -> str | None:

@@ -1,6 +1,8 @@
 """The meter protocol: open for a run, read on a period, close; and its readings."""
 
+import enum
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -42,6 +44,13 @@ class MeteredProcess:
     data_directory: Path
 
 
+class Moments(str, enum.Enum):
+    """When a meter is read within its periods."""
+
+    FIXED = "fixed"  # on a clock, or whenever its source has a reading
+    RANDOM = "random"  # at a random moment of each period
+
+
 class Meter(Protocol):
     """A source of readings, called from one thread of the harness process, never from the training process.
 
@@ -51,7 +60,9 @@ class Meter(Protocol):
 
     A meter is one module in ``suite/meters/sources`` that ends with ``METER = <its class>``; the class is called with the root of /proc and
     /sys. ``description`` says what it reads; the first paragraph of the class's docstring lists its channels. A class with
-    ``opens_first = True`` is opened before all others: it has to be attached before the implementation starts a thread.
+    ``opens_first = True`` is opened before all others: it has to be attached before the implementation starts a thread. A class with
+    ``moments = Moments.RANDOM`` is read at random moments: one that reads power at the moment when it is asked, which would beat with a load
+    as regular as the clock. A meter with a background thread draws the moments there.
     """
 
     name: str
@@ -69,6 +80,19 @@ class Meter(Protocol):
 
     def close(self) -> None:
         """Release what :meth:`open` acquired."""
+
+
+@runtime_checkable
+class WithSettings(Protocol):
+    """A meter whose sensor has a configuration that says what a reading is."""
+
+    def settings(self) -> Mapping[str, str]:
+        """The sensor's configuration as it was opened: name and value."""
+
+
+def moments_of(meter: Meter) -> Moments:
+    """When the meter is read within its periods."""
+    return getattr(meter, "moments", Moments.FIXED)
 
 
 @runtime_checkable

@@ -1,16 +1,21 @@
 """Energy figures: of the run, per epoch, and the baseload (the idle machine's share)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
 from suite.bundle.channels import Channels
 from suite.bundle.layout import BASELOAD, READINGS
-from suite.catalog.power import PowerTotal
-from suite.metrics.energy import energy_of
+from suite.catalog.power import PowerRule, PowerTotal
+from suite.metrics.energy import Energy, energy_of
 from suite.metrics.figure import Figure, mean_figure, sensor_of, unknown
+from suite.metrics.power import MeasuredTotal, counting, covers, measure_totals
+from suite.metrics.power_level import measurement_level
+from suite.metrics.uncertainty import of_sum
 from suite.metrics.uncounted import UncountedInterval, counted_energy, counted_s
 
 NO_SENSOR = "no power sensor was read"
@@ -18,28 +23,98 @@ MIN_READINGS = 2
 NOT_FINISHED = "the run was not finished"
 
 
-def epoch_energy_j(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> float | None:
-    """Energy of an epoch, J; None with fewer than two readings in it, which would give its neighbours' energy."""
-    energy = energy_of(channels, total, start_ns, stop_ns)
-    return energy.energy_j if energy.count >= MIN_READINGS else None
+def window_energy(channels: Channels, totals: Sequence[PowerTotal], start_ns: int, stop_ns: int) -> Energy | None:
+    """Energy of totals that are added, in a window; None for an empty sum. Its quality is that of the total with the lowest coverage."""
+    energies = [energy_of(channels, total, start_ns, stop_ns) for total in totals]
+    if len(energies) < 2:
+        return energies[0] if energies else None
+    known = [(one.energy_j, one.uncertainty) for one in energies if one.energy_j is not None and one.uncertainty is not None]
+    whole = replace(min(energies, key=lambda one: one.coverage), rejected=sum(one.rejected for one in energies))
+    if len(known) < len(energies):
+        reason = "; ".join(f"{total.source}: {one.reason}" for total, one in zip(totals, energies, strict=True) if one.reason)
+        return replace(whole, energy_j=None, reason=reason, uncertainty=None)
+    return replace(
+        whole,
+        energy_j=math.fsum(energy_j for energy_j, _ in known),
+        reason=None,
+        uncertainty=of_sum((each for _, each in known), of_one_sensor=False),
+    )
+
+
+def epoch_energy(channels: Channels, totals: Sequence[PowerTotal], start_ns: int, stop_ns: int) -> Energy | None:
+    """Energy of an epoch; None with fewer than two readings in it, which would give its neighbours' energy."""
+    energy = window_energy(channels, totals, start_ns, stop_ns)
+    return energy if energy is not None and energy.energy_j is not None and energy.count >= MIN_READINGS else None
 
 
 def energy_figures(
     channels: Channels,
-    total: PowerTotal | None,
+    totals: Sequence[PowerTotal],
     run: Window | None,
-    epochs_j: Sequence[float | None],
+    epochs: Sequence[Energy | None],
+    *,
+    has_idle: bool = False,
     uncounted: Sequence[UncountedInterval] = (),
 ) -> dict[str, Figure]:
-    """Energy of the run (run_start to run_stop, without what is not counted), and the mean of ``epochs_j``, the energies of epochs 2..k."""
-    if total is None or run is None:
-        return {name: unknown("J", READINGS, NO_SENSOR if total is None else NOT_FINISHED) for name in ("energy_j", "energy_per_epoch_j")}
-    energy, sensor = counted_energy(partial(energy_of, channels, total), run, uncounted), sensor_of([total])
-    values = [value for value in epochs_j if value is not None]
-    reason = "no epoch after the first has an energy (fewer than two readings)"
-    per_epoch = mean_figure(values, "J", READINGS, reason, energy.achieved_period_s)
+    """Energy of the run (run_start to run_stop, without what is not counted), and the mean of ``epochs``, the energies of epochs 2..k.
+
+    ``has_idle``: a baseload was measured.
+    """
+    energy = None if run is None else counted_energy(partial(window_energy, channels, totals), run, uncounted)
+    if energy is None:
+        return {name: unknown("J", READINGS, NOT_FINISHED if totals else NO_SENSOR) for name in ("energy_j", "energy_per_epoch_j")}
+    sensor, level = sensor_of(totals), measurement_level(totals, energy.achieved_period_s, has_idle=has_idle)
     whole = Figure(energy.energy_j, "J", READINGS, energy.count, energy.achieved_period_s, energy.coverage, reason=energy.reason)
-    return {"energy_j": replace(whole, sensor=sensor), "energy_per_epoch_j": replace(per_epoch, sensor=sensor)}
+    reason = "no epoch after the first has an energy (fewer than two readings)"
+    per_epoch = mean_energy([epoch for epoch in epochs if epoch is not None], reason, energy.achieved_period_s)
+    return {
+        "energy_j": replace(whole, sensor=sensor, uncertainty=energy.uncertainty, level=level if energy.energy_j is not None else None),
+        "energy_per_epoch_j": replace(per_epoch, sensor=sensor),
+    }
+
+
+def mean_energy(epochs: Sequence[Energy], reason_if_empty: str, period_s: float | None) -> Figure:
+    """Mean of energies that one sensor measured, with the uncertainty of the mean."""
+    figure = mean_figure([epoch.energy_j for epoch in epochs if epoch.energy_j is not None], "J", READINGS, reason_if_empty, period_s)
+    parts = [epoch.uncertainty for epoch in epochs if epoch.uncertainty is not None]
+    if figure.value is None or len(parts) < len(epochs):
+        return figure
+    return replace(figure, uncertainty=of_sum(parts, of_one_sensor=True).times(1 / len(parts)))
+
+
+def energy_rows(
+    channels: Channels, rules: Sequence[PowerRule], run: Window | None, uncounted: Sequence[UncountedInterval] = ()
+) -> list[dict[str, Any]]:
+    """Every total that was read, as plain values: its counted energy in the run with its interval, or the reason for none, whether it counts, and its
+    difference from the energy that counts where both cover the same.
+    """
+    if run is None:
+        return []
+    measured = measure_totals(channels, rules, run)
+    chosen = counting(measured)
+    counted = counted_energy(partial(window_energy, channels, chosen), run, uncounted)
+    energies = [counted_energy(partial(energy_of, channels, one.total), run, uncounted) or one.energy for one in measured]
+    counted_j = None if counted is None else counted.energy_j
+    return [_row(replace(one, energy=energy), chosen, counted_j) for one, energy in zip(measured, energies, strict=True)]
+
+
+def _row(one: MeasuredTotal, chosen: Sequence[PowerTotal], counted_j: float | None) -> dict[str, Any]:
+    energy, total = one.energy, one.total
+    low, high = energy.interval_j or (None, None)
+    compares = counted_j and energy.energy_j is not None and total not in chosen and total.rule.coverage is covers(chosen)
+    return {
+        "source": total.source,
+        "rule": total.rule.name,
+        "covers": total.rule.coverage.value,
+        "tier": total.rule.tier.value,
+        "counts": total in chosen and energy.energy_j is not None,
+        "energy_j": energy.energy_j,
+        "low": low,
+        "high": high,
+        "uncertainty": None if energy.uncertainty is None else energy.uncertainty.to_dict(),
+        "reason": energy.reason,
+        "difference_ratio": (energy.energy_j / counted_j - 1) if compares and energy.energy_j is not None and counted_j else None,
+    }
 
 
 def baseload_figures(
@@ -60,16 +135,18 @@ def baseload_figures(
     }
 
 
-def idle_power(idle: Channels, total: PowerTotal | None) -> Figure:
-    """Mean power in ``idle``, the readings before the run, of the run's total."""
-    if total is None or not idle:
-        return unknown("W", BASELOAD, NO_SENSOR if total is None else "the idle machine was not measured before the run")
-    of_total = [idle.get(total.source, name) for name in total.channels]
+def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
+    """Mean power in ``idle``, the readings before the run, of the run's totals."""
+    if not totals or not idle:
+        return unknown("W", BASELOAD, "the idle machine was not measured before the run" if totals else NO_SENSOR)
+    of_total = [idle.get(total.source, name) for total in totals for name in total.channels]
     if not all(of_total):
-        return unknown("W", BASELOAD, f"{total.source} was not read on every channel of its total before the run")
+        which = " and ".join(dict.fromkeys(total.source for total in totals))
+        return unknown("W", BASELOAD, f"{which} was not read on every channel of its total before the run")
     start_ns, stop_ns = max(int(one.t_ns.min()) for one in of_total), min(int(one.t_ns.max()) for one in of_total)  # where every channel has readings
-    measured = energy_of(idle, total, start_ns, stop_ns)
-    if measured.energy_j is None:
+    measured = window_energy(idle, totals, start_ns, stop_ns)
+    assert measured is not None
+    if measured.energy_j is None or measured.uncertainty is None:
         return unknown("W", BASELOAD, f"before the run: {measured.reason}")
     idle_s, load = (stop_ns - start_ns) * SECONDS_PER_NS, idle.get("cpu", "utilisation.total")
     method = f"idle for {idle_s:.3g} s before the run" + (f", processor at {load.mean:.0f} %" if load else "")
@@ -81,14 +158,16 @@ def idle_power(idle: Channels, total: PowerTotal | None) -> Figure:
         measured.achieved_period_s,
         measured.coverage,
         method=method,
-        sensor=sensor_of([total]),
+        sensor=sensor_of(totals),
+        uncertainty=measured.uncertainty.times(1 / idle_s),
     )
 
 
 def _times(power: Figure, unit: str, factor: float | None, reason: str) -> Figure:
     if factor is None or power.value is None:
         return unknown(unit, BASELOAD, reason)
-    return replace(power, value=power.value * factor, unit=unit)
+    uncertainty = None if power.uncertainty is None or unit == "ratio" else power.uncertainty.times(factor)
+    return replace(power, value=power.value * factor, unit=unit, uncertainty=uncertainty)
 
 
 def _share(run_s: float, energy: Figure) -> float | None:

@@ -7,6 +7,10 @@ from typing import Any
 
 from suite.bundle.arrays import Values
 from suite.catalog.power import Coverage, PowerTotal, Tier
+from suite.metrics.power import covers, worst_tier
+from suite.metrics.uncertainty import Uncertainty
+
+OPTIONAL = ("sensor", "is_significant", "uncertainty", "level", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,9 @@ class Figure:
     fraction of the measured time that the record covers, ``spread`` the sample standard deviation over ``count`` values in the same unit
     (None for fewer than two). ``method`` is a remark for people on how the value was obtained; programs read ``sensor`` (of energies and
     powers) and ``is_significant`` (of differences: more than twice the standard error; None: not tested).
+
+    ``low`` and ``high`` bound the 95 % interval of an energy or a power, ``uncertainty`` holds the parts of its half-width, ``level`` is the level
+    of the EE HPC WG's methodology that the measurement meets. Without ``low`` no coverage is claimed.
     """
 
     value: float | None
@@ -49,11 +56,28 @@ class Figure:
     method: str | None = None
     sensor: Sensor | None = None
     is_significant: bool | None = None
+    uncertainty: Uncertainty | None = None
+    level: str | None = None
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the 95 % interval."""
+        return self._end(-1)
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the 95 % interval."""
+        return self._end(1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; ``sensor`` and ``is_significant`` only where they apply."""
-        plain = {**vars(self), "sensor": None if self.sensor is None else self.sensor.to_dict()}
-        return {name: value for name, value in plain.items() if value is not None or name not in ("sensor", "is_significant")}
+        """Plain values for JSON; optional ones only where they apply."""
+        nested = {name: None if value is None else value.to_dict() for name, value in (("sensor", self.sensor), ("uncertainty", self.uncertainty))}
+        plain = {**vars(self), **nested, "low": self.low, "high": self.high}
+        return {name: value for name, value in plain.items() if value is not None or name not in OPTIONAL}
+
+    def _end(self, sign: int) -> float | None:
+        half_width = None if self.uncertainty is None else self.uncertainty.half_width
+        return None if self.value is None or half_width is None else self.value + sign * half_width
 
 
 def unknown(unit: str, source: str, reason: str) -> Figure:
@@ -74,12 +98,11 @@ def mean_figure(
     return Figure(mean, unit, source, len(values), period_s, coverage, spread)
 
 
-def sensor_of(totals: Sequence[PowerTotal]) -> Sensor:
-    """The sensor of one power total, or of the sum of several with the same coverage."""
-    tiers = list(Tier)
+def sensor_of(totals: Sequence[PowerTotal], coverage: Coverage | None = None) -> Sensor:
+    """The sensor of totals that are added: of one machine, or of the nodes of one run, which all cover ``coverage``."""
     return Sensor(
         instruments=tuple(dict.fromkeys(total.source for total in totals)),
         rules=tuple(dict.fromkeys(total.rule.name for total in totals)),
-        covers=totals[0].rule.coverage,
-        tier=max((total.rule.tier for total in totals), key=tiers.index),
+        covers=coverage or covers(totals),
+        tier=worst_tier(totals),
     )

@@ -40,13 +40,18 @@ class Solution:
 
 @dataclass(frozen=True)
 class Power:
-    """Energy of the ``time_s`` seconds of solving; ``gflops_per_watt`` uses their mean power. All None, with a ``reason``, if not measured."""
+    """Energy of the ``time_s`` seconds of solving; ``gflops_per_watt`` uses their mean power. All None, with a ``reason``, if not measured.
+
+    ``low_j`` and ``high_j`` bound the energy's 95 % interval; None where no coverage is claimed.
+    """
 
     energy_j: float | None
     time_s: float | None
     gflops_per_watt: float | None
     method: str | None
     reason: str | None
+    low_j: float | None = None
+    high_j: float | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window, median
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import READINGS
+from suite.metrics import power_mode
 from suite.metrics.disturbances import find_clock_steps, find_throttling, is_watched
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.window import Counter
@@ -19,7 +20,8 @@ from suite.metrics.window import Counter
 MAX_DISTANCE_S = 2.0  # maximum distance of a page cache reading from its moment; the harness takes one at each end of an epoch
 MIN_PERIODS = 5  # shortest window of a counter: up to one period is interpolated at each end
 COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
-COUNTER_SOURCES = ("counters", "disk", "network", "wall-clock")
+# The power mode's settings are written when they change: a mean over such readings has no meaning.
+COUNTER_SOURCES = ("counters", "disk", "network", "wall-clock", power_mode.SOURCE)
 
 
 @dataclass(frozen=True)
@@ -97,16 +99,28 @@ def disk_increase(channels: Channels, name: str, window: Window) -> tuple[float 
 
 
 def disturbances(channels: Channels, window: Window | None) -> dict[str, list[dict[str, Any]]]:
-    """Throttling events and wall clock steps, times in seconds after run_start; empty for an unfinished run."""
+    """Throttling events, wall clock steps and changed settings, times in seconds after run_start; empty for an unfinished run.
+
+    ``settings`` is there only if the meter ``power-mode`` was read.
+    """
     if window is None:
         return {"throttling": [], "clock_steps": []}
+    changes = {"settings": _setting_changes(channels, window)} if channels.of(power_mode.SOURCE) else {}
     return {
         "throttling": [
             {"channel": event.channel, "start_s": (event.t_ns - window[0]) / 1e9, "held_s": event.held_s, "count": event.count}
             for event in find_throttling(channels, *window)
         ],
         "clock_steps": [{"at_s": (step.t_ns - window[0]) / 1e9, "step_s": step.step_s} for step in find_clock_steps(channels, *window)],
+        **changes,
     }
+
+
+def _setting_changes(channels: Channels, window: Window) -> list[dict[str, Any]]:
+    return [
+        {"channel": change.channel, "at_s": (change.t_ns - window[0]) / 1e9, "before": change.before, "after": change.after, "unit": change.unit}
+        for change in power_mode.find_setting_changes(channels, *window)
+    ]
 
 
 def channel_statistics(channels: Channels, window: Window | None) -> list[dict[str, Any]]:

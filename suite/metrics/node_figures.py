@@ -8,11 +8,14 @@ import numpy as np
 
 from suite.bundle.arrays import Window
 from suite.bundle.layout import BASELOAD, READINGS
-from suite.catalog.power import PowerTotal
-from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy_j, idle_power
-from suite.metrics.figure import Figure, mean_figure, sensor_of, unknown
+from suite.catalog.power import PowerRule
+from suite.metrics.energy import Energy
+from suite.metrics.energy_figures import baseload_figures, energy_figures, energy_rows, epoch_energy, idle_power, mean_energy
+from suite.metrics.figure import Figure, sensor_of, unknown
 from suite.metrics.machine_figures import disturbances, machine_figures
 from suite.metrics.node_readings import NodeReadings
+from suite.metrics.power import covers
+from suite.metrics.uncertainty import of_sum
 from suite.metrics.uncounted import UncountedInterval
 from suite.metrics.window import Counter
 
@@ -33,7 +36,7 @@ class RunTimes:
     uncounted: Sequence[UncountedInterval]
 
 
-def node_rows(nodes: Sequence[NodeReadings], times: RunTimes, steps: int) -> list[dict[str, Any]]:
+def node_rows(nodes: Sequence[NodeReadings], rules: Sequence[PowerRule], times: RunTimes, steps: int) -> list[dict[str, Any]]:
     """One row per node as plain values: identity, figures, disturbances."""
     return [
         {
@@ -42,6 +45,7 @@ def node_rows(nodes: Sequence[NodeReadings], times: RunTimes, steps: int) -> lis
             "interface": node.interface,
             "reason": node.reason,
             "figures": {name: figure.to_dict() for name, figure in _node_figures(node, times, steps).items()},
+            "energies": energy_rows(node.channels, rules, times.run, times.uncounted),
             "disturbances": disturbances(node.channels, times.run),
         }
         for node in nodes
@@ -52,8 +56,8 @@ def joint_figures(nodes: Sequence[NodeReadings], times: RunTimes, steps: int) ->
     """Energy and baseload summed over all nodes (unknown unless every node has them), and the bytes that all nodes sent per step."""
     whole = _summed({node.node: _node_energy(node, times)["energy_j"] for node in nodes}, nodes, "an energy")
     idle = _summed({node.node: _node_idle_power(node) for node in nodes}, nodes, "a baseload")
-    sums_j = [value for window in times.epochs if (value := joint_epoch_energy_j(nodes, *window)) is not None]
-    per_epoch = mean_figure(sums_j, "J", READINGS, whole.reason or "no epoch after the first has an energy of every node", whole.period_s)
+    sums = [energy for window in times.epochs if (energy := joint_epoch_energy(nodes, *window)) is not None]
+    per_epoch = mean_energy(sums, whole.reason or "no epoch after the first has an energy of every node", whole.period_s)
     return {
         "energy_j": whole,
         "energy_per_epoch_j": replace(per_epoch, method=whole.method, sensor=whole.sensor),
@@ -62,11 +66,15 @@ def joint_figures(nodes: Sequence[NodeReadings], times: RunTimes, steps: int) ->
     }
 
 
-def joint_epoch_energy_j(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: int) -> float | None:
-    """Energy of an epoch summed over all nodes, J; None unless every node has one and all sensors cover the same."""
-    parts = [None if node.total is None else epoch_energy_j(node.channels, node.total, start_ns, stop_ns) for node in nodes]
+def joint_epoch_energy(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: int) -> Energy | None:
+    """Energy of an epoch summed over all nodes; None unless every node has one and all sensors cover the same."""
+    parts = [epoch_energy(node.channels, node.totals, start_ns, stop_ns) for node in nodes]
     known = [part for part in parts if part is not None]
-    return float(np.sum(known)) if len(known) == len(nodes) and _one_coverage(nodes) else None
+    if len(known) < len(nodes) or not _one_coverage(nodes):
+        return None
+    uncertainties = [part.uncertainty for part in known if part.uncertainty is not None]
+    energy_j = float(np.sum([part.energy_j for part in known]))
+    return replace(known[0], energy_j=energy_j, uncertainty=of_sum(uncertainties, of_one_sensor=True))
 
 
 def _node_figures(node: NodeReadings, times: RunTimes, steps: int) -> dict[str, Figure]:
@@ -77,13 +85,14 @@ def _node_figures(node: NodeReadings, times: RunTimes, steps: int) -> dict[str, 
 
 
 def _node_energy(node: NodeReadings, times: RunTimes) -> dict[str, Figure]:
-    values = [] if node.total is None else [epoch_energy_j(node.channels, node.total, *window) for window in times.epochs]
-    figures = energy_figures(node.channels, node.total, times.run, values, times.uncounted)
+    values = [epoch_energy(node.channels, node.totals, *window) for window in times.epochs] if node.totals else []
+    has_idle = _node_idle_power(node).value is not None
+    figures = energy_figures(node.channels, node.totals, times.run, values, has_idle=has_idle, uncounted=times.uncounted)
     return figures if node.reason is None else {name: unknown("J", READINGS, node.reason) for name in figures}
 
 
 def _node_idle_power(node: NodeReadings) -> Figure:
-    return idle_power(node.idle, node.total) if node.reason is None else unknown("W", BASELOAD, node.reason)
+    return idle_power(node.idle, node.totals) if node.reason is None else unknown("W", BASELOAD, node.reason)
 
 
 def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: str) -> Figure:
@@ -95,10 +104,10 @@ def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: 
     if missing:
         which = "; ".join(f"{node}: {reason}" for node, reason in missing.items())
         return unknown(unit, source, f"not every node has {what} ({which}); measured on: {', '.join(with_sensor) or 'none'}"[:1000])
-    totals = _totals(nodes)
     if not _one_coverage(nodes):
-        which = ", ".join(f"{node.node}: {total.rule.coverage.value}" for node, total in zip(nodes, totals, strict=True))
+        which = ", ".join(f"{node.node}: {covers(node.totals).value}" for node in nodes)
         return unknown(unit, source, f"the nodes' sensors do not cover the same ({which})"[:1000])
+    uncertainties, levels = [figure.uncertainty for figure in found if figure.uncertainty is not None], {figure.level for figure in found}
     return Figure(
         value=float(np.sum([figure.value for figure in found])),
         unit=unit,
@@ -107,16 +116,14 @@ def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: 
         period_s=max((figure.period_s for figure in found if figure.period_s is not None), default=None),
         coverage=min((figure.coverage for figure in found if figure.coverage is not None), default=None),
         method=f"sum over {len(found)} nodes",
-        sensor=sensor_of(totals),
+        sensor=sensor_of([total for node in nodes for total in node.totals], covers(nodes[0].totals)),
+        uncertainty=of_sum(uncertainties, of_one_sensor=True) if len(uncertainties) == len(found) else None,
+        level=levels.pop() if len(levels) == 1 else None,
     )
 
 
-def _totals(nodes: Sequence[NodeReadings]) -> list[PowerTotal]:
-    return [node.total for node in nodes if node.total is not None]
-
-
 def _one_coverage(nodes: Sequence[NodeReadings]) -> bool:
-    return len({total.rule.coverage for total in _totals(nodes)}) == 1
+    return len({covers(node.totals) for node in nodes if node.totals}) == 1
 
 
 def _wire(nodes: Sequence[NodeReadings], run: Window | None, steps: int) -> Figure:

@@ -8,11 +8,11 @@ import numpy as np
 
 from suite.bundle.arrays import Times
 from suite.bundle.channels import Channels, no_channels
-from suite.bundle.log import Log
+from suite.bundle.log import Log, run_window
 from suite.bundle.nodes import NodeRecord, read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
-from suite.metrics.power import names_of, power_total
+from suite.metrics.power import names_of, power_totals
 
 NO_READINGS = "the node has no readings"
 UNKNOWN_CLOCK = "the log has no clock offset between this node and rank 0"
@@ -22,8 +22,8 @@ UNKNOWN_CLOCK = "the log has no clock offset between this node and rank 0"
 class NodeReadings:
     """Readings of a node on rank 0's clock; empty, with a ``reason``, if there are none or the clock offset is unknown.
 
-    ``node`` is its name in the hostfile (boards may share a host name), ``total`` its power total, ``idle`` the readings of the idle node before
-    the run (empty if not measured).
+    ``node`` is its name in the hostfile (boards may share a host name), ``totals`` the power totals that count, ``idle`` the readings of the idle
+    node before the run (empty if not measured).
     """
 
     node: str
@@ -31,12 +31,12 @@ class NodeReadings:
     interface: str | None
     channels: Channels
     idle: Channels
-    total: PowerTotal | None
+    totals: tuple[PowerTotal, ...]
     reason: str | None
 
-    def with_total_kept(self) -> "NodeReadings":
-        """The same readings; those of the total's channels stay in memory."""
-        return replace(self, channels=self.channels.kept(names_of(self.total)))
+    def with_totals_kept(self) -> "NodeReadings":
+        """The same readings; those of the totals' channels stay in memory."""
+        return replace(self, channels=self.channels.kept(names_of(self.totals)))
 
 
 def node_readings(bundle: Bundle, log: Log, rules: Sequence[PowerRule]) -> tuple[NodeReadings, ...]:
@@ -69,7 +69,7 @@ def clock_conversion(log: Log, rank: int) -> Callable[[Times], Times] | None:
 
 def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord, rules: Sequence[PowerRule]) -> NodeReadings:
     interface = (record.link or {}).get("interface")
-    nothing = NodeReadings(record.host, record.ranks, interface, no_channels(), no_channels(), None, record.problem or NO_READINGS)
+    nothing = NodeReadings(record.host, record.ranks, interface, no_channels(), no_channels(), (), record.problem or NO_READINGS)
     channels = bundle.channels_of_node(place) if place else bundle.channels()
     if not channels:
         return nothing
@@ -77,8 +77,9 @@ def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord, rules: S
     to_rank0 = clock_conversion(log, min(record.ranks))
     if to_rank0 is None:
         return replace(nothing, reason=UNKNOWN_CLOCK)
-    total = power_total(channels, rules)
-    return replace(nothing, channels=channels.on_clock(to_rank0), idle=idle.on_clock(to_rank0), total=total, reason=None)
+    on_rank0 = channels.on_clock(to_rank0)
+    totals = power_totals(on_rank0, rules, run_window(log))
+    return replace(nothing, channels=on_rank0, idle=idle.on_clock(to_rank0), totals=totals, reason=None)
 
 
 def _offset(value: Any, rank: int) -> int | None:

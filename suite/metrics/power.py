@@ -1,16 +1,18 @@
-"""``power.json``: the power rules for a bundle's energies, and the total that they select among its channels."""
+"""``power.json``: the power rules for a bundle's energies, and the totals among its channels that count."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from suite.bundle.arrays import Window
 from suite.bundle.channels import Channels
 from suite.bundle.layout import POWER, SCHEMA
 from suite.bundle.reader import Bundle
-from suite.catalog.power import PowerRule, PowerTotal, load_power_rules, rules_for, totals
+from suite.catalog.power import Coverage, Part, PowerRule, PowerTotal, Tier, load_power_rules, rules_for, totals
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import write_json
 from suite.files.toml_file import from_plain
+from suite.metrics.energy import Energy, energy_of
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,84 @@ def power_rules(bundle: Bundle) -> tuple[PowerRule, ...]:
         raise FileError(path, f"does not hold power rules ({str(error)[:200]})") from error
 
 
-def power_total(channels: Channels, rules: Sequence[PowerRule]) -> PowerTotal | None:
-    """The total to report: the first rule whose channels were all read; None without any."""
-    return next(iter(totals(rules, ((channel.source, channel.name) for channel in channels))), None)
+@dataclass(frozen=True)
+class MeasuredTotal:
+    """A total that was read, and its energy in a window."""
+
+    total: PowerTotal
+    energy: Energy
 
 
-def names_of(total: PowerTotal | None) -> tuple[tuple[str, str], ...]:
-    """Source and name of each channel of a total; empty without one."""
-    return () if total is None else tuple((total.source, name) for name in total.channels)
+def measure_totals(channels: Channels, rules: Sequence[PowerRule], window: Window) -> tuple[MeasuredTotal, ...]:
+    """Every total whose channels were all read, with its energy in the window, in order of preference.
+
+    A total of the machine that reads less than its CPU and GPU together does not contain them: it has no energy, with the reason.
+    """
+    found = totals(rules, ((channel.source, channel.name) for channel in channels))
+    measured = [MeasuredTotal(total, energy_of(channels, total, *window)) for total in found]
+    chips = _best_of_parts(measured)
+    least_j = sum(_bounds(one)[0] for one in chips)
+    return tuple(_without_contradiction(one, least_j, chips) for one in measured)
 
 
-def describe_total(total: PowerTotal) -> str:
-    """Instrument, rule, coverage and tier, as text."""
-    return f"{total.source}: {total.rule.name} ({total.rule.coverage.value}, {total.rule.tier.value})"
+def counting(measured: Sequence[MeasuredTotal]) -> tuple[PowerTotal, ...]:
+    """The totals whose energies are added: the first that has an energy; if it measures one part of the machine, the best of each part.
+
+    Where none has an energy, the first; its reason is the figure's. Empty without any.
+    """
+    usable = [one for one in measured if one.energy.energy_j is not None]
+    if not usable:
+        return tuple(one.total for one in measured[:1])
+    if usable[0].total.rule.part is Part.MACHINE:
+        return (usable[0].total,)
+    return tuple(one.total for one in _best_of_parts(usable))
+
+
+def power_totals(channels: Channels, rules: Sequence[PowerRule], window: Window | None) -> tuple[PowerTotal, ...]:
+    """The totals that count in a window; without one (an unfinished run), in the time of all readings."""
+    span = window or channels.span_ns
+    return () if span is None else counting(measure_totals(channels, rules, span))
+
+
+def _best_of_parts(measured: Sequence[MeasuredTotal]) -> list[MeasuredTotal]:
+    """The first total with an energy of each part but the whole machine."""
+    best: dict[Part, MeasuredTotal] = {}
+    for one in measured:
+        if one.energy.energy_j is not None and one.total.rule.part is not Part.MACHINE:
+            best.setdefault(one.total.rule.part, one)
+    return list(best.values())
+
+
+def _bounds(one: MeasuredTotal) -> tuple[float, float]:
+    """The energy less and plus its accuracy, J; both 0 without an energy."""
+    energy_j, error = one.energy.energy_j or 0.0, one.total.rule.gain_error
+    return energy_j * (1 - error), energy_j * (1 + error)
+
+
+def _without_contradiction(one: MeasuredTotal, least_j: float, chips: Sequence[MeasuredTotal]) -> MeasuredTotal:
+    if one.total.rule.part is not Part.MACHINE or one.energy.energy_j is None or _bounds(one)[1] >= least_j:
+        return one
+    names = " and ".join(chip.total.rule.name for chip in chips)
+    reason = f"it read {one.energy.energy_j:.4g} J, less than {names} with {sum(chip.energy.energy_j or 0.0 for chip in chips):.4g} J"
+    return replace(one, energy=replace(one.energy, energy_j=None, reason=reason, uncertainty=None))
+
+
+def covers(chosen: Sequence[PowerTotal]) -> Coverage:
+    """What totals that are added cover; raises IndexError without any."""
+    return chosen[0].rule.coverage if len({total.rule.part for total in chosen}) == 1 else Coverage.CHIPS
+
+
+def describe_totals(chosen: Sequence[PowerTotal]) -> str:
+    """Instruments, rules, coverage and tier of totals that are added, as text."""
+    names = " + ".join(f"{total.source}: {total.rule.name}" for total in chosen)
+    return f"{names} ({covers(chosen).value}, {worst_tier(chosen).value})"
+
+
+def worst_tier(chosen: Sequence[PowerTotal]) -> Tier:
+    """The tier of the worst instrument of totals that are added."""
+    return max((total.rule.tier for total in chosen), key=list(Tier).index)
+
+
+def names_of(chosen: Sequence[PowerTotal]) -> tuple[tuple[str, str], ...]:
+    """Source and name of each channel of totals."""
+    return tuple((total.source, name) for total in chosen for name in total.channels)

@@ -7,10 +7,12 @@ from the raw records, and the checker compares these with the files, number by n
 from collections.abc import Mapping
 from typing import Any
 
+from suite.metrics.figure import OPTIONAL
+
 EPOCH_NAMES = {"fetch_stall_s": "fetch_s", "copy_s": "h2d_s", "communication_s": "comm_s"}
 FIGURE_NAMES = {"samples_per_s": "throughput"}
 RANK_NAMES = {"communication_s": "waited_s"}
-ADDED_KEYS = ("sensor", "is_significant")
+ADDED_KEYS = (*OPTIONAL, "energies")
 ADDED_FIGURES = ("initialisation_s", "gross_time_s", "uncounted_s")
 TEXT_KEYS = ("method", "reason")
 

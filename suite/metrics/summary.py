@@ -14,17 +14,17 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
 from suite.bundle.channels import Channels
 from suite.bundle.layout import SCHEMA, STEPS, SUMMARY
-from suite.bundle.log import Log
+from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
 from suite.catalog.power import PowerTotal
 from suite.metrics import counters
-from suite.metrics.energy_figures import NOT_FINISHED, baseload_figures, energy_figures, epoch_energy_j, idle_power
+from suite.metrics.energy_figures import NOT_FINISHED, baseload_figures, energy_figures, energy_rows, epoch_energy, idle_power
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.machine_figures import channel_statistics, disk_increase, disturbances, machine_figures, resident_ratio
-from suite.metrics.node_figures import RunTimes, joint_epoch_energy_j, joint_figures, node_rows
+from suite.metrics.node_figures import RunTimes, joint_epoch_energy, joint_figures, node_rows
 from suite.metrics.node_readings import NodeReadings, node_readings
-from suite.metrics.power import names_of, power_rules, power_total
+from suite.metrics.power import names_of, power_rules, power_totals
 from suite.metrics.rank_figures import rank_figures, rank_rows
 from suite.metrics.uncounted import UncountedInterval, counted_s, uncounted_intervals
 
@@ -61,8 +61,10 @@ class EpochFigures:
 class Summary:
     """``summary.json``: epochs, figures of the run by name, disturbances with their times, and statistics of every gauge.
 
-    In a run on several nodes, machine figures, disturbances and gauges are those of rank 0's node; ``nodes`` has one row per node, ``ranks`` one
-    per rank. Each is omitted from the file if there is only one.
+    ``energies`` has one row per power total that was read: those that count, and the others as their cross-check.
+
+    In a run on several nodes, machine figures, disturbances and gauges are those of rank 0's node; ``nodes`` has one row per node (with its own
+    ``energies``), ``ranks`` one per rank. Each is omitted from the file if there is only one, and ``energies`` without a power meter.
     """
 
     schema: int
@@ -70,6 +72,7 @@ class Summary:
     figures: Mapping[str, Figure]
     disturbances: Mapping[str, list[dict[str, Any]]]
     channels: list[dict[str, Any]]
+    energies: list[dict[str, Any]]
     ranks: list[dict[str, Any]]
     nodes: list[dict[str, Any]]
 
@@ -81,7 +84,7 @@ class Summary:
             "figures": {name: figure.to_dict() for name, figure in self.figures.items()},
             "disturbances": dict(self.disturbances),
             "channels": self.channels,
-            **{name: rows for name, rows in (("ranks", self.ranks), ("nodes", self.nodes)) if rows},
+            **{name: rows for name, rows in (("energies", self.energies), ("ranks", self.ranks), ("nodes", self.nodes)) if rows},
         }
 
 
@@ -89,15 +92,18 @@ def derive(bundle: Bundle) -> Summary:
     """Compute every figure of a bundle, finished or not, from its log, step records and readings."""
     log, steps = bundle.log(), bundle.steps()
     rules, channels, run = power_rules(bundle), bundle.channels(), run_window(log)
-    nodes, total = node_readings(bundle, log, rules), power_total(channels, rules)
-    epochs = derive_epochs(log, steps, channels.kept(EVERY_EPOCH + names_of(total)), total, [node.with_total_kept() for node in nodes])
+    nodes, totals = node_readings(bundle, log, rules), power_totals(channels, rules, run)
+    held, held_nodes = channels.kept(EVERY_EPOCH + names_of(totals)), [node.with_totals_kept() for node in nodes]
+    epochs = derive_epochs(log, steps, held, totals, held_nodes)
     phases = counters.count(bundle)
     later = [(phase.start_ns, phase.stop_ns) for name, phase in phases.items() if name not in (counters.INIT, counters.RUN, "epoch 1")]
     times, uncounted = time_figures(epochs), uncounted_intervals(log)
     run_times = RunTimes(run, later, times["time_to_epoch_s"], uncounted)
     shares = [epoch.communication_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
-    energies = energy_figures(channels, total, run, [epoch.energy_j for epoch in epochs if epoch.epoch > 1], uncounted)
-    baseload = baseload_figures(idle_power(bundle.baseload(), total), run, energies["energy_j"], times["time_to_epoch_s"], uncounted)
+    idle = idle_power(bundle.baseload(), totals)
+    of_epochs = [epoch_energy(held, totals, *window) for window in later] if not nodes else []
+    energies = energy_figures(channels, totals, run, of_epochs, has_idle=idle.value is not None, uncounted=uncounted)
+    baseload = baseload_figures(idle, run, energies["energy_j"], times["time_to_epoch_s"], uncounted)
     figures = {
         **times,
         **rank_figures(log, steps, shares, TOO_FEW),
@@ -114,8 +120,17 @@ def derive(bundle: Bundle) -> Summary:
         figures.update(joint_figures(nodes, run_times, trained))
     elif len(set(log.value("nodes_of_ranks") or [])) > 1:
         figures.update({name: unknown(figure.unit, figure.source, NOT_RECORDED) for name, figure in {**energies, **baseload}.items()})
-    rows = node_rows(nodes, run_times, trained)
-    return Summary(SCHEMA, epochs, figures, disturbances(channels, run), channel_statistics(channels, run), rank_rows(log, steps), rows)
+    rows = node_rows(nodes, rules, run_times, trained)
+    return Summary(
+        schema=SCHEMA,
+        epochs=epochs,
+        figures=figures,
+        disturbances=disturbances(channels, run),
+        channels=channel_statistics(channels, run),
+        energies=[] if nodes else energy_rows(channels, rules, run, uncounted),
+        ranks=rank_rows(log, steps),
+        nodes=rows,
+    )
 
 
 def initialisation(log: Log) -> Figure:
@@ -131,16 +146,8 @@ def read_summary(bundle: Bundle) -> dict[str, Any]:
     return bundle.json(SUMMARY) if bundle.run().schema == SCHEMA else derive(bundle).to_dict()
 
 
-def run_window(log: Log) -> Window | None:
-    """run_start and run_stop on the monotonic clock, ns; None for a run that was not finished."""
-    start, stop = log.first("run_start"), log.first("run_stop")
-    if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None:
-        return None
-    return start.mono_ns, stop.mono_ns
-
-
 def derive_epochs(
-    log: Log, steps: StepRecords, channels: Channels, total: PowerTotal | None, nodes: Sequence[NodeReadings] = ()
+    log: Log, steps: StepRecords, channels: Channels, totals: Sequence[PowerTotal], nodes: Sequence[NodeReadings] = ()
 ) -> tuple[EpochFigures, ...]:
     """One row per finished epoch with steps: times of rank 0, samples and loss over all ranks, energy over all nodes."""
     stops = {event.epoch: event.mono_ns for event in log.all("epoch_stop")}
@@ -155,7 +162,7 @@ def derive_epochs(
         end_to_end_s = (window[1] - window[0]) * SECONDS_PER_NS
         parts = {name: of_epoch.sum_s(name) for name in PARTS}
         whole = of_all_ranks[epoch]
-        alone_j = None if nodes or total is None else epoch_energy_j(channels, total, *window)
+        energy = joint_epoch_energy(nodes, *window) if nodes else epoch_energy(channels, totals, *window)
         rows.append(
             EpochFigures(
                 epoch=epoch,
@@ -166,7 +173,7 @@ def derive_epochs(
                 overhead_s=end_to_end_s - sum(parts.values()),
                 mean_loss=_mean_loss(whole),
                 eval_accuracy=accuracy.get(epoch),
-                energy_j=joint_epoch_energy_j(nodes, *window) if nodes else alone_j,
+                energy_j=None if energy is None else energy.energy_j,
                 resident_start_ratio=resident_ratio(channels, window[0], end_to_end_s),
                 resident_end_ratio=resident_ratio(channels, window[1], end_to_end_s),
                 disk_read_bytes=disk_increase(channels, "read_bytes", window)[0],

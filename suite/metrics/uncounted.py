@@ -71,16 +71,19 @@ def counted_s(window: Window, intervals: Sequence[UncountedInterval]) -> float:
     return sum(stop_ns - start_ns for start_ns, stop_ns in counted_windows(window, intervals)) * SECONDS_PER_NS
 
 
-def counted_energy(energy_of: Callable[[int, int], Energy], window: Window, intervals: Sequence[UncountedInterval]) -> Energy:
-    """The energy of a window without that of its intervals; ``energy_of`` gives the energy from start to stop. Their readings do not count."""
+def counted_energy(energy_of: Callable[[int, int], Energy | None], window: Window, intervals: Sequence[UncountedInterval]) -> Energy | None:
+    """The energy of a window without that of its intervals; ``energy_of`` gives the energy from start to stop. Their readings do not count.
+
+    None where ``energy_of`` has none for the window. The uncertainty is that of the whole window.
+    """
     whole = energy_of(*window)
     inside = [interval for interval in intervals if window[0] <= interval.start_ns < interval.stop_ns <= window[1]]
-    parts = [energy_of(interval.start_ns, interval.stop_ns) for interval in inside]
-    if whole.energy_j is None or not parts:
+    if whole is None or whole.energy_j is None or not inside:
         return whole
+    parts = [part for interval in inside if (part := energy_of(interval.start_ns, interval.stop_ns)) is not None]
     missing = next((part.reason for part in parts if part.energy_j is None), None)
     if missing is not None:
-        return replace(whole, energy_j=None, reason=f"of what is not counted: {missing}")
+        return replace(whole, energy_j=None, uncertainty=None, reason=f"of what is not counted: {missing}")
     return replace(
         whole,
         energy_j=whole.energy_j - sum(part.energy_j or 0.0 for part in parts),

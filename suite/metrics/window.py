@@ -95,7 +95,7 @@ def _measure(t_ns: Times, values: Values, kept: Mask, start_ns: int, stop_ns: in
 
 def _measure_plausible(t_ns: Times, values: Values, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
     """As :func:`_measure`, for plausible readings sorted by time."""
-    t_ns, values = _around(t_ns, values, start_ns, stop_ns)
+    t_ns, values = around(t_ns, values, start_ns, stop_ns)
     t_s = (t_ns - start_ns).astype(np.float64) * SECONDS_PER_NS  # subtract as integers: nanoseconds since boot exceed a float's 53 bits
     window_s, reach_s = (stop_ns - start_ns) * SECONDS_PER_NS, GAP_PERIODS * period_s
     inside = (t_s >= 0) & (t_s <= window_s)
@@ -122,7 +122,7 @@ def _in_time(t_ns: Times, values: Values) -> tuple[Times, Values]:
     return t_ns[order], values[order]
 
 
-def _around(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Times, Values]:
+def around(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Times, Values]:
     """The readings in the window, and the nearest ones before and after it; at least two, if there are two."""
     first, last = max(0, int(np.searchsorted(t_ns, start_ns)) - 1), int(np.searchsorted(t_ns, stop_ns, side="right")) + 1
     chosen = slice(max(0, min(first, len(t_ns) - 2)), max(last, first + 2))

@@ -33,6 +33,6 @@ def make_unclosed(path: Path, scenario: Scenario, status: str = "finished") -> P
     (path / contract.REQUEST_NAME).write_text(json.dumps(run["request"]))
     (path / layout.LOCK).write_bytes(bytes(2**16))
     system = json.loads((path / layout.SYSTEM).read_text())
-    system.update(framework_version=None, notes={"framework_version": "the implementation did not log it"})
+    system.update(framework_version=None, notes={**system["notes"], "framework_version": "the implementation did not log it"})
     (path / layout.SYSTEM).write_text(json.dumps(system))
     return path

@@ -524,6 +524,7 @@ def _rebuild_log(events, ends, eval_s, correct, eval_samples, steps, rank, sever
         log("INTERVAL_END", "epoch_stop", last, epoch_num=epoch, steps=steps)
         if several:
             log("POINT_IN_TIME", "chain_heads", last + 500, [], epoch_num=epoch)
+        log("POINT_IN_TIME", "state_digests", last + 700, digests_of(find(events, "seed")[0]["value"], epoch, rank), epoch_num=epoch)
         log("INTERVAL_START", "eval_start", last + 1000, epoch_num=epoch)
         log("POINT_IN_TIME", "eval_accuracy", at_ns, correct[epoch - 1] / eval_samples, epoch_num=epoch, correct=correct[epoch - 1])
         log("INTERVAL_END", "eval_stop", at_ns + 1000, epoch_num=epoch)
@@ -533,6 +534,12 @@ def _rebuild_log(events, ends, eval_s, correct, eval_samples, steps, rank, sever
         event["time_ms"] = wall + (mono(event) - start) // 1_000_000
     tail[0]["metadata"]["status"] = status
     events[:] = head + made + tail
+
+
+def digests_of(run, epoch: int, rank: int) -> dict[str, str]:
+    """Digests of a training state: parameters and velocities are those of every rank, statistics each rank's own."""
+    states = {"parameter": f"{run} {epoch}", "velocity": f"{run} {epoch} v", "statistic": f"{run} {epoch} {rank}"}
+    return {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
 
 
 def cut_after(b: EditableBundle, epoch: int) -> None:

@@ -20,7 +20,7 @@ from suite.metrics.power import write_power_rules
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from tests.builders import RICH, make_bundle
-from tests.outsider.edits import StallFolder, Submission, another_run, rebuild, shift, state
+from tests.outsider.edits import StallFolder, Submission, another_run, digests_of, rebuild, shift, state
 
 REFERENCE = repository_root() / "submissions" / "v0.1" / "reference"
 ANY = "any"
@@ -76,6 +76,11 @@ def _real(folder: Path) -> Path:
     accelerator = {**bundle.event("eval_samples"), "key": "accelerator", "value": bundle.request["accelerator"]}
     accelerator["metadata"] = dict(accelerator["metadata"])
     bundle.events.insert(bundle.events.index(bundle.event("eval_samples")) + 1, accelerator)
+    for stop in [event for event in bundle.events if event["key"] == "epoch_stop"]:
+        epoch = stop["metadata"]["epoch_num"]
+        logged = {**stop, "event_type": "POINT_IN_TIME", "key": "state_digests", "value": digests_of("real", epoch, 0)}
+        logged["metadata"] = {name: value for name, value in stop["metadata"].items() if name != "steps"}
+        bundle.events.insert(bundle.events.index(stop) + 1, logged)
     shutil.copy(sample("rich") / DATA, folder / DATA)
     bundle.save(recomputed=True)
     return folder

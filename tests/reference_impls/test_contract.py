@@ -58,7 +58,10 @@ def test_a_request_that_does_not_fit_is_refused_by_name(change: dict[str, object
 
 
 EVENTS = st.lists(
-    st.tuples(st.sampled_from(["seed", "epoch_start", "eval_accuracy"]), st.one_of(st.integers(), st.floats(allow_nan=False), st.text())),
+    st.tuples(
+        st.sampled_from(["seed", "epoch_start", "eval_accuracy"]),
+        st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
+    ),
     min_size=3,
     max_size=8,
 )

@@ -99,7 +99,7 @@ def test_a_training_state_takes_no_counted_time(clock: Clock, tmp_path: Path) ->
     steps_s = 3 * (FETCH_NS + COPY_NS + STEP_NS) * 1e-9
     assert [interval.length_s for interval in uncounted_intervals(log)] == [1.0, 1.0]
     assert target_figures(log)["time_to_target_s"].value == pytest.approx(2 * (steps_s + COPY_NS * 1e-9))
-    assert [epoch.end_to_end_s for epoch in derive_epochs(log, bundle.steps(), no_channels(), None)] == pytest.approx([steps_s, steps_s])
+    assert [epoch.end_to_end_s for epoch in derive_epochs(log, bundle.steps(), no_channels(), ())] == pytest.approx([steps_s, steps_s])
     keys = [event.key for event in log.events]
     first = keys.index("epoch_stop")
     assert keys[first : first + 5] == ["epoch_stop", "uncounted_start", "state_digests", "uncounted_stop", "eval_start"]

@@ -18,7 +18,7 @@ from suite.compliance.faults.table_edits import PARTS
 from suite.submission.declaration import NAME
 from suite.submission.launches import declare_entries
 
-FIRST_STEPS, LEARNED = 10, 0.05
+FIRST_STEPS, LEARNING_STEPS, LEARNED = 10, 60, 0.05
 
 
 def run(submission: Path, number: int) -> Path:
@@ -206,7 +206,7 @@ def reach_target_at_once(submission: Path, rate: float | None = None) -> None:
         evaluated = bundle.event("eval_accuracy")
         evaluated["metadata"]["correct"] = bundle.request["data"]["eval_samples"] - 1
         evaluated["value"] = evaluated["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
-        bundle.steps.loc[bundle.steps["step"] > FIRST_STEPS, "loss"] *= LEARNED
+        bundle.steps["loss"] *= LEARNED ** ((bundle.steps["step"] - FIRST_STEPS) / LEARNING_STEPS).clip(0.0, 1.0)
         _keep_first_epoch(bundle)
         bundle.save(recomputed=True)
 

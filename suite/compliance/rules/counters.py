@@ -203,7 +203,7 @@ RULES = (
             *both("forty times the cache misses", scale_readings("counters", "l1d_refill", 40.0)),
             *both("a hundred times the mispredicted branches", scale_readings("counters", "branch_mispredicts", 100.0)),
             *both("twenty times the branches", scale_readings("counters", "branches", 20.0)),
-            recomputed("a clock of 0.4 GHz", add_constant_channel("cpu", "frequency.core0", "Hz", 4e8)),
+            recomputed("a third of the clock", scale_readings("cpu", "frequency", 1 / 3)),
         ),
     ),
     Rule(

@@ -23,7 +23,7 @@ from suite.compliance.rules.plausibility import below_idle
 if TYPE_CHECKING:
     from suite.bundle.channels import Channels
 
-ORDER = 95  # after the plausibility of each reading
+ORDER = 94  # after the plausibility of each reading
 
 MIN_SILENCE_S, SILENT_SHARE, SILENT_PERIODS = 10.0, 0.1, 10.0
 MIN_SHARE_OF_LOAD = 0.25  # of the load that a rank's compute time needs: hypervisors and sleeping threads take some of it

@@ -12,6 +12,7 @@ from suite.catalog.power import Coverage, PowerTotal
 from suite.compliance.faults.fault import both, recomputed, sealed
 from suite.compliance.faults.file_edits import set_system
 from suite.compliance.faults.log_edits import set_device
+from suite.compliance.faults.power_mode_edits import claim_orin_on_raspberry_pi
 from suite.compliance.faults.table_edits import change_second_node, overload, scale_column, scale_power, scale_unit, set_cell, speed_up
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -28,6 +29,7 @@ MIN_SHARE_OF_IDLE = 1.01  # the mean of ten idle seconds is uncertain by less; b
 MAX_IDLE_UTILISATION = 25.0  # %
 TRAINING_PER_FORWARD = 3  # backward costs twice the forward pass
 GIB = 2**30
+CORES_OF_ANY_VARIANT, MEMORY_OF_ANY_VARIANT = 2, 4  # times the largest that is listed: no later variant of one chip had more
 FAST_CONVOLUTION = 4  # Winograd's F(4x4, 3x3) needs a fourth of the multiplications that are counted (Lavin and Gray, CVPR 2016)
 FIRST_STEPS, FIRST_LOSS = 10, (0.5, 3.0)  # of ln(classes), the loss of guessing
 
@@ -35,23 +37,23 @@ FIRST_STEPS, FIRST_LOSS = 10, (0.5, 3.0)  # of ln(classes), the loss of guessing
 def _power(context: BundleContext) -> Iterator[Violation]:
     """Check every node's mean power over the run against a minimum and against the limit of the board's supply."""
     from suite.metrics.energy_figures import energy_figures  # start-up: loads numpy
-    from suite.metrics.power import power_total  # start-up: loads numpy
+    from suite.metrics.power import covers, power_totals  # start-up: loads numpy
 
     window, fix = context.window, "check the sensor, its unit and what else it measures; run again"
     if window is None or window[1] <= window[0]:
         return
     for node in (node for node in context.nodes if node.is_on_clock):
-        total = power_total(node.channels, context.power_rules)
-        energy_j = energy_figures(node.channels, total, window, ())["energy_j"].value
-        if total is None:
+        totals = power_totals(node.channels, context.power_rules, window)
+        energy_j = energy_figures(node.channels, totals, window, ())["energy_j"].value
+        if not totals:
             continue
-        power_w = _mean_reading_w(node.channels, total) if energy_j is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
-        limit_w = _limit_w(context.device, total.rule.coverage)
+        power_w = _mean_reading_w(node.channels, totals[0]) if energy_j is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
+        limit_w, source = _limit_w(context.device, covers(totals)), " and ".join(total.source for total in totals)
         if power_w is not None and power_w < MIN_POWER_W:
-            yield Violation(node.file, f"a mean power of {MIN_POWER_W} W or more", f"{power_w:.3f} W by {total.source}", fix)
+            yield Violation(node.file, f"a mean power of {MIN_POWER_W} W or more", f"{power_w:.3f} W by {source}", fix)
         if power_w is not None and limit_w is not None and power_w > limit_w:
             expected = f"a mean power of {limit_w:.1f} W or less, the limit of {context.request.platform}"
-            yield Violation(node.file, expected, f"{power_w:.3f} W by {total.source}", fix)
+            yield Violation(node.file, expected, f"{power_w:.3f} W by {source}", fix)
 
 
 def _mean_reading_w(channels: "Channels", total: PowerTotal) -> float | None:
@@ -131,7 +133,7 @@ def _losses(context: BundleContext) -> Iterator[Violation]:
 
 
 def _machine(context: BundleContext) -> Iterator[Violation]:
-    """Check the described machine against its device profile."""
+    """Check the described machine against its device profile. `machine-variant` warns of variants that it does not list."""
     device = context.device
     if device is None:
         yield Violation(
@@ -147,11 +149,14 @@ def _machine(context: BundleContext) -> Iterator[Violation]:
             expected = f"architecture {' or '.join(device.cpu.machine)}, as of {device.name}"
             yield Violation(SYSTEM, expected, f"{system.get('architecture')!r}"[:200], fix)
         cores = system.get("cpu_cores")
-        if isinstance(cores, int) and cores > device.cpu.cores:
-            yield Violation(SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores}", fix)
+        if isinstance(cores, int) and cores > CORES_OF_ANY_VARIANT * device.cpu.cores:
+            yield Violation(SYSTEM, f"about the {device.cpu.cores} cores of {device.name}", f"{cores}", fix)
     size_bytes = system.get("memory_size_bytes")
-    if device.memory is not None and isinstance(size_bytes, int) and size_bytes > max(device.memory.sizes_gb) * GIB:
-        yield Violation(SYSTEM, f"at most the {max(device.memory.sizes_gb)} GiB of {device.name}", f"{size_bytes} bytes", fix)
+    if device.memory is not None and isinstance(size_bytes, int) and size_bytes > MEMORY_OF_ANY_VARIANT * max(device.memory.sizes_gb) * GIB:
+        yield Violation(SYSTEM, f"about the {max(device.memory.sizes_gb)} GiB of {device.name}", f"{size_bytes} bytes", fix)
+    entries = system.get("compatible")
+    if isinstance(entries, list) and device.identity.contradicts([str(entry) for entry in entries]):
+        yield Violation(SYSTEM, f"a device tree of {device.name}: {', '.join(device.identity.compatible)}", f"{entries}"[:200], fix)
     for name in ("cpu_cores", "memory_size_bytes"):
         value = system.get(name)
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
@@ -202,10 +207,11 @@ RULES = (
     ),
     Rule(
         id="machine-fits-profile",
-        sentence="The described machine fits its device profile: instruction set, cores, memory.",
-        rationale="A result belongs to the machine that made it.",
+        sentence="The described machine can be one of its device profile: device tree, instruction set, number of cores, memory.",
+        rationale="A result belongs to the machine that made it. A variant that the profile does not list is no contradiction (`machine-variant`).",
         bundle_check=_machine,
         faults=(
+            sealed("a Raspberry Pi's device tree as an Orin", claim_orin_on_raspberry_pi),
             *(
                 sealed(f"{name} = {value!r} in system.json", set_system(name, value))
                 for name, value in (("cpu_cores", 0), ("memory_size_bytes", "much"))

@@ -45,11 +45,11 @@ def _units(context: BundleContext) -> Iterator[Violation]:
 
 def _plausible(context: BundleContext) -> Iterator[Violation]:
     """Check that a meter's power is rarely out of the range that its rule calls plausible: a glitch is rare."""
-    from suite.metrics.power import power_total  # start-up: loads numpy
+    from suite.metrics.power import power_totals  # start-up: loads numpy
 
-    for node in context.nodes:
-        total = power_total(node.channels, context.power_rules)
-        if total is None or total.rule.unit != "W":
+    chosen = [(node, total) for node in context.nodes for total in power_totals(node.channels, context.power_rules, context.window)]
+    for node, total in chosen:
+        if total.rule.unit != "W":
             continue
         for channel in (node.channels.get(total.source, name) for name in total.channels):
             low_w, high_w = total.rule.plausible_w[0], total.rule.plausible_w[-1]
@@ -61,13 +61,14 @@ def _plausible(context: BundleContext) -> Iterator[Violation]:
 
 def _varies(context: BundleContext) -> Iterator[Violation]:
     """Check each channel of the reported total; sensors with coarse steps may repeat a value while nothing changes on their rail."""
-    from suite.metrics.power import power_total  # start-up: loads numpy
+    from suite.metrics.power import power_totals  # start-up: loads numpy
 
     window = context.window
-    for node in (node for node in context.nodes if node.is_on_clock and window is not None):
+    on_clock = [node for node in context.nodes if node.is_on_clock and window is not None]
+    chosen = [(node, total) for node in on_clock for total in power_totals(node.channels, context.power_rules, window)]
+    for node, total in chosen:
         assert window is not None
-        total = power_total(node.channels, context.power_rules)
-        if total is None or total.rule.unit != "W" or total.source in COARSE:
+        if total.rule.unit != "W" or total.source in COARSE:
             continue
         channels = [node.channels.get(total.source, name).during(window) for name in total.channels]
         is_fine = len(channels) == 1 or any(_is_fine(channel) for channel in channels)
@@ -140,12 +141,12 @@ def _idle(context: BundleContext) -> Iterator[Violation]:
 
 
 def _idle_measured(context: BundleContext) -> Iterator[Violation]:
-    from suite.metrics.power import power_total  # start-up: loads numpy
+    from suite.metrics.power import power_totals  # start-up: loads numpy
 
     for node in context.nodes:
-        total = power_total(node.channels, context.power_rules)
-        if total is not None and not len(node.idle):
-            expected = f"the idle machine's power by {total.source}, which was read during the run"
+        totals = power_totals(node.channels, context.power_rules, context.window)
+        if totals and not len(node.idle):
+            expected = f"the idle machine's power by {' and '.join(total.source for total in totals)}, which was read during the run"
             yield Violation(node.idle_file, expected, "no reading", "run again without --baseload 0, so that the baseload is known")
 
 

@@ -55,6 +55,8 @@ FAULTS = {
     "a cheap meter called an analyser": _set_in_first(tier="analyser"),
     "readings above 4 W called implausible": _set_in_first(plausible_w=[0.0, 4.0]),
     "a total of another channel": _set_in_first(channels=["current"]),
+    "a sensor called more accurate than it is": _set_in_first(gain_error=0.0001),
+    "a run allowed to have gaps": _set_in_first(min_coverage=0.1),
     "the rules left out": lambda content: content["rules"].clear(),
     "a rule twice": lambda content: content["rules"].append(content["rules"][0]),
 }

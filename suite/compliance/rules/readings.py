@@ -124,7 +124,7 @@ def _fit_machine(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         size_bytes, cores = node.system.get("memory_size_bytes"), node.system.get("cpu_cores")
         used_bytes = max((memory.maximum for name in IN_USE if len((memory := node.channels.get("memory", name)).known)), default=0.0)
-        if isinstance(size_bytes, int) and used_bytes > size_bytes * ROUNDING:
+        if isinstance(size_bytes, int) and size_bytes > 0 and used_bytes > size_bytes * ROUNDING:
             observed = f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}), by the memory meter"
             yield Violation(node.file, f"at most {size_bytes} bytes of memory, as in {node.system_file}", observed, RUN_AGAIN)
         cores_read = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))

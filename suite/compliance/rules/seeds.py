@@ -8,7 +8,7 @@ from suite.compliance.faults.fault import sealed
 from suite.compliance.faults.nonce_edits import nonce_of_another_request, nonce_with, seed_after_nonce
 from suite.compliance.rule import BundleContext, Rule, Violation
 
-ORDER = 25  # after the requests, which the seeds follow from
+ORDER = 26  # after the requests, which the seeds follow from
 
 AGAIN = "run again with --nonce and the entry's next --run-number; the harness computes the seed"
 

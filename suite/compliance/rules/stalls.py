@@ -16,7 +16,7 @@ from suite.files.digest import sha256
 from suite.files.json_file import read_json
 from suite.metrics.json_diff import differences
 
-ORDER = 95  # after the rules of bundles
+ORDER = 97  # after the rules of bundles
 
 ANALYSE_AGAIN = "run the analysis again (`suite run --stall-analysis`); its records are never edited"
 

@@ -61,8 +61,13 @@ def _faults() -> Iterator[Fault]:
     yield from both("the digests of epoch 2 left out", remove_event("state_digests", 1))
     yield from both("the digests of epoch 2 twice", repeat_event("state_digests"))
     yield recomputed("digests under another epoch", set_metadata("state_digests", epoch_num=2))
-    for value in (None, "0" * 64, dict.fromkeys(KINDS, "0" * 63), {"parameter": "0" * 64}):
-        yield recomputed(f"digests {value!r}"[:60], set_event("state_digests", value=value))
+    for name, value in (
+        ("no", None),
+        ("one", "0" * 64),
+        ("a digit short", dict.fromkeys(KINDS, "0" * 63)),
+        ("of parameters only", {"parameter": "0" * 64}),
+    ):
+        yield recomputed(f"digests: {name}", set_event("state_digests", value=value))
     yield recomputed("the digests of epoch 1 after epoch 2", copy_value("state_digests", 0, 1))
     for kind in SHARED:
         change = replace_in_line("state_digests", f'"{kind}": "', f'"{kind}": "0')

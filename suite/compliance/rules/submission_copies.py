@@ -20,7 +20,7 @@ from suite.compliance.faults.submission_edits import (
 )
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import Copied, SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 
 ORDER = 102  # after the entries
 
@@ -75,23 +75,12 @@ def _seed_and_name(run: SubmittedRun) -> str:
 
 
 def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
-    for copied in _copies(context):
+    """The later run of each pair, by what both record: a copy may say that it was first, so the finding names both. Of one id they are duplicates."""
+    for copied in (copied for copied in context.copies if copied.run.run_id != copied.other.run_id):
         if _is_later(context, copied.run, copied.other):
             observed = f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}"
-            yield Violation(copied.run.name, "step times that vary independently of those of any other run", observed, "submit each run once")
-
-
-def _copied(context: SubmissionContext) -> Iterator[Violation]:
-    for copied in _copies(context):
-        if not _is_later(context, copied.run, copied.other):
-            observed = f"{copied.what}, as {copied.other.full_name}, which began later by its own record"
-            fix = "show the reviewer which of the two is the original: its receipt by a witness, its commit"
+            fix = "submit each run once; if this is the original, show the reviewer its receipt by a witness, or its commit"
             yield Violation(copied.run.name, "step times that vary independently of those of any other run", observed, fix)
-
-
-def _copies(context: SubmissionContext) -> Iterator[Copied]:
-    """Near copies; runs of one id are duplicates."""
-    return (copied for copied in context.copies if copied.run.run_id != copied.other.run_id)
 
 
 def _overlaps(context: SubmissionContext) -> Iterator[Violation]:
@@ -159,14 +148,6 @@ RULES = (
             of_submission("run 1 as run 4, with noise, a hundredth slower", copy_with_noise(0.03, 1.01)),
             of_submission("run 1's steps as run 4, in another order", copy_with_noise(0.0, 1.0, is_shuffled=True)),
         ),
-    ),
-    SubmissionRule(
-        id="submission-copied",
-        sentence="A run whose step times vary together with those of a run that began later is reviewed.",
-        rationale="Each run says itself when it began: a copy may say that it was first.",
-        check=_copied,
-        faults=(of_submission("run 1 as run 4, with noise: run 1", copy_with_noise(0.01)),),
-        severity=Severity.WARNING,
     ),
     SubmissionRule(
         id="submission-overlap",

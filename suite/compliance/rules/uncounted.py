@@ -66,7 +66,7 @@ def _problem(event: LogEvent, begun: LogEvent | None, inside: str | None) -> tup
 
 def _lengths(log: Log, name: str) -> Iterator[Violation]:
     """Check number and length of the intervals, and what they take together."""
-    from suite.metrics.summary import run_window  # start-up: loads numpy
+    from suite.bundle.log import run_window  # start-up: loads numpy
     from suite.metrics.uncounted import uncounted_intervals  # start-up: loads numpy
 
     limits, intervals, run = load_uncounted_limits(), uncounted_intervals(log), run_window(log)

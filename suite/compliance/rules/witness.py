@@ -25,7 +25,7 @@ from suite.witness.record import NAME, WitnessRecord, read_witness_record
 from suite.witness.tokens import TokenVerdict, trust_list
 from suite.witness.verdict import WitnessVerdict, judge_tokens
 
-ORDER = 75  # after the log's own times
+ORDER = 76  # after the log's own times
 
 MAX_START_S, MAX_STOP_S = 60.0, 30.0
 """Longest time from the receipt to init_start (starting Python, loading the framework), and from run_stop to the stamp (ending it)."""

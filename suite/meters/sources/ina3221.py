@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.machine.procfs import in_order, integer, text
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
 
 HWMON = "sys/bus/i2c/drivers/ina3221"  # mainline driver, JetPack 5 and later
 IIO = "sys/bus/i2c/drivers/ina3221x"  # NVIDIA's driver, JetPack 4
 NOT_CONNECTED = "NC"
+AVERAGED_SAMPLES = (1, 4, 16, 64, 128, 256, 512, 1024)  # what the chip can average
 
 
 @dataclass(frozen=True)
@@ -24,17 +25,21 @@ class Rail:
 class Ina3221Meter:
     """One channel per rail (W), named as in the board's device tree; a PowerRule names those that make the total.
 
-    A reading's time is the middle of its transfer, which takes a millisecond on the I2C bus. Sources: Linux hwmon/ina3221,
-    NVIDIA Jetson Linux Developer Guide (JetPack 4: "Software-Based Power Consumption Modeling").
+    A reading's time is the middle of its transfer, which takes a millisecond on the I2C bus. Where the chip's averaging may be set (as root), it
+    averages over as much of the period as it can during a run, and is set back afterwards: by default a reading is one conversion of a
+    millisecond. Its configuration is in run.json. Sources: Linux hwmon/ina3221, NVIDIA Jetson Linux Developer Guide (JetPack 4:
+    "Software-Based Power Consumption Modeling").
     """
 
     name = "ina3221"
     period_s = 0.2
+    moments = Moments.RANDOM
     description = "power of a Jetson module's rails"
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
         self._rails: list[Rail] = []
+        self._samples_before: dict[Path, str] = {}
 
     def availability(self) -> MeterAvailability:
         """Whether a rail can be read; some releases allow only root."""
@@ -48,8 +53,21 @@ class Ina3221Meter:
         return AVAILABLE
 
     def open(self, process: MeteredProcess) -> None:
-        """Find the rails."""
+        """Find the rails, and set the chips' averaging where the kernel allows it."""
         self._rails = _rails(self._root)
+        for chip in _chips(self._root):
+            before = text(chip / "samples")
+            if before is not None and _set_averaging(chip, self.period_s):
+                self._samples_before[chip / "samples"] = before
+
+    def settings(self) -> dict[str, str]:
+        """Samples per average, time of all conversions (ms) and shunts (micro-ohms) of every chip that shows them."""
+        return {
+            f"{chip.parent.parent.name}.{name}": value
+            for chip in _chips(self._root)
+            for name in ("samples", "update_interval", *(f"shunt{number}_resistor" for number in (1, 2, 3)))
+            if (value := text(chip / name)) is not None
+        }
 
     def read(self) -> list[Reading]:
         """One reading per rail that can be read; raises OSError when none can."""
@@ -64,12 +82,35 @@ class Ina3221Meter:
         return readings
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Set the chips' averaging back."""
+        for path, before in self._samples_before.items():
+            path.write_text(before, encoding="utf-8")
+        self._samples_before.clear()
+
+
+def _chips(root: Path) -> list[Path]:
+    """The chips under the mainline driver; NVIDIA's driver shows no configuration."""
+    return in_order((root / HWMON).glob("*/hwmon/hwmon*"))
+
+
+def _set_averaging(chip: Path, period_s: float) -> bool:
+    """Have the chip average over the longest time that is not above ``period_s``; False where that is so already, or not allowed."""
+    samples, interval_ms = integer(chip / "samples"), integer(chip / "update_interval")
+    if not samples or not interval_ms:
+        return False
+    fitting = [count for count in AVERAGED_SAMPLES if count * interval_ms / samples <= period_s * 1e3]
+    if not fitting or fitting[-1] <= samples:
+        return False
+    try:
+        (chip / "samples").write_text(str(fitting[-1]), encoding="utf-8")
+    except OSError:
+        return False
+    return True
 
 
 def _rails(root: Path) -> list[Rail]:
     """The connected rails of every monitor, under either driver."""
-    found = [rail for chip in in_order((root / HWMON).glob("*/hwmon/hwmon*")) for rail in _hwmon_rails(chip)]
+    found = [rail for chip in _chips(root) for rail in _hwmon_rails(chip)]
     found += [rail for chip in in_order((root / IIO).glob("*/iio:device*")) for rail in _iio_rails(chip)]
     return [rail for rail in found if rail.name and rail.name != NOT_CONNECTED]
 

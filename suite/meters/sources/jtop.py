@@ -16,8 +16,9 @@ class JtopMeter:
     """Channels: each rail (W, by its board's name), ``gpu.utilisation`` (%), ``gpu.frequency`` and ``memory_controller.frequency``
     (Hz), ``memory_controller.utilisation`` (%).
 
-    jtop's "total" is not read: on AGX Orin it counts VDDQ_VDD2_1V8AO twice. jetson-stats is licensed AGPL-3.0; the suite never
-    installs it. Source: jetson_stats 4.x, jtop.core.
+    jetson-stats moves the board's input rail (POM_5V_IN, VDD_IN, VIN) from ``rail`` to ``tot`` and names it there. A ``tot`` without a name is
+    jtop's own sum and is not read: on AGX Orin it counts VDDQ_VDD2_1V8AO twice. jetson-stats is licensed AGPL-3.0; the suite never
+    installs it. Source: jetson_stats 4.2 to 7.2, jtop/core/power.py.
     """
 
     name = "jtop"
@@ -61,7 +62,10 @@ class JtopMeter:
 
 
 def _rails(jetson: Any) -> Iterator[tuple[str, float, str]]:
-    for name, rail in jetson.power.get("rail", {}).items():
+    rails, total = dict(jetson.power.get("rail", {})), jetson.power.get("tot", {})
+    if "name" in total:
+        rails[total["name"]] = total
+    for name, rail in rails.items():
         if "power" in rail:
             yield name, rail["power"] * 1e-3, "W"
 

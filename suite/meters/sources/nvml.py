@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
 
 LIBRARY = "pynvml"  # of the package nvidia-ml-py
 
@@ -42,6 +42,7 @@ class NvmlMeter:
 
     name = "nvml"
     period_s = 0.5
+    moments = Moments.RANDOM
     description = "power, energy, load, clocks and temperature of NVIDIA GPUs"
 
     def __init__(self, root: Path = Path("/"), library: Any = None) -> None:
@@ -49,7 +50,7 @@ class NvmlMeter:
         self._channels: list[tuple[str, _Channel, Any]] = []
 
     def availability(self) -> MeterAvailability:
-        """Whether the driver is loaded and NVML works."""
+        """Whether the driver is loaded, NVML works, and a GPU answers a query: NVML initialises on Jetson boards, and supports no query."""
         if not (self._root / "proc/driver/nvidia/version").exists():
             return MeterAvailability(
                 False, "no NVIDIA driver is loaded (Jetson boards have another one)", "on a Jetson, ina3221 and tegrastats are read instead"
@@ -60,18 +61,24 @@ class NvmlMeter:
             return MeterAvailability(False, f"the Python package {LIBRARY} is missing", "pip install nvidia-ml-py, in the environment of the suite")
         try:
             nvml.nvmlInit()
-            count = nvml.nvmlDeviceGetCount()
+            gpus, channels = nvml.nvmlDeviceGetCount(), self._supported()
             nvml.nvmlShutdown()
         except nvml.NVMLError as error:
             return MeterAvailability(False, f"NVML does not answer: {error}", "check the driver with `nvidia-smi`")
-        return AVAILABLE if count else MeterAvailability(False, "the driver sees no GPU", "check the driver with `nvidia-smi`")
+        if not gpus:
+            return MeterAvailability(False, "the driver sees no GPU", "check the driver with `nvidia-smi`")
+        if not channels:
+            return MeterAvailability(
+                False,
+                "NVML answers every query with Not Supported (so it does for the GPU of a Jetson, JetPack 6 and later)",
+                "on a Jetson, ina3221, ina238, tegra and tegrastats are read instead",
+            )
+        return AVAILABLE
 
     def open(self, process: MeteredProcess) -> None:
         """Find the channels that each GPU supports, by reading each once."""
-        nvml = self._nvml()
-        nvml.nvmlInit()
-        gpus = [(index, nvml.nvmlDeviceGetHandleByIndex(index)) for index in range(nvml.nvmlDeviceGetCount())]
-        self._channels = [(f"gpu{index}.{each.name}", each, gpu) for index, gpu in gpus for each in CHANNELS if self._supports(each, gpu)]
+        self._nvml().nvmlInit()
+        self._channels = self._supported()
 
     def read(self) -> list[Reading]:
         """One reading per channel; raises NVMLError when a GPU was lost."""
@@ -84,6 +91,12 @@ class NvmlMeter:
     def close(self) -> None:
         """Shut NVML down."""
         self._nvml().nvmlShutdown()
+
+    def _supported(self) -> list[tuple[str, _Channel, Any]]:
+        """Name, channel and handle of what each GPU supports."""
+        nvml = self._nvml()
+        gpus = [(index, nvml.nvmlDeviceGetHandleByIndex(index)) for index in range(nvml.nvmlDeviceGetCount())]
+        return [(f"gpu{index}.{each.name}", each, gpu) for index, gpu in gpus for each in CHANNELS if self._supports(each, gpu)]
 
     def _supports(self, channel: _Channel, gpu: Any) -> bool:
         nvml = self._nvml()

@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +37,8 @@ class _Domain:
 class RaplMeter:
     """One channel per domain, a counter in J without wraps: ``package-<n>``, ``dram-<n>``, ``core-<n>``, ``uncore-<n>``, ``psys``.
 
-    The period is far shorter than the time in which a counter wraps (at least a minute, at 1 kW). Source: Linux
+    A package of several dies has a zone per die, ``package-<n>-die-<m>``, and ``dram-<n>-die-<m>``. Two zones that the kernel names alike keep
+    apart by their zone's number. The period is far shorter than the time in which a counter wraps (at least a minute, at 1 kW). Source: Linux
     power/powercap; Intel SDM volume 3, "Platform Specific Power Management Support".
     """
 
@@ -81,15 +83,23 @@ class RaplMeter:
 
 
 def _domains(root: Path) -> list[_Domain]:
-    """The domains of every package; the channel of a part of a package has the package's number."""
-    found = []
-    for folder in in_order((root / POWERCAP).glob("intel-rapl:*")):
-        zone, name = ZONE.match(folder.name), text(folder / "name")
-        if zone and name:
-            parent = text(folder.parent / f"intel-rapl:{zone[1]}" / "name") or zone[1]
-            channel = name if name == parent else f"{name}-{parent.rpartition('-')[2]}"
-            found.append(_Domain(channel, folder, integer(folder / "max_energy_range_uj") or 0))
-    return found
+    """The domains of every package and die; the channel of a part of a package has the package's number, and is unique."""
+    zones = [(zone, folder) for folder in in_order((root / POWERCAP).glob("intel-rapl:*")) if (zone := ZONE.match(folder.name))]
+    named = [(folder, channel) for zone, folder in zones if (channel := _channel(folder, zone[1]))]
+    names = Counter(channel for _, channel in named)
+    return [
+        _Domain(
+            channel if names[channel] == 1 else f"{channel}:{folder.name.partition(':')[2]}", folder, integer(folder / "max_energy_range_uj") or 0
+        )
+        for folder, channel in named
+    ]
+
+
+def _channel(folder: Path, parent_zone: str) -> str | None:
+    """``dram-0-die-1`` for the zone ``dram`` below ``package-0-die-1``; the zone's own name for a package, and for psys."""
+    name = text(folder / "name")
+    parent = text(folder.parent / f"intel-rapl:{parent_zone}" / "name") or parent_zone
+    return name if not name or name == parent else f"{name}-{parent.removeprefix('package-')}"
 
 
 METER = RaplMeter

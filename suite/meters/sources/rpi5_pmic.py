@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from suite.meters.background import Background, BackgroundMeter
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
 from suite.meters.tool import find_tool, run_tool
 
 COMMAND = "vcgencmd"
@@ -24,13 +24,14 @@ class Rpi5PmicMeter(BackgroundMeter):
 
     name = "rpi5-pmic"
     period_s = 1.0
+    moments = Moments.RANDOM
     description = "voltage and current of the Raspberry Pi 5's regulator"
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
         self._command: list[str] = []
         self._children_s = 0.0
-        self._background = Background(self.name, self._produce, self.period_s)
+        self._background = Background(self.name, self._produce, self.period_s, at_random=True)
 
     def availability(self) -> MeterAvailability:
         """Whether the firmware reports rails: a Raspberry Pi 4 has the program, but not the sensor."""

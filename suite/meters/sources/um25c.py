@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.meters.background import Background, BackgroundMeter
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
 from suite.meters.settings import load_settings, not_named
 
 REQUEST = b"\xf0"
@@ -37,12 +37,13 @@ class Um25cMeter(BackgroundMeter):
 
     name = "um25c"
     period_s = 0.5
+    moments = Moments.RANDOM
     description = "power into the board, from a UM24C, UM25C or UM34C"
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
         self._port: int | None = None
-        self._background = Background(self.name, self._produce, self.period_s)
+        self._background = Background(self.name, self._produce, self.period_s, at_random=True)
 
     def availability(self) -> MeterAvailability:
         """Whether a port is named, and a meter replies there."""

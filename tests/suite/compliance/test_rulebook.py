@@ -48,7 +48,7 @@ def test_the_worked_examples_are_right() -> None:
     "heading",
     ["Purpose", "Divisions", "Workloads and targets", "What may be tuned", "Data and preprocessing", "Timing boundaries", "Runs and scoring", "Seeds",
      "Convergence", "Power", "Power modes, cooling and throttling", "Several nodes", "System description", "Availability",
-     "Submission, review, objections, corrections, audit", "Rounds"],
+     "Submission, review, objections, corrections, audit", "What the evidence shows", "Rounds"],
 )  # fmt: skip
 def test_the_rulebook_has_every_section_that_submitters_need(heading: str) -> None:
     assert f"\n## {heading}\n" in TEXT

@@ -12,7 +12,7 @@ from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.meters.registry import open_meters
 from suite.metrics.energy_figures import baseload_figures, idle_power
 from suite.metrics.figure import Figure
-from suite.metrics.power import power_total
+from suite.metrics.power import power_totals
 
 NANO_BOARD = {
     "sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/rail_name_0": "POM_5V_IN\n",
@@ -29,7 +29,7 @@ def test_power_is_read_for_a_while_and_makes_the_baseload(tree, tmp_path: Path) 
     readings = read_raw_channels(tmp_path / BASELOAD_RAW, ReadingsMemory())
     assert sum(map(len, readings.of("ina3221"))) >= 3
     run = (10**9, 11 * 10**9)
-    power = idle_power(readings, power_total(readings, load_power_rules()))
+    power = idle_power(readings, power_totals(readings, load_power_rules(), None))
     figures = baseload_figures(power, run, Figure(38.0, "J", "readings.parquet", 3), Figure(2.0, "s", "steps.parquet", 3))
     assert figures["baseload_power_w"].value == pytest.approx(1.9)
     assert figures["baseload_per_epoch_j"].value == pytest.approx(3.8)

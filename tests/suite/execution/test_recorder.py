@@ -9,7 +9,7 @@ import pytest
 
 from suite.bundle.frames import read_raw_readings
 from suite.execution.recorder import MeterRecord, Recorder
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
 
 NAN = float("nan")
 
@@ -57,10 +57,28 @@ def test_each_meter_is_read_on_its_own_period_and_once_more_at_the_end(tmp_path:
     records = record(tmp_path, time, fast, slow)
     assert fast.moments_s == [*range(11), 10.5]
     assert slow.moments_s == [0, 4, 8, 10.5]
-    assert records["slow"] == MeterRecord("slow", 4.0, True, "", readings=4, achieved_period_s=4.0, longest_gap_s=4.0)
+    assert records["slow"] == MeterRecord(
+        "slow", 4.0, True, "", readings=4, achieved_period_s=4.0, longest_gap_s=4.0, jitter_s=pytest.approx(0.866, abs=1e-3)
+    )
     assert len(read_raw_readings(tmp_path / "readings.csv")) == 16
     assert records["recorder"].readings == 16
     assert (fast.closed, slow.closed) == (1, 1)
+
+
+def test_a_meter_at_random_moments_is_read_once_a_period_and_the_record_shows_its_jitter_and_its_settings(tmp_path: Path, clock: Any) -> None:
+    class Sensor(ScriptedMeter):
+        moments = Moments.RANDOM
+
+        def settings(self) -> dict[str, str]:
+            return {"samples": "16"}
+
+    time = clock(200.0)
+    sensor, other = Sensor("sensor", time), ScriptedMeter("other", time)
+    record_ = record(tmp_path, time, sensor, other)["sensor"]
+    assert [int(moment_s) for moment_s in sensor.moments_s[:200]] == list(range(200))
+    assert other.moments_s[:200] == list(range(200))
+    assert (record_.moments, record_.settings) == ("random", {"samples": "16"})
+    assert record_.jitter_s == pytest.approx(0.41, abs=0.1)  # 1 / root of 6: the spread of the time between random moments of two periods
 
 
 def test_a_meter_that_blocks_delays_the_others_and_both_records_show_it(tmp_path: Path, clock: Any) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from reference_impls.contract import Parallel
+from suite.bundle.channels import Channels
 from suite.bundle.reader import Bundle
 from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
@@ -117,6 +118,10 @@ def test_a_node_that_cannot_be_measured_is_recorded_with_the_reason(
     assert not (tmp_path / "readings.node1.csv").exists()
 
 
+def values_of(channels: Channels) -> list[float]:
+    return [float(value) for channel in channels for value in channel.values]
+
+
 def test_readings_before_the_page_cache_is_ready_are_the_baseload(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
     output = r"""
 echo '{"node": "pi2", "link": null, "system": {}}'
@@ -127,8 +132,8 @@ printf 't_ns,source,channel,value,unit\n13,shelly,power,5.0,W\n'
     with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
         assert recorders.prepare() == [True]
         tick_until(recorders, {}, lambda: recorders.records(CACHE)[1].problem)
-    assert Bundle(tmp_path).baseload_of_node(1).values.tolist() == [2.0]
-    assert Bundle(tmp_path).channels_of_node(1).values.tolist() == [5.0]
+    assert values_of(Bundle(tmp_path).baseload_of_node(1)) == [2.0]
+    assert values_of(Bundle(tmp_path).channels_of_node(1)) == [5.0]
 
 
 def test_lines_that_are_no_readings_are_ignored(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
@@ -141,7 +146,7 @@ printf 't_ns,source,channel,value,unit\n12,cpu,utilisation.total,5.0,%%\n13,cpu,
     with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
         assert recorders.prepare() == [True]
         tick_until(recorders, {}, lambda: recorders.records(CACHE)[1].problem)
-    assert Bundle(tmp_path).channels_of_node(1).t_ns.tolist() == [12]
+    assert [int(t_ns) for channel in Bundle(tmp_path).channels_of_node(1) for t_ns in channel.t_ns] == [12]
 
 
 def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(nodes: RemoteRecorders, tmp_path: Path) -> None:
@@ -156,7 +161,7 @@ def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(nodes: Remo
 
 
 def test_a_recorder_whose_harness_is_gone_exits_and_leaves_no_file(tmp_path: Path) -> None:
-    settings = f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "peer": null, "baseload_s": 0}}'
+    settings = f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "with_identity": false, "peer": null, "baseload_s": 0}}'
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     process = subprocess.Popen(

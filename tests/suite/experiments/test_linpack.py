@@ -10,7 +10,7 @@ import pytest
 
 from suite.bundle.channels import channels_of_frame, no_channels
 from suite.bundle.manifest import seal
-from suite.bundle.tables import READING_TYPES
+from suite.bundle.schemas import READING_TYPES
 from suite.errors import SuiteError
 from suite.experiments.hpl import plan, read_solution
 from suite.experiments.linpack import LinpackRequest, choose_blas, measure, read_lu, refuse_slow

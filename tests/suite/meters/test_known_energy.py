@@ -24,6 +24,7 @@ from suite.bundle.channels import channels_of_frame
 from suite.catalog.power import Tier, load_power_rules, totals
 from suite.meters.meter import Meter, MeteredProcess, Reading
 from suite.meters.registry import meter_classes
+from suite.meters.sources.ina238 import Ina238Meter
 from suite.meters.sources.ina3221 import Ina3221Meter
 from suite.meters.sources.jtop import JtopMeter
 from suite.meters.sources.meter_csv import MeterCsvMeter
@@ -38,6 +39,7 @@ from suite.metrics.energy import Energy, energy_of
 
 SECOND = 10**9
 ABSURD_W = 4_000_000.0
+THOR = "nvidia,p4071-0000+p3834-0008\0nvidia,p3834-0008\0nvidia,tegra264\0"
 
 
 @dataclass
@@ -100,6 +102,14 @@ def orin(tree: Any, tmp_path: Path) -> Instrument:
             current.write_text("" if watts is None else f"{round(watts * 1000 / 3)}\n")
 
     return Instrument(Ina3221Meter(root), show)
+
+
+def thor(tree: Any, tmp_path: Path) -> Instrument:
+    """The monitor at the input of an AGX Thor, in microwatts."""
+    folder = "sys/class/hwmon/hwmon3"
+    root = tree({f"{folder}/name": "ina238\n", f"{folder}/power1_input": "0\n", "proc/device-tree/compatible": THOR})
+    file = root / folder / "power1_input"
+    return Instrument(Ina238Meter(root), lambda watts: file.write_text("" if watts is None else f"{round(watts * 1e6)}\n"))
 
 
 def tegrastats(tree: Any, tmp_path: Path) -> Instrument:
@@ -188,13 +198,13 @@ def pmic(tree: Any, tmp_path: Path, plain: bool = False) -> Instrument:
     tool.chmod(0o755)
 
     def show(watts: float | None) -> None:
-        half = 0 if watts is None else watts / 2
+        half = 0 if watts is None else (watts - 0.6444) / 1.1327 / 2  # the rule's calibration makes the board's input of the rails' sum
         lines = [("VDD_CORE_A", half, "A", 7), ("3V3_SYS_A", half, "A", 1), ("VDD_CORE_V", 1, "V", 15), ("3V3_SYS_V", 1, "V", 9)]
-        indexed = [f"  {name} {'current' if unit == 'A' else 'volt'}({index})={value:.8f}{unit}" for name, value, unit, index in lines]
-        text = "\n".join([f"{name}={value:.5f}{unit}" for name, value, unit, _ in lines] if plain else indexed)
+        indexed = [f"  {name} {'current' if unit == 'A' else 'volt'}({index})={value:.12f}{unit}" for name, value, unit, index in lines]
+        text = "\n".join([f"{name}={value:.12f}{unit}" for name, value, unit, _ in lines] if plain else indexed)
         answer.write_text('error=1 error_msg="Command not registered"' if watts is None else text)
 
-    show(0.0)
+    show(3.0)
     return Instrument(at_once(Rpi5PmicMeter(tmp_path / "root")), show, tier=Tier.ESTIMATE)
 
 
@@ -273,7 +283,7 @@ def table(tree: Any, tmp_path: Path) -> Instrument:
     return instrument
 
 
-MAKERS = (nano, orin, tegrastats, jtop, rapl, nvml, nvml_counter, pmic, pmic_plain, shelly, tasmota, um25c, table)
+MAKERS = (nano, orin, thor, tegrastats, jtop, rapl, nvml, nvml_counter, pmic, pmic_plain, shelly, tasmota, um25c, table)
 
 
 @pytest.fixture(params=MAKERS, ids=[maker.__name__ for maker in MAKERS])
@@ -309,17 +319,23 @@ def test_even_power(instrument: Instrument) -> None:
 
 
 def test_rising_power(instrument: Instrument) -> None:
-    energy = measure(instrument, [3.0 * second for second in range(11)])
+    energy = measure(instrument, [3.0 * second for second in range(1, 12)])
     # a counter holds what each second's power added by the next reading; readings of power are joined by straight lines
-    assert energy.energy_j == pytest.approx(135.0 if instrument.is_counter else 150.0, rel=1e-9)
+    assert energy.energy_j == pytest.approx(165.0 if instrument.is_counter else 180.0, rel=1e-9)
 
 
 def test_a_sensor_that_is_silent_for_a_while_is_a_gap_that_shows(instrument: Instrument) -> None:
-    energy = measure(instrument, [3.0] * 5 + [None] * 4 + [3.0] * 6)
+    energy = measure(instrument, [3.0] * 5 + [None] * 4 + [3.0] * 52)
     assert (energy.gaps, energy.longest_gap_s) == (1, 5.0)
-    assert energy.coverage == pytest.approx(9 / 14)
+    assert energy.coverage == pytest.approx(55 / 60)
     silent_s = 4 if instrument.is_counter else 0  # our counters stand still meanwhile
-    assert energy.energy_j == pytest.approx((14 - silent_s) * 3.0, rel=1e-9)
+    assert energy.energy_j == pytest.approx((60 - silent_s) * 3.0, rel=1e-9)
+
+
+def test_a_sensor_that_is_silent_for_96_of_100_seconds_gives_no_energy(instrument: Instrument) -> None:
+    energy = measure(instrument, [3.0] * 3 + [None] * 95 + [3.0] * 3)
+    assert energy.energy_j is None
+    assert "its readings cover 4% of the time, less than 90%" in str(energy.reason)
 
 
 def test_a_sensor_that_dies_during_the_run_leaves_no_energy(instrument: Instrument) -> None:
@@ -348,7 +364,7 @@ def test_every_meter_that_a_power_rule_names_is_driven_here(tree: Any, tmp_path:
     from suite.catalog.power import load_power_rules
 
     named = {source for rule in load_power_rules() for source in rule.sources}
-    driven = {"ina3221", "tegrastats", "jtop", "rapl", "nvml", "rpi5-pmic", "shelly", "tasmota", "um25c", "meter-csv"}
+    driven = {"ina3221", "ina238", "tegrastats", "jtop", "rapl", "nvml", "rpi5-pmic", "shelly", "tasmota", "um25c", "meter-csv"}
     assert named == driven <= {meter.name for meter in meter_classes()}
 
 

@@ -1,3 +1,5 @@
+import random
+
 from suite.meters.schedule import Schedule
 
 
@@ -35,3 +37,22 @@ def test_a_turn_that_ends_exactly_on_the_next_one_does_not_lose_it() -> None:
     schedule = Schedule({"meter": 1.0}, start_ns=0)
     schedule.taken("meter", now_ns=1_000_000_000)
     assert schedule.next() == ("meter", 1_000_000_000)
+
+
+def test_at_random_there_is_one_turn_in_each_period_at_any_of_its_moments() -> None:
+    taken = [moment_s for _, moment_s in turns(Schedule({"meter": 0.5}, 0, ("meter",), random.Random(3).random), 1000, {"meter": 0.001})]
+    assert [int(moment_s / 0.5) for moment_s in taken] == list(range(len(taken)))
+    phases = sorted(moment_s % 0.5 for moment_s in taken)
+    assert max(abs(phase / 0.5 - (place + 0.5) / len(phases)) for place, phase in enumerate(phases)) < 0.04  # evenly distributed
+
+
+def test_a_late_name_at_random_skips_the_periods_that_went_by() -> None:
+    schedule = Schedule({"meter": 1.0}, 0, ("meter",), lambda: 0.25)
+    assert schedule.next() == ("meter", 250_000_000)
+    schedule.taken("meter", now_ns=4_100_000_000)
+    assert schedule.next() == ("meter", 4_250_000_000)
+
+
+def test_names_on_the_clock_stay_on_it_beside_one_at_random() -> None:
+    schedule = Schedule({"clock": 1.0, "meter": 1.0}, 0, ("meter",), lambda: 0.5)
+    assert turns(schedule, 2, {"clock": 0, "meter": 0}) == [("clock", 0), ("meter", 0.5), ("clock", 1), ("meter", 1.5), ("clock", 2)]

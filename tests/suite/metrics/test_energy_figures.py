@@ -5,9 +5,9 @@ import pytest
 
 from suite.bundle.channels import channels_of_frame
 from suite.catalog.power import Coverage, Tier, load_power_rules
-from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy_j, idle_power
+from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy, idle_power
 from suite.metrics.figure import Figure, Sensor
-from suite.metrics.power import power_total
+from suite.metrics.power import power_totals
 
 SECOND = 10**9
 RUN = (100 * SECOND, 120 * SECOND)
@@ -23,8 +23,8 @@ def readings(power_w: float, start: int, stop: int, source: str = "ina3221", cha
 def baseload(run: pandas.DataFrame, idle: pandas.DataFrame, epoch: Figure = EPOCH) -> dict[str, Figure]:
     """The figures for twenty seconds of training."""
     channels = channels_of_frame(run)
-    total = power_total(channels, load_power_rules())
-    return baseload_figures(idle_power(channels_of_frame(idle), total), RUN, energy_figures(channels, total, RUN, [])["energy_j"], epoch)
+    totals = power_totals(channels, load_power_rules(), RUN)
+    return baseload_figures(idle_power(channels_of_frame(idle), totals), RUN, energy_figures(channels, totals, RUN, [])["energy_j"], epoch)
 
 
 def test_baseload_is_idle_power_times_time_and_its_share_of_the_energy() -> None:
@@ -59,10 +59,11 @@ def test_the_processors_load_while_idle_is_part_of_the_figure() -> None:
 
 def test_an_epoch_shorter_than_the_sensors_period_has_no_energy_of_its_own() -> None:
     power = channels_of_frame(readings(10.0, 90, 130))
-    total = power_total(power, load_power_rules())
-    assert total is not None
-    assert epoch_energy_j(power, total, 100 * SECOND + 100, 101 * SECOND - 100) is None
-    assert epoch_energy_j(power, total, 100 * SECOND - 100, 101 * SECOND + 100) == pytest.approx(10.0, rel=1e-6)
+    totals = power_totals(power, load_power_rules(), RUN)
+    assert epoch_energy(power, totals, 100 * SECOND + 100, 101 * SECOND - 100) is None
+    energy = epoch_energy(power, totals, 100 * SECOND - 100, 101 * SECOND + 100)
+    assert energy is not None
+    assert energy.energy_j == pytest.approx(10.0, rel=1e-6)
 
 
 def test_a_sensor_that_died_during_the_run_leaves_the_power_and_no_share() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from reference_impls import contract
 from suite.bundle import frames
-from suite.bundle.layout import SUMMARY
+from suite.bundle.layout import BASELOAD, READINGS, SUMMARY
+from suite.bundle.log import run_window
 from suite.bundle.nodes import NODES, read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier, load_power_rules
@@ -21,7 +22,7 @@ from suite.files.json_file import write_json
 from suite.metrics.figure import Sensor
 from suite.metrics.node_readings import node_readings
 from suite.metrics.power import write_power_rules
-from suite.metrics.summary import Summary, derive, run_window
+from suite.metrics.summary import Summary, derive
 from tests.builders import AHEAD_NS, WIRE_BYTES_PER_S, Scenario, make_bundle
 
 POWER_W, IDLE_W = 5.0, 2.0
@@ -33,7 +34,12 @@ SHELLY = Sensor(("shelly",), ("shelly",), Coverage.WALL, Tier.WALL_METER)
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two nodes, each with a plug that reads 5 W, 2 W before the run."""
-    return make_bundle(tmp_path_factory.mktemp("nodes") / "run", Scenario(ranks=2, nodes=2, power_w=POWER_W, idle_w=IDLE_W, step_s=0.01))
+    path = make_bundle(tmp_path_factory.mktemp("nodes") / "run", Scenario(ranks=2, nodes=2, power_w=POWER_W, idle_w=IDLE_W, step_s=0.01))
+    for table, power_w in ((READINGS, POWER_W), (OTHER, POWER_W), (BASELOAD, IDLE_W), (OTHER_IDLE, IDLE_W)):
+        readings = frames.read_readings(path / table)
+        readings.loc[readings["source"] == "shelly", "value"] = power_w
+        frames.write_table(readings, path / table)
+    return path
 
 
 @pytest.fixture
@@ -174,7 +180,7 @@ def test_samples_and_loss_of_an_epoch_are_those_of_all_ranks(path: Path) -> None
     assert epoch.samples == 60000
     steps = Bundle(path).steps_frame()
     of_epoch = steps[steps["epoch"] == 2]
-    assert epoch.mean_loss == pytest.approx(of_epoch[of_epoch["rank"] == 1]["loss"].mean())  # both ranks' losses are alike
+    assert epoch.mean_loss == pytest.approx(of_epoch["loss"].mean())
 
 
 def test_the_loss_of_an_epoch_with_a_nan_is_unknown(path: Path) -> None:
@@ -193,7 +199,7 @@ def test_a_rank_that_is_slower_is_seen_as_the_straggler(path: Path) -> None:
     summary = derive(Bundle(path))
     first, second = summary.ranks
     assert (first["slowest_share"], second["slowest_share"]) == (0.0, 1.0)
-    assert first["busy_ratio"] == pytest.approx(0.95 / (0.95 + 0.4)) and second["busy_ratio"] == pytest.approx(1.75 / 1.35)
+    assert first["busy_ratio"] == pytest.approx(0.95 / (0.95 + 0.4), rel=1e-2) and second["busy_ratio"] == pytest.approx(1.75 / 1.35, rel=1e-2)
     assert first["communication_s"] > second["communication_s"] > 0.0
     assert (first["samples"], second["samples"], second["node"]) == (90000, 90000, "pi2")
     assert summary.figures["straggler_ratio"].value == pytest.approx(second["busy_ratio"])

@@ -82,7 +82,7 @@ def test_a_withdrawn_run_is_no_part_of_its_entry(submission: Path) -> None:
     (submission / "lenet/pytorch/run_2/WITHDRAWN").write_text("The fan failed.\r\n")
     assert findings(submission) == {"submission-runs"}
     (submission / "lenet/pytorch/run_2/WITHDRAWN").write_text(" \n")
-    assert "submission-withdrawals" in findings(submission)
+    assert "bundle-files" in {finding.rule for bundle in check_submission(submission).bundles for finding in bundle.findings}
 
 
 def test_a_submission_without_a_declaration_is_said(submission: Path) -> None:

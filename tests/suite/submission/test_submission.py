@@ -10,6 +10,8 @@ import pytest
 
 from suite.bundle.layout import MANIFEST
 from suite.bundle.manifest import seal
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.log_edits import shift_wall_clock
 from suite.compliance.paths import check_paths
 from suite.compliance.submissions import check_submission, check_submissions
 from suite.errors import SuiteError
@@ -139,14 +141,27 @@ def test_a_file_that_is_not_an_archive_is_one_sentence(tmp_path: Path) -> None:
         unpack(tmp_path / "x.tar", tmp_path / "target")
 
 
-def test_a_run_in_two_submissions_is_reported_for_the_second(submission: Path, tmp_path: Path) -> None:
+def test_a_run_in_two_submissions_is_reported_for_both_because_neither_is_earlier(submission: Path, tmp_path: Path) -> None:
     again = tmp_path / "submissions/v0.2/globex"
     shutil.copytree(submission, again)
     edit_declaration(again, organization="globex")
-    first, second = check_submissions((submission, again))
-    assert first.complies
-    assert {finding.rule for finding in second.findings} == {"submission-duplicates", "submission-losses"}
-    assert len(second.findings) == 12  # three runs: id, times between steps and between readings, losses
+    for verdict in check_submissions((submission, again)):
+        assert {finding.rule for finding in verdict.findings} == {"submission-duplicates", "submission-losses"}
+        assert len(verdict.findings) == 12  # three runs: id, times between steps and between readings, losses
+
+
+@pytest.mark.parametrize("organization", ["aaa", "zzz"])
+def test_of_two_copies_the_later_one_is_refused_whatever_its_name(submission: Path, tmp_path: Path, organization: str) -> None:
+    again = tmp_path / "submissions/v0.2" / organization
+    shutil.copytree(submission, again)
+    edit_declaration(again, organization=organization)
+    for path in again.glob("*/*/run_*"):
+        later = EditableBundle(path)
+        shift_wall_clock(3_600_000)(later)
+        later.save(recomputed=True)
+    verdicts = {verdict.path: {finding.rule for finding in verdict.findings} for verdict in check_submissions(sorted((submission, again)))}
+    assert "submission-duplicates" not in verdicts[submission]
+    assert "submission-duplicates" in verdicts[again]
 
 
 def edit_declaration(path: Path, **values: object) -> None:

@@ -127,10 +127,10 @@ def test_negative_and_absurd_readings_are_left_out(tree, replay: Replay) -> None
 
 
 def test_a_rail_that_does_not_answer_for_a_while_is_a_gap(tree, replay: Replay) -> None:
-    energy = nano_energy(tree, replay, ["3000\n", "3000\n", *["\n"] * 4, "3000\n", "3000\n", "3000\n"])
+    energy = nano_energy(tree, replay, ["3000\n", "3000\n", *["\n"] * 4, *["3000\n"] * 55])
     assert (energy.gaps, energy.longest_gap_s) == (1, 5.0)
-    assert energy.coverage == pytest.approx(3 / 8)
-    assert energy.energy_j == pytest.approx(24.0)
+    assert energy.coverage == pytest.approx(55 / 60)
+    assert energy.energy_j == pytest.approx(180.0)
 
 
 def test_a_sensor_that_dies_during_the_run_gives_no_energy(tree, replay: Replay) -> None:
@@ -151,3 +151,32 @@ def test_a_monitor_that_answers_nothing_at_all_is_an_error(tree) -> None:
 def test_files_that_cannot_be_read_are_told_apart_from_a_monitor_that_is_not_there(tree) -> None:
     silent = {name: "\n" if "power" in name else text for name, text in NANO.items()}
     assert "cannot be read" in Ina3221Meter(tree(silent)).availability().reason
+
+
+CHIP = "sys/bus/i2c/drivers/ina3221/1-0040/hwmon/hwmon0"
+CONFIGURED = {f"{CHIP}/samples": "1\n", f"{CHIP}/update_interval": "6\n", f"{CHIP}/shunt1_resistor": "2000\n"}
+MODULE = hwmon("1-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 5000, 400)
+
+
+def test_the_chip_averages_over_most_of_the_period_during_a_run_and_as_before_after_it(tree) -> None:
+    root = tree(MODULE | CONFIGURED)
+    meter = Ina3221Meter(root)
+    meter.open(MeteredProcess(1, Path("/data")))
+    assert (root / CHIP / "samples").read_text() == "16"  # 96 of 200 ms; 64 samples would take 384 ms
+    assert meter.settings() == {"1-0040.samples": "16", "1-0040.update_interval": "6", "1-0040.shunt1_resistor": "2000"}
+    meter.close()
+    assert (root / CHIP / "samples").read_text() == "1"
+
+
+def test_an_averaging_that_is_long_already_is_left_as_it_is(tree) -> None:
+    root = tree(MODULE | CONFIGURED | {f"{CHIP}/samples": "512\n", f"{CHIP}/update_interval": "3379\n"})
+    meter = Ina3221Meter(root)
+    meter.open(MeteredProcess(1, Path("/data")))
+    assert (root / CHIP / "samples").read_text() == "512\n"
+    assert meter.settings()["1-0040.samples"] == "512"
+
+
+def test_nvidias_driver_shows_no_configuration(tree) -> None:
+    meter = Ina3221Meter(tree(NANO))
+    meter.open(MeteredProcess(1, Path("/data")))
+    assert meter.settings() == {}

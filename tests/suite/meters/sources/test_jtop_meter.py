@@ -59,6 +59,19 @@ def test_rails_and_engines_are_read_and_its_own_total_is_not_taken(board: Path) 
     assert sum(values[channel][0] for channel in total.channels) == pytest.approx(8.868)  # its own total says 9.468
 
 
+def test_the_input_rail_that_the_service_moves_to_its_total_is_read_under_its_name(board: Path) -> None:
+    class Nano(FakeJtop):
+        def __init__(self, interval: float) -> None:
+            super().__init__(interval)
+            rails = {"POM_5V_CPU": {"power": 804}, "POM_5V_GPU": {"power": 1203}}
+            self.power = {"rail": rails, "tot": {"volt": 5000, "curr": 804, "power": 4022, "avg": 3980, "name": "POM_5V_IN"}}
+
+    meter = JtopMeter(board, SimpleNamespace(jtop=Nano))
+    meter.open(MeteredProcess(1, Path("/data")))
+    watts = {reading.channel: reading.value for reading in meter.read() if reading.unit == "W"}
+    assert watts == pytest.approx({"POM_5V_IN": 4.022, "POM_5V_CPU": 0.804, "POM_5V_GPU": 1.203})
+
+
 def test_a_service_that_goes_away_is_an_error_and_the_connection_is_closed(board: Path) -> None:
     meter = JtopMeter(board, SimpleNamespace(jtop=FakeJtop))
     meter.open(MeteredProcess(1, Path("/data")))

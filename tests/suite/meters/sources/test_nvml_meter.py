@@ -98,6 +98,21 @@ def test_a_gpu_that_is_lost_during_the_run_is_an_error(machine: Path) -> None:
         meter.read()
 
 
+def test_a_library_that_initialises_and_supports_no_query_is_not_available(machine: Path) -> None:
+    def unsupported(*arguments: object) -> Any:
+        raise NVMLError("Not Supported")
+
+    nvml = FakeNvml()  # as on Jetson Orin with JetPack 6 and 7
+    for query in dir(nvml):
+        if query.startswith("nvmlDeviceGet") and query not in ("nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex"):
+            setattr(nvml, query, unsupported)
+    availability = NvmlMeter(machine, nvml).availability()
+    assert not availability.available
+    assert "Not Supported" in availability.reason
+    assert "ina3221" in availability.remedy
+    assert nvml.shut == 1
+
+
 def test_the_driver_is_let_go_of(machine: Path) -> None:
     nvml = FakeNvml()
     meter = NvmlMeter(machine, nvml)

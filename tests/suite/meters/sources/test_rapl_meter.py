@@ -6,6 +6,7 @@ from suite.bundle.channels import channels_of_frame
 from suite.catalog.power import Coverage, load_power_rules, totals
 from suite.meters.sources.rapl import RaplMeter
 from suite.metrics.energy import energy_of
+from suite.metrics.power import counting, measure_totals
 
 RANGE_UJ = 262_143_328_850
 
@@ -30,10 +31,10 @@ def machine(package_uj: int, dram_uj: int = 0, range_uj: int = RANGE_UJ) -> dict
 def test_a_counter_that_wraps_twice_gives_the_energy_all_the_same(tree, replay) -> None:
     range_uj, watts = 250_000_000, 90.0  # a narrow counter, to wrap within three seconds
     start_uj = range_uj - 5_000_000
-    states = [lambda second=second: tree(machine(start_uj + round(second * watts * 1e6), 0, range_uj)) for second in range(8)]
+    states = [lambda second=second: tree(machine(start_uj + round(second * watts * 1e6), second * 1_000_000, range_uj)) for second in range(8)]
     readings = replay(RaplMeter(tree(machine(start_uj, 0, range_uj))), states)
     total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0]
-    assert energy_of(channels_of_frame(readings), total, 0, 7 * 10**9).energy_j == pytest.approx(7 * watts, rel=1e-9)
+    assert energy_of(channels_of_frame(readings), total, 0, 7 * 10**9).energy_j == pytest.approx(7 * (watts + 1.0), rel=1e-9)
 
 
 @pytest.mark.parametrize("glitch_uj", [0, RANGE_UJ - 1], ids=["back to nothing", "far ahead"])
@@ -68,6 +69,39 @@ def test_two_packages_and_a_platform_counter_keep_their_names_apart(tree, replay
     readings = replay(RaplMeter(tree(files)), [lambda: tree(files)])
     assert sorted(readings["channel"]) == ["dram-0", "dram-1", "package-0", "package-1", "psys"]
     assert totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0].rule.coverage is Coverage.BOARD
+
+
+def test_two_dies_of_two_packages_keep_their_memory_apart_and_all_are_added(tree, replay) -> None:
+    names = [f"package-{package}-die-{die}" for package in (0, 1) for die in (0, 1)]
+
+    def state(second: int) -> dict[str, str]:
+        files: dict[str, str] = {}
+        for number, name in enumerate(names):
+            files |= zone(f"intel-rapl:{number}", name, second * 20_000_000) | zone(f"intel-rapl:{number}:0", "dram", second * 3_000_000)
+        return files
+
+    readings = replay(RaplMeter(tree(state(0))), [lambda second=second: tree(state(second)) for second in range(6)])
+    assert set(readings["channel"]) == {*names, *(name.replace("package", "dram") for name in names)}
+    total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0]
+    assert energy_of(channels_of_frame(readings), total, 0, 5 * 10**9).energy_j == pytest.approx(5 * 4 * 23.0)
+
+
+def test_zones_that_the_kernel_names_alike_keep_apart_by_their_number(tree, replay) -> None:
+    files = zone("intel-rapl:0", "package-0", 7) | zone("intel-rapl:0:0", "dram", 7) | zone("intel-rapl:0:1", "dram", 9)
+    readings = replay(RaplMeter(tree(files)), [lambda: tree(files)])
+    assert sorted(readings["channel"]) == ["dram-0:0:0", "dram-0:0:1", "package-0"]
+
+
+def test_a_platform_counter_that_stands_still_gives_no_energy_and_the_packages_count(tree, replay) -> None:
+    def state(second: int) -> dict[str, str]:
+        return zone("intel-rapl:0", "package-0", second * 30_000_000) | zone("intel-rapl:1", "psys", 0)
+
+    readings = replay(RaplMeter(tree(state(0))), [lambda second=second: tree(state(second)) for second in range(6)])
+    platform, packages = measure_totals(channels_of_frame(readings), load_power_rules(), (0, 5 * 10**9))
+    assert (platform.total.rule.name, platform.energy.energy_j) == ("RAPL platform", None)
+    assert "psys: the counter stood still at 0 J" in str(platform.energy.reason)
+    assert counting((platform, packages)) == (packages.total,)
+    assert packages.energy.energy_j == pytest.approx(150.0)
 
 
 def test_counters_that_only_root_may_read_have_a_remedy(tree) -> None:

@@ -35,6 +35,20 @@ LINES = {
         {"VDD_GPU_SOC": 3.150, "VDD_CPU_CV": 14.312, "VIN_SYS_5V0": 4.968},
         (14, 407e6, 1, 2133e6),
     ),
+    # printed by a board: now, average and maximum
+    "Orin Nano, JetPack 7": (
+        "09-04-2026 19:40:46 RAM 1803/7486MB (lfb 8x4MB) CPU [66%@1510,2%@1510] EMC_FREQ 1%@2133 GR3D_FREQ 4%@[305] NVDEC0 off VIC off APE 200 "
+        "cpu@48C/48C tj@48.125C/48.125C VDD_IN 4832mW/4832mW/4832mW VDD_CPU_GPU_CV 1236mW/1236mW/1236mW VDD_SOC 1437mW/1437mW/1437mW",
+        {"VDD_IN": 4.832, "VDD_CPU_GPU_CV": 1.236, "VDD_SOC": 1.437},
+        (4, 305e6, 1, 2133e6),
+    ),
+    # printed by a board
+    "AGX Thor, JetPack 7": (
+        "RAM 8353/125749MB EMC_FREQ 34%@4266 GR3D_FREQ 87%@[1574,1574,1574] NVENC0_FREQ @1691 VIC off cpu@58.25C/61.75C "
+        "VDD_GPU 37939mW/8660mW/37939mW VDD_CPU_SOC_MSS 30059mW/12281mW/30059mW VIN_SYS_5V0 15486mW/7424mW/15486mW VIN 124486mW/36487mW/124486mW",
+        {"VDD_GPU": 37.939, "VDD_CPU_SOC_MSS": 30.059, "VIN_SYS_5V0": 15.486, "VIN": 124.486},
+        (87, 1574e6, 34, 4266e6),
+    ),
 }
 
 

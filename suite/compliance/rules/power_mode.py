@@ -1,0 +1,153 @@
+"""Power modes and variants of boards: the mode is known, and did not change during the run"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.layout import SYSTEM
+from suite.compliance.faults.fault import both, recomputed, sealed
+from suite.compliance.faults.log_edits import set_device
+from suite.compliance.faults.power_mode_edits import claim_jetson, claim_variant, lower_limits_in_mid_run, without_mode_on_second_node
+from suite.compliance.finding import Severity
+from suite.compliance.node_context import NodeContext
+from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+
+ORDER = 95  # after the figures: the readings are sound by now
+
+GIB = 2**30
+MAX_SHOWN = 10
+MIN_SHARE_OF_MEMORY = 0.8  # firmware, GPU carve-outs and the kernel take the rest of the nominal size
+
+
+def _known(context: BundleContext) -> Iterator[Violation]:
+    """Check that every node of a profile with power modes states its mode, and that mode, settings and readings agree."""
+    device = context.device
+    if device is None or not device.power_modes:
+        return
+    for node in context.nodes:
+        mode, settings = node.system.get("power_mode"), _settings_of(node)
+        if not isinstance(mode, str) or not mode:
+            observed = f"{mode!r}: {_note_of(node)}"
+            fix = "let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status, then run again; or submit to the open division"
+            yield Violation(node.system_file, f"the power mode of {device.name}, as nvpmodel tells it", observed[:200], fix)
+            continue
+        yield from _consistent(node, mode, settings)
+
+
+def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Iterator[Violation]:
+    from suite.metrics.power_mode import MODE_ID, SOURCE  # start-up: loads numpy
+
+    fix = "run again; never edit system.json"
+    name, number = settings.get("mode"), settings.get("mode_id")
+    if isinstance(name, str) and not mode.startswith(name):
+        yield Violation(node.system_file, f"power_mode to begin with the mode of power_settings, {name!r}"[:200], f"{mode!r}"[:200], fix)
+    if settings.get("is_custom") is True and not settings.get("clocks"):
+        yield Violation(node.system_file, "the clocks of a power mode that is not the vendor's", "power_settings without clocks", fix)
+    read = node.channels.get(SOURCE, MODE_ID)
+    if len(read) and isinstance(number, int) and float(read.in_time.values[0]) != number:
+        yield Violation(node.system_file, f"mode {read.in_time.values[0]:g}, as read when the run began", f"mode_id = {number}", fix)
+
+
+def _listed(context: BundleContext) -> Iterator[Violation]:
+    """Say which mode of a node is not one of the profile's, with the clocks that held."""
+    device = context.device
+    if device is None or not device.power_modes:
+        return
+    names = [mode.name for mode in device.power_modes]
+    for node in context.nodes:
+        mode, settings = node.system.get("power_mode"), _settings_of(node)
+        name = settings.get("mode") or str(mode).partition(":")[0]
+        if not isinstance(mode, str) or not mode or (name in names and settings.get("is_custom") is not True):
+            continue
+        differences = settings.get("differences")
+        why = f" ({'; '.join(str(each) for each in differences[:MAX_SHOWN])})" if isinstance(differences, list) and differences else ""
+        fix = "nothing, if the mode is intended: its clocks are in power_settings; compare it with runs in the same mode"
+        yield Violation(node.system_file, f"a mode of {device.name}: {', '.join(names)}", f"{mode}{why}"[:400], fix)
+
+
+def _steady(context: BundleContext) -> Iterator[Violation]:
+    """Report each setting of each node that was read with another value during the run."""
+    from suite.metrics.power_mode import find_setting_changes  # start-up: loads numpy
+
+    window = context.window
+    if window is None:
+        return
+    for node in (node for node in context.nodes if node.is_on_clock):
+        for change in find_setting_changes(node.channels, *window)[:MAX_SHOWN]:
+            at_s = (change.t_ns - window[0]) * SECONDS_PER_NS
+            observed = f"{change.channel} from {change.before:g} to {change.after:g} {change.unit}, {at_s:.1f} s after run_start"
+            fix = "do not change the power mode during a run; if nobody did, the kernel lowered the clocks to cool the processor: cool it better"
+            yield Violation(node.file, "one power mode and one set of limits during the run", observed, fix)
+
+
+def _variant(context: BundleContext) -> Iterator[Violation]:
+    """Say which cores and memory are not those of a variant that the profile lists."""
+    device = context.device
+    if device is None:
+        return
+    cores, size_bytes = context.system.get("cpu_cores"), context.system.get("memory_size_bytes")
+    fix = "nothing: the result counts. Add the variant to the profile in rules/devices"
+    if device.cpu is not None and isinstance(cores, int) and cores > device.cpu.cores:
+        yield Violation(SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores} cores", fix)
+    if device.memory is not None and isinstance(size_bytes, int | float) and not isinstance(size_bytes, bool):
+        sizes = device.memory.sizes_gb
+        if not any(MIN_SHARE_OF_MEMORY * size * GIB <= size_bytes <= size * GIB for size in sizes):
+            yield Violation(SYSTEM, f"memory of {' or '.join(map(str, sizes))} GiB", f"{size_bytes} bytes", fix)
+
+
+def _settings_of(node: NodeContext) -> Mapping[str, Any]:
+    settings = node.system.get("power_settings")
+    return settings if isinstance(settings, Mapping) else {}
+
+
+def _note_of(node: NodeContext) -> str:
+    notes = node.system.get("notes")
+    return str(notes.get("power_mode")) if isinstance(notes, Mapping) else "no reason given"
+
+
+RULES = (
+    Rule(
+        id="power-mode-known",
+        sentence="On a device whose profile has power modes, a closed run states the mode that held, and mode, settings and readings agree.",
+        rationale="Two modes are two entries: a run of an unknown mode can be compared with none.",
+        divisions=CLOSED,
+        bundle_check=_known,
+        faults=(
+            *(fault for mode in (None, "", 7) for fault in both(f"an Orin in the mode {mode!r}", claim_jetson("orin", mode))),
+            *both("a custom mode without its clocks", claim_jetson("orin", "custom mode 9", mode=None, is_custom=True, clocks=[])),
+            *both("the settings of another mode", claim_jetson("orin", "MAXN", mode="MODE_15W")),
+            sealed("an Orin Nano without any power settings", set_device("orin-nano")),
+            recomputed("a mode that the second node does not state", without_mode_on_second_node(claim_jetson("orin", "MAXN")), ranks=2),
+        ),
+    ),
+    Rule(
+        id="power-mode-listed",
+        sentence="The power mode is one of the profile's, with the vendor's clocks.",
+        rationale="Other modes are allowed and are entries of their own; readers should know, and find the clocks in the record.",
+        severity=Severity.WARNING,
+        bundle_check=_listed,
+        faults=(
+            recomputed("a mode that the profile lacks", claim_jetson("orin", "GPU_FREQ_100")),
+            recomputed("a mode with other clocks", claim_jetson("orin", "MAXN", is_custom=True, differences=["GPU MAX_FREQ is 6 instead of 9"])),
+        ),
+    ),
+    Rule(
+        id="power-mode-steady",
+        sentence="Power mode, clock limits and power limits do not change during the run.",
+        rationale="A run in two modes belongs to neither entry. The finding says when which limit changed.",
+        severity=Severity.WARNING,
+        bundle_check=_steady,
+        faults=(recomputed("another mode from the second epoch on", lower_limits_in_mid_run),),
+    ),
+    Rule(
+        id="machine-variant",
+        sentence="Cores and memory are those of a variant that the device profile lists.",
+        rationale="Boards appear in new variants: an honest one is never refused, and readers learn what differs.",
+        severity=Severity.WARNING,
+        bundle_check=_variant,
+        faults=(
+            recomputed("six cores of a Raspberry Pi 4", claim_variant("raspberry-pi-4", cpu_cores=6)),
+            recomputed("three GiB of a Raspberry Pi 4", claim_variant("raspberry-pi-4", memory_size_bytes=3 * GIB)),
+        ),
+    ),
+)

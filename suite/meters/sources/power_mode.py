@@ -1,0 +1,107 @@
+"""Power mode: whether anybody, or the kernel, changed the machine's limits during the run."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.machine import nvpmodel
+from suite.machine.clocks import CPUS, devfreq_folders, online_cores, policy_folders
+from suite.machine.power_limits import limit_files
+from suite.machine.procfs import integer
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+
+CHANGED = "changed"
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """A channel, its unit, and the function that reads it; None when it cannot be read."""
+
+    channel: str
+    unit: str
+    read: Callable[[], float | None]
+
+
+class PowerModeMeter:
+    """Channels ``changed`` (how many settings differ from the first reading, in unit ``settings``), and each setting at the first reading and
+    whenever it has another value: ``nvpmodel`` (a Jetson's mode, unit ``id``), ``<policy>.min`` and ``.max`` of the cores' clocks, ``<device>.min``
+    and ``.max`` of GPU and memory controller (Hz), ``<zone>.<n>`` (RAPL's limits, W), ``cores`` (online), ``turbo.off`` or ``turbo`` (``active``).
+
+    Upper limits of clocks also fall when the kernel cools the processor by them. Sources: suite.machine.clocks, nvpmodel and power_limits.
+    """
+
+    name = "power-mode"
+    period_s = 1.0
+    description = "changes of the power mode and of the limits on clocks and power"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._settings: list[_Setting] = []
+        self._first: dict[str, float] = {}
+        self._last: dict[str, float] = {}
+
+    def availability(self) -> MeterAvailability:
+        """Whether the kernel offers any limit besides the number of cores."""
+        if any(setting.channel != "cores" for setting in self._find()):
+            return AVAILABLE
+        return MeterAvailability(False, "the kernel offers no limits on clocks or power", "a virtual machine has none: run on the machine itself")
+
+    def open(self, process: MeteredProcess) -> None:
+        """Find the settings."""
+        self._settings = list(self._find())
+        self._first, self._last = {}, {}
+
+    def read(self) -> list[Reading]:
+        """The number of changed settings, and those whose value is another one than at the last call."""
+        t_ns, readings = time.monotonic_ns(), []
+        for setting in self._settings:
+            value = setting.read()
+            if value is not None and value != self._last.get(setting.channel):
+                self._first.setdefault(setting.channel, value)
+                self._last[setting.channel] = value
+                readings.append(Reading(t_ns, self.name, setting.channel, value, setting.unit))
+        changed = sum(self._last[channel] != first for channel, first in self._first.items())
+        return [Reading(t_ns, self.name, CHANGED, float(changed), "settings"), *readings]
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def _find(self) -> Iterator[_Setting]:
+        """Every setting that can be read now."""
+        for setting in self._candidates():
+            if setting.read() is not None:
+                yield setting
+
+    def _candidates(self) -> Iterator[_Setting]:
+        yield _Setting("nvpmodel", "id", self._mode_id)
+        for folder in policy_folders(self._root):
+            for limit in ("min", "max"):
+                yield _Setting(f"{folder.name}.{limit}", "Hz", _reader(folder / f"scaling_{limit}_freq", 1000.0))
+        for _, folder in devfreq_folders(self._root):
+            for limit in ("min", "max"):
+                yield _Setting(f"{folder.name}.{limit}", "Hz", _reader(folder / f"{limit}_freq", 1.0))
+        for path in limit_files(self._root):
+            yield _Setting(f"{path.parent.name}.{path.name.split('_')[1]}", "W", _reader(path, 1e-6))
+        yield _Setting("turbo.off", "active", _reader(self._root / CPUS / "intel_pstate/no_turbo", 1.0))
+        yield _Setting("turbo", "active", _reader(self._root / CPUS / "cpufreq/boost", 1.0))
+        yield _Setting("cores", "cores", self._cores)
+
+    def _mode_id(self) -> float | None:
+        status = nvpmodel.read_status(self._root)
+        return None if status is None else float(status[0])
+
+    def _cores(self) -> float | None:
+        cores = online_cores(self._root)
+        return None if cores is None else float(len(cores))
+
+
+def _reader(path: Path, scale: float) -> Callable[[], float | None]:
+    def read() -> float | None:
+        value = integer(path)
+        return None if value is None else value * scale
+
+    return read
+
+
+METER = PowerModeMeter

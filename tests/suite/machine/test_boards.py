@@ -1,0 +1,182 @@
+"""Contract of every device profile: on its recorded machine device, power mode, clocks, identity and power are read, and a run can be planned."""
+
+import json
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import pandas
+import pytest
+
+from suite.bundle.channels import channels_of_frame
+from suite.catalog.devices import Device, load_device, load_devices
+from suite.catalog.power import load_power_rules
+from suite.catalog.workloads import load_workload
+from suite.compliance.checker import check_bundle
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.datasets.prepare import generate
+from suite.files.json_file import write_json
+from suite.machine.identify import identify, resolve_device
+from suite.machine.power_mode import read_power_settings
+from suite.machine.system import Software, describe
+from suite.metrics.power import power_total
+from tests.boards import SERIAL_NUMBER, planted, readings_of
+
+DEVICES = load_devices()
+every_device = pytest.mark.parametrize("device", DEVICES, ids=lambda device: device.name)
+
+
+def test_profiles_state_where_their_sample_is_from_and_what_is_read_from_it() -> None:
+    samples = {device.name: device.sample for device in DEVICES}
+    lacking = [name for name, sample in samples.items() if sample is None or not sample.origin or not sample.tree or not sample.expected.power_mode]
+    assert lacking == [], "state in [sample] its origin, in [[sample.tree]] the machine's files, and in [sample.expected] the power mode that is read"
+
+
+@every_device
+def test_the_device_is_found_by_its_sample(device: Device, tmp_path: Path) -> None:
+    root = planted(tmp_path, device)
+    assert identify(root).device == device
+    assert resolve_device(device.name, root).device == device
+
+
+@every_device
+def test_mode_and_clocks_are_read(device: Device, tmp_path: Path) -> None:
+    settings = read_power_settings(planted(tmp_path, device))
+    assert device.sample is not None
+    assert settings.label == device.sample.expected.power_mode
+    assert not settings.is_custom and settings.differences == ()
+    if not device.sample.tree:
+        return
+    assert settings.clocks and all(clock.max_hz and clock.governor for clock in settings.clocks)
+    assert settings.cores_online is not None
+    online = sorted(core for clock in settings.clocks for core in clock.cores)
+    assert tuple(online) == settings.cores_online
+    if device.power_modes:
+        assert settings.source == "nvpmodel" and settings.mode in [mode.name for mode in device.power_modes]
+
+
+@every_device
+def test_the_caps_that_are_read_are_those_of_the_profile_s_mode(device: Device, tmp_path: Path) -> None:
+    settings = read_power_settings(planted(tmp_path, device))
+    mode = next((mode for mode in device.power_modes if mode.name == settings.mode), None)
+    if mode is None:
+        assert device.power_modes == ()
+        return
+    assert settings.cores_online is not None and len(settings.cores_online) == mode.cpu_cores
+    for kind, megahertz in (("cpu", mode.cpu_frequency_mhz), ("gpu", mode.gpu_frequency_mhz)):
+        highest_hz = max(clock.max_hz or 0 for clock in settings.clocks if clock.kind == kind)
+        assert megahertz == pytest.approx(highest_hz / 1e6, rel=0.01)
+
+
+@every_device
+def test_total_power_is_read_where_the_board_has_a_sensor(device: Device, tmp_path: Path) -> None:
+    assert device.sample is not None
+    expected = device.sample.expected
+    rows = readings_of(planted(tmp_path, device))
+    channels = channels_of_frame(pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"]))
+    total = power_total(channels, load_power_rules())
+    assert (total.rule.name if total else None) == expected.power_total
+    if total is not None and expected.power_w is not None:
+        assert sum(channels.get(total.source, name).mean for name in total.channels) == pytest.approx(expected.power_w, abs=0.02)
+
+
+@every_device
+def test_boards_of_one_kind_are_told_apart_and_no_serial_number_is_written(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUITE_HOME", str(tmp_path / "home"))
+    trees = [planted(tmp_path / "first", device), planted(tmp_path / "second", device, "4207120008816")]
+    described = [describe(device.name, Software(), tmp_path, root) for root in (*trees, trees[0])]
+    digests = [each.board_digest for each in described]
+    assert digests[0] is not None and digests[0] != digests[1] and digests[0] == digests[2]
+    write_json(tmp_path / "system.json", described[0])
+    assert SERIAL_NUMBER not in (tmp_path / "system.json").read_text() and "board_digest" not in described[0].notes
+    nameless = describe(device.name, Software(), tmp_path, trees[0], with_identity=False)
+    assert nameless.board_digest is None and nameless.notes["board_digest"] == "left out by --no-identity"
+
+
+@every_device
+def test_an_honest_run_complies(device: Device, good_bundle: Path, tmp_path: Path) -> None:
+    """A run on the recorded machine breaks no rule: not for its mode, its memory or its cores."""
+    from suite.compliance.faults.log_edits import set_device
+
+    root = planted(tmp_path, device)
+    described = json.loads(json.dumps(asdict(describe(device.name, Software(), tmp_path, root, with_identity=False))))
+    bundle = EditableBundle(good_bundle)
+    set_device(device.name)(bundle)
+    kept = ("board", "compatible", "cpu_model", "memory_size_bytes", "power_mode", "power_settings", "power_changes")
+    bundle.system.update({name: described[name] for name in kept})
+    notes = {name: note for name, note in bundle.system["notes"].items() if name not in kept}
+    bundle.system["notes"] = {**notes, **{name: note for name, note in described["notes"].items() if name in kept}}
+    if device.cpu is not None:
+        bundle.system["architecture"] = device.cpu.machine[0]
+    bundle.save(recomputed=True)
+    found = {finding.rule: finding.observed for finding in check_bundle(good_bundle).findings}
+    rules = (
+        "machine-fits-profile",
+        "machine-variant",
+        "board-fits-profile",
+        "system-described",
+        "system-possible",
+        "power-mode-known",
+        "power-mode-listed",
+        "power-mode-steady",
+    )
+    assert {rule: found[rule] for rule in rules if rule in found} == {}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the suite with generated data for LeNet-5."""
+    path = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SUITE_HOME", str(path))
+        generate(load_workload("lenet").data, 10, 1)
+    return path
+
+
+@every_device
+def test_a_dry_run_on_the_device_plans_its_closed_workloads(
+    device: Device, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from suite.catalog.divisions import Division
+    from suite.cli.run import run
+
+    monkeypatch.setenv("SUITE_HOME", str(home))
+    root = planted(tmp_path, device)
+    for module in ("suite.cli.run", "suite.execution.request"):
+        monkeypatch.setattr(f"{module}.resolve_device", partial(resolve_device, system_root=root))
+    run(division=Division.OPEN, device=device.name, workload="lenet", data="synthetic", dry_run=True)
+    (request,) = json.loads(capsys.readouterr().out)
+    assert request["request"]["platform"] == device.name
+    assert request["request"]["accelerator"] == ("cpu" if device.gpu is None else "cuda")
+
+
+def test_a_nano_2gb_is_not_taken_for_a_nano(tmp_path: Path) -> None:
+    """Its device tree names the Nano too, after its own name."""
+    assert identify(planted(tmp_path, load_device("nano-2gb"))).device.name == "nano-2gb"
+
+
+@pytest.mark.parametrize(
+    ("entries", "name"),
+    [
+        (("nvidia,p3737-0000+p3701-0000", "nvidia,p3701-0000", "nvidia,tegra234"), "orin"),
+        (("nvidia,p3737-0000+p3701-0004", "nvidia,p3701-0004", "nvidia,tegra234"), "orin"),
+        (("nvidia,p3768-0000+p3767-0001", "nvidia,p3767-0001", "nvidia,tegra234"), "orin-nx"),
+        (("nvidia,p3768-0000+p3767-0003", "nvidia,p3767-0003", "nvidia,tegra234"), "orin-nano"),
+        (("nvidia,p3509-0000+p3767-0005", "nvidia,p3767-0005", "nvidia,tegra234"), "orin-nano"),
+        (("nvidia,p3509-0000+p3668-0001", "nvidia,p3668-0001", "nvidia,tegra194"), "xavier-nx"),
+        (("nvidia,p3971-0089+p3834-0008", "nvidia,p3834-0008", "nvidia,tegra264"), "agx-thor"),
+        (("raspberrypi,400", "brcm,bcm2711"), "raspberry-pi-4"),
+        (("raspberrypi,4-compute-module", "brcm,bcm2711"), "raspberry-pi-4"),
+        (("raspberrypi,500", "brcm,bcm2712"), "raspberry-pi-5"),
+        (("raspberrypi,5-compute-module", "brcm,bcm2712"), "raspberry-pi-5"),
+        (("raspberrypi,3-model-b", "brcm,bcm2837"), "raspberry-pi-3"),
+        (("xunlong,orangepi-5", "rockchip,rk3588s"), "rk3588"),
+        (("radxa,rock-5a", "rockchip,rk3588s"), "rk3588"),
+        (("nvidia,p3450-0000", "nvidia,tegra210"), "nano"),
+        (("beagle,am67a-beagley-ai", "ti,j722s"), "generic"),
+    ],
+)
+def test_variants_are_found_by_their_device_tree(entries: tuple[str, ...], name: str, tmp_path: Path) -> None:
+    (tmp_path / "proc/device-tree").mkdir(parents=True)
+    (tmp_path / "proc/device-tree/compatible").write_bytes("\0".join((*entries, "")).encode())
+    assert identify(tmp_path).device.name == name

@@ -1,0 +1,163 @@
+"""Power modes: nvpmodel's name and the clocks that hold, custom modes, jetson_clocks; governor and limits elsewhere; two settings, two labels."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from suite.catalog.devices import load_device
+from suite.machine.nvpmodel import parse_configuration
+from suite.machine.power_limits import read_power_limits
+from suite.machine.power_mode import changed_settings, read_power_settings
+from tests.boards import planted
+
+POLICY = "sys/devices/system/cpu/cpufreq/policy0"
+GPU = "sys/class/devfreq/17000000.gpu"
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Callable[[str], Path]:
+    """The recorded machine of a profile."""
+    return lambda name: planted(tmp_path / name, load_device(name))
+
+
+def write(root: Path, files: Mapping[str, object]) -> Path:
+    """Replace files below a root; None removes one."""
+    for name, content in files.items():
+        (root / name).unlink(missing_ok=True)
+        if content is not None:
+            (root / name).write_text(f"{content}\n")
+    return root
+
+
+def test_the_same_id_is_another_mode_on_another_module(board: Callable[[str], Path]) -> None:
+    nano, nx = (write(board(name), {"var/lib/nvpmodel/status": "pmode:0002"}) for name in ("orin-nano", "orin-nx"))
+    assert (read_power_settings(nano).mode, read_power_settings(nx).mode) == ("MAXN_SUPER", "15W")
+
+
+def test_an_id_without_a_name_is_a_custom_mode(board: Callable[[str], Path]) -> None:
+    settings = read_power_settings(write(board("orin-nano"), {"var/lib/nvpmodel/status": "pmode:0009"}))
+    assert settings.mode is None and settings.is_custom and settings.clocks
+    assert settings.label == "custom mode 9: 6 cores up to 1728 MHz, GPU up to 1020 MHz"
+    assert "no mode 9 (it has 1 25W, 0 15W, 2 MAXN_SUPER)" in settings.differences[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        ({f"{POLICY}/scaling_max_freq": 1344000}, "CPU_A78_0 MAX_FREQ is 1344000 instead of 1728000"),
+        ({f"{GPU}/max_freq": 612000000}, "GPU MAX_FREQ is 612000000 instead of 1020000000"),
+        ({"sys/devices/system/cpu/cpu5/online": 0}, "CPU_ONLINE CORE_5 is 0 instead of 1"),
+    ],
+)
+def test_clocks_that_are_not_the_mode_s_are_said(board: Callable[[str], Path], changes: Mapping[str, object], difference: str) -> None:
+    settings = read_power_settings(write(board("orin-nano"), changes))
+    assert settings.is_custom and difference in settings.differences
+    assert (settings.label or "").startswith("MAXN_SUPER (changed): ")
+
+
+def test_a_cap_between_two_frequencies_is_the_mode_s_own(board: Callable[[str], Path]) -> None:
+    """The kernel shows the cap as it was written, or the clock's next frequency below it."""
+    root = write(board("orin-nano"), {"var/lib/nvpmodel/status": "pmode:0000", f"{GPU}/max_freq": 612000000})
+    for policy in ("policy0", "policy4"):
+        for hertz in (1497600, 1490000):
+            write(root, {f"sys/devices/system/cpu/cpufreq/{policy}/scaling_max_freq": hertz})
+    assert read_power_settings(root).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason"),
+    [("var/lib/nvpmodel/status", "/var/lib/nvpmodel/status cannot be read"), ("etc/nvpmodel.conf", "/etc/nvpmodel.conf cannot be read")],
+)
+def test_a_jetson_whose_mode_cannot_be_told_says_why(board: Callable[[str], Path], missing: str, reason: str) -> None:
+    settings = read_power_settings(write(board("orin"), {missing: None}))
+    assert settings.label is None and reason in settings.notes["mode"]
+    assert settings.clocks, "the clocks are recorded all the same"
+
+
+@pytest.mark.parametrize("status", ["", "pmode:", "fmode:quiet", "pmode:x", "\0\0"])
+def test_a_malformed_status_is_no_mode(board: Callable[[str], Path], status: str) -> None:
+    assert read_power_settings(write(board("orin"), {"var/lib/nvpmodel/status": status})).label is None
+
+
+def test_jetson_clocks_is_told_by_equal_limits(board: Callable[[str], Path]) -> None:
+    root = board("nano")
+    assert read_power_settings(root).clocks_locked is False
+    write(root, {f"{POLICY}/scaling_min_freq": 1479000})
+    assert read_power_settings(root).clocks_locked is False, "the GPU's clock still changes"
+    write(root, {"sys/class/devfreq/57000000.gpu/min_freq": 921600000})
+    locked = read_power_settings(root)
+    assert locked.clocks_locked and not locked.is_custom
+    assert locked.label == "MAXN: 4 cores up to 1479 MHz, GPU up to 922 MHz, clocks locked"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {f"{POLICY}/scaling_governor": "performance"},
+        {f"{POLICY}/scaling_max_freq": 1500000},
+        {f"{POLICY}/scaling_min_freq": 1800000},
+    ],
+)
+def test_two_settings_of_a_raspberry_pi_are_two_labels(board: Callable[[str], Path], changes: Mapping[str, object]) -> None:
+    root = board("raspberry-pi-4")
+    before = read_power_settings(root)
+    after = read_power_settings(write(root, changes))
+    assert None not in (before.label, after.label) and before.label != after.label
+    assert changed_settings(before, after) and changed_settings(before, before) == ()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sys/devices/system/cpu/intel_pstate/no_turbo": 1},
+        {"sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw": 6000000},
+        {f"{POLICY}/energy_performance_preference": "performance"},
+        {"sys/devices/system/cpu/cpufreq/policy3/scaling_max_freq": 800000},
+    ],
+)
+def test_two_settings_of_a_pc_are_two_labels(board: Callable[[str], Path], changes: Mapping[str, object]) -> None:
+    root = board("n100")
+    before = read_power_settings(root)
+    after = read_power_settings(write(root, changes))
+    assert None not in (before.label, after.label) and before.label != after.label
+    assert changed_settings(before, after)
+
+
+def test_momentary_values_are_no_change(board: Callable[[str], Path]) -> None:
+    root = board("n100")
+    before = read_power_settings(root)
+    after = read_power_settings(write(root, {f"{POLICY}/scaling_cur_freq": 3400000, "sys/class/powercap/intel-rapl:0/energy_uj": 9}))
+    assert changed_settings(before, after) == () and before.label == after.label
+
+
+def test_the_limits_of_rapl(board: Callable[[str], Path]) -> None:
+    limits = read_power_limits(board("n100"))
+    assert [(limit.name, limit.constraint, limit.limit_w) for limit in limits] == [
+        ("package-0", "long_term", 15.0),
+        ("package-0", "short_term", 25.0),
+        ("package-0", "peak_power", 78.0),
+    ]
+    assert limits[0].window_s == pytest.approx(27.98, abs=0.01) and limits[2].window_s is None
+
+
+def test_a_clock_that_only_root_reads_does_not_change_the_label(board: Callable[[str], Path]) -> None:
+    root = board("orin-nano")
+    label = read_power_settings(root).label
+    (root / "sys/kernel/debug/bpmp/debug/clk/emc").mkdir(parents=True)
+    write(root, {f"sys/kernel/debug/bpmp/debug/clk/emc/{name}": 2133000000 for name in ("rate", "max_rate")})
+    settings = read_power_settings(root)
+    assert settings.label == label and settings.clocks[-1].name == "emc" and settings.clocks[-1].current_hz == 2133000000
+
+
+def test_a_machine_without_cpufreq_has_no_mode_and_says_why(tmp_path: Path) -> None:
+    settings = read_power_settings(tmp_path)
+    assert settings.label is None and "virtual machine" in settings.notes["mode"]
+
+
+def test_a_configuration_with_other_lines_is_read() -> None:
+    found = parse_configuration(
+        "# < POWER_MODEL ID=7 NAME=NO >\n<PARAM TYPE=CLOCK NAME=GPU >\nMAX_FREQ /x\n< POWER_MODEL ID=0 NAME=MAXN >\nGPU MAX_FREQ -1\nrest\n"
+    )
+    assert [(model.id, model.name, model.settings) for model in found.models] == [(0, "MAXN", (("GPU", "MAX_FREQ", "-1"),))]
+    assert found.paths == {"GPU": {"MAX_FREQ": "/x"}}

@@ -1,0 +1,90 @@
+"""Energy intervals hold as often as they claim: fewer draws than the campaign whose output is in docs/measuring.md (energy_simulation.py)."""
+
+import numpy as np
+import pytest
+
+from suite.metrics.energy_figures import energy_figures
+from suite.metrics.figure import Figure
+from suite.metrics.uncertainty import Uncertainty, at_random_moments, of_sum
+from tests.suite.meters.recorded import needs_recordings, traces
+from tests.suite.metrics.energy_simulation import (
+    PERIODS_S,
+    SENSORS,
+    WAVES_HZ,
+    imperfect_sensor,
+    random_moments,
+    thinned_trace,
+    wave_at_random,
+    wave_on_a_clock,
+)
+
+DRAWS = 40
+
+
+def rng() -> np.random.Generator:
+    """The same draws every time."""
+    return np.random.default_rng(20)
+
+
+@needs_recordings
+@pytest.mark.slow
+def test_the_sampling_part_holds_the_full_rate_energy_of_real_traces() -> None:
+    draws = rng()
+    cases = [thinned_trace(name, trace, period_s, DRAWS, draws) for name, trace in traces().items() for period_s in PERIODS_S]
+    assert np.concatenate([case.held for case in cases]).mean() >= 0.93
+    assert np.median([case.width_in_errors for case in cases]) <= 3
+    assert all(abs(case.errors_j.mean()) < 4 * case.errors_j.std() / np.sqrt(DRAWS) for case in cases)  # without bias
+
+
+@pytest.mark.parametrize("hertz", WAVES_HZ)
+def test_a_square_wave_read_at_random_moments_lies_in_its_intervals(hertz: float) -> None:
+    case = wave_at_random(hertz, 2 * DRAWS, rng())
+    assert case.held.mean() >= 0.9  # of 80 draws; the campaign's 200 hold in 93 %
+    assert case.width_in_errors <= 3
+
+
+@pytest.mark.parametrize("hertz", WAVES_HZ)
+def test_on_a_fixed_clock_aliasing_is_possible_and_no_interval_is_claimed(hertz: float) -> None:
+    energy, _ = wave_on_a_clock(hertz, rng())
+    assert energy.uncertainty is not None
+    assert energy.uncertainty.possibly_aliased
+    assert energy.uncertainty.sampling is None
+    assert energy.interval_j is None
+    assert energy.uncertainty.to_dict()["confidence"] is None
+
+
+def test_a_beat_of_load_and_clock_is_why() -> None:
+    draws = rng()
+    errors = [abs((energy.energy_j or 0.0) / true_j - 1) for energy, true_j in (wave_on_a_clock(1.0, draws) for _ in range(DRAWS))]
+    assert max(errors) > 0.05
+    assert np.abs(wave_at_random(1.0, DRAWS, draws).errors_j).mean() / 420 < 0.02
+
+
+@pytest.mark.parametrize(("kind", "step_w", "gain_error"), SENSORS)
+def test_a_sensor_of_known_gain_and_resolution_lies_in_its_intervals(kind: str, step_w: float, gain_error: float) -> None:
+    assert imperfect_sensor(kind, step_w, gain_error, 2 * DRAWS, rng()).held.mean() >= 0.9
+
+
+def test_random_moments_are_told_from_a_clock_that_is_late_at_times() -> None:
+    draws = rng()
+    clock = np.arange(200) + np.abs(draws.normal(0, 0.03, 200))
+    assert at_random_moments(random_moments(draws, 200.0, 1.0))
+    assert not at_random_moments(clock)
+    assert not at_random_moments(clock[draws.random(200) > 0.1])  # a tenth of its readings missing
+
+
+def test_parts_of_one_sensors_sum_are_added_where_they_err_alike() -> None:
+    one = Uncertainty(3.0, 1.0, 2.0, 0.0, 4.0, possibly_aliased=False)
+    assert of_sum([one, one], of_one_sensor=True) == Uncertainty(
+        pytest.approx(4.2426, abs=1e-4), 2.0, 4.0, 0.0, pytest.approx(5.6569, abs=1e-4), False
+    )
+    assert of_sum([one, one], of_one_sensor=False).gain == pytest.approx(2.8284, abs=1e-4)
+    unknown = Uncertainty(None, 1.0, 2.0, 0.0, 4.0, possibly_aliased=True)
+    assert of_sum([one, unknown], of_one_sensor=True).half_width is None
+
+
+def test_a_figure_without_totals_has_neither_energy_nor_interval() -> None:
+    from suite.bundle.channels import no_channels
+
+    figure: Figure = energy_figures(no_channels(), (), (0, 10**9), ())["energy_j"]
+    assert (figure.value, figure.low, figure.high, figure.uncertainty) == (None, None, None, None)
