@@ -93,9 +93,14 @@ def energy_rows(
     measured = measure_totals(channels, rules, run)
     chosen = counting(measured)
     counted = counted_energy(partial(window_energy, channels, chosen), run, uncounted)
-    energies = [counted_energy(partial(energy_of, channels, one.total), run, uncounted) or one.energy for one in measured]
     counted_j = None if counted is None else counted.energy_j
-    return [_row(replace(one, energy=energy), chosen, counted_j) for one, energy in zip(measured, energies, strict=True)]
+    return [_row(_counted(channels, one, run, uncounted), chosen, counted_j) for one in measured]
+
+
+def _counted(channels: Channels, one: MeasuredTotal, run: Window, uncounted: Sequence[UncountedInterval]) -> MeasuredTotal:
+    """A total with its counted energy; one that has none keeps its reason."""
+    energy = counted_energy(partial(energy_of, channels, one.total), run, uncounted) if one.energy.energy_j is not None else None
+    return one if energy is None else replace(one, energy=energy)
 
 
 def _row(one: MeasuredTotal, chosen: Sequence[PowerTotal], counted_j: float | None) -> dict[str, Any]:

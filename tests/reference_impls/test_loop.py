@@ -189,7 +189,7 @@ def test_the_learning_rate_falls_linearly_to_zero_over_all_epochs(clock: Clock, 
 def test_the_parts_of_an_epoch_add_up_to_its_length(clock: Clock, tmp_path: Path) -> None:
     train(tmp_path, clock, [0.9])
     bundle = Bundle(tmp_path)
-    (epoch,) = derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), None)
+    (epoch,) = derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), ())
     assert epoch.fetch_stall_s == pytest.approx(3 * FETCH_NS * 1e-9)
     assert epoch.copy_s == pytest.approx(3 * COPY_NS * 1e-9)
     assert epoch.communication_s == pytest.approx(3 * COMMUNICATION_S)
