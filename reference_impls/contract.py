@@ -196,9 +196,16 @@ class Implementation(abc.ABC):
     def training_state(self) -> Dict[str, Any]:
         """Copies on the host of everything that training continues from, in the canonical form of reference_impls.training_state.
 
-        Called after every epoch, outside its time. Empty: no digest is logged, and the run cannot be in the closed division.
+        Called after every epoch, in no counted time. Empty: no digest is logged, and the run cannot be in the closed division.
         """
         return {}
+
+    def restore(self, state: Any) -> None:
+        """Continue from a state as :meth:`training_state` returns it, of any framework: copy its arrays into parameters, optimizer and statistics.
+
+        Called before training. The names and axes are those of this implementation's own state; an array is a read-only buffer.
+        """
+        raise ContractError("this implementation cannot continue from a training state; it has no method restore.")
 
     def bucket_times(self) -> List[Any]:
         """Times of each bucket's exchanges since the last call (reference_impls.communication.BucketTime); empty on one rank."""

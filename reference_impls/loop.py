@@ -5,6 +5,7 @@ it). Nothing is written between an epoch's first fetch and its last step.
 """
 
 import math
+import os
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from reference_impls import contract
@@ -13,7 +14,8 @@ from reference_impls.contract import SECONDS_PER_NS, Implementation, LogWriter, 
 from reference_impls.data_stalls import as_requested
 from reference_impls.records import Records
 from reference_impls.schedules import SCHEDULES
-from reference_impls.training_state import digests
+from reference_impls.state_file import Progress, StateFile, state_name, write_state
+from reference_impls.training_state import State, digests, shapes
 
 
 class Built(NamedTuple):
@@ -24,12 +26,23 @@ class Built(NamedTuple):
     facts: Dict[str, Any]  # logged before the run: versions, thread counts, parameter count
 
 
-def run(request: Request, world: World, build: Callable[[Request, World], Built]) -> None:
+class States(NamedTuple):
+    """Training states on storage (reference_impls.state_file): the folder that keeps every epoch's, and the one to continue from."""
+
+    folder: Optional[str] = None
+    start: Optional[str] = None
+
+
+FROM_THE_BEGINNING = States()
+
+
+def run(request: Request, world: World, build: Callable[[Request, World], Built], states: States = FROM_THE_BEGINNING) -> None:
     """Train as requested and write the log and the step records into ``request.output_directory``.
 
     ``build`` makes model and pipeline; it runs inside ``init_start``/``init_stop`` and must not touch the training data.
     For the analysis of data stalls the pipeline is wrapped (reference_impls.data_stalls). An epoch that a step limit cuts short is not evaluated.
-    Every rank runs this, on its share of each mini-batch.
+    Every rank runs this, on its share of each mini-batch. From ``states.start`` it goes on as the run did from which that state is: with the
+    evaluation after the state's epoch.
     """
     records = Records(world, request.output_directory)
     log = records.log
@@ -37,18 +50,34 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     log.start("init_start")
     built = build(request, world)
     pipeline = as_requested(request, built.pipeline)
+    progress = Progress(0, 0) if states.start is None else _restore(request, world, built.implementation, states.start)
     for key in sorted(built.facts):
         log.point(key, built.facts[key])
     _log_world(log, world)
     log.stop("init_stop")
     log.start("run_start")
-    status = _Training(request, world, built, pipeline, records).status()
+    status = _Training(request, world, built, pipeline, records, states.folder).status(progress)
     log.stop("run_stop", status=status)
     log.point("peak_rss_of_ranks", world.allgather(contract.peak_rss_bytes()))
     if world.size > 1:
         _log_clocks(log, world)
         log.point("chain_heads", world.allgather(log.chain))
     records.close()
+
+
+def _restore(request: Request, world: World, implementation: Implementation, path: str) -> Progress:
+    """Continue from a state of the requested training, at the end of an epoch."""
+    if world.size > 1:
+        raise contract.ContractError("several ranks cannot continue from a training state; start one rank.")
+    file = StateFile(path)
+    state, progress = file.of_rank(0), file.progress
+    if shapes(state) != shapes(implementation.training_state()):
+        raise contract.ContractError("{} is the training state of another model.".format(path))
+    if progress.epoch < 1 or progress.step != progress.epoch * _steps_per_epoch(request):
+        expected = "a whole number of epochs of {} steps".format(_steps_per_epoch(request))
+        raise contract.ContractError("{} was taken after {} steps, not {}.".format(path, progress.step, expected))
+    implementation.restore(state)
+    return progress
 
 
 def _log_world(log: LogWriter, world: World) -> None:
@@ -100,24 +129,31 @@ def _log_request(log: LogWriter, request: Request) -> None:
 class _Training:
     """The epochs of a run, on one rank."""
 
-    def __init__(self, request: Request, world: World, built: Built, pipeline: Pipeline, records: Records) -> None:
+    def __init__(self, request: Request, world: World, built: Built, pipeline: Pipeline, records: Records, folder: Optional[str]) -> None:
         self._request, self._world, self._pipeline, self._records = request, world, pipeline, records
-        self._implementation, self._log = built.implementation, records.log
+        self._implementation, self._log, self._folder = built.implementation, records.log, folder
 
-    def status(self) -> str:
-        """Train until the target is reached, or to the request's last epoch or step."""
-        request, done = self._request, 0
-        for epoch in range(1, request.epochs + 1):
-            steps = self._epoch(epoch, done)
-            done += steps
-            last = epoch == request.epochs or done == request.steps
-            is_whole = steps == _steps_per_epoch(request)
-            if is_whole and (last or epoch % request.eval_every_epochs == 0):
-                accuracy = self._evaluate(epoch)
-                if request.target_accuracy is not None and accuracy >= request.target_accuracy:
-                    return "success"
-            if last:
-                break
+    def status(self, progress: Progress) -> str:
+        """Train on from ``progress`` until the target is reached, or to the request's last epoch or step."""
+        epoch, done = progress
+        status = self._status_after(epoch, done) if epoch else None
+        while status is None:
+            epoch += 1
+            done += self._epoch(epoch, done)
+            status = self._status_after(epoch, done)
+        return status
+
+    def _status_after(self, epoch: int, done: int) -> Optional[str]:
+        """Evaluate after an epoch if that is due; returns the run's status if it ends here."""
+        request = self._request
+        last = epoch == request.epochs or done == request.steps
+        is_whole = done == epoch * _steps_per_epoch(request)
+        if is_whole and (last or epoch % request.eval_every_epochs == 0):
+            accuracy = self._evaluate(epoch)
+            if request.target_accuracy is not None and accuracy >= request.target_accuracy:
+                return "success"
+        if not last:
+            return None
         return "aborted" if request.target_accuracy is not None else "success"
 
     def _epoch(self, epoch: int, done: int) -> int:
@@ -131,11 +167,26 @@ class _Training:
         if self._world.size > 1:
             self._log.point("chain_heads", self._world.allgather(self._log.chain), epoch_num=epoch)
             self._log.point("bucket_times", [time._asdict() for time in self._implementation.bucket_times()], epoch_num=epoch)
-        state = self._implementation.training_state()
-        if state:
-            self._log.point("state_digests", digests(state), epoch_num=epoch)
+        self._log_state(Progress(epoch, done + len(records)))
         self._records.gather()
         return len(records)
+
+    def _log_state(self, progress: Progress) -> None:
+        """Log the training state's digests, and keep it where that is requested: none of this is counted into the run's time."""
+        self._log.start("uncounted_start", reason="state", epoch_num=progress.epoch)
+        state = self._implementation.training_state()
+        if state:
+            self._log.point("state_digests", digests(state), epoch_num=progress.epoch)
+            if self._folder is not None:
+                self._keep(self._folder, state, progress)
+        self._log.stop("uncounted_stop", reason="state", epoch_num=progress.epoch)
+
+    def _keep(self, folder: str, state: State, progress: Progress) -> None:
+        """Write rank 0's state with the other ranks' statistics, which alone differ."""
+        others = self._world.gather({name: state[name] for name in state if name.startswith("statistic/")} if self._world.rank else {})
+        if self._world.rank == 0:
+            of_others = {"rank{}/{}".format(rank, name): value for rank, of_rank in enumerate(others) for name, value in of_rank.items()}
+            write_state(os.path.join(folder, state_name(progress.epoch)), dict(state, **of_others), progress)
 
     def _steps(self, epoch: int, done: int, left: Optional[int]) -> Tuple[List[StepRecord], int]:
         """The measured region: nothing but fetch, copy and step, and the clock between them.

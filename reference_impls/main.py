@@ -16,11 +16,13 @@ def main(build: Callable[[contract.Request, World], loop.Built]) -> None:
     parser = argparse.ArgumentParser(description="Train one workload as a request file says.")
     parser.add_argument("--request", required=True, help="the request file that the harness wrote; rank 0 reads it")
     parser.add_argument("--ranks", type=int, default=1, help="number of processes that MPI started")
+    parser.add_argument("--keep-states", metavar="FOLDER", help="keep every epoch's training state in this folder, which rank 0 can write")
+    parser.add_argument("--start-state", metavar="FILE", help="continue from this training state, which rank 0 can read")
     arguments = parser.parse_args()
     world = World()
     try:
         world = communication.join(arguments.ranks)
-        loop.run(_request(arguments.request, world), world, build)
+        loop.run(_request(arguments.request, world), world, build, loop.States(arguments.keep_states, arguments.start_state))
     except contract.ContractError as error:
         if world.size == 1:
             contract.fail(str(error))

@@ -30,6 +30,7 @@ import numpy as np
 from reference_impls import communication
 from reference_impls.communication import MpiWorld, World
 from reference_impls.contract import ContractError, Optimizer, Parallel, print_error
+from reference_impls.training_state import State
 
 PROBE_VERSION = 2
 ALONE = Parallel(1, 1, "none", 0, False)
@@ -80,6 +81,10 @@ class ProbedModel(abc.ABC):
     @abc.abstractmethod
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
         """One training step, the implementation's own, on ``share`` of the samples of a mini-batch; returns the loss before the update."""
+
+    def restore(self, state: State) -> None:
+        """Continue from a training state (reference_impls.training_state), in the request's precision."""
+        raise ContractError("this model cannot continue from a training state; it has no method restore.")
 
     @abc.abstractmethod
     def join(self, world: MpiWorld, settings: Parallel) -> None:

@@ -11,7 +11,7 @@ it takes the whole mini-batch, which is the same mathematics.
 import argparse
 import os
 import sys
-from typing import Callable, Iterator, Tuple
+from typing import Callable, Iterator, Optional, Tuple
 
 import numpy as np
 
@@ -20,22 +20,27 @@ from reference_impls.contract import Batch, ContractError, Request, print_error,
 from reference_impls.data.pipelines import open_pipeline
 from reference_impls.probe import ALONE, PROBE_VERSION, ProbedModel, ProbeRequest, SharesInTurn
 from reference_impls.schedules import SCHEDULES
+from reference_impls.state_file import Progress, StateFile
 
 DTYPE = "float64"
 LOSSES_NAME = "losses.npz"
 
 
-def replay(request: Request, open_model: Callable[[ProbeRequest], ProbedModel]) -> Tuple[np.ndarray, bool]:
+def replay(request: Request, open_model: Callable[[ProbeRequest], ProbedModel], start: Optional[StateFile] = None) -> Tuple[np.ndarray, bool]:
     """The losses of the request's first ``request.steps`` steps, from the seed's weights, on the seed's mini-batches; and whether the model has
-    batch normalisation."""
+    batch normalisation. From a state on, those of the steps after it."""
     model = open_model(_probe_request(request))
     shapes = {name: value.shape for name, value in model.parameters().items()}
     weights = initial_weights.make(request.initial_weights, shapes, request.seed)
     statistics = model.statistics()
     model.assign({**statistics, **{name: value.astype(DTYPE) for name, value in weights.items()}})
+    if start is not None and statistics and request.parallel.ranks > 1:
+        raise ContractError("a training state of several ranks with batch normalisation cannot be replayed by one.")
+    if start is not None:
+        model.restore(start.of_rank(0))
     shares = SharesInTurn(model, request.optimizer, request.parallel.ranks) if statistics and request.parallel.ranks > 1 else None
     losses = []  # type: List[float]
-    for batch, rate in _steps(request):
+    for batch, rate in _steps(request, Progress(0, 0) if start is None else start.progress):
         images = batch.images.astype(DTYPE)
         losses.append(model.step(images, batch.labels, rate, 1.0) if shares is None else shares.step(images, batch.labels, rate))
     return np.asarray(losses), bool(statistics)
@@ -45,20 +50,22 @@ def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
     """The command line of an implementation's replay."""
     parser = argparse.ArgumentParser(description="Repeat the first steps of a training request in float64.")
     parser.add_argument("--request", required=True, help="the training request, a JSON file")
+    parser.add_argument("--start-state", help="the training state to continue from (reference_impls.state_file)")
     try:
-        request = read_request(parser.parse_args().request)
-        losses, is_normalised = replay(request, open_model)
+        arguments = parser.parse_args()
+        request = read_request(arguments.request)
+        losses, is_normalised = replay(request, open_model, arguments.start_state and StateFile(arguments.start_state))
         np.savez(os.path.join(request.output_directory, LOSSES_NAME), losses=losses, is_normalised=np.asarray(is_normalised))
     except ContractError as error:
         print_error(str(error))
         sys.exit(2)
 
 
-def _steps(request: Request) -> Iterator[Tuple[Batch, float]]:
-    """Global mini-batches and learning rates, as the loop takes them."""
+def _steps(request: Request, done: Progress) -> Iterator[Tuple[Batch, float]]:
+    """Global mini-batches and learning rates after ``done``, as the loop takes them."""
     pipeline, per_epoch = open_pipeline(request), -(-request.data.train_samples // request.global_batch_size)
-    schedule, horizon, index = SCHEDULES[request.optimizer.schedule], request.epochs * per_epoch, 0
-    for epoch in range(1, request.epochs + 1):
+    schedule, horizon, index = SCHEDULES[request.optimizer.schedule], request.epochs * per_epoch, done.step
+    for epoch in range(done.epoch + 1, request.epochs + 1):
         for batch in pipeline.training(epoch):
             if index == request.steps:
                 return

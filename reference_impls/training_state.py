@@ -7,10 +7,10 @@ training continues from follows from the seed and the number of steps: order, au
 """
 
 import hashlib
-from typing import Any, Dict
+from typing import Any, Dict, List, Mapping, Tuple
 
 KINDS = ("parameter", "velocity", "statistic")
-State = Dict[str, Any]
+State = Mapping[str, Any]
 
 
 def digests(state: State) -> Dict[str, str]:
@@ -19,13 +19,18 @@ def digests(state: State) -> Dict[str, str]:
     Each array is a line ``<kind>/<name> <format> <axes, comma-separated>``, format being the struct module's (``f`` for float32), then its bytes.
     Equal states have equal digests on machines of equal byte order.
     """
-    return {kind: _digest({name: state[name] for name in state if name.startswith(kind + "/")}) for kind in KINDS}
+    return {kind: _digest(state, [name for name in state if name.startswith(kind + "/")]) for kind in KINDS}
 
 
-def _digest(arrays: State) -> str:
+def shapes(state: State) -> Dict[str, Tuple[int, ...]]:
+    """The axes of every array."""
+    return {name: tuple(memoryview(state[name]).shape or ()) for name in state}
+
+
+def _digest(state: State, names: List[str]) -> str:
     digest = hashlib.sha256()
-    for name in sorted(arrays):
-        view = memoryview(arrays[name])
+    for name in sorted(names):
+        view = memoryview(state[name])
         digest.update("{} {} {}\n".format(name, view.format, ",".join(map(str, view.shape or ()))).encode("utf-8"))
         digest.update(view)
     return digest.hexdigest()

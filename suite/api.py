@@ -26,6 +26,7 @@ from suite.launch.placement import Placement, place
 if TYPE_CHECKING:
     from reporter.board.comparison import EntryComparison
     from reporter.data.frames import Frames
+    from suite.audit.kept_state import Draw
     from suite.catalog.reference_points import ReferencePoint
     from suite.compliance.finding import Finding
     from suite.compliance.paths import CheckResult
@@ -39,10 +40,10 @@ if TYPE_CHECKING:
     from suite.metrics.study import Study
 
 __all__ = [
-    "Accelerator", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "FinishedRun", "Frames", "Interrupted",
+    "Accelerator", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames", "Interrupted",
     "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study",
-    "SuiteError", "audit", "check", "compare", "compare_with_reference", "findings_of", "finish", "load", "place", "plan_sweep", "report",
-    "resolve", "run", "run_stall_analysis",
+    "SuiteError", "audit", "check", "compare", "compare_with_reference", "draw_epoch", "findings_of", "finish", "load", "place", "plan_sweep",
+    "report", "resolve", "run", "run_stall_analysis",
     "run_sweep",
 ]  # fmt: skip
 
@@ -50,7 +51,8 @@ DEFAULT_BASELOAD_S = 10.0
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
     "AuditRecord": "suite.metrics.audit_record", "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
-    "FinishedRun": "suite.execution.finish", "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
+    "Draw": "suite.audit.kept_state", "FinishedRun": "suite.execution.finish",
+    "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
     "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
 }  # fmt: skip
 """Classes that are imported when they are named first: start-up time."""
@@ -66,18 +68,26 @@ def _paths(paths: Paths) -> tuple[Path, ...]:
     return (Path(paths),) if isinstance(paths, str | Path) else tuple(map(Path, paths))
 
 
-def resolve(options: RunOptions, output: str | Path | None = None, baseload_s: float = DEFAULT_BASELOAD_S, witness: str | None = None) -> RunRequest:
+def resolve(
+    options: RunOptions,
+    output: str | Path | None = None,
+    baseload_s: float = DEFAULT_BASELOAD_S,
+    witness: str | None = None,
+    keep_states: bool = False,
+) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
-    ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md).
+    ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md). ``keep_states`` keeps every epoch's training
+    state in a folder beside the run directory (docs/auditing.md).
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
     from suite.witness.client import check_address  # start-up: HTTP
 
     if witness is not None:
         check_address(witness)
-    return replace(resolve_options(_typed(options), None if output is None else Path(output)), baseload_s=baseload_s, witness=witness)
+    resolved = resolve_options(_typed(options), None if output is None else Path(output))
+    return replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states)
 
 
 def _typed(options: RunOptions) -> RunOptions:
@@ -180,17 +190,33 @@ def audit(
     framework: str | None = None,
     steps: int | None = None,
     data: str | Path | None = None,
+    state: str | Path | None = None,
+    epoch: int | None = None,
+    value: str | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> "AuditRecord":
     """Train the first steps of a sealed bundle again and compare the losses.
 
     ``framework`` trains them (default: the run's own, else the first one whose environment exists); ``steps`` is their number (default: 10);
-    ``data`` is the folder of the run's data set (default: that of `suite data prepare`). ``report`` gets a line for each replay.
+    ``data`` is the folder of the run's data set (default: that of `suite data prepare`). ``state`` is the file of the training state after
+    ``epoch``, from which the same number of steps is trained again; ``value`` is the text that this epoch was drawn with. ``report`` gets a line
+    for each replay.
     """
     from suite.audit.audit import AuditOptions  # start-up: numpy
     from suite.audit.audit import audit as run_audit  # start-up: numpy
+    from suite.audit.kept_state import HandedIn  # start-up: numpy
 
-    return run_audit(Path(bundle), AuditOptions(framework, steps, None if data is None else Path(data)), report)
+    if (state is None) is not (epoch is None) or (state is None and value is not None):
+        raise SuiteError("A training state is handed in with its epoch: give --state and --epoch together, and --value only with them.")
+    kept = None if state is None or epoch is None else HandedIn(Path(state), epoch, value)
+    return run_audit(Path(bundle), AuditOptions(framework, steps, None if data is None else Path(data), kept), report)
+
+
+def draw_epoch(bundle: str | Path, value: str | None = None) -> "Draw":
+    """Draw the epoch of a sealed bundle whose training state must be handed in, by a value that somebody else gives; without one, self-drawn."""
+    from suite.audit.kept_state import draw  # start-up: numpy
+
+    return draw(Path(bundle), value)
 
 
 def load(paths: Paths) -> "Frames":

@@ -284,7 +284,9 @@ class _Writer:
         of_run = f"{self._scenario.name} {epoch}"
         states = {"parameter": of_run, "velocity": f"{of_run} v", "statistic": f"{of_run} {self._rank}"}
         value = {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
+        self._event("INTERVAL_START", "uncounted_start", reason="state", epoch_num=epoch)
         self._event("POINT_IN_TIME", "state_digests", value, epoch_num=epoch)
+        self._event("INTERVAL_END", "uncounted_stop", reason="state", epoch_num=epoch)
 
     def tell(self, heads: list[str], **when: int) -> None:
         self._event("POINT_IN_TIME", "chain_heads", heads, **when)

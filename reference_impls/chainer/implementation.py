@@ -53,6 +53,11 @@ class SuiteMomentumRule(chainer.optimizers.momentum_sgd.MomentumSGDRule):
         velocity += param.grad
         param.array -= self.hyperparam.lr * velocity
 
+    def restore(self, param: chainer.Parameter, velocity: np.ndarray) -> None:
+        """Continue with this velocity; Chainer makes it zero in the first update."""
+        self._init_states(param)
+        self.state["v"][...] = param.device.send(velocity)
+
 
 class MomentumSGD(chainer.optimizers.MomentumSGD):
     """chainer.optimizers.MomentumSGD with the suite's momentum."""
@@ -98,6 +103,14 @@ class ChainerImplementation(Implementation):
             state["velocity/" + name] = np.zeros(parameter.shape, parameter.dtype) if velocity is None else _on_host(velocity)
         state.update(("statistic/" + name, _on_host(value)) for name, value in weights.statistics(self._model).items())
         return state
+
+    def restore(self, state: Any) -> None:
+        """Chainer's layout is the canonical one."""
+        for name, parameter in weights.parameters(self._model).items():
+            parameter.array[...] = self._device.send(np.array(state["parameter/" + name]))
+            parameter.update_rule.restore(parameter, np.array(state["velocity/" + name]))
+        for name, value in weights.statistics(self._model).items():
+            value[...] = self._device.send(np.array(state["statistic/" + name]))
 
     def bucket_times(self) -> List[BucketTime]:
         """Times of the suite's exchange; empty with the native one."""

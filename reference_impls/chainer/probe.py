@@ -13,6 +13,7 @@ from reference_impls.chainer.models import MODELS
 from reference_impls.communication import MpiWorld
 from reference_impls.contract import Batch, Parallel
 from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
+from reference_impls.training_state import State
 
 
 class ProbedChainerModel(ProbedModel):
@@ -54,6 +55,10 @@ class ProbedChainerModel(ProbedModel):
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
         """The implementation's step."""
         return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate, share).loss
+
+    def restore(self, state: State) -> None:
+        """The implementation's restore."""
+        self._implementation.restore(state)
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
         """The implementation's join."""

@@ -133,6 +133,13 @@ class SoftmaxRegression(Implementation):
         rows = {"parameter/weights": self._weights, "velocity/weights": self._velocity}
         return {name: array.array("d", [value for row in values for value in row]) for name, values in rows.items()}
 
+    def restore(self, state: Any) -> None:
+        """The inverse of training_state."""
+        for name, rows in {"parameter/weights": self._weights, "velocity/weights": self._velocity}.items():
+            values = state[name].tolist()
+            for index, row in enumerate(rows):
+                row[:] = values[index * len(row) : (index + 1) * len(row)]
+
     def _probabilities(self, features: List[float]) -> List[float]:
         scores = [sum(w * x for w, x in zip(weights, features)) + weights[-1] for weights in self._weights]
         top = max(scores)

@@ -100,8 +100,7 @@ class PyTorchImplementation(Implementation):
 
     def training_state(self) -> Dict[str, np.ndarray]:
         """PyTorch's names and layout are the canonical ones."""
-        model = self._model.module if isinstance(self._model, nn.parallel.DistributedDataParallel) else self._model
-        state = {}
+        model, state = self._own_model(), {}
         for name, parameter in model.named_parameters():
             velocity = self._optimizer.state[parameter].get("momentum_buffer")
             state["parameter/" + name] = _on_host(parameter)
@@ -110,6 +109,20 @@ class PyTorchImplementation(Implementation):
             if name.endswith((".running_mean", ".running_var")):
                 state["statistic/" + name] = _on_host(value)
         return state
+
+    @torch.no_grad()
+    def restore(self, state: Any) -> None:
+        """The optimizer keeps a velocity from its first step on; a restored one begins with the state's."""
+        for name, parameter in self._own_model().named_parameters():
+            parameter.copy_(_tensor(state["parameter/" + name]))
+            if self._optimizer.defaults["momentum"]:
+                self._optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(_tensor(state["velocity/" + name]))
+        for name, value in self._own_model().named_buffers():
+            if name.endswith((".running_mean", ".running_var")):
+                value.copy_(_tensor(state["statistic/" + name]))
+
+    def _own_model(self) -> nn.Module:
+        return self._model.module if isinstance(self._model, nn.parallel.DistributedDataParallel) else self._model
 
     def bucket_times(self) -> List[BucketTime]:
         """Times of the suite's exchange; empty with the native one."""
@@ -133,3 +146,8 @@ class PyTorchImplementation(Implementation):
 def _on_host(tensor: torch.Tensor) -> np.ndarray:
     """A copy in C order."""
     return np.array(tensor.detach().cpu().numpy(), order="C")
+
+
+def _tensor(buffer: Any) -> torch.Tensor:
+    """A copy of a read-only array."""
+    return torch.tensor(np.asarray(buffer))

@@ -11,6 +11,7 @@ from reference_impls.contract import Batch, Parallel
 from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 from reference_impls.pytorch.implementation import PyTorchImplementation
 from reference_impls.pytorch.models import MODELS
+from reference_impls.training_state import State
 
 
 class ProbedPyTorchModel(ProbedModel):
@@ -55,6 +56,10 @@ class ProbedPyTorchModel(ProbedModel):
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
         """The implementation's step."""
         return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate, share).loss
+
+    def restore(self, state: State) -> None:
+        """The implementation's restore."""
+        self._implementation.restore(state)
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
         """The implementation's join."""

@@ -95,14 +95,27 @@ class TensorFlowImplementation(Implementation):
 
     def training_state(self) -> Dict[str, np.ndarray]:
         """From Keras's layout to the canonical one."""
-        velocities = dict(zip(map(id, self._model.trainable_variables), self._optimizer.momentums))
-        state = {}
+        velocities, state = self._velocities(), {}
         for name, named in weights.parameters(self._model).items():
             state["parameter/" + name] = np.array(named.read(), order="C")
             velocity = velocities.get(id(named.variable))
             state["velocity/" + name] = np.zeros_like(state["parameter/" + name]) if velocity is None else _canonical(named, velocity)
         state.update(("statistic/" + name, np.array(named.read(), order="C")) for name, named in weights.statistics(self._model).items())
         return state
+
+    def restore(self, state: Any) -> None:
+        """From the canonical layout to Keras's."""
+        velocities = self._velocities()
+        for name, named in weights.parameters(self._model).items():
+            named.write(np.asarray(state["parameter/" + name]))
+            if id(named.variable) in velocities:
+                velocities[id(named.variable)].assign(named.layout.from_canonical(np.asarray(state["velocity/" + name])))
+        for name, named in weights.statistics(self._model).items():
+            named.write(np.asarray(state["statistic/" + name]))
+
+    def _velocities(self) -> Dict[int, keras.Variable]:
+        """The optimizer's velocities, by the identity of their variables."""
+        return dict(zip(map(id, self._model.trainable_variables), self._optimizer.momentums))
 
     def bucket_times(self) -> List[BucketTime]:
         """Times of the suite's exchange; empty with the native one."""

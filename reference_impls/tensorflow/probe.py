@@ -14,6 +14,7 @@ from reference_impls.tensorflow import weights
 from reference_impls.tensorflow.exchange import join, open_strategy
 from reference_impls.tensorflow.implementation import TensorFlowImplementation
 from reference_impls.tensorflow.models import MODELS
+from reference_impls.training_state import State
 
 
 class ProbedTensorFlowModel(ProbedModel):
@@ -57,6 +58,10 @@ class ProbedTensorFlowModel(ProbedModel):
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
         """The implementation's step."""
         return self._implementation.step(self._implementation.to_device(Batch(_channels_last(images), labels)), learning_rate, share).loss
+
+    def restore(self, state: State) -> None:
+        """The implementation's restore."""
+        self._implementation.restore(state)
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
         """The implementation's join."""

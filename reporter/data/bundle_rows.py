@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reference_impls.contract import SECONDS_PER_NS
 from reporter.data import frames as columns
 from reporter.data.derived import counted_figures, derived_figures
 from reporter.data.figure_fields import sensor_columns, significance
@@ -21,6 +20,7 @@ from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_o
 from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
 from suite.errors import SuiteError
 from suite.metrics.summary import read_summary
+from suite.metrics.uncounted import counted_s, uncounted_intervals
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,11 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
 
 
 def _trained_s(log: Log) -> float | None:
-    """Time from run_start to the last evaluation."""
+    """Counted time from run_start to the last evaluation."""
     start, evaluations = log.first("run_start"), log.all("eval_accuracy")
     if start is None or not evaluations or start.mono_ns is None or evaluations[-1].mono_ns is None:
         return None
-    return (evaluations[-1].mono_ns - start.mono_ns) * SECONDS_PER_NS
+    return counted_s((start.mono_ns, evaluations[-1].mono_ns), uncounted_intervals(log))
 
 
 def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:

@@ -31,9 +31,12 @@ class SubmissionVerdicts:
         return next((verdict.signed_by for verdict in self.verdicts if verdict.path in (bundle, *bundle.parents)), None)
 
     def audited_in(self, bundle: Path) -> str | None:
-        """The framework in which the bundle's first steps were trained again, with losses that agree, by a record of its submission."""
+        """The framework in which the bundle's first steps were trained again, with losses that agree, by a record of its submission.
+
+        Where a training state was replayed as well, it says whether somebody else's value drew it.
+        """
         found = next((verdict.audits[bundle] for verdict in self.verdicts if bundle in verdict.audits), None)
-        return None if found is None else found.framework
+        return None if found is None else found.words
 
     @cached_property
     def _by_path(self) -> dict[Path, tuple[Finding, ...]]:

@@ -201,6 +201,10 @@ def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
         target = log.value("target_accuracy")
         reached = [event for event in evaluations if _number(event.value) and _number(target) and event.value >= target]
         return _numbered([log.first("run_start"), *reached[:1]])
+    if figure["figure"] == "gross_time_s":
+        return _numbered([log.first("run_start"), log.first("run_stop")])
+    if figure["figure"] == "uncounted_s":
+        return _numbered(log.all("uncounted_start")[:5])
     if figure["figure"] == "best_accuracy":
         return _numbered([event for event in evaluations if _number(event.value) and event.value == figure["value"]][:1])
     if figure["source"] == READINGS:

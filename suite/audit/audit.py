@@ -1,4 +1,4 @@
-"""Audits one bundle: replays its first steps, asks a float64 replay where they differ, and makes the record."""
+"""Audits one bundle: replays its first steps, and those after a training state; asks a float64 replay where they differ; and makes the record."""
 
 import platform
 import time
@@ -8,9 +8,11 @@ from pathlib import Path
 
 from reference_impls import contract
 from suite import __version__
+from suite.audit.kept_state import HandedIn, KeptState, open_state
 from suite.audit.replaying import Replayed, replay, replay_in_float64, usable_threads
 from suite.bundle.layout import MANIFEST, RUN, STEPS
 from suite.bundle.reader import Bundle
+from suite.bundle.steps import StepRecords
 from suite.catalog.audit import FLOAT64, load_audit_tolerances
 from suite.catalog.frameworks import Framework, load_framework, load_frameworks
 from suite.catalog.workloads import Workload, load_workload
@@ -20,7 +22,7 @@ from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.launch import environments
 from suite.machine.system import board_name, cpu_model
-from suite.metrics.audit_record import RATE_ERROR, SCHEMA, AuditedBundle, AuditRecord, Replayer, rate_error_found
+from suite.metrics.audit_record import RATE_ERROR, SCHEMA, AuditedBundle, AuditRecord, Replayer, StateAudit, rate_error_found
 from suite.metrics.replayed_losses import MAX_STEPS, AuditVerdict, LossComparison, ReplayedLosses, compare_losses, recorded_losses
 
 DEFAULT_STEPS = 10
@@ -34,12 +36,14 @@ class AuditOptions:
     """Options of an audit; None: the default.
 
     ``framework`` trains the replay (default: the bundle's own if its environment exists, else the first one that does), for ``steps`` steps
-    (default: 10, or all of a shorter run), on the data set in the folder ``data`` (default: that of `suite data prepare`).
+    (default: 10, or all of a shorter run), on the data set in the folder ``data`` (default: that of `suite data prepare`). ``state`` is a training
+    state that was handed in.
     """
 
     framework: str | None = None
     steps: int | None = None
     data: Path | None = None
+    state: HandedIn | None = None
 
 
 def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
@@ -48,11 +52,13 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     bundle = Bundle(path)
     audited = _audited(bundle)
     original = request_of(bundle.run(), path / RUN)
+    kept = None if options.state is None else open_state(bundle, original, options.state)
     prepared = _data(original, options.data)
     steps = _steps(bundle, options.steps)
     request = _request(original, prepared, steps)
     auditor = _Auditor(request, load_framework(original.framework), _framework(original.framework, options.framework), report)
     losses, with_other_rate = auditor.losses(recorded_losses(bundle.steps(), steps))
+    state = None if kept is None else auditor.audit_state(kept, bundle.steps(), options.steps or DEFAULT_STEPS)
     comparison = compare_losses(losses)
     return AuditRecord(
         schema=SCHEMA,
@@ -66,6 +72,7 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
         rate_error_found=rate_error_found(losses, with_other_rate),
         reason=_reason(comparison, auditor),
         time_s=time.monotonic() - started_s,
+        state=state,
     )
 
 
@@ -75,8 +82,7 @@ class _Auditor:
     def __init__(self, request: contract.Request, own: Framework, other: Framework, report: Report) -> None:
         self._request, self._own, self._other, self._report = request, own, other, report
         self._version: str | None = None
-        tolerances, steps = load_audit_tolerances(request.workload), request.steps or 0
-        self._tolerances, self._tolerances_float64 = (tolerances.of(own.name, partner, steps) for partner in (other.name, FLOAT64))
+        self._tolerances = load_audit_tolerances(request.workload)
 
     @property
     def has_referee(self) -> bool:
@@ -87,33 +93,58 @@ class _Auditor:
         """Both sides' losses; and where they agree, those at a wrong learning rate."""
         float64, plain = None, None
         if self._request.parallel.ranks > 1 and self.has_referee:
-            float64, is_normalised = self._in_float64()
-            plain = None if is_normalised else self._plain(self._request)
+            float64, is_normalised = self._in_float64(self._request)
+            plain = None if is_normalised else self._plain(self._request).losses
         else:
-            plain = self._plain(self._request)
-        if not self.has_referee and None not in self._tolerances:
-            float64 = plain  # the test framework computes in float64
-        losses = ReplayedLosses(recorded, plain, float64, self._tolerances, self._tolerances_float64)
-        if float64 is None and self.has_referee and compare_losses(losses).verdict is not AuditVerdict.AGREES:
-            losses = replace(losses, float64=self._in_float64()[0])
+            plain = self._plain(self._request).losses
+        losses = self._with_referee(self._request, recorded, plain, float64)
         if plain is None or compare_losses(losses).verdict is not AuditVerdict.AGREES:
             return losses, None
         rate = self._request.optimizer.base_learning_rate * (1 - RATE_ERROR)
-        return losses, self._plain(self._request._replace(optimizer=self._request.optimizer._replace(base_learning_rate=rate)))
+        return losses, self._plain(self._request._replace(optimizer=self._request.optimizer._replace(base_learning_rate=rate))).losses
+
+    def audit_state(self, kept: KeptState, steps: StepRecords, count: int) -> StateAudit:
+        """The evaluation of a training state and the first ``count`` steps after it, as far as the run has them."""
+        after = kept.steps_after(steps, count)
+        request, recorded = self._request._replace(steps=kept.step + after), recorded_losses(steps, after, kept.step)
+        found = self._plain(request, kept)
+        losses = self._with_referee(request, recorded, found.losses, None, kept)
+        return kept.audited(losses, compare_losses(losses) if recorded else None, found.correct)
+
+    def _with_referee(
+        self,
+        request: contract.Request,
+        recorded: tuple[float, ...],
+        plain: tuple[float, ...] | None,
+        float64: tuple[float, ...] | None,
+        start: KeptState | None = None,
+    ) -> ReplayedLosses:
+        """What is compared: with the float64 replay where the plain one does not agree."""
+        tolerances, wide = (self._tolerances.of(self._own.name, partner, len(recorded)) for partner in (self._other.name, FLOAT64))
+        if not self.has_referee and None not in tolerances:
+            float64 = plain  # the test framework computes in float64
+        losses = ReplayedLosses(recorded, plain, float64, tolerances, wide)
+        if recorded and float64 is None and self.has_referee and compare_losses(losses).verdict is not AuditVerdict.AGREES:
+            losses = replace(losses, float64=self._in_float64(request, start)[0])
+        return losses
 
     def replayer(self, data_verified: bool) -> Replayer:
         """What replayed."""
         return Replayer(self._other.name, self._version, self._request.threads, platform.machine(), cpu_model(), board_name(), data_verified)
 
-    def _plain(self, request: contract.Request) -> tuple[float, ...]:
-        self._report(f"{request.steps} steps in {self._other.title}, learning rate {request.optimizer.base_learning_rate:g}")
-        found: Replayed = replay(request, self._other)
+    def _plain(self, request: contract.Request, start: KeptState | None = None) -> Replayed:
+        what = f"{request.steps} steps"
+        if start is not None:
+            after = (request.steps or 0) - start.step
+            what = f"the evaluation of epoch {start.epoch}" + (f" and the {after} steps after it" if after else "")
+        self._report(f"{what} in {self._other.title}, learning rate {request.optimizer.base_learning_rate:g}")
+        found = replay(request, self._other, None if start is None else start.file)
         self._version = found.framework_version
-        return found.losses
+        return found
 
-    def _in_float64(self) -> tuple[tuple[float, ...], bool]:
-        self._report(f"{self._request.steps} steps in {self._other.title}, float64")
-        return replay_in_float64(self._request, self._other)
+    def _in_float64(self, request: contract.Request, start: KeptState | None = None) -> tuple[tuple[float, ...], bool]:
+        self._report(f"{request.steps} steps in {self._other.title}, float64")
+        return replay_in_float64(request, self._other, None if start is None else start.file)
 
 
 def _audited(bundle: Bundle) -> AuditedBundle:

@@ -27,30 +27,38 @@ ALONE = contract.Parallel(1, 1, "none", 0, False)
 
 @dataclass(frozen=True)
 class Replayed:
-    """The losses of the first steps, each the mean of its global mini-batch, and the version of the framework that computed them."""
+    """The losses of the replayed steps, each the mean of its global mini-batch, and the version of the framework that computed them.
+
+    ``correct`` is the number of correctly classified samples of the first evaluation; None without one.
+    """
 
     losses: tuple[float, ...]
     framework_version: str | None
+    correct: int | None
 
 
-def replay(request: contract.Request, framework: Framework) -> Replayed:
+def replay(request: contract.Request, framework: Framework, start: Path | None = None) -> Replayed:
     """Train the request's steps with the framework's implementation, as the loop drives it in a run; raises SuiteError when that fails.
 
-    One rank trains on the whole mini-batches of a request of several.
+    One rank trains on the whole mini-batches of a request of several. From the training state in the file ``start``, the losses are those of the
+    steps after it, and the evaluation after the state's epoch comes first.
     """
     changed = request._replace(framework=framework.name, parallel=ALONE, target_accuracy=None)
     with tempfile.TemporaryDirectory(prefix="audit-") as folder:
-        _train(changed._replace(output_directory=folder), framework, framework.module)
-        version = read_log(Path(folder) / contract.log_name(0)).value("framework_version")
-        return Replayed(_losses(Path(folder) / contract.steps_name(0)), version if isinstance(version, str) else None)
+        _train(changed._replace(output_directory=folder), framework, framework.module, start)
+        log = read_log(Path(folder) / contract.log_name(0))
+        version, evaluation = log.value("framework_version"), log.first("eval_accuracy")
+        correct = None if evaluation is None else evaluation.metadata.get("correct")
+        losses = _losses(Path(folder) / contract.steps_name(0))
+        return Replayed(losses, version if isinstance(version, str) else None, correct if isinstance(correct, int) else None)
 
 
-def replay_in_float64(request: contract.Request, framework: Framework) -> tuple[tuple[float, ...], bool]:
+def replay_in_float64(request: contract.Request, framework: Framework, start: Path | None = None) -> tuple[tuple[float, ...], bool]:
     """The same in float64, and whether the model has batch normalisation: then every rank's share of a mini-batch is normalised alone, as in the
     run, and one rank cannot replace several.
     """
     with tempfile.TemporaryDirectory(prefix="audit-") as folder:
-        _train(request._replace(framework=framework.name, output_directory=folder), framework, f"{framework.module}.replay")
+        _train(request._replace(framework=framework.name, output_directory=folder), framework, f"{framework.module}.replay", start)
         try:
             with np.load(Path(folder) / LOSSES_NAME, allow_pickle=False) as archive:
                 return tuple(map(float, archive["losses"])), bool(archive["is_normalised"])
@@ -58,10 +66,10 @@ def replay_in_float64(request: contract.Request, framework: Framework) -> tuple[
             raise SuiteError(f"The replay in {framework.title} wrote no readable losses ({str(error)[:200]}).") from error
 
 
-def _train(request: contract.Request, framework: Framework, module: str) -> None:
+def _train(request: contract.Request, framework: Framework, module: str, start: Path | None) -> None:
     path = Path(request.output_directory) / contract.REQUEST_NAME
     path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
-    command = [str(find(framework).interpreter), "-m", module, "--request", str(path)]
+    command = [str(find(framework).interpreter), "-m", module, "--request", str(path), *(() if start is None else ("--start-state", str(start)))]
     variables = {**child_environment(request.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
     try:
         done = subprocess.run(

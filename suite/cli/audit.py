@@ -1,11 +1,13 @@
-"""`suite audit BUNDLE`."""
+"""`suite audit BUNDLE` and `suite audit draw BUNDLE`."""
 
 import json as json_format
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from suite import api
 from suite.catalog.frameworks import load_framework
@@ -13,23 +15,49 @@ from suite.cli.options import Json
 from suite.compliance.finding import escaped
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
-from suite.metrics.audit_record import AuditRecord
+from suite.metrics.audit_record import AuditRecord, StateAudit
 from suite.metrics.replayed_losses import AuditVerdict
 
+OWN = "bundle"
 CONTRADICTS, CANNOT_TELL = 1, 2
 EXIT_CODES = {AuditVerdict.AGREES: 0, AuditVerdict.CONTRADICTS: CONTRADICTS, AuditVerdict.CANNOT_TELL: CANNOT_TELL}
 
 
+class AuditGroup(typer.core.TyperGroup):
+    """`suite audit BUNDLE` and `suite audit draw BUNDLE`: what is no subcommand is a bundle or an option of the audit itself."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the name of the audit's own command before its arguments."""
+        return super().parse_args(ctx, args if args[:1] and args[0] in self.commands else [OWN, *(args or ["--help"])])
+
+
+HELP = "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not tell."
+app = typer.Typer(cls=AuditGroup, add_completion=False, help=HELP)
+
+
+@app.command(OWN)
 def audit(
-    bundle: Annotated[Path, typer.Argument(help="Sealed run directory.")],
+    bundle: Annotated[Path, typer.Argument(help="Sealed run directory; `suite audit draw BUNDLE` draws the epoch for --state.")],
     framework: Annotated[str | None, typer.Option(help="Framework of the replay (default: the run's own, else the first available).")] = None,
     steps: Annotated[int | None, typer.Option(help="Number of steps to train again (default: 10).")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder of the run's data set (default: that of `suite data prepare`).")] = None,
+    state: Annotated[Path | None, typer.Option(help="Training state that the run kept (--keep-states): train on from it, too.")] = None,
+    epoch: Annotated[int | None, typer.Option(min=1, help="Epoch after which --state was taken.")] = None,
+    value: Annotated[str | None, typer.Option(help="Text that this epoch was drawn with (`suite audit draw`); without it: self-drawn.")] = None,
     json: Json = False,
     output: Annotated[Path | None, typer.Option(help="Also write the record to this JSON file, for a submission.")] = None,
 ) -> None:
     """Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not tell."""
-    record = api.audit(bundle, framework=framework, steps=steps, data=data, report=lambda line: print(line, file=sys.stderr))
+    record = api.audit(
+        bundle,
+        framework=framework,
+        steps=steps,
+        data=data,
+        state=state,
+        epoch=epoch,
+        value=value,
+        report=lambda line: print(line, file=sys.stderr),
+    )
     if output is not None:
         _write(record, output)
     if json:
@@ -38,6 +66,20 @@ def audit(
         _show(record)
     if record.verdict is not AuditVerdict.AGREES:
         raise typer.Exit(EXIT_CODES[record.verdict])
+
+
+@app.command()
+def draw(
+    bundle: Annotated[Path, typer.Argument(help="Sealed run directory.")],
+    value: Annotated[str | None, typer.Option(help="Text that a witness or a reviewer gives after the run was sealed.")] = None,
+    json: Json = False,
+) -> None:
+    """Draw the epoch whose training state must be handed in, from the head of the log's chain and a value."""
+    drawn = api.draw_epoch(bundle, value)
+    if json:
+        print(json_format.dumps(asdict(drawn), indent=1))
+        return
+    print(f"epoch {drawn.epoch} of {drawn.epochs}" + ("" if drawn.value is not None else ", self-drawn: the run's maker could choose it"))
 
 
 def _write(record: AuditRecord, output: Path) -> None:
@@ -57,9 +99,25 @@ def _show(record: AuditRecord) -> None:
         what = "first step beyond its tolerance" if record.verdict is AuditVerdict.CONTRADICTS else "step nearest to its tolerance"
         print(f"  {what}: {step.step}, loss {step.observed:.6g}, expected {step.expected:.6g}")
         print(f"  difference {step.difference:.1e}, tolerance {step.tolerance:.1e}")
+    if record.state is not None:
+        _show_state(record.state)
     if record.verdict is AuditVerdict.AGREES:
         error = "" if record.rate_error_found is None else f"; a learning rate wrong by {record.rate_error_found:.2%} or more"
         print(f"  would have been found in these steps: other losses, seed, data, initial weights or batch size{error}")
-        print("  not looked at: later steps, times, energy, accuracy and device")
+        rest = "later steps, times, energy, accuracy and device" if record.state is None else "other steps, times, energy and device"
+        print(f"  not looked at: {rest}")
     if not replayer.data_verified:
         print("  the replay's own data set is not verified: a difference may be the data's")
+
+
+def _show_state(state: StateAudit) -> None:
+    how = "self-drawn" if state.value is None else f"drawn with {escaped(state.value)[:100]!r}"
+    print(f"  state after epoch {state.epoch} ({how}): {state.verdict.value}")
+    if state.comparison is None:
+        print("    no step follows it")
+    elif state.comparison.step is not None:
+        step = state.comparison.step
+        print(f"    step {step.step} after it: loss {step.observed:.6g}, expected {step.expected:.6g}, tolerance {step.tolerance:.1e}")
+    if state.correct is not None:
+        counted = f"{state.correct}, replayed {state.replayed_correct}"
+        print(f"    correct samples of {state.eval_samples}: {counted} ({state.allowed_correct} may differ)")

@@ -46,6 +46,10 @@ class RunSettings:
         str | None,
         typer.Option(help="Witness of when the run begins and ends: URL of a `suite witness serve`, or rfc3161:URL of a time stamp authority."),
     ] = None
+    keep_states: Annotated[
+        bool,
+        typer.Option("--keep-states", help="Keep every epoch's training state beside the run directory, for `suite audit --state`."),
+    ] = False
     output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = None
     force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = False
     allow_invalid: Annotated[bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")] = False
@@ -83,6 +87,8 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
         raise SuiteError("--nonce computes the seed; leave --seed out.")
     if settings.nonce is None and settings.run_number is not None:
         raise SuiteError("--run-number belongs to --nonce; add --nonce, or choose a --seed.")
+    if settings.keep_states and settings.stall_analysis:
+        raise SuiteError("A stall analysis keeps no training states; leave --keep-states out.")
     device, placement = resolve_device(training.device).device, training.place(settings.nodes)
     workloads = (settings.workload,) if settings.workload is not None else device.closed_workloads
     outputs = {name: settings.output if len(workloads) == 1 else settings.output and settings.output / name for name in workloads}
@@ -101,7 +107,7 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
         )
         for workload in workloads
     ]
-    return [api.resolve(each, outputs[each.workload], settings.baseload, settings.witness) for each in options]
+    return [api.resolve(each, outputs[each.workload], settings.baseload, settings.witness, settings.keep_states) for each in options]
 
 
 def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: bool) -> None:

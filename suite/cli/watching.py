@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from suite.bundle.log import LogEvent
+from suite.execution.kept_states import mebibytes
 from suite.execution.progress import EpochEstimate
 from suite.execution.request import RunRequest
 from suite.experiments import events
@@ -87,6 +88,8 @@ def _sentence(event: events.ProgressEvent) -> str | None:
         return f"{event.request.workload.title} in {event.request.framework.title}, {training.division} division, data: {training.data.name}"
     if isinstance(event, events.BaseloadStarted):
         return f"Measuring the idle machine's power for {event.time_s:g} s ({', '.join(event.meters)})"
+    if isinstance(event, events.StatesKept):
+        return f"Training states of at most {event.epochs} epochs are kept in {event.folder}: up to {mebibytes(event.size_bytes)}"
     if isinstance(event, events.ClosingGoesOn):
         return "\nThe training has ended; its bundle is closed first (Ctrl-C again stops that, and `suite finish` completes it)"
     if isinstance(event, events.MemoryExhausted):

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from reference_impls import contract
+from suite.execution.kept_states import states_folder
 from suite.execution.request import RunRequest
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment
@@ -19,6 +20,8 @@ def implementation_command(request: RunRequest, environment: Environment, variab
     """The command line: the framework's module with the request file in the output directory, under mpirun where there are several ranks."""
     directory, ranks = Path(request.training.output_directory), request.training.parallel.ranks
     program = [str(environment.interpreter), "-m", request.framework.module, "--request", str(directory / contract.REQUEST_NAME)]
+    if request.keep_states:
+        program += ["--keep-states", str(states_folder(directory))]
     if ranks == 1:
         return program
     with_heartbeat = [str(environment.interpreter), "-m", "reference_impls.rank", *program, "--ranks", str(ranks)]

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 from suite.errors import SuiteError
+from suite.execution.kept_states import refuse_full_disk
 from suite.execution.request import RunRequest
 from suite.launch.placement import is_this_machine
 
@@ -27,6 +28,8 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
             f"The disk that holds {place} has {free // 2**20} MiB free and a run directory may need {BUNDLE_SIZE_BYTES // 2**20} MiB; "
             "free some space or choose another --output."
         )
+    if request.keep_states:
+        refuse_full_disk(request, place, BUNDLE_SIZE_BYTES)
 
 
 def _refuse_foreign_first_host(hosts: tuple[str, ...]) -> None:

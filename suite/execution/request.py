@@ -80,6 +80,7 @@ class RunRequest:
 
     ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all. ``nonce`` says where the seed came from; None:
     the user chose it. ``witness`` is the address of the witness (suite.witness.client); None: there is none. ``with_identity``: as in RunOptions.
+    ``keep_states``: every epoch's training state is kept (suite.execution.kept_states).
     """
 
     run_id: str
@@ -93,6 +94,7 @@ class RunRequest:
     baseload_s: float = 0.0
     nonce: NonceUse | None = None
     witness: str | None = None
+    keep_states: bool = False
     with_identity: bool = True
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.bundle.log import LogEvent
@@ -17,6 +18,15 @@ class BaseloadStarted:
 
     time_s: float
     meters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StatesKept:
+    """The run keeps the training state of each of at most ``epochs`` epochs in ``folder``, which may take up to ``size_bytes``."""
+
+    folder: Path
+    size_bytes: int
+    epochs: int
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,7 @@ class SweepRunKept:
 
 ProgressEvent = (
     BaseloadStarted
+    | StatesKept
     | RunStarted
     | LogLine
     | Waiting

@@ -73,7 +73,7 @@ def _one_step(request: RunRequest, environment: Environment, batch_size: int) ->
         training = request.training._replace(global_batch_size=batch_size, steps=1, output_directory=folder)
         (Path(folder) / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(training)), encoding="utf-8")
         output = Path(folder) / layout.OUTPUT
-        process = start_implementation(replace(request, training=training), environment, output)
+        process = start_implementation(replace(request, training=training, keep_states=False), environment, output)
         try:
             return wait(process, output).exit_code == 0
         except (KeyboardInterrupt, subprocess.SubprocessError):

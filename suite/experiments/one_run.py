@@ -9,6 +9,7 @@ from suite.compliance.checker import check_request
 from suite.compliance.finding import Finding, Severity
 from suite.errors import SuiteError
 from suite.execution.baseload import baseload_meters, recorded_baseload
+from suite.execution.kept_states import make_states_folder, states_folder, states_size_bytes
 from suite.execution.preflight import preflight
 from suite.execution.recorder import Recorder
 from suite.execution.request import RunRequest
@@ -22,6 +23,7 @@ from suite.experiments.events import (
     Progress,
     RunEnded,
     RunStarted,
+    StatesKept,
     Waiting,
     silent,
 )
@@ -67,6 +69,9 @@ def run_one(
     environment = find(request.framework)
     preflight(request)
     make_output(path, force)
+    if request.keep_states:
+        make_states_folder(path, force)
+        progress(StatesKept(states_folder(path), states_size_bytes(request), request.training.epochs))
     kills = kills_for_memory()
     try:
         _measure_baseload(path, request.baseload_s, progress)

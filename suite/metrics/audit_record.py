@@ -1,7 +1,8 @@
 """The record of an audit, which a submission may hold: what was replayed where, both sides' losses, the tolerances and the verdict."""
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from suite.metrics.replayed_losses import MAX_STEPS, AuditVerdict, LossCompariso
 SCHEMA = 1
 RATE_ERROR = 0.1
 """Relative error of the learning rate with which the first steps are trained once more, to learn how far that moves the losses."""
+MAX_CORRECT_SHARE = 2e-4
+"""Of the evaluation samples: those whose two best classes are so close that rounding decides. None was, of 150,000 (docs/auditing.md)."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,50 @@ class Replayer:
 
 
 @dataclass(frozen=True)
+class StateAudit:
+    """What was replayed from a kept training state, that after ``epoch``, whose digests are those of the log.
+
+    ``value`` is the text that the epoch was drawn with (suite.metrics.epoch_draw); None: self-drawn, nobody else chose it. ``losses`` are of the
+    first steps after the state, and ``comparison`` is None after the run's last epoch, which no step follows. ``correct`` is the number of
+    correctly classified samples that the run logged, ``replayed_correct`` the replay's; None where this epoch was not evaluated.
+    """
+
+    epoch: int
+    value: str | None
+    losses: ReplayedLosses
+    comparison: LossComparison | None
+    correct: int | None
+    replayed_correct: int | None
+    eval_samples: int
+
+    @property
+    def allowed_correct(self) -> int:
+        """By how many correct samples two honest evaluations of one state may differ."""
+        return max(1, round(MAX_CORRECT_SHARE * self.eval_samples))
+
+    @property
+    def verdict(self) -> AuditVerdict:
+        """Contradicts, if steps or evaluation do; agrees, if all that there is to compare does."""
+        verdicts = [] if self.comparison is None else [self.comparison.verdict]
+        if self.correct is not None and self.replayed_correct is not None:
+            is_near = abs(self.correct - self.replayed_correct) <= self.allowed_correct
+            verdicts.append(AuditVerdict.AGREES if is_near else AuditVerdict.CONTRADICTS)
+        return _joint(verdicts)
+
+
+def _joint(verdicts: Sequence[AuditVerdict]) -> AuditVerdict:
+    """Of several comparisons."""
+    if AuditVerdict.CONTRADICTS in verdicts:
+        return AuditVerdict.CONTRADICTS
+    return AuditVerdict.AGREES if verdicts and set(verdicts) == {AuditVerdict.AGREES} else AuditVerdict.CANNOT_TELL
+
+
+@dataclass(frozen=True)
 class AuditRecord:
     """One audit. ``losses`` of each step; ``with_other_rate`` at a learning rate wrong by RATE_ERROR, None where that was not trained.
 
-    ``reason`` says why there is nothing to compare, else it is None. ``time_s`` is what the audit took.
+    ``reason`` says why there is nothing to compare, else it is None. ``time_s`` is what the audit took. ``state`` is None where no training state
+    was handed in.
     """
 
     schema: int
@@ -62,11 +105,12 @@ class AuditRecord:
     rate_error_found: float | None
     reason: str | None
     time_s: float
+    state: StateAudit | None = None
 
     @property
     def verdict(self) -> AuditVerdict:
         """Agrees, contradicts, or cannot tell."""
-        return self.comparison.verdict
+        return _joint([self.comparison.verdict, *([] if self.state is None else [self.state.verdict])])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -75,12 +119,25 @@ class AuditRecord:
 
 @dataclass(frozen=True)
 class AuditBadge:
-    """What the badge *audited* says of a run: what replayed how many steps, and the smallest error of the learning rate that would have shown."""
+    """What the badge *audited* says of a run: what replayed how many steps, and the smallest error of the learning rate that would have shown.
+
+    ``state_epoch`` is the epoch after which a training state was handed in and replayed, None without one; ``is_drawn``: somebody else's value drew
+    it.
+    """
 
     framework: str
     steps: int
     rate_error_found: float | None
     data_verified: bool
+    state_epoch: int | None = None
+    is_drawn: bool = False
+
+    @property
+    def words(self) -> str:
+        """The badge in words."""
+        if self.state_epoch is None:
+            return self.framework
+        return f"{self.framework}, {'drawn' if self.is_drawn else 'self-drawn'} state"
 
 
 def read_audit(path: Path) -> AuditRecord:
@@ -97,13 +154,27 @@ def read_audit(path: Path) -> AuditRecord:
 
 
 def _problem(record: AuditRecord) -> str | None:
-    losses = record.losses
-    rows = [losses.recorded, losses.plain, losses.float64, losses.tolerances, losses.tolerances_float64, record.with_other_rate]
     if not 1 <= record.steps <= MAX_STEPS:
         return f"steps must be from 1 to {MAX_STEPS}"
-    if any(row is not None and len(row) != record.steps for row in rows):
+    if record.with_other_rate is not None and len(record.with_other_rate) != record.steps:
         return "every list must have a value for each step"
-    if not all(value is None or math.isfinite(value) for row in rows for value in row or ()):
+    problem = _problem_of_losses(record.losses, record.steps, record.with_other_rate or ())
+    if problem is not None or record.state is None:
+        return problem
+    state = record.state
+    if (state.comparison is None) is not (len(state.losses.recorded) == 0) or len(state.losses.recorded) > MAX_STEPS:
+        return "a comparison of the steps after the state belongs to the losses of up to a thousand steps"
+    counts = (state.correct, state.replayed_correct)
+    if not all(count is None or 0 <= count <= state.eval_samples for count in counts) or (counts[0] is None) is not (counts[1] is None):
+        return "both numbers of correct samples must be there or missing, and be those of an evaluation"
+    return _problem_of_losses(state.losses, len(state.losses.recorded), ())
+
+
+def _problem_of_losses(losses: ReplayedLosses, steps: int, others: Sequence[float]) -> str | None:
+    rows = [losses.recorded, losses.plain, losses.float64, losses.tolerances, losses.tolerances_float64]
+    if any(row is not None and len(row) != steps for row in rows):
+        return "every list must have a value for each step"
+    if not all(value is None or math.isfinite(value) for row in (*rows, others) for value in row or ()):
         return "losses and tolerances must be finite numbers"
     if any(value is not None and value <= 0 for row in (losses.tolerances, losses.tolerances_float64) for value in row):
         return "tolerances must be above zero"
@@ -112,17 +183,25 @@ def _problem(record: AuditRecord) -> str | None:
 
 def contradictions(record: AuditRecord, tolerances: AuditTolerances) -> list[tuple[str, str, str]]:
     """What a record says against itself and against the rulebook's tolerances: (what, expected, observed) each."""
-    found, run, other = [], record.bundle.framework, record.replayer.framework
+    found = _contradictions(record.losses, record.comparison, record, tolerances)
+    if record.state is not None and record.state.comparison is not None:
+        of_state = _contradictions(record.state.losses, record.state.comparison, record, tolerances)
+        found += [(f"{what}, after the state of epoch {record.state.epoch}", expected, observed) for what, expected, observed in of_state]
+    if rate_error_found(record.losses, record.with_other_rate) != record.rate_error_found:
+        found.append(("rate_error_found", f"{rate_error_found(record.losses, record.with_other_rate)}", f"{record.rate_error_found}"))
+    return found
+
+
+def _contradictions(losses: ReplayedLosses, stated: LossComparison, record: AuditRecord, tolerances: AuditTolerances) -> list[tuple[str, str, str]]:
+    found, run, other, steps = [], record.bundle.framework, record.replayer.framework, len(losses.recorded)
     for name, partner in (("tolerances", other), ("tolerances_float64", FLOAT64)):
-        expected, observed = tolerances.of(run, partner, record.steps), getattr(record.losses, name)
+        expected, observed = tolerances.of(run, partner, steps), getattr(losses, name)
         step = next((at for at, pair in enumerate(zip(expected, observed, strict=True), start=1) if pair[0] != pair[1]), None)
         if step is not None:
             found.append((f"{name} of step {step}", f"{expected[step - 1]}", f"{observed[step - 1]}"))
-    computed = compare_losses(record.losses)
-    if computed != record.comparison:
-        found.append(("the verdict", f"{computed.verdict.value} {computed.step}", f"{record.comparison.verdict.value} {record.comparison.step}"))
-    if rate_error_found(record.losses, record.with_other_rate) != record.rate_error_found:
-        found.append(("rate_error_found", f"{rate_error_found(record.losses, record.with_other_rate)}", f"{record.rate_error_found}"))
+    computed = compare_losses(losses)
+    if computed != stated:
+        found.append(("the verdict", f"{computed.verdict.value} {computed.step}", f"{stated.verdict.value} {stated.step}"))
     return found
 
 
@@ -137,4 +216,5 @@ def badge(record: AuditRecord | None) -> AuditBadge | None:
     """The badge of a run whose record complies with `submission-audits`; None without a record, or where it cannot tell."""
     if record is None or record.verdict is not AuditVerdict.AGREES:
         return None
-    return AuditBadge(record.replayer.framework, record.steps, record.rate_error_found, record.replayer.data_verified)
+    plain = AuditBadge(record.replayer.framework, record.steps, record.rate_error_found, record.replayer.data_verified)
+    return plain if record.state is None else replace(plain, state_epoch=record.state.epoch, is_drawn=record.state.value is not None)

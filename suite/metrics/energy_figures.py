@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
@@ -15,6 +16,7 @@ from suite.metrics.figure import Figure, mean_figure, sensor_of, unknown
 from suite.metrics.power import MeasuredTotal, counting, covers, measure_totals
 from suite.metrics.power_level import measurement_level
 from suite.metrics.uncertainty import of_sum
+from suite.metrics.uncounted import UncountedInterval, counted_energy, counted_s
 
 NO_SENSOR = "no power sensor was read"
 MIN_READINGS = 2
@@ -46,10 +48,19 @@ def epoch_energy(channels: Channels, totals: Sequence[PowerTotal], start_ns: int
 
 
 def energy_figures(
-    channels: Channels, totals: Sequence[PowerTotal], run: Window | None, epochs: Sequence[Energy | None], *, has_idle: bool = False
+    channels: Channels,
+    totals: Sequence[PowerTotal],
+    run: Window | None,
+    epochs: Sequence[Energy | None],
+    *,
+    has_idle: bool = False,
+    uncounted: Sequence[UncountedInterval] = (),
 ) -> dict[str, Figure]:
-    """Energy of the run (run_start to run_stop), and the mean of ``epochs``, the energies of epochs 2..k; ``has_idle``: a baseload was measured."""
-    energy = None if run is None else window_energy(channels, totals, *run)
+    """Energy of the run (run_start to run_stop, without what is not counted), and the mean of ``epochs``, the energies of epochs 2..k.
+
+    ``has_idle``: a baseload was measured.
+    """
+    energy = None if run is None else counted_energy(partial(window_energy, channels, totals), run, uncounted)
     if energy is None:
         return {name: unknown("J", READINGS, NOT_FINISHED if totals else NO_SENSOR) for name in ("energy_j", "energy_per_epoch_j")}
     sensor, level = sensor_of(totals), measurement_level(totals, energy.achieved_period_s, has_idle=has_idle)
@@ -71,16 +82,25 @@ def mean_energy(epochs: Sequence[Energy], reason_if_empty: str, period_s: float 
     return replace(figure, uncertainty=of_sum(parts, of_one_sensor=True).times(1 / len(parts)))
 
 
-def energy_rows(channels: Channels, rules: Sequence[PowerRule], run: Window | None) -> list[dict[str, Any]]:
-    """Every total that was read, as plain values: its energy in the run with its interval, or the reason for none, whether it counts, and its
+def energy_rows(
+    channels: Channels, rules: Sequence[PowerRule], run: Window | None, uncounted: Sequence[UncountedInterval] = ()
+) -> list[dict[str, Any]]:
+    """Every total that was read, as plain values: its counted energy in the run with its interval, or the reason for none, whether it counts, and its
     difference from the energy that counts where both cover the same.
     """
     if run is None:
         return []
     measured = measure_totals(channels, rules, run)
     chosen = counting(measured)
-    counted = window_energy(channels, chosen, *run)
-    return [_row(one, chosen, None if counted is None else counted.energy_j) for one in measured]
+    counted = counted_energy(partial(window_energy, channels, chosen), run, uncounted)
+    counted_j = None if counted is None else counted.energy_j
+    return [_row(_counted(channels, one, run, uncounted), chosen, counted_j) for one in measured]
+
+
+def _counted(channels: Channels, one: MeasuredTotal, run: Window, uncounted: Sequence[UncountedInterval]) -> MeasuredTotal:
+    """A total with its counted energy; one that has none keeps its reason."""
+    energy = counted_energy(partial(energy_of, channels, one.total), run, uncounted) if one.energy.energy_j is not None else None
+    return one if energy is None else replace(one, energy=energy)
 
 
 def _row(one: MeasuredTotal, chosen: Sequence[PowerTotal], counted_j: float | None) -> dict[str, Any]:
@@ -102,7 +122,9 @@ def _row(one: MeasuredTotal, chosen: Sequence[PowerTotal], counted_j: float | No
     }
 
 
-def baseload_figures(power: Figure, run: Window | None, energy: Figure, epoch: Figure) -> dict[str, Figure]:
+def baseload_figures(
+    power: Figure, run: Window | None, energy: Figure, epoch: Figure, uncounted: Sequence[UncountedInterval] = ()
+) -> dict[str, Figure]:
     """Baseload: ``power`` of the idle machine, that power times ``epoch`` (time to epoch), and its share of the run's ``energy``.
 
     Source: Prashanthi et al. (POMACS 2022), baseload studies.
@@ -110,10 +132,11 @@ def baseload_figures(power: Figure, run: Window | None, energy: Figure, epoch: F
     units = {"baseload_power_w": "W", "baseload_per_epoch_j": "J", "baseload_share": "ratio"}
     if power.value is None:
         return {name: unknown(unit, BASELOAD, str(power.reason)) for name, unit in units.items()}
+    share = None if run is None else _share(counted_s(run, uncounted), energy)
     return {
         "baseload_power_w": power,
         "baseload_per_epoch_j": _times(power, "J", epoch.value, str(epoch.reason)),
-        "baseload_share": _times(power, "ratio", None if run is None else _share(run, energy), str(energy.reason or NOT_FINISHED)),
+        "baseload_share": _times(power, "ratio", share, str(energy.reason or NOT_FINISHED)),
     }
 
 
@@ -152,5 +175,5 @@ def _times(power: Figure, unit: str, factor: float | None, reason: str) -> Figur
     return replace(power, value=power.value * factor, unit=unit, uncertainty=uncertainty)
 
 
-def _share(run: Window, energy: Figure) -> float | None:
-    return (run[1] - run[0]) * SECONDS_PER_NS / energy.value if energy.value else None
+def _share(run_s: float, energy: Figure) -> float | None:
+    return run_s / energy.value if energy.value else None

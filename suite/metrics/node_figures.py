@@ -1,7 +1,7 @@
 """Figures of a run on several nodes: energy summed over the nodes, bytes sent over the network, and each node's own figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,41 +16,53 @@ from suite.metrics.machine_figures import disturbances, machine_figures
 from suite.metrics.node_readings import NodeReadings
 from suite.metrics.power import covers
 from suite.metrics.uncertainty import of_sum
+from suite.metrics.uncounted import UncountedInterval
 from suite.metrics.window import Counter
 
 NOT_FINISHED = "the run was not finished"
 MIN_PERIODS = 10  # up to one period is interpolated at each end of the run, where traffic begins and ends
 
 
-def node_rows(
-    nodes: Sequence[NodeReadings], rules: Sequence[PowerRule], run: Window | None, epochs: Sequence[Window], steps: int, epoch: Figure
-) -> list[dict[str, Any]]:
-    """One row per node as plain values: identity, figures, disturbances. Windows are on rank 0's clock; ``epoch`` is the time to epoch."""
+@dataclass(frozen=True)
+class RunTimes:
+    """Windows of a run on rank 0's clock, each None or empty where it was not finished, and what is not counted.
+
+    ``run`` is run_start to run_stop, ``epochs`` are epochs 2..k, and ``epoch`` is the time to epoch.
+    """
+
+    run: Window | None
+    epochs: Sequence[Window]
+    epoch: Figure
+    uncounted: Sequence[UncountedInterval]
+
+
+def node_rows(nodes: Sequence[NodeReadings], rules: Sequence[PowerRule], times: RunTimes, steps: int) -> list[dict[str, Any]]:
+    """One row per node as plain values: identity, figures, disturbances."""
     return [
         {
             "node": node.node,
             "ranks": list(node.ranks),
             "interface": node.interface,
             "reason": node.reason,
-            "figures": {name: figure.to_dict() for name, figure in _node_figures(node, run, epochs, steps, epoch).items()},
-            "energies": energy_rows(node.channels, rules, run),
-            "disturbances": disturbances(node.channels, run),
+            "figures": {name: figure.to_dict() for name, figure in _node_figures(node, times, steps).items()},
+            "energies": energy_rows(node.channels, rules, times.run, times.uncounted),
+            "disturbances": disturbances(node.channels, times.run),
         }
         for node in nodes
     ]
 
 
-def joint_figures(nodes: Sequence[NodeReadings], run: Window | None, epochs: Sequence[Window], steps: int, epoch: Figure) -> dict[str, Figure]:
+def joint_figures(nodes: Sequence[NodeReadings], times: RunTimes, steps: int) -> dict[str, Figure]:
     """Energy and baseload summed over all nodes (unknown unless every node has them), and the bytes that all nodes sent per step."""
-    whole = _summed({node.node: _node_energy(node, run, epochs)["energy_j"] for node in nodes}, nodes, "an energy")
+    whole = _summed({node.node: _node_energy(node, times)["energy_j"] for node in nodes}, nodes, "an energy")
     idle = _summed({node.node: _node_idle_power(node) for node in nodes}, nodes, "a baseload")
-    sums = [energy for window in epochs if (energy := joint_epoch_energy(nodes, *window)) is not None]
+    sums = [energy for window in times.epochs if (energy := joint_epoch_energy(nodes, *window)) is not None]
     per_epoch = mean_energy(sums, whole.reason or "no epoch after the first has an energy of every node", whole.period_s)
     return {
         "energy_j": whole,
         "energy_per_epoch_j": replace(per_epoch, method=whole.method, sensor=whole.sensor),
-        **baseload_figures(idle, run, whole, epoch),
-        "wire_bytes_per_step": _wire(nodes, run, steps),
+        **baseload_figures(idle, times.run, whole, times.epoch, times.uncounted),
+        "wire_bytes_per_step": _wire(nodes, times.run, steps),
     }
 
 
@@ -65,17 +77,17 @@ def joint_epoch_energy(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: in
     return replace(known[0], energy_j=energy_j, uncertainty=of_sum(uncertainties, of_one_sensor=True))
 
 
-def _node_figures(node: NodeReadings, run: Window | None, epochs: Sequence[Window], steps: int, epoch: Figure) -> dict[str, Figure]:
-    wire = {f"{direction}_bytes_per_step": _per_step(node, direction, run, steps) for direction in ("sent", "received")}
-    energies = _node_energy(node, run, epochs)
-    baseload = baseload_figures(_node_idle_power(node), run, energies["energy_j"], epoch)
-    return {**energies, **baseload, **machine_figures(node.channels, run), **wire}
+def _node_figures(node: NodeReadings, times: RunTimes, steps: int) -> dict[str, Figure]:
+    wire = {f"{direction}_bytes_per_step": _per_step(node, direction, times.run, steps) for direction in ("sent", "received")}
+    energies = _node_energy(node, times)
+    baseload = baseload_figures(_node_idle_power(node), times.run, energies["energy_j"], times.epoch, times.uncounted)
+    return {**energies, **baseload, **machine_figures(node.channels, times.run), **wire}
 
 
-def _node_energy(node: NodeReadings, run: Window | None, epochs: Sequence[Window]) -> dict[str, Figure]:
-    values = [epoch_energy(node.channels, node.totals, *window) for window in epochs] if node.totals else []
+def _node_energy(node: NodeReadings, times: RunTimes) -> dict[str, Figure]:
+    values = [epoch_energy(node.channels, node.totals, *window) for window in times.epochs] if node.totals else []
     has_idle = _node_idle_power(node).value is not None
-    figures = energy_figures(node.channels, node.totals, run, values, has_idle=has_idle)
+    figures = energy_figures(node.channels, node.totals, times.run, values, has_idle=has_idle, uncounted=times.uncounted)
     return figures if node.reason is None else {name: unknown("J", READINGS, node.reason) for name in figures}
 
 

@@ -63,16 +63,16 @@ class ReplayedLosses:
     tolerances_float64: tuple[float | None, ...]
 
 
-def recorded_losses(steps: StepRecords, count: int) -> tuple[float, ...]:
-    """The losses of the first ``count`` steps: of several ranks, the mean over the samples of the global mini-batch.
+def recorded_losses(steps: StepRecords, count: int, after: int = 0) -> tuple[float, ...]:
+    """The losses of the ``count`` steps after step ``after``: of several ranks, the mean over the samples of the global mini-batch.
 
     Raises SuiteError when a step is missing or a loss is not a finite number.
     """
-    chosen = (steps.step >= 1) & (steps.step <= count)
-    step, samples, loss = steps.step[chosen] - 1, steps.samples[chosen].astype(np.float64), steps.loss[chosen]
+    chosen = (steps.step > after) & (steps.step <= after + count)
+    step, samples, loss = steps.step[chosen] - 1 - after, steps.samples[chosen].astype(np.float64), steps.loss[chosen]
     total = np.bincount(step, samples, minlength=count)
     if (total <= 0).any() or not np.isfinite(loss).all():
-        raise SuiteError("The step records have no loss for one of the first steps; `suite check` says what is wrong with them.")
+        raise SuiteError("The step records have no loss for one of the steps to compare; `suite check` says what is wrong with them.")
     return tuple((np.bincount(step, samples * loss, minlength=count) / total).tolist())
 
 

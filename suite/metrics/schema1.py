@@ -13,7 +13,7 @@ EPOCH_NAMES = {"fetch_stall_s": "fetch_s", "copy_s": "h2d_s", "communication_s":
 FIGURE_NAMES = {"samples_per_s": "throughput"}
 RANK_NAMES = {"communication_s": "waited_s"}
 ADDED_KEYS = (*OPTIONAL, "energies")
-ADDED_FIGURES = ("initialisation_s",)
+ADDED_FIGURES = ("initialisation_s", "gross_time_s", "uncounted_s")
 TEXT_KEYS = ("method", "reason")
 
 

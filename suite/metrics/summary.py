@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.arrays import Window
 from suite.bundle.channels import Channels
 from suite.bundle.layout import SCHEMA, STEPS, SUMMARY
 from suite.bundle.log import Log, run_window
@@ -18,13 +19,14 @@ from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
 from suite.catalog.power import PowerTotal
 from suite.metrics import counters
-from suite.metrics.energy_figures import baseload_figures, energy_figures, energy_rows, epoch_energy, idle_power
+from suite.metrics.energy_figures import NOT_FINISHED, baseload_figures, energy_figures, energy_rows, epoch_energy, idle_power
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.machine_figures import channel_statistics, disk_increase, disturbances, machine_figures, resident_ratio
-from suite.metrics.node_figures import joint_epoch_energy, joint_figures, node_rows
+from suite.metrics.node_figures import RunTimes, joint_epoch_energy, joint_figures, node_rows
 from suite.metrics.node_readings import NodeReadings, node_readings
 from suite.metrics.power import names_of, power_rules, power_totals
 from suite.metrics.rank_figures import rank_figures, rank_rows
+from suite.metrics.uncounted import UncountedInterval, counted_s, uncounted_intervals
 
 LOG = "log.txt"
 EVERY_EPOCH = (("page-cache", "resident"), ("disk", "read_bytes"))
@@ -95,16 +97,18 @@ def derive(bundle: Bundle) -> Summary:
     epochs = derive_epochs(log, steps, held, totals, held_nodes)
     phases = counters.count(bundle)
     later = [(phase.start_ns, phase.stop_ns) for name, phase in phases.items() if name not in (counters.INIT, counters.RUN, "epoch 1")]
-    times = time_figures(epochs)
+    times, uncounted = time_figures(epochs), uncounted_intervals(log)
+    run_times = RunTimes(run, later, times["time_to_epoch_s"], uncounted)
     shares = [epoch.communication_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
     idle = idle_power(bundle.baseload(), totals)
     of_epochs = [epoch_energy(held, totals, *window) for window in later] if not nodes else []
-    energies = energy_figures(channels, totals, run, of_epochs, has_idle=idle.value is not None)
-    baseload = baseload_figures(idle, run, energies["energy_j"], times["time_to_epoch_s"])
+    energies = energy_figures(channels, totals, run, of_epochs, has_idle=idle.value is not None, uncounted=uncounted)
+    baseload = baseload_figures(idle, run, energies["energy_j"], times["time_to_epoch_s"], uncounted)
     figures = {
         **times,
         **rank_figures(log, steps, shares, TOO_FEW),
         **target_figures(log),
+        **gross_figures(run, uncounted),
         "initialisation_s": initialisation(log),
         **energies,
         **baseload,
@@ -113,17 +117,17 @@ def derive(bundle: Bundle) -> Summary:
     }
     trained = sum(epoch.steps for epoch in epochs)
     if nodes:
-        figures.update(joint_figures(nodes, run, later, trained, times["time_to_epoch_s"]))
+        figures.update(joint_figures(nodes, run_times, trained))
     elif len(set(log.value("nodes_of_ranks") or [])) > 1:
         figures.update({name: unknown(figure.unit, figure.source, NOT_RECORDED) for name, figure in {**energies, **baseload}.items()})
-    rows = node_rows(nodes, rules, run, later, trained, times["time_to_epoch_s"])
+    rows = node_rows(nodes, rules, run_times, trained)
     return Summary(
         schema=SCHEMA,
         epochs=epochs,
         figures=figures,
         disturbances=disturbances(channels, run),
         channels=channel_statistics(channels, run),
-        energies=[] if nodes else energy_rows(channels, rules, run),
+        energies=[] if nodes else energy_rows(channels, rules, run, uncounted),
         ranks=rank_rows(log, steps),
         nodes=rows,
     )
@@ -200,8 +204,16 @@ def time_figures(epochs: Sequence[EpochFigures]) -> dict[str, Figure]:
     return figures
 
 
+def gross_figures(run: Window | None, uncounted: Sequence[UncountedInterval]) -> dict[str, Figure]:
+    """The time from run_start to run_stop by the clock, and how much of it is not counted into any other time or energy of the run."""
+    if run is None:
+        return {name: unknown("s", LOG, NOT_FINISHED) for name in ("gross_time_s", "uncounted_s")}
+    gross_s = (run[1] - run[0]) * SECONDS_PER_NS
+    return {"gross_time_s": Figure(gross_s, "s", LOG, 1), "uncounted_s": Figure(gross_s - counted_s(run, uncounted), "s", LOG, len(uncounted))}
+
+
 def target_figures(log: Log) -> dict[str, Figure]:
-    """Best accuracy, and epochs and time from run_start to the evaluation that reached the target."""
+    """Best accuracy, and epochs and counted time from run_start to the evaluation that reached the target."""
     accuracies = [event for event in log.all("eval_accuracy") if isinstance(event.value, int | float)]
     target, start = log.value("target_accuracy"), log.first("run_start")
     best = max((float(event.value) for event in accuracies), default=None)
@@ -212,6 +224,7 @@ def target_figures(log: Log) -> dict[str, Figure]:
         "epochs_to_target": unknown("epochs", LOG, "the run had no target" if target is None else "the target was not reached"),
     }
     if reached is not None and start is not None and reached.mono_ns is not None and start.mono_ns is not None:
-        figures["time_to_target_s"] = Figure((reached.mono_ns - start.mono_ns) * SECONDS_PER_NS, "s", LOG, 1)
+        taken_s = counted_s((start.mono_ns, reached.mono_ns), uncounted_intervals(log))
+        figures["time_to_target_s"] = Figure(taken_s, "s", LOG, 1)
         figures["epochs_to_target"] = Figure(reached.epoch, "epochs", LOG, 1)
     return figures

@@ -1,5 +1,6 @@
 """The training loop, with an implementation that does as it is told and a clock that moves when it is told."""
 
+import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,13 @@ import pytest
 from reference_impls import contract, loop
 from reference_impls.communication import World
 from reference_impls.contract import Batch, ContractError, Implementation, Pipeline, Request, StepResult
+from reference_impls.fake import implementation as fake
+from reference_impls.state_file import Progress, StateFile, write_state
+from suite.bundle.channels import no_channels
 from suite.bundle.log import read_log
 from suite.bundle.reader import Bundle
-from suite.metrics.summary import derive_epochs
+from suite.metrics.summary import derive_epochs, target_figures
+from suite.metrics.uncounted import uncounted_intervals
 from tests.builders import Scenario, make_request
 
 FETCH_NS, COPY_NS, STEP_NS, COMMUNICATION_S = 3_000_000, 1_000_000, 20_000_000, 0.005
@@ -74,6 +79,74 @@ def train(path: Path, clock: Clock, accuracies: list[float], losses: list[float]
     return scripted
 
 
+class Stateful(Scripted):
+    """Copying its state takes a second."""
+
+    def training_state(self) -> dict[str, Any]:
+        self.clock.now_ns += 10**9
+        return {"parameter/a": array.array("d", [float(len(self.learning_rates))])}
+
+
+def test_a_training_state_takes_no_counted_time(clock: Clock, tmp_path: Path) -> None:
+    scripted = Stateful(clock, [0.1, 0.9])
+    states = tmp_path / "states"
+    states.mkdir()
+    (tmp_path / "run").mkdir()
+    request = request_for(tmp_path / "run")
+    loop.run(request, World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}), loop.States(str(states)))
+    bundle = Bundle(tmp_path / "run")
+    log = bundle.log()
+    steps_s = 3 * (FETCH_NS + COPY_NS + STEP_NS) * 1e-9
+    assert [interval.length_s for interval in uncounted_intervals(log)] == [1.0, 1.0]
+    assert target_figures(log)["time_to_target_s"].value == pytest.approx(2 * (steps_s + COPY_NS * 1e-9))
+    assert [epoch.end_to_end_s for epoch in derive_epochs(log, bundle.steps(), no_channels(), ())] == pytest.approx([steps_s, steps_s])
+    keys = [event.key for event in log.events]
+    first = keys.index("epoch_stop")
+    assert keys[first : first + 5] == ["epoch_stop", "uncounted_start", "state_digests", "uncounted_stop", "eval_start"]
+    assert StateFile(str(states / "epoch_2.npz")).progress == (2, 6)
+
+
+def test_training_from_a_state_repeats_the_epochs_after_it(digits: Path, tmp_path: Path) -> None:
+    """With the fake framework on the digits, and a learning rate that falls."""
+    places = [tmp_path / name for name in ("whole", "rest", "states")]
+    for place in places:
+        place.mkdir()
+    data = contract.DataSet("digits", str(digits), "idx", 10, 1438, 359, False, False)
+    whole, rest = (make_request(place, Scenario())._replace(data=data, global_batch_size=64, epochs=3) for place in places[:2])
+    loop.run(whole, World(), fake.build, loop.States(str(places[2])))
+    loop.run(rest, World(), fake.build, loop.States(None, str(places[2] / "epoch_1.npz")))
+    logs, steps = [read_log(place / "log.txt") for place in places[:2]], [Bundle(place).steps_frame() for place in places[:2]]
+    later = steps[0][steps[0]["epoch"] > 1]
+    assert list(steps[1]["step"]) == list(later["step"])
+    assert list(steps[1]["loss"]) == list(later["loss"])
+    assert [event.value for event in logs[1].all("state_digests")] == [event.value for event in logs[0].all("state_digests")][1:]
+    evaluations = [[(event.epoch, event.metadata["correct"]) for event in log.all("eval_accuracy")] for log in logs]
+    assert evaluations[0] == evaluations[1]
+
+
+@pytest.mark.parametrize(
+    ("state", "progress", "words"),
+    [
+        ({"parameter/weights": [0.0] * 5, "velocity/weights": [0.0] * 5}, (1, 3), "of another model"),
+        ({"parameter/weights": [0.0] * 500}, (1, 3), "of another model"),
+        ({"parameter/weights": [0.0] * 500, "velocity/weights": [0.0] * 500}, (1, 2), "after 2 steps"),
+        ({"parameter/weights": [0.0] * 500, "velocity/weights": [0.0] * 500}, (0, 0), "after 0 steps"),
+    ],
+)
+def test_a_state_of_another_training_is_refused(state: dict[str, list[float]], progress: tuple[int, int], words: str, tmp_path: Path) -> None:
+    write_state(str(tmp_path / "state.npz"), {name: array.array("d", values) for name, values in state.items()}, Progress(*progress))
+    with pytest.raises(ContractError, match=words):
+        loop.run(request_for(tmp_path), World(), fake.build, loop.States(None, str(tmp_path / "state.npz")))
+
+
+def test_an_implementation_without_restore_says_so(clock: Clock, tmp_path: Path) -> None:
+    scripted = Stateful(clock, [])
+    write_state(str(tmp_path / "state.npz"), scripted.training_state(), Progress(1, 3))
+    with pytest.raises(ContractError, match="has no method restore"):
+        built = loop.Built(scripted, scripted, {"parameters": 1})
+        loop.run(request_for(tmp_path), World(), lambda request, world: built, loop.States(None, str(tmp_path / "state.npz")))
+
+
 def test_it_stops_at_the_target(clock: Clock, tmp_path: Path) -> None:
     train(tmp_path, clock, [0.5, 0.9])
     log = read_log(tmp_path / "log.txt")
@@ -116,7 +189,7 @@ def test_the_learning_rate_falls_linearly_to_zero_over_all_epochs(clock: Clock, 
 def test_the_parts_of_an_epoch_add_up_to_its_length(clock: Clock, tmp_path: Path) -> None:
     train(tmp_path, clock, [0.9])
     bundle = Bundle(tmp_path)
-    (epoch,) = derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), None)
+    (epoch,) = derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), ())
     assert epoch.fetch_stall_s == pytest.approx(3 * FETCH_NS * 1e-9)
     assert epoch.copy_s == pytest.approx(3 * COPY_NS * 1e-9)
     assert epoch.communication_s == pytest.approx(3 * COMMUNICATION_S)

@@ -36,6 +36,27 @@ built.implementation.step(built.implementation.to_device(batch), 0.125, 1.0)
 np.savez(folder + "/after.npz", **built.implementation.training_state())
 """
 
+GO_ON_FROM_A_STATE = """
+import importlib, json, sys
+from reference_impls.communication import World
+from reference_impls.contract import read_request
+from reference_impls.state_file import Progress, StateFile, write_state
+from reference_impls.training_state import digests
+module, request, folder = sys.argv[1], read_request(sys.argv[2]), sys.argv[3]
+first, second = (importlib.import_module(module + ".implementation").build(request, World()).implementation for _ in range(2))
+batch = next(iter(importlib.import_module(module + ".implementation").build(request, World()).pipeline.training(1)))
+def steps(implementation, rates):
+    return [implementation.step(implementation.to_device(batch), rate, 1.0).loss for rate in rates]
+steps(first, [0.05, 0.02])
+write_state(folder + "/state.npz", first.training_state(), Progress(2, 2))
+second.restore(StateFile(folder + "/state.npz").of_rank(0))
+found = {"restored": [digests(one.training_state()) for one in (first, second)]}
+found["correct"] = [one.count_correct(one.to_device(batch)) for one in (first, second)]
+found["losses"] = [steps(one, [0.03, 0.01, 0.01]) for one in (first, second)]
+found["trained"] = [digests(one.training_state()) for one in (first, second)]
+json.dump(found, open(folder + "/found.json", "w"))
+"""
+
 
 def test_a_digest_is_over_names_formats_shapes_and_bytes_in_the_order_of_names() -> None:
     values = np.array([[1.0, 2.0]], np.float32)
@@ -60,9 +81,8 @@ def test_any_difference_is_another_digest(other: dict[str, np.ndarray]) -> None:
     assert digests(other)["velocity"] == own["velocity"]
 
 
-@pytest.mark.parametrize("name", ["lenet", "resnet18"])
-def test_a_framework_returns_the_canonical_state(framework: str, name: str, tmp_path: Path) -> None:
-    """Before training, the seed's weights, velocities 0, statistics 0 and 1; after one step, velocities that moved the parameters."""
+def answer_of(framework: str, name: str, program: str, tmp_path: Path) -> None:
+    """Run a program with the framework's interpreter on a request of this workload, with eight samples and one thread."""
     workload, definition = load_workload(name), load_data_set(load_workload(name).data)
     WRITERS[definition.layout](tmp_path, definition, 8, 5, 1)
     request = make_request(tmp_path, Scenario(framework=framework))._replace(
@@ -75,16 +95,17 @@ def test_a_framework_returns_the_canonical_state(framework: str, name: str, tmp_
         preprocessing=Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), workload.preprocessing.augmentation),
     )
     (tmp_path / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(request)))
-    command = [
-        environment_of(framework).interpreter,
-        "-c",
-        TAKE_ONE_STEP,
-        load_framework(framework).module,
-        tmp_path / contract.REQUEST_NAME,
-        tmp_path,
-    ]
-    answer = subprocess.run(list(map(str, command)), cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, timeout=600)
+    interpreter, module = environment_of(framework).interpreter, load_framework(framework).module
+    command = [str(interpreter), "-c", program, module, str(tmp_path / contract.REQUEST_NAME), str(tmp_path)]
+    answer = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, timeout=600)
     assert answer.returncode == 0, answer.stderr[-2000:]
+
+
+@pytest.mark.parametrize("name", ["lenet", "resnet18"])
+def test_a_framework_returns_the_canonical_state(framework: str, name: str, tmp_path: Path) -> None:
+    """Before training, the seed's weights, velocities 0, statistics 0 and 1; after one step, velocities that moved the parameters."""
+    workload = load_workload(name)
+    answer_of(framework, name, TAKE_ONE_STEP, tmp_path)
     before, after = (dict(np.load(tmp_path / f"{when}.npz")) for when in ("before", "after"))
     names = [each.partition("/")[2] for each in before if each.startswith("parameter/")]
     expected = initial_weights.make(workload.initial_weights, {each: before[f"parameter/{each}"].shape for each in names}, SEED)
@@ -99,3 +120,13 @@ def test_a_framework_returns_the_canonical_state(framework: str, name: str, tmp_
     assert bool(statistics) is (name == "resnet18")
     assert all(np.all(value == each.endswith("running_var")) for each, value in statistics.items())
     assert set(before) == set(after)
+
+
+@pytest.mark.parametrize("name", ["lenet", "resnet18"])
+def test_training_goes_on_from_a_kept_state_bit_for_bit(framework: str, name: str, tmp_path: Path) -> None:
+    answer_of(framework, name, GO_ON_FROM_A_STATE, tmp_path)
+    found = json.loads((tmp_path / "found.json").read_text())
+    for what in ("restored", "correct", "losses", "trained"):
+        went_on, restored = found[what]
+        assert went_on == restored, what
+    assert found["restored"][0] != found["trained"][0]

@@ -6,29 +6,38 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from reference_impls.contract import log_name
 from suite import __version__
 from suite.bundle.layout import MANIFEST
+from suite.bundle.log import chain_head
 from suite.bundle.reader import Bundle
 from suite.catalog.audit import FLOAT64, load_audit_tolerances
 from suite.compliance.faults.fault import first_run
 from suite.files.digest import sha256
 from suite.files.toml_file import from_plain
+from suite.metrics.epoch_draw import drawn_epoch
 from suite.submission.folders import audit_path
 
 STEPS = 10
+NO_LOSSES: Mapping[str, Any] = {"recorded": [], "plain": [], "float64": None, "tolerances": [], "tolerances_float64": []}
 
 
-def add_audit(changes: Mapping[str, Any], judged: bool = False, number: int = 1) -> Callable[[Path], None]:
-    """Add an audit of the first run that agrees, as run ``number``'s, with some values changed; keys are dotted, "plain" copies that list.
+def add_audit(
+    changes: Mapping[str, Any], judged: bool = False, number: int = 1, state: int | None = None, value: str | None = None
+) -> Callable[[Path], None]:
+    """Add an audit of the first run that agrees, as run ``number``'s, with some values changed; keys are dotted.
 
-    With ``judged``, the verdict is recomputed after the change.
+    ``state`` is the epoch of a training state that was replayed, too; with ``value``, it is an epoch that this value does not draw. The values
+    "plain" and "state" copy the plain losses of run and state, "none" empties all lists. With ``judged``, the verdicts are recomputed.
     """
 
     def change(submission: Path) -> None:
         run = first_run(submission)
         values = honest_audit(run)
-        for name, value in changes.items():
-            _set(values, name, values["losses"]["plain"] if value == "plain" else value)
+        values["state"] = None if state is None else honest_state(run, state if value is None else _not_drawn(run, value), value)
+        for name, new in changes.items():
+            special = {"plain": values["losses"]["plain"], "state": (values["state"] or values)["losses"]["plain"], "none": NO_LOSSES}
+            _set(values, name, special.get(new, new) if isinstance(new, str) else new)
         if judged:
             _judge(values)
         path = audit_path(submission, run.with_name(f"run_{number}"))
@@ -36,6 +45,12 @@ def add_audit(changes: Mapping[str, Any], judged: bool = False, number: int = 1)
         path.write_text(json.dumps(values), encoding="utf-8")
 
     return change
+
+
+def _not_drawn(run: Path, value: str) -> int:
+    """An epoch that the value does not draw."""
+    epochs, head = Bundle(run).log().finished_epochs(), chain_head(run / log_name(0))
+    return next(epoch for epoch in epochs if epoch != drawn_epoch(str(head), value, len(epochs)))
 
 
 def honest_audit(run: Path) -> dict[str, Any]:
@@ -63,6 +78,23 @@ def honest_audit(run: Path) -> dict[str, Any]:
     })  # fmt: skip
 
 
+def honest_state(run: Path, epoch: int, value: str | None) -> dict[str, Any]:
+    """The part of a record that replayed the run's own losses after an epoch, and its own evaluation."""
+    from suite.metrics.replayed_losses import ReplayedLosses, compare_losses, recorded_losses  # start-up: loads numpy
+
+    bundle, request = Bundle(run), Bundle(run).run().request
+    steps, framework = bundle.steps(), request["framework"]
+    recorded = recorded_losses(steps, STEPS, int(steps.step[steps.epoch <= epoch].max()))
+    tolerances = load_audit_tolerances(request["workload"])
+    losses = ReplayedLosses(recorded, recorded, None, tolerances.of(framework, framework, STEPS), tolerances.of(framework, FLOAT64, STEPS))
+    correct = next(event.metadata["correct"] for event in bundle.log().all("eval_accuracy") if event.epoch == epoch)
+    samples = request["data"]["eval_samples"]
+    return _plain({
+        "epoch": epoch, "value": value, "losses": losses, "comparison": compare_losses(losses), "correct": correct, "replayed_correct": correct,
+        "eval_samples": samples,
+    })  # fmt: skip
+
+
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
     """Dataclasses and tuples as JSON has them."""
     plain: dict[str, Any] = json.loads(json.dumps(values, default=asdict))
@@ -80,4 +112,6 @@ def _judge(values: dict[str, Any]) -> None:
 
     from suite.metrics.replayed_losses import ReplayedLosses, compare_losses  # start-up: loads numpy
 
-    values["comparison"] = _plain({"comparison": compare_losses(from_plain(values["losses"], ReplayedLosses, ""))})["comparison"]
+    for part in (values, values["state"]):
+        if part is not None:
+            part["comparison"] = _plain({"comparison": compare_losses(from_plain(part["losses"], ReplayedLosses, ""))})["comparison"]

@@ -322,6 +322,25 @@ def _from(bundle: EditableBundle, key: str, number: int = 0) -> list[dict[str, A
 
 
 @edit
+def repeat_interval(bundle: EditableBundle, number: int) -> None:
+    """A second uncounted interval right after the n-th one, of no length."""
+    begin, end = (bundle.event(key, number) for key in ("uncounted_start", "uncounted_stop"))
+    place, moment_ns = bundle.events.index(end), end["metadata"]["mono_ns"]
+    copies = [dict(event, time_ms=end["time_ms"], metadata=dict(event["metadata"], mono_ns=moment_ns)) for event in (begin, end)]
+    bundle.events[place + 1 : place + 1] = copies
+
+
+@edit
+def move_into_epoch(bundle: EditableBundle, number: int, by_s: int) -> None:
+    """Let the n-th uncounted interval begin ``by_s`` seconds before its epoch ends; the log is in order."""
+    begin, stop = bundle.event("uncounted_start", number), bundle.event("epoch_stop", number)
+    begin["metadata"]["mono_ns"] = stop["metadata"]["mono_ns"] - by_s * 10**9
+    begin["time_ms"] = stop["time_ms"] - by_s * 1000
+    bundle.events.remove(begin)
+    bundle.events.insert(bundle.events.index(stop), begin)
+
+
+@edit
 def delay_epochs(bundle: EditableBundle, by_ns: int) -> None:
     """Let every epoch but the first begin later after the evaluation before it, and everything after that move on."""
     delay_ns = 0

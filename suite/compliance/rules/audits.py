@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reference_impls.contract import log_name
 from suite.bundle.layout import MANIFEST
+from suite.bundle.log import chain_head
 from suite.bundle.reader import Bundle
 from suite.catalog.audit import load_audit_tolerances
 from suite.compliance.faults.audit_edits import add_audit
@@ -13,10 +15,11 @@ from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 from suite.errors import SuiteError
 from suite.files.digest import sha256
+from suite.metrics.epoch_draw import drawn_epoch
 from suite.submission.folders import AUDITS, audit_path
 
 if TYPE_CHECKING:
-    from suite.metrics.audit_record import AuditBadge, AuditRecord
+    from suite.metrics.audit_record import AuditBadge, AuditRecord, StateAudit
 
 ORDER = 106  # after the rules about the runs that are audited
 
@@ -41,9 +44,20 @@ def _audits(context: SubmissionContext) -> Iterator[Violation]:
         for what, expected, observed in differences:
             yield Violation(name, f"{what}: {expected}", observed, FIX)
         if record.verdict.value == "contradicts":
-            step = record.comparison.step
-            at = "" if step is None else f" at step {step.step}: loss {step.observed:.6g}, replayed {step.expected:.6g}"
-            yield Violation(name, "an audit that agrees with the run", f"it contradicts the run{at}", "withdraw the run, or answer in the review")
+            observed = f"it contradicts the run {_where(record)}"
+            yield Violation(name, "an audit that agrees with the run", observed, "withdraw the run, or answer in the review")
+
+
+def _where(record: "AuditRecord") -> str:
+    """The step or the evaluation that contradicts."""
+    of_state = None if record.state is None else record.state.comparison
+    for comparison, after in ((record.comparison, 0), (of_state, record.state.epoch if record.state else 0)):
+        if comparison is not None and comparison.verdict.value == "contradicts" and comparison.step is not None:
+            step = comparison.step
+            where = f"at step {step.step}" + (f" after the state of epoch {after}" if after else "")
+            return f"{where}: loss {step.observed:.6g}, replayed {step.expected:.6g}"
+    state = record.state
+    return "" if state is None else f"in the evaluation of epoch {state.epoch}: {state.correct} correct, replayed {state.replayed_correct}"
 
 
 def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
@@ -81,14 +95,44 @@ def _differences(record: "AuditRecord", run: SubmittedRun) -> Iterator[tuple[str
         if expected != observed:
             yield f"the run's loss of step {step}", f"{expected!r}", f"{observed!r}"
             return
+    if record.state is not None:
+        yield from _state_differences(record.state, bundle)
     yield from contradictions(record, load_audit_tolerances(record.bundle.workload))
 
+
+def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[str, str, str]]:
+    """Where the part of a training state is not of this run, or its epoch not the drawn one."""
+    from suite.metrics.replayed_losses import recorded_losses  # start-up: loads numpy
+
+    log, steps, request = bundle.log(), bundle.steps(), bundle.run().request
+    epochs, head = len(log.finished_epochs()), chain_head(bundle.path / log_name(0))
+    if not 1 <= state.epoch <= epochs:
+        yield "the epoch of the training state", f"1 to {epochs}", f"{state.epoch}"
+        return
+    if state.value is not None and drawn_epoch(str(head), state.value, epochs) != state.epoch:
+        yield f"the epoch drawn with {state.value[:80]!r}", f"{drawn_epoch(str(head), state.value, epochs)}", f"{state.epoch}"
+    after = int(steps.step[steps.epoch <= state.epoch].max(initial=0))
+    if not state.losses.recorded and (steps.step > after).any():
+        yield f"losses after the state of epoch {state.epoch}", "those of the steps that follow it", "none"
+    elif recorded_losses(steps, len(state.losses.recorded), after) != state.losses.recorded:
+        yield f"the run's losses after the state of epoch {state.epoch}", "those of its step records", "others"
+    correct = next((event.metadata.get("correct") for event in log.all("eval_accuracy") if event.epoch == state.epoch), None)
+    observed = (state.correct, state.eval_samples)
+    if observed != (correct, request["data"]["eval_samples"]):
+        expected = f"{correct} of {request['data']['eval_samples']}"
+        yield f"the run's correct samples after epoch {state.epoch}", expected, f"{observed[0]} of {observed[1]}"
+
+
+OTHER_COUNT = {"state.correct": 9990, "state.replayed_correct": 9990}
+OTHER_STEP = {"state.losses.plain.2": 9.0, "state.losses.float64": "state"}
+OTHER_LOSSES = {"state.losses.recorded.2": 0.5, "state.losses.plain.2": 0.5}
 
 RULES = (
     SubmissionRule(
         id="submission-audits",
         sentence="An audit's record is of the run it names, follows from its losses and the rulebook's tolerances, and does not contradict the run.",
-        rationale="A replay of the first steps shows invented losses and other seeds, data, weights, batch sizes and learning rates.",
+        rationale="A replay of the first steps shows invented losses and other seeds, data, weights, batch sizes and learning rates; one from a "
+        "training state that somebody else drew shows the same of later epochs.",
         check=_audits,
         faults=(
             of_submission("an audit of another manifest", add_audit({"bundle.manifest_sha256": "0" * 64})),
@@ -102,6 +146,13 @@ RULES = (
             of_submission("an audit of another schema", add_audit({"schema": 9})),
             of_submission("an audit of a run that is not there", add_audit({}, number=9)),
             of_submission("an audit with an invented power", add_audit({"rate_error_found": 1e-9})),
+            of_submission("a state of another epoch than the drawn one", add_audit({}, state=2, value="a value")),
+            of_submission("a state of an epoch that was not trained", add_audit({"state.epoch": 9}, state=2)),
+            of_submission("a state with another number of correct samples", add_audit(OTHER_COUNT, state=2)),
+            of_submission("a state whose evaluation contradicts", add_audit({"state.replayed_correct": 9000}, state=2)),
+            of_submission("a state whose steps contradict", add_audit(OTHER_STEP, judged=True, state=2)),
+            of_submission("a state with other losses", add_audit(OTHER_LOSSES, judged=True, state=2)),
+            of_submission("a state without the steps after it", add_audit({"state.losses": "none", "state.comparison": None}, state=2)),
         ),
     ),
 )

@@ -115,13 +115,16 @@ def _course(steps: "StepRecords") -> "Values | None":
 
 
 def _no_pause(context: BundleContext) -> Iterator[Violation]:
-    """Check that nothing takes time between an evaluation and the next epoch; events in between have their own rules."""
+    """Check that nothing takes time between an evaluation and the next epoch but what is not counted; events in between have their own rules."""
+    from suite.metrics.uncounted import START, STOP, counted_s, uncounted_intervals  # start-up: loads numpy
+
     epochs_s = [(steps.ends_s.max() - steps.start_ns.min() * SECONDS_PER_NS) for _, steps in context.steps.first_rank.by_epoch()]
     longest_s = MAX_PAUSE_S + MAX_PAUSE_SHARE * float(max(epochs_s, default=0.0))
-    for before, after in pairwise(context.log.events):
+    uncounted = uncounted_intervals(context.log)
+    for before, after in pairwise(event for event in context.log.events if event.key not in (START, STOP)):
         if (before.key, after.key) not in WITHOUT_PAUSE or before.mono_ns is None or after.mono_ns is None:
             continue
-        pause_s = (after.mono_ns - before.mono_ns) * SECONDS_PER_NS
+        pause_s = counted_s((before.mono_ns, after.mono_ns), uncounted)
         if pause_s > longest_s:
             expected = f"{after.key} right after {before.key}, within {longest_s:.2f} s"
             yield Violation("log.txt", expected, f"{pause_s:.2f} s in which nothing was recorded", RUN_AGAIN, after.line)

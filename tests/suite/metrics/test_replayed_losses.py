@@ -47,7 +47,7 @@ def test_ranks_are_combined_by_their_samples() -> None:
 
 @pytest.mark.parametrize("rows", [[(1, 0, 3, 2.0), (3, 0, 3, 2.0)], [(1, 0, 3, 2.0), (2, 0, 3, float("nan"))], [(1, 0, 3, 2.0), (2, 0, 0, 1.0)]])
 def test_a_missing_step_or_loss_cannot_be_compared(rows: list[tuple[int, int, int, float]]) -> None:
-    with pytest.raises(SuiteError, match="no loss for one of the first steps"):
+    with pytest.raises(SuiteError, match="no loss for one of the steps to compare"):
         recorded_losses(steps_of(rows), 2)
 
 
