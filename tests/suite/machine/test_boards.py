@@ -19,7 +19,7 @@ from suite.files.json_file import write_json
 from suite.machine.identify import identify, resolve_device
 from suite.machine.power_mode import read_power_settings
 from suite.machine.system import Software, describe
-from suite.metrics.power import power_total
+from suite.metrics.power import power_totals
 from tests.boards import SERIAL_NUMBER, planted, readings_of
 
 DEVICES = load_devices()
@@ -74,10 +74,11 @@ def test_total_power_is_read_where_the_board_has_a_sensor(device: Device, tmp_pa
     expected = device.sample.expected
     rows = readings_of(planted(tmp_path, device))
     channels = channels_of_frame(pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"]))
-    total = power_total(channels, load_power_rules())
-    assert (total.rule.name if total else None) == expected.power_total
-    if total is not None and expected.power_w is not None:
-        assert sum(channels.get(total.source, name).mean for name in total.channels) == pytest.approx(expected.power_w, abs=0.02)
+    totals = power_totals(channels, load_power_rules(), None)
+    assert (" + ".join(total.rule.name for total in totals) or None) == expected.power_total
+    if totals and expected.power_w is not None:
+        read_w = sum(channels.get(total.source, name).mean for total in totals for name in total.channels)
+        assert read_w == pytest.approx(expected.power_w, abs=0.02)
 
 
 @every_device
