@@ -14,7 +14,7 @@ Array = npt.NDArray[np.float64]
 @dataclass(frozen=True)
 class Script:
     """What is made up. ``times``: constant, normal or memory; ``losses``: smooth or noisy; ``readings``: none, constant or follow; ``true_losses``:
-    so many of the true run's losses are kept.
+    as many of the true run's losses are kept.
     """
 
     accuracies: tuple[float, ...] = (0.9741, 0.9823, 0.9858, 0.9871, 0.9889, 0.9904)

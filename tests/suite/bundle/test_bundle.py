@@ -97,7 +97,8 @@ def test_energy_is_summed_by_the_board_s_rule_and_says_how(tmp_path: Path) -> No
     write_power_rules(path, ["ina3221"])
     summary = derive(Bundle(path))
     energy = summary.figures["energy_j"]
-    assert energy.value == pytest.approx(5.0 * (stop.mono_ns - start.mono_ns) * 1e-9)
+    counted_s = (stop.mono_ns - start.mono_ns) * 1e-9 - (summary.figures["uncounted_s"].value or 0.0)
+    assert energy.value == pytest.approx(5.0 * counted_s)
     assert energy.coverage == pytest.approx(1.0) and energy.period_s == pytest.approx(0.1)
     assert energy.sensor == Sensor(("ina3221",), ("POM_5V_IN",), Coverage.MODULE, Tier.ON_BOARD)
     assert summary.figures["energy_per_epoch_j"].value == pytest.approx(5.0 * summary.epochs[1].end_to_end_s, rel=1e-3)

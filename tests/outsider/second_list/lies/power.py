@@ -14,7 +14,7 @@ SAMPLE = "power"
 
 
 def power_rules_without_meters(power: dict[str, Any]) -> dict[str, Any]:
-    """power.json as it is where no meter of power was read."""
+    """power.json as it is where no power meter was read."""
     return {name: [] if isinstance(value, list) else value for name, value in power.items()}
 
 
