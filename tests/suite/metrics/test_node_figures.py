@@ -193,14 +193,15 @@ def test_the_loss_of_an_epoch_with_a_nan_is_unknown(path: Path) -> None:
 
 def test_a_rank_that_is_slower_is_seen_as_the_straggler(path: Path) -> None:
     steps = Bundle(path).steps_frame()
+    steps[["fetch_stall_s", "copy_s", "compute_s", "communication_s"]] = 0.001, 0.0005, 0.008, 0.0
     steps.loc[steps["rank"] == 1, "compute_s"] *= 2
     steps.loc[steps["rank"] == 0, "communication_s"] += 0.0016
     frames.write_table(steps, path / "steps.parquet")
     summary = derive(Bundle(path))
     first, second = summary.ranks
     assert (first["slowest_share"], second["slowest_share"]) == (0.0, 1.0)
-    assert first["busy_ratio"] == pytest.approx(0.95 / (0.95 + 0.4), rel=1e-2) and second["busy_ratio"] == pytest.approx(1.75 / 1.35, rel=1e-2)
-    assert first["communication_s"] > second["communication_s"] > 0.0
+    assert first["busy_ratio"] == pytest.approx(0.95 / (0.95 + 0.4)) and second["busy_ratio"] == pytest.approx(1.75 / 1.35)
+    assert first["communication_s"] > second["communication_s"] == 0.0
     assert (first["samples"], second["samples"], second["node"]) == (90000, 90000, "pi2")
     assert summary.figures["straggler_ratio"].value == pytest.approx(second["busy_ratio"])
 
