@@ -34,7 +34,7 @@ from suite.metrics.summary import derive
 BOOT = "00000000-0000-4000-8000-000000000000"
 START_NS = 1_000_000_000_000
 START_MS = 1_800_000_000_000
-AHEAD_NS, DRIFT_NS = 7_000_000_000_000_000, 20_000_000
+AHEAD_NS, DRIFT = 7_000_000_000_000_000, 20e-6  # 20 ppm: a quartz clock
 """How far the second node's monotonic clock is ahead of the first's as a run begins, and by how much more at its end."""
 WIRE_BYTES_PER_S = 1e6
 LOSS_SCATTER, LATE_SCATTER = 0.05, 0.2
@@ -98,10 +98,11 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     frames.write_table(readings, path / layout.READINGS)
     if scenario.idle_w is not None:
         frames.write_table(_idle(steps, scenario), path / layout.BASELOAD)
+    described = _describe(path, scenario)
+    write_json(path / layout.SYSTEM, described)
     if scenario.nodes > 1:
-        _write_nodes(path, scenario)
+        _write_nodes(path, scenario, asdict(described))
     (path / layout.OUTPUT).write_text("made up by tests\n")
-    write_json(path / layout.SYSTEM, _describe(path, scenario))
     write_data_record(path, _data_record(scenario.data))
     write_power_rules(path, readings["source"].unique())
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
@@ -212,6 +213,7 @@ class _Writer:
         self.chain, self._now_ns = contract.FIRST_LINK, START_NS + 10**9 * scenario.later_s
         self._request, self._scenario, self._rank = request, scenario, rank
         self._done = 0
+        self._told_ns: int | None = None
 
     def begin(self) -> None:
         request = self._request
@@ -236,7 +238,7 @@ class _Writer:
             "ranks": request.parallel.ranks,
         }.items():
             self._event("POINT_IN_TIME", key, value)
-        self._tell_nodes(0)
+        self._tell_nodes()
         self._event("INTERVAL_END", "init_stop")
         self._event("INTERVAL_START", "run_start")
 
@@ -244,17 +246,19 @@ class _Writer:
         target = self._request.target_accuracy
         reached = target is not None and max(self._scenario.accuracies) >= target
         self._event("INTERVAL_END", "run_stop", status="success" if reached else "aborted")
-        self._tell_nodes(DRIFT_NS)
+        self._tell_nodes()
 
     def close(self) -> None:
         self._stream.close()
 
-    def _tell_nodes(self, drift_ns: int) -> None:
+    def _tell_nodes(self) -> None:
         """On rank 0: whose node is whose, once, and how far every clock is ahead."""
         if self._scenario.nodes > 1 and self._rank == 0:
-            if not drift_ns:
+            if self._told_ns is None:
                 self._event("POINT_IN_TIME", "nodes_of_ranks", [f"pi{rank + 1}" for rank in range(self._scenario.ranks)])
-            self._event("POINT_IN_TIME", "clock_offsets_ns", [[0, 0], *[[AHEAD_NS + drift_ns, 50_000]] * (self._scenario.ranks - 1)])
+                self._told_ns = self._now_ns
+            ahead_ns = AHEAD_NS + round(DRIFT * (self._now_ns - self._told_ns))
+            self._event("POINT_IN_TIME", "clock_offsets_ns", [[0, 0], *[[ahead_ns, 50_000]] * (self._scenario.ranks - 1)])
 
     def train(self, epoch: int) -> list[contract.StepRecord]:
         request, scenario = self._request, self._scenario
@@ -408,12 +412,20 @@ def _read_late(t_ns: pandas.Series, place: int) -> pandas.Series:
     return t_ns.map({moment_ns: moment_ns + scatter.randrange(1000) for moment_ns in sorted(t_ns.unique())})
 
 
-def _write_nodes(path: Path, scenario: Scenario) -> None:
+def _system_of_node(described: dict[str, Any]) -> dict[str, Any]:
+    """As another node's recorder describes its machine: the framework's fields are the run's, not the node's."""
+    of_framework = ("framework", "framework_version", "libraries")
+    notes = {name: note for name, note in described["notes"].items() if name not in of_framework}
+    return {**{name: value for name, value in described.items() if name not in of_framework}, "notes": notes}
+
+
+def _write_nodes(path: Path, scenario: Scenario, described: dict[str, Any]) -> None:
     """nodes.json, and the other nodes' readings and baseload: the first one's, on clocks that are ahead and run faster."""
     log, readings, idle = Bundle(path).log(), Bundle(path).readings_frame(), path / layout.BASELOAD
     first_ns, last_ns = (event.mono_ns for event in log.all("clock_offsets_ns"))
     assert first_ns is not None and last_ns is not None
-    drift_ns = DRIFT_NS * (readings["t_ns"] - first_ns).clip(0, last_ns - first_ns) // (last_ns - first_ns)
+    drift_ns = (DRIFT * (readings["t_ns"] - first_ns).clip(0, last_ns - first_ns)).round().astype("int64")
+    of_node = _system_of_node(described)
     records = []
     for place in range(scenario.nodes):
         if place and idle.exists():
@@ -422,5 +434,7 @@ def _write_nodes(path: Path, scenario: Scenario) -> None:
         if place:
             frames.write_table(readings.assign(t_ns=_read_late(readings["t_ns"], place) + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
         link = {"interface": "eth0", "address": f"10.0.0.{place + 1}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
-        records.append(NodeRecord(f"pi{place + 1}", f"pi{place + 1}", (place,), None, link, None, None, _meters(readings) if place else ()))
+        records.append(
+            NodeRecord(f"pi{place + 1}", f"pi{place + 1}", (place,), None, link, None, of_node if place else None, _meters(readings) if place else ())
+        )
     write_nodes(path, records)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.layout import RUN
+from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.devices import Device
 from suite.catalog.frameworks import Framework, load_frameworks
 from suite.catalog.power import Coverage, PowerTotal, Tier, totals
@@ -25,6 +25,7 @@ UNNAMED = "an unnamed board"  # as suite.machine.identify calls a machine whose 
 KEEP = "hand in system.json as `suite run` wrote it"
 ALWAYS_KNOWN = ("architecture", "kernel", "python")
 TEXTS = (*ALWAYS_KNOWN, "board", "cpu_model", "power_mode", "cpu_governor", "storage_medium", "operating_system", "boot", "framework_version")
+OF_FRAMEWORK = ("framework_version",)  # described in system.json alone, for every node
 COUNTS = ("cpu_cores", "memory_size_bytes")
 NOTED_THOUGH_KNOWN = ("cpu_cores",)
 KIB = 1024
@@ -54,6 +55,8 @@ def _described(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.system_file, "notes: an object with the reason for every unknown field", f"{notes!r}"[:200], KEEP)
             return
         for name in (*TEXTS, *COUNTS):
+            if name in OF_FRAMEWORK and node.system_file != SYSTEM:
+                continue
             value = node.system.get(name)
             if value is None and (name in ALWAYS_KNOWN or not notes.get(name)):
                 expected = f"{name}: every Linux has it" if name in ALWAYS_KNOWN else f"{name}, or null and a note that says why"

@@ -134,7 +134,7 @@ def test_readings_of_all_nodes_are_on_rank_0s_clock_drift_included(path: Path) -
     assert (first.node, second.node, second.ranks) == ("pi1", "pi2", (1,))
     assert abs(first.channels.head_ns - second.channels.head_ns).max() < 1000
     raw = bundle.channels_of_node(1).head_ns - AHEAD_NS - bundle.channels().head_ns
-    assert int(abs(raw).max()) > 10**7  # without the second pair of offsets they would be this far apart
+    assert int(abs(raw).max()) > 10**5  # without the second pair of offsets they would be this far apart
 
 
 def test_a_node_whose_clock_is_not_known_has_no_readings(path: Path) -> None:
