@@ -31,7 +31,7 @@ MIN_READINGS, MIN_POWER_W = 50, 0.5  # recorded rails of a Jetson, in steps of 0
 COARSE = ("shelly", "tasmota", "meter-csv")  # plugs state 0.1 W or 1 W and may repeat a value; what a table's meter resolves is unknown
 BLOCK, DISTINCT = 16, 10
 MAX_IMPLAUSIBLE_SHARE, MIN_IMPLAUSIBLE = 0.05, 3
-MIN_IDLE_S, MIN_IDLE_READINGS = 2.0, 3
+MIN_IDLE_S, MIN_IDLE_READINGS = 1.0, 3  # three readings, each at a random moment of its second, lie a second apart at the least
 MAX_IDLE_AGE_S = 300.0  # emptying the page cache and starting the recorder takes seconds
 RUN_AGAIN = "run again; never edit readings"
 
@@ -191,7 +191,7 @@ RULES = (
     ),
     Rule(
         id="baseload-window",
-        sentence="The idle machine was measured for two seconds or more, five minutes before the run's first reading at most.",
+        sentence="The idle machine's power was read three times or more, over a second or more, five minutes before the run's first reading at most.",
         rationale="A chosen moment, or one of another day, is no baseload.",
         bundle_check=_idle_window,
         faults=(
