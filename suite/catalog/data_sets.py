@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.definitions import load_all, load_one
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class DataSetDefinition:
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the definitions."""
-    return (root or repository_root()) / "rules" / "datasets"
+    return rules_folder(root) / "datasets"
 
 
 def load_data_set(name: str, root: Path | None = None) -> DataSetDefinition:

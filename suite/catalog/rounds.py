@@ -14,7 +14,7 @@ from pathlib import Path
 from suite.catalog.definitions import load_all, unknown_name
 from suite.catalog.workloads import Workload, load_workload
 from suite.errors import SuiteError
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 PINNED = ("model", "parameters", "data", "initial_weights", "epochs", "eval_every_epochs", "target_accuracy", "optimizer", "preprocessing", "tunable")
 """Fields of a workload that decide what is trained, for how long, and what may be tuned."""
@@ -90,7 +90,7 @@ def pin(workload: Workload) -> PinnedWorkload:
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the definitions."""
-    return (root or repository_root()) / "rules" / "rounds"
+    return rules_folder(root) / "rounds"
 
 
 @cache

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.definitions import load_all, load_one
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Workload:
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the definitions."""
-    return (root or repository_root()) / "rules" / "workloads"
+    return rules_folder(root) / "workloads"
 
 
 def load_workload(name: str, root: Path | None = None) -> Workload:
