@@ -12,7 +12,7 @@ import numpy as np
 
 from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle, CachedBundle
-from suite.catalog.rounds import current_round, load_rounds
+from suite.catalog.rounds import judging_round
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
 from suite.compliance.copies import StepTimes, find_likenesses, step_times
 from suite.compliance.finding import Finding, Severity
@@ -126,7 +126,7 @@ def _read_submission(path: Path, verdict_of: Callable[[CachedBundle], BundleVerd
             times.append(step_times(bundle.steps()))
         except SuiteError as error:
             broken.append(str(error))
-    judged_by = next((each for each in load_rounds() if each.name == declaration.round), current_round())
+    judged_by = judging_round(declaration.round)
     context = SubmissionContext(path, declaration, judged_by, system, tuple(runs), unexpected)
     return _Submission(context, tuple(times), tuple(verdicts), tuple(broken))
 

@@ -17,8 +17,8 @@ from suite.compliance.faults.log_edits import (
     set_event,
     shift_everything,
 )
+from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.compliance.rules.course import RUN_AGAIN
 
 ORDER = 35  # after the order of events
 
@@ -33,15 +33,8 @@ MAX_INIT_S = 1800.0
 HOLE_S, HOLE_SHARE = 5.0, 0.1
 
 
-def _logs(context: BundleContext) -> Iterator[tuple[int, Log]]:
-    """Every rank's log."""
-    yield 0, context.log
-    for rank in range(1, context.request.parallel.ranks):
-        yield rank, context.bundle.log(rank)
-
-
 def _once(context: BundleContext) -> Iterator[Violation]:
-    for rank, log in _logs(context):
+    for rank, log in context.logs():
         points = [event for event in log.events if not event.key.endswith((START, STOP)) and event.key not in BY_OTHER_RULES]
         counts = Counter((event.key, event.epoch) for event in points)
         for (key, epoch), count in counts.items():
@@ -51,12 +44,12 @@ def _once(context: BundleContext) -> Iterator[Violation]:
                 values = " and ".join(repr(event.value)[:60] for event in events[:2])
                 lines = ", ".join(str(event.line) for event in events[:5])
                 observed = f"{count} times (lines {lines}), with the values {values}"
-                yield Violation(log_name(rank), f"{key[:80]}{of_epoch} once", observed, RUN_AGAIN, events[-1].line)
+                yield Violation(log_name(rank), f"{key[:80]}{of_epoch} once", observed, TRAINING_LOOP, events[-1].line)
 
 
 def _types(context: BundleContext) -> Iterator[Violation]:
     """Check that starts and stops are the ends of intervals, and everything else a point in time."""
-    for rank, log in _logs(context):
+    for rank, log in context.logs():
         wrong: dict[str, list[LogEvent]] = {}
         for event in log.events:
             if event.event_type != _type_of(event.key):
@@ -64,7 +57,7 @@ def _types(context: BundleContext) -> Iterator[Violation]:
         for key, events in wrong.items():
             observed = f"event_type {events[0].event_type[:40]!r} in line {events[0].line}"
             observed += f" and {len(events) - 1} more" if len(events) > 1 else ""
-            yield Violation(log_name(rank), f"event_type {_type_of(key)!r} for {key[:80]}", observed, RUN_AGAIN, events[0].line)
+            yield Violation(log_name(rank), f"event_type {_type_of(key)!r} for {key[:80]}", observed, TRAINING_LOOP, events[0].line)
 
 
 def _type_of(key: str) -> str:
@@ -73,16 +66,16 @@ def _type_of(key: str) -> str:
 
 def _clocks(context: BundleContext) -> Iterator[Violation]:
     """Check that monotonic times are not negative, and that the wall clock runs: it may be set, but it does not stand still."""
-    for rank, log in _logs(context):
+    for rank, log in context.logs():
         early = next((event for event in log.events if event.mono_ns is not None and event.mono_ns < 0), None)
         if early is not None:
-            yield Violation(log_name(rank), "a monotonic clock that counts from the boot", f"mono_ns = {early.mono_ns}", RUN_AGAIN, early.line)
+            yield Violation(log_name(rank), "a monotonic clock that counts from the boot", f"mono_ns = {early.mono_ns}", TRAINING_LOOP, early.line)
         timed = [(event.time_ms / 1000, event.mono_ns * SECONDS_PER_NS) for event in log.events if event.mono_ns is not None]
         intervals = [(later[0] - wall_s, later[1] - mono_s) for (wall_s, mono_s), later in pairwise(timed)]
         rates = [wall_s / mono_s for wall_s, mono_s in intervals if mono_s >= MIN_CLOCK_INTERVAL_S]
         if len(rates) >= MIN_CLOCK_INTERVALS and not CLOCK_RATES[0] <= median(rates) <= CLOCK_RATES[1]:
             expected = "a wall clock (time_ms) that runs as fast as the monotonic clock between most events"
-            yield Violation(log_name(rank), expected, f"{median(rates):.2g} s a second, the median of {len(rates)} intervals", RUN_AGAIN)
+            yield Violation(log_name(rank), expected, f"{median(rates):.2g} s a second, the median of {len(rates)} intervals", TRAINING_LOOP)
 
 
 def _initialisation(context: BundleContext) -> Iterator[Violation]:
@@ -97,14 +90,14 @@ def _initialisation(context: BundleContext) -> Iterator[Violation]:
 
 def _holes(context: BundleContext) -> Iterator[Violation]:
     """Check that between run_start and run_stop hardly any time lies outside logged intervals (epochs, evaluations)."""
-    for rank, log in _logs(context):
+    for rank, log in context.logs():
         epochs_s = _lengths_s(log)
         allowed_s = HOLE_S + HOLE_SHARE * (sum(epochs_s) / len(epochs_s) if epochs_s else 0.0)
         for before, after, hole_s in _outside(log):
             if hole_s > allowed_s:
                 names = [f"{event.key}{'' if event.epoch is None else f' of epoch {event.epoch}'}" for event in (before, after)]
                 expected = f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, which no logged interval covers"
-                yield Violation(log_name(rank), expected, f"{hole_s:.3f} s", RUN_AGAIN, after.line)
+                yield Violation(log_name(rank), expected, f"{hole_s:.3f} s", TRAINING_LOOP, after.line)
 
 
 def _lengths_s(log: Log) -> list[float]:

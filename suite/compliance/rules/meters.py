@@ -1,12 +1,14 @@
 """Meters: what they say of themselves in run.json, and the times of their readings."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.reading_edits import drop_readings, round_reading_times, scale_longest_gaps, scale_meter_times, set_meter, shift_end
+from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.values import is_number
 
 if TYPE_CHECKING:
     from suite.bundle.channels import Channel
@@ -22,14 +24,13 @@ MIN_EDGE_S, EDGE_SHARE, EDGE_PERIODS = 10.0, 0.25, 2.0
 CALLS_SLACK, MORE_CALLS = 5.0, 1.1
 MAX_TAIL_S = 5.0  # 0.2 to 4.2 s in 26 real runs; a slow machine that needs long to exit needed longer to load, which is added
 ROUND_NS, MIN_ROUND = 100_000, 20  # boards' clocks tick every 52 ns, or every microsecond
-FIX = "run again; never edit readings or the meters' records"
 
 
 def _available(context: BundleContext) -> Iterator[Violation]:
     for node, name, record, channels in _meters(context):
         if channels and record.get("available") is not True:
             observed = f"{sum(map(len, channels))} readings of {name}, which {node.meters_file} says was not available"
-            yield Violation(node.file, "readings of available meters only", observed, FIX)
+            yield Violation(node.file, "readings of available meters only", observed, READINGS_AS_READ)
 
 
 def _periods(context: BundleContext) -> Iterator[Violation]:
@@ -39,10 +40,10 @@ def _periods(context: BundleContext) -> Iterator[Violation]:
         stated_s = record.get("achieved_period_s")
         if not periods_s:
             continue
-        nearest_s = min(periods_s, key=lambda period_s: abs(period_s - stated_s)) if _is_number(stated_s) else periods_s[0]
-        if not _is_number(stated_s) or abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * stated_s:
+        nearest_s = min(periods_s, key=lambda period_s: abs(period_s - stated_s)) if is_number(stated_s) else periods_s[0]
+        if not is_number(stated_s) or abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * stated_s:
             expected = f"a reading of {name} every {stated_s!r} s, its achieved_period_s in {node.meters_file}"[:300]
-            yield Violation(node.file, expected, f"every {nearest_s:.6g} s", FIX)
+            yield Violation(node.file, expected, f"every {nearest_s:.6g} s", READINGS_AS_READ)
 
 
 def _gaps(context: BundleContext) -> Iterator[Violation]:
@@ -52,19 +53,19 @@ def _gaps(context: BundleContext) -> Iterator[Violation]:
     window = context.window
     for node, name, record, channels in _meters(context):
         stated_s, period_s = record.get("longest_gap_s"), record.get("period_s")
-        if record.get("failures") != 0 or not channels or not _is_number(stated_s) or not _is_number(period_s):
+        if record.get("failures") != 0 or not channels or not is_number(stated_s) or not is_number(period_s):
             continue
         gap_s = min(_longest_gap_s(node, channel) for channel in channels)
         if gap_s > LONGER_GAP * stated_s + GAP_SLACK_S:
             expected = f"no gap over {stated_s:.3g} s between readings of {name}, which states no failure in {node.meters_file}"
-            yield Violation(node.file, expected, f"{gap_s:.2f} s", FIX)
+            yield Violation(node.file, expected, f"{gap_s:.2f} s", READINGS_AS_READ)
         if window is None or not node.is_on_clock:
             continue
         late_s = max(min(channel.t_ns.min() for channel in channels) - window[0], window[1] - max(channel.t_ns.max() for channel in channels))
         late_s *= SECONDS_PER_NS
         if late_s > max(MIN_EDGE_S, EDGE_SHARE * seconds(window), EDGE_PERIODS * period_s, LONGER_GAP * stated_s):
             expected = f"readings of {name} over the whole run: it states no failure and no gap over {stated_s:.3g} s"
-            yield Violation(node.file, expected, f"none for {late_s:.2f} s at the run's start or end", FIX)
+            yield Violation(node.file, expected, f"none for {late_s:.2f} s at the run's start or end", READINGS_AS_READ)
 
 
 def _longest_gap_s(node: "NodeContext", channel: "Channel") -> float:
@@ -85,14 +86,14 @@ def _stated_gaps(context: BundleContext) -> Iterator[Violation]:
     found: dict[str, list[tuple[str, float, float]]] = {}
     for node, name, record, channels in _meters(context):
         stated_s = record.get("longest_gap_s")
-        if _is_number(stated_s) and max(map(len, channels), default=0) >= MIN_READINGS:
+        if is_number(stated_s) and max(map(len, channels), default=0) >= MIN_READINGS:
             longest_s = max(float((each.in_time.t_ns[1:] - each.in_time.t_ns[:-1]).max()) for each in channels if len(each) > 1) * SECONDS_PER_NS
             found.setdefault(node.file, []).append((name, stated_s, longest_s))
     for file, gaps in found.items():
         if len(gaps) >= MIN_METERS and all(longest_s < FOUND_GAP * stated_s for _, stated_s, longest_s in gaps):
             name, stated_s, longest_s = gaps[0]
             expected = f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its record states, or so of another meter"
-            yield Violation(file, expected, f"{longest_s:.6g} s at most; so of all {len(gaps)} meters", FIX)
+            yield Violation(file, expected, f"{longest_s:.6g} s at most; so of all {len(gaps)} meters", READINGS_AS_READ)
 
 
 def _failures(context: BundleContext) -> Iterator[Violation]:
@@ -100,13 +101,13 @@ def _failures(context: BundleContext) -> Iterator[Violation]:
     for node, name, record, channels in _meters(context):
         failures, period_s = record.get("failures"), record.get("period_s")
         span_ns = node.channels.span_ns
-        if not channels or span_ns is None or not _is_number(failures) or not _is_number(period_s) or not failures > 0 or not period_s > 0:
+        if not channels or span_ns is None or not is_number(failures) or not is_number(period_s) or not failures > 0 or not period_s > 0:
             continue
         readings = max(map(len, channels))
         calls = (span_ns[1] - span_ns[0]) * SECONDS_PER_NS / period_s * MORE_CALLS + CALLS_SLACK
         if readings <= calls < readings + failures:
             expected = f"at most {calls:.0f} calls of {name}, one every {period_s:g} s"
-            yield Violation(node.meters_file, expected, f"{readings} readings and {failures:g} failures", FIX)
+            yield Violation(node.meters_file, expected, f"{readings} readings and {failures:g} failures", READINGS_AS_READ)
 
 
 def _end(context: BundleContext) -> Iterator[Violation]:
@@ -121,14 +122,14 @@ def _end(context: BundleContext) -> Iterator[Violation]:
     if tail_s > MAX_TAIL_S + loading_s:
         last = next(channel for channel in node.channels if channel.t_ns.max() == last_ns)
         expected = f"readings up to {MAX_TAIL_S + loading_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s, and the time before run_start"
-        yield Violation(node.file, expected, f"{last.source} was read {tail_s:.1f} s after it", FIX)
+        yield Violation(node.file, expected, f"{last.source} was read {tail_s:.1f} s after it", READINGS_AS_READ)
 
 
 def _rounded(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         if len(node.channels) >= MIN_ROUND and not any((channel.t_ns % ROUND_NS).any() for channel in node.channels):
             expected = "times of a clock, which ticks in nanoseconds"
-            yield Violation(node.file, expected, f"{len(node.channels)} readings at whole tenths of a millisecond", FIX)
+            yield Violation(node.file, expected, f"{len(node.channels)} readings at whole tenths of a millisecond", READINGS_AS_READ)
 
 
 def _meters(context: BundleContext) -> "Iterator[tuple[NodeContext, str, Mapping[str, Any], Sequence[Channel]]]":
@@ -140,10 +141,6 @@ def _meters(context: BundleContext) -> "Iterator[tuple[NodeContext, str, Mapping
         for name, record in records.items():
             if name != "recorder":
                 yield node, name, record, node.channels.of(name)
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18
 
 
 METERS = ("um25c", "cpu", "counters")

@@ -18,6 +18,7 @@ from suite.compliance.faults.reading_edits import (
     set_values,
 )
 from suite.compliance.finding import Severity
+from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.rules.plausibility import MAX_IDLE_UTILISATION, is_busy
 
@@ -33,14 +34,13 @@ BLOCK, DISTINCT = 16, 10
 MAX_IMPLAUSIBLE_SHARE, MIN_IMPLAUSIBLE = 0.05, 3
 MIN_IDLE_S, MIN_IDLE_READINGS = 2.0, 3
 MAX_IDLE_AGE_S = 300.0  # emptying the page cache and starting the recorder takes seconds
-RUN_AGAIN = "run again; never edit readings"
 
 
 def _units(context: BundleContext) -> Iterator[Violation]:
     for node, unit, channel in _power_channels(context):
         if channel.unit != unit:
             expected = f"{channel.source} {channel.name} in {unit}, as its power rule says"
-            yield Violation(node.file, expected, f"in {channel.unit!r}"[:200], RUN_AGAIN)
+            yield Violation(node.file, expected, f"in {channel.unit!r}"[:200], READINGS_AS_READ)
 
 
 def _plausible(context: BundleContext) -> Iterator[Violation]:
@@ -93,7 +93,7 @@ def _own(context: BundleContext) -> Iterator[Violation]:
         places = repeated_block(channel.values, BLOCK, DISTINCT) if unit == "W" else None
         if places is not None:
             observed = f"{BLOCK} readings from number {places[1] + 1} on are those from number {places[0] + 1} on"
-            yield Violation(node.file, f"readings of their own of {channel.source} {channel.name}", observed, RUN_AGAIN)
+            yield Violation(node.file, f"readings of their own of {channel.source} {channel.name}", observed, READINGS_AS_READ)
 
 
 def _power_channels(context: BundleContext) -> "Iterator[tuple[NodeContext, str, Channel]]":
@@ -130,7 +130,7 @@ def _idle_window(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.idle_file, expected, f"{max(map(len, idle))} over {length_s:.2f} s", "run again without a shorter --baseload")
         if age_s > MAX_IDLE_AGE_S:
             expected = f"the idle machine measured in the {MAX_IDLE_AGE_S:g} s before the run's first reading"
-            yield Violation(node.idle_file, expected, f"{age_s:.0f} s before it", RUN_AGAIN)
+            yield Violation(node.idle_file, expected, f"{age_s:.0f} s before it", READINGS_AS_READ)
 
 
 def _idle(context: BundleContext) -> Iterator[Violation]:

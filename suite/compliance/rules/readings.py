@@ -22,6 +22,7 @@ from suite.compliance.faults.table_edits import (
     silence,
 )
 from suite.compliance.finding import Severity
+from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "%": (0.0, 100.0 * ROUNDING), "ratio": (0.0, 1.0 * ROUNDING), "B": (0.0, 2.0**60), "Hz": (0.0, 1e11), "degC": (-60.0, 200.0),
     "events": (0.0, 2.0**64), "operations": (0.0, 2.0**64), "processes": (0.0, 2.0**22), "ns": (0.0, 2.0**64), "W": (-50.0, 5000.0),
 }  # fmt: skip
-RUN_AGAIN = "hand in the readings as they were recorded"
 
 
 def _in_run(context: BundleContext) -> Iterator[Violation]:
@@ -69,7 +69,9 @@ def _within(name: str, table: "Channels", span: tuple[float, float], where: str)
     if first is not None:
         away_s = (span[0] - first_ns if first_ns < span[0] else first_ns - span[1]) * SECONDS_PER_NS
         when = f"{away_s:.1f} s {'before' if first_ns < span[0] else 'after'} that time"
-        yield Violation(name, f"readings {where}", f"{count} of {len(table)} outside, the first of {first.source} {first.name}, {when}", RUN_AGAIN)
+        yield Violation(
+            name, f"readings {where}", f"{count} of {len(table)} outside, the first of {first.source} {first.name}, {when}", READINGS_AS_READ
+        )
 
 
 def _order(context: BundleContext) -> Iterator[Violation]:
@@ -80,7 +82,7 @@ def _order(context: BundleContext) -> Iterator[Violation]:
             if len(late):
                 expected = f"readings of {channel.source} {channel.name} one after another"
                 observed = f"reading {late[0] + 2} at {t_ns[late[0] + 1]} ns, the one before at {t_ns[late[0]]} ns"
-                yield Violation(node.file, expected, observed, RUN_AGAIN)
+                yield Violation(node.file, expected, observed, READINGS_AS_READ)
 
 
 def _counted(context: BundleContext) -> Iterator[Violation]:
@@ -92,7 +94,7 @@ def _counted(context: BundleContext) -> Iterator[Violation]:
         for source in sorted({*(channel.source for channel in node.channels), *(name for name in meters if name != "recorder")}):
             recorded, present = meters.get(source, {}).get("readings", 0), sum(map(len, node.channels.of(source)))
             if recorded != present:
-                yield Violation(node.file, f"{recorded!r} readings of {source}, the count in {node.meters_file}", f"{present}", RUN_AGAIN)
+                yield Violation(node.file, f"{recorded!r} readings of {source}, the count in {node.meters_file}", f"{present}", READINGS_AS_READ)
 
 
 def _rising(context: BundleContext) -> Iterator[Violation]:
@@ -102,7 +104,7 @@ def _rising(context: BundleContext) -> Iterator[Violation]:
             falls = (values[1:] < values[:-1]).nonzero()[0]
             if len(falls):
                 observed = f"{values[falls[0] + 1]:g} in reading {falls[0] + 2} after {values[falls[0]]:g}, {len(falls)} falls"
-                yield Violation(node.file, f"the counter {channel.source} {channel.name} never to fall", observed, RUN_AGAIN)
+                yield Violation(node.file, f"the counter {channel.source} {channel.name} never to fall", observed, READINGS_AS_READ)
 
 
 def _possible(context: BundleContext) -> Iterator[Violation]:
@@ -111,12 +113,12 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         for channel in node.channels:
             if channel.units > 1:
-                yield Violation(node.file, f"one unit for {channel.source} {channel.name}", f"{channel.units} units", RUN_AGAIN)
+                yield Violation(node.file, f"one unit for {channel.source} {channel.name}", f"{channel.units} units", READINGS_AS_READ)
             values, (low, high) = channel.values, RANGES.get(channel.unit, (-np.inf, np.inf))
             bad = np.flatnonzero(~(np.abs(values) < np.inf) | (values < low) | (values > high))
             if len(bad):
                 observed = f"{values[bad[0]]:g} of {channel.source} {channel.name} at {int(channel.t_ns[bad[0]])} ns, {len(bad)} in all"
-                yield Violation(node.file, f"values from {low:g} to {high:g} {channel.unit}", observed, RUN_AGAIN)
+                yield Violation(node.file, f"values from {low:g} to {high:g} {channel.unit}", observed, READINGS_AS_READ)
 
 
 def _fit_machine(context: BundleContext) -> Iterator[Violation]:
@@ -126,10 +128,10 @@ def _fit_machine(context: BundleContext) -> Iterator[Violation]:
         used_bytes = max((memory.maximum for name in IN_USE if len((memory := node.channels.get("memory", name)).known)), default=0.0)
         if isinstance(size_bytes, int) and size_bytes > 0 and used_bytes > size_bytes * ROUNDING:
             observed = f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}), by the memory meter"
-            yield Violation(node.file, f"at most {size_bytes} bytes of memory, as in {node.system_file}", observed, RUN_AGAIN)
+            yield Violation(node.file, f"at most {size_bytes} bytes of memory, as in {node.system_file}", observed, READINGS_AS_READ)
         cores_read = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
         if isinstance(cores, int) and 0 < cores_read < cores:
-            yield Violation(node.file, f"readings of {cores} cores, as in {node.system_file}", f"of {cores_read}", RUN_AGAIN)
+            yield Violation(node.file, f"readings of {cores} cores, as in {node.system_file}", f"of {cores_read}", READINGS_AS_READ)
 
 
 def _gaps(context: BundleContext) -> Iterator[Violation]:

@@ -21,11 +21,10 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def _digests(context: BundleContext) -> Iterator[Violation]:
-    ranks = context.request.parallel.ranks
-    logs = [context.log, *(context.bundle.log(rank) for rank in range(1, ranks))]
+    logs = list(context.logs())
     for epoch in context.log.finished_epochs():
         first = None
-        for rank, log in enumerate(logs):
+        for rank, log in logs:
             events = [event for event in log.all("state_digests") if event.epoch == epoch]
             if len(events) != 1 or not _is_well_formed(events[0]):
                 observed, line = (f"{len(events)}", None) if len(events) != 1 else (f"{events[0].value!r}"[:200], events[0].line)
@@ -37,7 +36,7 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
                 if found != wanted:
                     expected = f"the {kind} digest of epoch {epoch} as on the other ranks, {wanted[:16]}…"
                     yield Violation(log_name(rank), expected, f"{found[:16]}…", FIX, events[0].line)
-    for rank, log in enumerate(logs):
+    for rank, log in logs:
         yield from _unchanged(log, rank)
 
 
