@@ -4,14 +4,17 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.nodes import read_nodes
 from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.reading_edits import (
     add_channel,
     add_constant_channel,
+    add_switches,
     empty_cache_without_reading,
     log_peak_memory,
     lower_frequency,
+    read_without_work,
     scale_readings,
     set_peak_memory,
 )
@@ -38,6 +41,9 @@ PEAK_TOLERANCE = 1.05
 MIN_LOGGED_PEAK = 0.8
 BUSY_TOLERANCE, BUSY_SLACK_S = 1.05, 1.0
 LINK_TOLERANCE = 1.05
+MAX_IDLE_BYTES = 2.0**28  # the kernel counts busy time in ticks; 2 ms for each MiB and more in honest runs
+MIN_TASK_S = 5.0  # of a task clock, in which a thread must have been switched; honest runs: 25 switches a second and more
+MIGRATIONS_TOLERANCE, MIGRATIONS_SLACK = 1.1, 20.0
 EMPTIED = 0.5
 
 
@@ -167,6 +173,9 @@ def _disk(context: BundleContext) -> Iterator[Violation]:
             passed_s, busy_s = float(busy.t_ns[-1] - busy.t_ns[0]) * 1e-9, float(busy.values[-1] - busy.values[0])
             if busy_s > BUSY_TOLERANCE * passed_s + BUSY_SLACK_S:
                 yield Violation(node.file, f"a disk that is busy for {passed_s:.1f} s at most", f"{busy_s:.1f} s", READINGS_AS_READ)
+        moved_bytes = sum(each.maximum - each.minimum for each in (read, node.channels.get("disk", "write_bytes")) if len(each) >= 2)
+        if len(busy) >= 2 and busy.maximum == busy.minimum and moved_bytes > MAX_IDLE_BYTES:
+            yield Violation(node.file, f"a disk that is busy while it moves {moved_bytes:.0f} bytes", "0 s of busy time", READINGS_AS_READ)
         filled = context.request.cache_cleared is True and len(resident) >= 2 and resident.maximum - float(resident.values[0]) >= EMPTIED
         if filled and len(read) >= 2 and read.maximum == read.minimum:
             expected = f"bytes read from the disk: {resident.maximum - float(resident.values[0]):.0%} of the data came into the emptied page cache"
@@ -192,7 +201,37 @@ def _network(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.file, "gradients exchanged over the network", "no byte sent or received in the run", READINGS_AS_READ)
 
 
+def _switches(context: BundleContext) -> Iterator[Violation]:
+    """Check context switches against the time that the implementation ran, and migrations between cores against them."""
+    for node in context.nodes:
+        switches, migrations, clock = (_increase(node, name) for name in ("context_switches", "cpu_migrations", "task_clock"))
+        if switches is None:
+            continue
+        if switches == 0 and clock is not None and clock * SECONDS_PER_NS > MIN_TASK_S:
+            expected = f"context switches in {clock * SECONDS_PER_NS:.1f} s of the task clock: the loop waits for the disk after every epoch"
+            yield Violation(node.file, expected, "none", READINGS_AS_READ)
+        if migrations is not None and migrations > MIGRATIONS_TOLERANCE * switches + MIGRATIONS_SLACK:
+            expected = f"no more migrations between cores than the {switches:.0f} context switches"
+            yield Violation(node.file, expected, f"{migrations:.0f}", READINGS_AS_READ)
+
+
+def _increase(node: "NodeContext", name: str) -> float | None:
+    """How far a count rose from its first to its last reading; None where it was not read twice."""
+    count = node.channels.get("counters", f"{name}.count").in_time
+    return float(count.values[-1] - count.values[0]) if len(count) >= 2 else None
+
+
 RULES = (
+    Rule(
+        id="switches-fit",
+        sentence="In five seconds of its task clock the implementation was switched, and no more often moved between cores than switched.",
+        rationale="The training loop waits for the storage medium after every epoch, and the kernel moves a thread while it does not run.",
+        bundle_check=_switches,
+        faults=(
+            recomputed("no context switch", add_constant_channel("counters", "context_switches.count", "events", 0.0)),
+            recomputed("three times as many migrations as switches", add_switches(3.0)),
+        ),
+    ),
     Rule(
         id="counts-possible",
         sentence="The counts of the processor fit one another, its cores and its clock.",
@@ -260,12 +299,13 @@ RULES = (
     ),
     Rule(
         id="disk-fits",
-        sentence="The disk is busy for no longer than time passes, and is read when data come into an emptied page cache.",
+        sentence="The disk is busy while it moves bytes, for no longer than time passes, and is read when data come into an emptied page cache.",
         rationale="The kernel counts the time with a request in flight, and the bytes of every request.",
         bundle_check=_disk,
         faults=(
             recomputed("a disk that is busy for four seconds a second", add_channel("disk", "busy", "s", lambda time_s: 4 * time_s)),
             recomputed("the page cache filled without reading", empty_cache_without_reading()),
+            recomputed("a disk that reads 500 MB a second and is never busy", read_without_work()),
         ),
     ),
     Rule(

@@ -148,8 +148,10 @@ RULES = (
     ),
     Rule(
         id="cpu-time-agrees",
-        sentence="In a run of one rank the task clock of the counters agrees with the CPU time of the process tree, to a tenth.",
-        rationale="Both count the time that the implementation's threads ran. Ranks that mpirun starts before it is counted are not counted.",
+        sentence="In a run of one rank two counts of the implementation's CPU time agree to a tenth: the task clock of the meter counters, and "
+        "process_tree of the meter cpu.",
+        rationale="The kernel keeps both, for the same threads. They part where one was edited. Runs of several ranks are exempt: mpirun starts "
+        "the ranks, and the task clock may have begun too late to count them.",
         bundle_check=_agree,
         faults=(
             *both("a tenth of the CPU time", scale_readings("cpu", "process_tree", 0.1)),

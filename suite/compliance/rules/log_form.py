@@ -10,6 +10,7 @@ from suite.bundle.log import Log, LogEvent
 from suite.compliance.faults.fault import both, recomputed, sealed
 from suite.compliance.faults.log_edits import (
     HOUR_NS,
+    add_point,
     delay_later_events,
     delay_start,
     freeze_wall_clock,
@@ -17,8 +18,10 @@ from suite.compliance.faults.log_edits import (
     set_event,
     shift_everything,
 )
+from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.wording import MAX_NAMES, shown
 
 ORDER = 35  # after the order of events
 
@@ -30,6 +33,16 @@ REPEATED = {"clock_offsets_ns": 2}
 BY_OTHER_RULES = ("eval_accuracy",)
 MIN_CLOCK_INTERVALS, MIN_CLOCK_INTERVAL_S, CLOCK_RATES = 3, 0.5, (0.5, 2.0)
 MAX_INIT_S = 1800.0
+NAMESPACE = "edge"
+OF_THE_CONTRACT = {
+    *(f"{what}_{end}" for what in ("init", "run", "epoch", "eval", "uncounted") for end in ("start", "stop")),
+    *("eval_accuracy", "state_digests", "chain_heads", "bucket_times", "nodes_of_ranks", "clock_offsets_ns", "ranks", "peak_rss_of_ranks"),
+    *(f"submission_{what}" for what in ("benchmark", "org", "division", "status", "platform")),
+    *("framework", "framework_version", "framework_threads", "accelerator", "model", "parameters", "initial_weights", "seed", "collective"),
+    *("data_set", "cache_clear", "train_samples", "eval_samples", "global_batch_size", "max_epochs", "target_accuracy"),
+    *(f"opt_{what}" for what in ("name", "base_learning_rate", "momentum", "weight_decay", "learning_rate_schedule")),
+}
+"""What the suite's loop logs, and the facts that the rules read."""
 HOLE_S, HOLE_SHARE = 5.0, 0.1
 
 
@@ -45,6 +58,23 @@ def _once(context: BundleContext) -> Iterator[Violation]:
                 lines = ", ".join(str(event.line) for event in events[:5])
                 observed = f"{count} times (lines {lines}), with the values {values}"
                 yield Violation(log_name(rank), f"{key[:80]}{of_epoch} once", observed, TRAINING_LOOP, events[-1].line)
+
+
+def _namespaces(context: BundleContext) -> Iterator[Violation]:
+    for rank, log in context.logs():
+        others = [event for event in log.events if event.namespace != NAMESPACE]
+        if others:
+            observed = f"{others[0].namespace!r} of {others[0].key}"[:200] + (f", and of {len(others) - 1} more events" if len(others) > 1 else "")
+            yield Violation(log_name(rank), f"the namespace {NAMESPACE!r} in every line", observed, TRAINING_LOOP, others[0].line)
+
+
+def _known_keys(context: BundleContext) -> Iterator[Violation]:
+    """Report the keys that an implementation logs of its own: the contract allows them, and readers should see them."""
+    others = {event.key: event for event in context.log.events if event.key not in OF_THE_CONTRACT}
+    if others:
+        observed = ", ".join(f"{key[:40]} = {shown(event.value)[:60]}" for key, event in list(others.items())[:MAX_NAMES])
+        fix = "explain them in the notes of the submission"
+        yield Violation("log.txt", "the keys of the contract", observed, fix, next(iter(others.values())).line)
 
 
 def _types(context: BundleContext) -> Iterator[Violation]:
@@ -136,6 +166,24 @@ RULES = (
             *(fault for key in ("global_batch_size", "parameters") for fault in both(f"{key} twice", repeat_event(key))),
             *both("the number of ranks twice, of two ranks", repeat_event("ranks"), ranks=2),
         ),
+    ),
+    Rule(
+        id="log-namespace",
+        sentence="Every line of a log has the namespace edge.",
+        rationale="The contract writes it; lines of another namespace are another program's.",
+        bundle_check=_namespaces,
+        faults=(
+            *both("a line of another program", set_event("epoch_stop", namespace="mlperf")),
+            sealed("a line without a namespace", set_event("seed", namespace=None)),
+        ),
+    ),
+    Rule(
+        id="log-keys-own",
+        sentence="Keys that are not the contract's are reported with their values.",
+        rationale="An implementation may log more of itself. A reader should see it: weights that were loaded, or another precision.",
+        severity=Severity.NOTE,
+        bundle_check=_known_keys,
+        faults=both("weights that were loaded", add_point("weights_loaded", "/data/lenet.pt")),
     ),
     Rule(
         id="log-event-types",

@@ -8,6 +8,7 @@ from suite.bundle.layout import node_baseloads
 from suite.compliance.faults.fault import both, recomputed, sealed, unsealed
 from suite.compliance.faults.file_edits import delete, resealed, set_system
 from suite.compliance.faults.log_edits import HOUR_NS, delay_stop
+from suite.compliance.faults.reading_edits import count_written
 from suite.compliance.faults.table_edits import (
     SECOND_NODE,
     a_day_earlier,
@@ -36,7 +37,9 @@ BEFORE_LOG_S = 3600.0
 GAP_PERIODS, MIN_GAP_S = 10.0, 5.0
 ROUNDING = 1.005
 # Counters that only a new boot resets. Energy counters are exempt: a sensor's glitch makes the energy unknown and is no forgery.
-RISING = ("counters", "disk")
+RISING = ("counters", "disk", "network")
+COUNTERS_OF_32_BITS, MAX_COUNT_OF_32_BITS = ("network",), 2**32
+"""Some drivers of interfaces count in 32 bits: their counters begin again after 4 GiB."""
 IN_USE = ("used", "available", "process_tree_rss", "largest_process_peak_rss")
 RANGES: Mapping[str, tuple[float, float]] = {
     "%": (0.0, 100.0 * ROUNDING), "ratio": (0.0, 1.0 * ROUNDING), "B": (0.0, 2.0**60), "Hz": (0.0, 1e11), "degC": (-60.0, 200.0),
@@ -95,13 +98,20 @@ def _counted(context: BundleContext) -> Iterator[Violation]:
             recorded, present = meters.get(source, {}).get("readings", 0), sum(map(len, node.channels.of(source)))
             if recorded != present:
                 yield Violation(node.file, f"{recorded!r} readings of {source}, the count in {node.meters_file}", f"{present}", READINGS_AS_READ)
+        written = meters.get("recorder", {}).get("readings")
+        if written is not None and written != len(node.channels):
+            expected = f"{written!r} readings in all, which the recorder wrote by its record in {node.meters_file}"
+            yield Violation(node.file, expected, f"{len(node.channels)}", READINGS_AS_READ)
 
 
 def _rising(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         for channel in (channel for source in RISING for channel in node.channels.of(source)):
             values = channel.values
-            falls = (values[1:] < values[:-1]).nonzero()[0]
+            has_fallen = values[1:] < values[:-1]
+            if channel.source in COUNTERS_OF_32_BITS and channel.maximum < MAX_COUNT_OF_32_BITS:
+                has_fallen &= values[:-1] < MAX_COUNT_OF_32_BITS / 2
+            falls = has_fallen.nonzero()[0]
             if len(falls):
                 observed = f"{values[falls[0] + 1]:g} in reading {falls[0] + 2} after {values[falls[0]]:g}, {len(falls)} falls"
                 yield Violation(node.file, f"the counter {channel.source} {channel.name} never to fall", observed, READINGS_AS_READ)
@@ -197,23 +207,25 @@ RULES = (
     ),
     Rule(
         id="readings-counted",
-        sentence="Each meter has as many readings as the recorder counted.",
+        sentence="Each meter has as many readings as the recorder counted, and all of them together as many as it wrote.",
         rationale="It shows readings that were left out or inserted.",
         bundle_check=_counted,
         faults=(
             *(fault for source in SOURCES for fault in both(f"a reading of {source} left out", drop_reading(source))),
             *(fault for source in SOURCES for fault in both(f"a reading of {source} put in", insert_reading(source))),
+            *both("ten readings more written than there are", count_written(10)),
             recomputed("a reading of the second node left out", change_second_node(lambda rows: rows.drop(index=rows.index[3])), ranks=2),
             unsealed("all readings of the second node lost", resealed(delete(SECOND_NODE)), ranks=2),
         ),
     ),
     Rule(
         id="counters-never-fall",
-        sentence="Counters of the processor and of the disk never fall.",
+        sentence="Counters of the processor, the disk and the network never fall.",
         rationale="They count from the run's or the boot's start; one that falls was edited or is of two boots.",
         bundle_check=_rising,
         faults=(
             *(fault for source, channel in COUNTERS for fault in both(f"{channel} falls", set_reading(source, channel, -1, 0.0))),
+            recomputed("the counter of bytes sent falls", set_reading("network", "eth0.sent", -1, 0.0), ranks=2),
             recomputed("counters of the second node fall", change_second_node(scale_unit("events", -1)), ranks=2),
         ),
     ),
