@@ -14,7 +14,7 @@ from suite.execution.clock import Clock, SystemClock
 from suite.execution.edge_watch import EdgeWatch
 from suite.execution.meter_session import MeterRecord, MeterSession
 from suite.execution.readings_file import ReadingsFile
-from suite.meters.meter import Meter, MeteredProcess, Moments, Reading, WithHelper, WithSettings, is_number, is_read_at_edges, moments_of
+from suite.meters.meter import Meter, MeteredProcess, Moments, Reading, WithHelper, WithSettings, is_number, is_read_at_edges, moments_of, opens_first
 from suite.meters.schedule import Schedule
 
 __all__ = ["MeterRecord", "Recorder"]
@@ -24,6 +24,8 @@ MAX_FAILURES_IN_A_ROW = 3
 RETRY_S = 10.0
 FLUSH_S = 1.0
 STOP_TIMEOUT_S = 5.0
+ATTACH_TIMEOUT_S = 4.0
+"""Less than a rank waits for a reply to its first heartbeat (reference_impls.rank)."""
 
 
 class Recorder:
@@ -48,7 +50,7 @@ class Recorder:
         self._stop_timeout_s = stop_timeout_s
         self._path = directory / file_name
         self._sessions = {meter.name: MeterSession(meter) for meter in meters}
-        self._wake = threading.Event()
+        self._wake, self._attached = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._file: ReadingsFile | None = None
         self._file_lock = threading.Lock()
@@ -61,12 +63,19 @@ class Recorder:
         self._edges = EdgeWatch(directory, self._at_edge)
 
     def start(self, process: MeteredProcess) -> None:
-        """Start reading; returns at once."""
+        """Start reading; returns at once. The process may wait at its gate until :meth:`wait_until_attached` has returned."""
         self._file = ReadingsFile(self._path)
         self._thread = threading.Thread(target=self._run, args=(process,), name=RECORDER, daemon=True)
         if any(is_read_at_edges(session.meter) for session in self._sessions.values()):
             self._edges.start()
         self._thread.start()
+
+    def wait_until_attached(self, timeout_s: float = ATTACH_TIMEOUT_S) -> None:
+        """Return when every meter with ``opens_first`` is attached to the process, or has failed to; one that takes longer is recorded as late."""
+        if not self._attached.wait(timeout_s):
+            late = self._sessions.get(self._active or "")
+            if late is not None:
+                late.count_failure(f"was not attached within {timeout_s:g} s; the implementation was started without it")
 
     def read_soon(self, name: str) -> None:
         """Read a meter once between its scheduled readings, within the shortest period of all meters; returns at once."""
@@ -119,8 +128,7 @@ class Recorder:
 
     def _run(self, process: MeteredProcess) -> None:
         try:
-            for session in self._sessions.values():
-                self._open(session, process)
+            self._open_all(process)
             self._read_until_stopped()
             for session in self._opened():
                 self._read(session)
@@ -128,7 +136,18 @@ class Recorder:
                 self._close(session)
         except Exception as error:  # noqa: BLE001 - any error is recorded; the run continues
             self._error = f"{type(error).__name__}: {error}"
+            self._attached.set()
         self._cost_s = self._clock.thread_cpu_s()
+
+    def _open_all(self, process: MeteredProcess) -> None:
+        """Open every meter; those that the process waits for are opened first by suite.meters.registry."""
+        waited_for = {name for name, session in self._sessions.items() if opens_first(session.meter)}
+        for name, session in self._sessions.items():
+            if not waited_for:
+                self._attached.set()
+            self._open(session, process)
+            waited_for.discard(name)
+        self._attached.set()
 
     def _read_until_stopped(self) -> None:
         clock = self._clock

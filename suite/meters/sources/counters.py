@@ -37,13 +37,13 @@ class CountersMeter:
     began; ``<event>@<unit>`` on processors with several kinds of cores, ``<event>:u`` where only user mode may be counted. Derived figures
     scale by enabled / running. Read at the beginning and end of every epoch and evaluation, too.
 
-    The events are attached to the implementation's process as it starts, while it is an interpreter with one thread. Every thread and
-    process that it starts from then on inherits them: thread pools, data-loader workers, the ranks of a local mpirun. Threads and
-    children that exist already are attached one by one. Source: perf_event_open(2).
+    The events are attached to the process that waits to become the implementation or mpirun (suite.launch.gate). Every thread and process that
+    it starts inherits them: thread pools, data-loader workers, ranks. On another node of a run they are attached, one by one, to mpirun's
+    process there and to the ranks' processes, which wait likewise (reference_impls.rank). Source: perf_event_open(2).
     """
 
     name = "counters"
-    opens_first = True  # a thread that starts while the meters are opened would be missed
+    opens_first = True  # a thread or process that is started before the events are attached is not counted
     at_edges = True
     period_s = 0.5
     description = "instructions, cycles, caches, branches and page faults of the implementation"
