@@ -164,7 +164,9 @@ def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(nodes: Remo
 
 
 def test_a_recorder_whose_harness_is_gone_exits_and_leaves_no_file(tmp_path: Path) -> None:
-    settings = f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "with_identity": false, "peer": null, "baseload_s": 0}}'
+    settings = (
+        f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "with_identity": false, "left_out": [], "peer": null, "baseload_s": 0}}'
+    )
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     process = subprocess.Popen(
