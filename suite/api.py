@@ -125,7 +125,8 @@ def run(
 def finish(paths: Paths) -> "tuple[FinishedRun, ...]":
     """Close runs that were left unclosed: killed, cut off by a power failure or a full disk, interrupted, or failed.
 
-    A run whose training ended is closed as finished, one that was cut off in training as interrupted; a closed run stays as it is.
+    A run whose training ended is closed as finished, one that was cut off in training as interrupted; a closed run stays as it is, but for a
+    witness's stamp over its files that the closing did not get: the witness is asked again.
     Raises SuiteError for the first one that cannot be closed: it still runs, or its disk is full.
     """
     from suite.execution import finish as finishing  # start-up: execution

@@ -51,7 +51,7 @@ RUNS: Mapping[str, str] = {
     "nonce_kind": "where the seed came from: round (the round's nonce), self-chosen (a nonce of the submitter's) or none (the submitter chose it)",
     "audited_in": "framework in which an audit trained the first steps again, with losses that agree, and whether it went on from a drawn or a "
     "self-drawn training state; None without such a record",
-    "witnessed_by": "witness of the rulebook that saw the run begin and end; None if none did",
+    "witnessed_by": "witness of the rulebook that saw the run begin and end, and stamped its files; None if none did",
     "signed_by": "whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there",
     "epochs": "finished epochs",
     "reached": "whether an evaluation reached the target; None without a target",
