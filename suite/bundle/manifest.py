@@ -16,11 +16,19 @@ def seal(path: Path, leftovers: Collection[Path] = ()) -> None:
 
 def digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, str]:
     """SHA-256 of every plain file below ``path`` but the manifest and ``leftovers``, by its name there, sorted."""
-    plain = (file for file in sorted(path.rglob("*")) if file.is_file() and not file.is_symlink())
-    files = [file for file in plain if file.name != MANIFEST and file not in leftovers]
-    return {file.relative_to(path).as_posix(): sha256(file) for file in files}
+    return {name: sha256(file) for name, file in _files(path).items() if file not in leftovers}
+
+
+def evidence_files(path: Path) -> dict[str, Path]:
+    """The files by name, without those that are written after a witness has stamped the others: its own record, and a withdrawal."""
+    return {name: file for name, file in _files(path).items() if name not in (WITNESS, WITHDRAWN)}
 
 
 def evidence_digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, str]:
-    """As :func:`digests`, without what is written after a witness has stamped the other files: its own record, and a withdrawal."""
-    return {name: digest for name, digest in digests(path, leftovers).items() if name not in (WITNESS, WITHDRAWN)}
+    """SHA-256 of these files, without ``leftovers``: what a witness stamps when the bundle is closed."""
+    return {name: sha256(file) for name, file in evidence_files(path).items() if file not in leftovers}
+
+
+def _files(path: Path) -> dict[str, Path]:
+    plain = (file for file in sorted(path.rglob("*")) if file.is_file() and not file.is_symlink())
+    return {file.relative_to(path).as_posix(): file for file in plain if file.name != MANIFEST}

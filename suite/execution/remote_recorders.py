@@ -25,9 +25,9 @@ from suite.bundle.nodes import NodeRecord
 from suite.execution.node_recorder import ATTACHED, HEARTBEAT, RECORD, STOP
 from suite.execution.readings_file import COLUMNS
 from suite.execution.request import RunRequest
-from suite.files.paths import repository_root
+from suite.files.paths import checkout, repository_root
 from suite.launch.placement import Placement, is_this_machine
-from suite.launch.remote_shell import NO_CHECKOUT, NO_INTERPRETER, module_script, remote_command
+from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command
 from suite.machine.page_cache import CacheState
 
 START_TIMEOUT_S, PAGE_CACHE_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 900.0, 5.0
@@ -49,7 +49,8 @@ class RemoteRecorders:
             "with_identity": request.with_identity,
         }
         self._baseload_s = request.baseload_s
-        self._interpreters, self._path = (Path(sys.executable), interpreter), path
+        # Only a checkout brings the recorder's module to a framework's interpreter.
+        self._interpreters, self._path = (Path(sys.executable), *((interpreter,) if checkout() else ())), path
         self._recorders: dict[int, _RemoteRecorder] = {}
 
     def __enter__(self) -> "RemoteRecorders":
@@ -214,8 +215,8 @@ class _RemoteRecorder:
 
     def _exit_reason(self) -> str:
         code = self._process.wait()
-        if code == NO_CHECKOUT:
-            return f"there is no checkout of the suite in {repository_root()}"
+        if code == NO_SUITE:
+            return f"there is no suite in {repository_root()}"
         if code == NO_INTERPRETER:
             return "there is no interpreter for the recorder; the suite and its environments must be in the same place on every node"
         return self._last_error_line[:300] or f"its recorder ended with exit code {code}"

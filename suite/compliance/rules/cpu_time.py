@@ -150,8 +150,9 @@ RULES = (
     ),
     Rule(
         id="cpu-time-agrees",
-        sentence="On every node the task clock of the counters agrees with the CPU time of the process tree, to a tenth.",
-        rationale="Both count the time that the threads of the implementation's processes ran. They start when both meters are attached to them.",
+        sentence="On every node two counts of the implementation's CPU time agree to a tenth: the task clock of the meter counters, and process_tree "
+        "of the meter cpu.",
+        rationale="The kernel keeps both, for the same threads, which start when both meters are attached to them. They part where one was edited.",
         bundle_check=_agree,
         faults=(
             *both("a tenth of the CPU time", scale_readings("cpu", "process_tree", 0.1)),

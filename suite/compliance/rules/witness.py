@@ -7,7 +7,7 @@ from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.data_record import DATA
 from suite.bundle.layout import COUNTERS, OUTPUT, POWER, RUN, SUMMARY, SYSTEM, WITNESS
 from suite.bundle.log import chain_head
-from suite.bundle.manifest import evidence_digests
+from suite.bundle.manifest import evidence_files
 from suite.compliance.faults.fault import save_after, sealed, unsealed
 from suite.compliance.faults.file_edits import append, delete, resealed, set_run, set_system
 from suite.compliance.faults.log_edits import set_boot
@@ -28,6 +28,7 @@ from suite.compliance.faults.witness_edits import (
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.errors import FileError
+from suite.files.digest import sha256
 from suite.files.signature import SignatureState
 from suite.witness.record import WitnessRecord, read_witness_record
 from suite.witness.tokens import TokenVerdict, trust_list
@@ -42,7 +43,7 @@ TOLERANCE_S, DRIFT = 2.0, 5e-4
 """How far two clocks may differ: authorities stamp whole seconds, and NTP slews a clock by up to 500 ppm."""
 MAX_CLOSE_S = 900.0
 """Longest time from the stamp to the one over the files for which a run is called witnessed: a run of ten hours is closed in minutes."""
-OPTION = "--witness"
+OPTION, MISSING = "--witness", "no such file, which the harness writes even where the witness does not answer"
 EDITED_FILES = (RUN, SYSTEM, SUMMARY, COUNTERS, POWER, OUTPUT, DATA, "log.txt")
 """Files of the faults: a byte more leaves them readable."""
 
@@ -123,15 +124,15 @@ def _files(context: BundleContext) -> Iterator[Violation]:
     if token.state is SignatureState.BAD:
         expected = "a stamp whose signature is over the digests of the files, the receipt and the first stamp"
         yield Violation(WITNESS, expected, f"a stamp that cannot be trusted: {token.reason}", RESTORE)
-    found = evidence_digests(context.bundle.path)
+    found = evidence_files(context.bundle.path)
     for name in sorted({*record.files, *found}):
         if name not in record.files:
             yield Violation(name, "only files that the witness stamped", "a file that it did not", RESTORE)
         elif name not in found:
             yield Violation(WITNESS, f"the file {name[:200]}, which the witness stamped", "no such file", RESTORE)
-        elif found[name] != record.files[name]:
+        elif (digest := sha256(found[name])) != record.files[name]:
             expected = f"content with the SHA-256 {record.files[name][:12]}…, as the witness stamped it when the bundle was closed"
-            yield Violation(name, expected, f"SHA-256 {found[name][:12]}…", RESTORE)
+            yield Violation(name, expected, f"SHA-256 {digest[:12]}…", RESTORE)
 
 
 def _closing_s(verdict: WitnessVerdict) -> float:
@@ -147,7 +148,7 @@ def _recorded(context: BundleContext) -> Iterator[Violation]:
         return
     record = read_witness_record(context.bundle.path)
     if record is None:
-        yield Violation(WITNESS, f"the record of the witness {address[:200]}, which the command names", "no such file", RESTORE)
+        yield Violation(WITNESS, f"the record of the witness {address[:200]}, which the command names", MISSING, RESTORE)
     elif record.address != address:
         yield Violation(WITNESS, f"the witness that the command names, {address[:200]}", record.address[:200], RESTORE)
 

@@ -103,7 +103,7 @@ def test_a_machine_with_two_names_is_not_measured_twice(request_of: Callable[...
     ("script", "words"),
     [
         ("echo 'ssh: Connection refused' >&2; exit 255", "ssh: Connection refused"),
-        ("exit 71", "no checkout of the suite"),
+        ("exit 71", "no suite in"),
         ("exit 72", "no interpreter"),
         ("exit 3", "exit code 3"),
         ('shift; exec sh -c "PYTHONPATH=/nowhere; cd /; exec /usr/bin/env python3 -m no_such_module"', "no_such_module"),
