@@ -109,9 +109,9 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     (path / layout.OUTPUT).write_text("made up by tests\n")
     write_data_record(path, _data_record(scenario))
     write_power_rules(path, readings["source"].unique())
+    write_json(path / layout.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
-    write_json(path / layout.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
     manifest.seal(path)
     return path
 
@@ -351,7 +351,8 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     first_ns, last_ns = int(steps["start_ns"].min()), int(steps["start_ns"].max())
     scatter = random.Random(f"{scenario.seed} {scenario.step_s}")  # no two runs are read at the same moments
     times = [t_ns + scatter.randrange(1000) for t_ns in range(first_ns, last_ns, 500_000_000)]
-    rows = [(t_ns, "memory", "process_tree_rss", 2.0e8, "B") for t_ns in times] + [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
+    rows = [(t_ns, "memory", f"process_tree_{kind}", 2.0e8, "B") for t_ns in times for kind in ("rss", "pss")]
+    rows += [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
     if scenario.counted:
         rows += [(t_ns, "cpu", f"utilisation.core{core}", 50.0, "%") for t_ns in times for core in (0, 1)]
         rows += [(t_ns, "cpu", "process_tree", round((t_ns - first_ns) * 1e-9 * CPU_SHARE, 2), "s") for t_ns in times]

@@ -71,13 +71,13 @@ FIGURE_COLUMNS = (
         file_name="foreign_cpu_share_percent",
     ),
     Column(
-        "peak_rss_bytes",
+        "peak_memory_bytes",
         "peak memory",
         "MiB",
-        "peak resident set of the training processes, read once a second",
+        "peak memory of the training processes, pages that they share counted once",
         2.0**-20,
         0,
-        file_name="peak_rss_mib",
+        file_name="peak_memory_mib",
     ),
 )
 
@@ -117,7 +117,10 @@ OTHER_FIGURES = {
     "compute_s": "compute",
     "communication_s": "communication",
     "overhead_s": "overhead",
+    "worker_start_s": "start of the data-loading processes",
+    "compute_share": "share of an epoch computing",
     "accelerator_utilisation": "accelerator utilisation",
+    "resident_sum_max_bytes": "sum of resident sets",
     "cpu_utilisation": "CPU utilisation",
 }
 

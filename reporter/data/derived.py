@@ -12,7 +12,7 @@ QUOTIENTS = (
     ("mean_power_w", "energy_per_epoch_j", "time_to_epoch_s", "W"),
     ("instructions_per_cpu_s", "instructions", "cpu_time_s", "1/s"),
 )
-COUNTED = ("l1d_access", "l1d_refill", "branches", "branch_mispredicts")
+COUNTED = ("l1d_access", "l1d_refill", "l1d_loads", "l1d_load_misses", "branches", "branch_mispredicts")
 """Events of counters.json whose counts a summary holds only as ratios."""
 
 

@@ -46,6 +46,8 @@ EPOCH_FIGURES = frozenset(
         "compute_s",
         "communication_s",
         "overhead_s",
+        "worker_start_s",
+        "compute_share",
         "accelerator_utilisation",
         "samples_per_s",
     )

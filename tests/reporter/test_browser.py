@@ -101,7 +101,7 @@ def test_the_keyboard_alone_skips_sorts_limits_and_follows(tab: Tab, site: Path)
 
 def test_a_view_is_in_its_address(tab: Tab, site: Path) -> None:
     tab.open((site / BOARD).as_uri())
-    tab.page.click("th[data-key=peak_rss_bytes] button")
+    tab.page.click("th[data-key=peak_memory_bytes] button")
     tab.page.select_option("select[name=framework]", "chainer")
     tab.page.click(".menu > summary")
     tab.page.click("#columns label:nth-child(3) input")

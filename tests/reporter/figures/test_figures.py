@@ -219,7 +219,7 @@ def test_a_radar_has_at_most_four_series_and_the_best_value_at_its_rim(frames: F
     drawing = drawn(by_name("radar"), frames)
     assert len(drawing.rows) == 4 and {row[0].split(" ")[0] for row in drawing.rows} == {"pytorch", "tensorflow", "chainer", "fake"}
     assert "energy per epoch" in drawing.note and "L1 data miss ratio" in drawing.note
-    peak = Axis("peak_rss_bytes", "", -1)
+    peak = Axis("peak_memory_bytes", "", -1)
     assert [share(peak, [100.0, 400.0], value) for value in (100.0, 400.0)] == [1.0, 0.25]
     assert [share(Axis("samples_per_s", "", 1), [10.0, 40.0], value) for value in (10.0, 40.0)] == [0.25, 1.0]
 
