@@ -95,7 +95,8 @@ class Workload:
     """One workload. ``forward_macs`` are the multiply-adds of a forward pass per sample; a training step has about three times that.
 
     ``target_accuracy`` is None where no target has been established: a run then trains all epochs.
-    ``threads`` is the default number of threads; None: one per usable core.
+    ``threads`` is the default number of threads; None: one per usable core. ``normalises_batches``: the model has batch normalisation, so that
+    its convergence depends on the mini-batch of a rank and not on the global one alone.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Workload:
     target_accuracy: float | None = None
     other_data: tuple[OtherData, ...] = ()
     threads: int | None = None
+    normalises_batches: bool = False
 
 
 def folder(root: Path | None = None) -> Path:
