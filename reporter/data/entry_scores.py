@@ -32,7 +32,8 @@ class Score:
 class EntryScores:
     """The scores of an entry. ``epochs`` are None, with the ``reason``, where there is no reference point; a score is None where a part is unknown.
 
-    ``reason`` says why the status is not confirmed; ``missing`` why a score is unknown, by its name.
+    ``reason`` says why the status is not confirmed; ``missing`` why a score is unknown, by its name. ``instrument`` is the tier and the
+    coverage of the energy, None where there is no energy or the runs differ in it.
     """
 
     status: Status
@@ -42,6 +43,7 @@ class EntryScores:
     time: Score | None
     energy: Score | None
     missing: Mapping[str, str]
+    instrument: tuple[str, str] | None = None
 
     def of(self, name: str) -> Score | None:
         """The score of this name; None where it is unknown."""

@@ -4,7 +4,7 @@ The rulebook's chapter *Runs and scoring* defines them; its numbers are in rules
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reporter.data.derived import EVALUATION_J, EVALUATION_S, FIRST_EPOCH_J
@@ -18,7 +18,7 @@ from suite.catalog.scoring import Scoring, load_scoring
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Interval, interval, measured
-from suite.metrics.costs import TrainingCost
+from suite.metrics.costs import TrainingCost, measured_score
 from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, ScoredEpochs, expected_epochs, scored_epochs
 
 PARTS = {SCORE_S: ("first_epoch_s", "time_to_epoch_s", EVALUATION_S), SCORE_J: (FIRST_EPOCH_J, "energy_per_epoch_j", EVALUATION_J)}
@@ -35,21 +35,30 @@ def score_entry(entry: Mapping[str, Any], runs: Sequence[Row], figures: Mapping[
     if expected is None:
         return EntryScores(Status.UNRANKED, why_not, None, None, None, None, {name: str(why_not) for name in PARTS})
     status, reason = _status(entry, runs, scoring)
-    if status is Status.PROJECTED:
-        epochs = ScoredEpochs(expected.epochs, False, None, 1.0)
-    else:
-        epochs = scored_epochs(expected, [RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs], scoring.epochs_level)
+    own = () if status is Status.PROJECTED else tuple(RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs)
+    epochs = scored_epochs(expected, own, scoring.epochs_level)
     scores: dict[str, Score | None] = {}
     missing: dict[str, str] = {}
     for name in PARTS:
-        values = {run["run_id"]: _value(name, figures.get(run["run_id"], {}), epochs.epochs) for run in runs}
-        unknown = [value for value in values.values() if isinstance(value, str)]
-        by_run = {run: value for run, value in values.items() if isinstance(value, float)}
-        scores[name] = None if unknown else _score(by_run, epochs, _fixed_variance(name, figures, by_run, scoring), scoring)
+        costs = {run["run_id"]: _cost(name, figures.get(run["run_id"], {}), epochs) for run in runs}
+        unknown = [cost for cost in costs.values() if isinstance(cost, str)]
+        known_costs = {run: cost for run, cost in costs.items() if isinstance(cost, TrainingCost)}
+        scores[name] = None if unknown else _score(known_costs, epochs, _fixed_variance(name, figures, known_costs, scoring), scoring)
         missing |= {name: unknown[0]} if unknown else {}
+    instrument = _instrument(runs, figures)
+    if scores[SCORE_J] is not None and instrument is None:
+        scores[SCORE_J], missing[SCORE_J] = None, "the energies of its runs are of several instruments"
     if scores[SCORE_S] is None and status in (Status.CONFIRMED, Status.PROVISIONAL):
         status, reason = Status.UNRANKED, missing[SCORE_S]
-    return EntryScores(status, reason, epochs, expected, scores[SCORE_S], scores[SCORE_J], missing)
+    return EntryScores(status, reason, epochs, expected, scores[SCORE_S], scores[SCORE_J], missing, instrument)
+
+
+def _instrument(runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]) -> tuple[str, str] | None:
+    """The tier and the coverage of the runs' energies, if they share them."""
+    energies = [figures.get(run["run_id"], {}).get("energy_per_epoch_j") for run in runs]
+    kinds = {(energy["tier"], energy["covers"]) if energy is not None else (None, None) for energy in energies}
+    (tier, covers), *others = kinds
+    return (str(tier), str(covers)) if not others and known(tier) and known(covers) else None
 
 
 def _status(entry: Mapping[str, Any], runs: Sequence[Row], scoring: Scoring) -> tuple[Status, str | None]:
@@ -93,26 +102,27 @@ def _frozen(entry: Mapping[str, Any], points: Sequence[ReferencePoint]) -> str:
     return f"round {entry['round']} has {settings}" if points else f"round {entry['round']} has none of this workload"
 
 
-def _value(name: str, figures: Mapping[str, Row], epochs: float) -> float | str:
-    """A run's score, or why it is unknown."""
+def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> TrainingCost | str:
+    """A run's cost, or why it is unknown."""
     rows = [figures.get(part) for part in PARTS[name]]
     for part, row in zip(PARTS[name], rows, strict=True):
         if row is None or not known(row["value"]):
             return str(row["reason"]) if row is not None else f"the run has no figure {part}"
-    cost = TrainingCost(*(float(row["value"]) for row in rows if row is not None)).at(epochs)
-    return cost if 0 < cost < math.inf else f"the parts of the run add up to {cost:.3g} {UNITS[name]}"
+    cost = TrainingCost(*(float(row["value"]) for row in rows if row is not None))
+    value = min(cost.at(epochs.epochs), cost.at(epochs.reference))
+    return cost if 0 < value < math.inf else f"the parts of the run add up to {value:.3g} {UNITS[name]}"
 
 
-def _score(by_run: Mapping[str, float], epochs: ScoredEpochs, fixed_variance: float, scoring: Scoring) -> Score:
-    statistics = measured(list(by_run.values()), fixed_variance, epochs.log_variance, epochs.freedom)
-    return Score(interval(statistics, scoring.level), by_run, statistics)
+def _score(costs: Mapping[str, TrainingCost], epochs: ScoredEpochs, fixed_variance: float, scoring: Scoring) -> Score:
+    statistics = measured_score(list(costs.values()), epochs, fixed_variance)
+    return Score(interval(statistics, scoring.level), {run: cost.at(epochs.epochs) for run, cost in costs.items()}, statistics)
 
 
-def _fixed_variance(name: str, figures: Mapping[str, Mapping[str, Row]], by_run: Mapping[str, float], scoring: Scoring) -> float:
+def _fixed_variance(name: str, figures: Mapping[str, Mapping[str, Row]], runs: Iterable[str], scoring: Scoring) -> float:
     """The variance that runs share: the noise floor; of an energy, also that of the instrument, whose interval is the run's widest."""
     if name == SCORE_S:
         return scoring.noise_floor**2
-    halves = [_relative_half_width(figures[run].get("energy_j")) for run in by_run]
+    halves = [_relative_half_width(figures[run].get("energy_j")) for run in runs]
     return scoring.noise_floor**2 + (max(halves, default=0.0) / Z_95) ** 2
 
 

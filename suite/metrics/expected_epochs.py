@@ -97,7 +97,7 @@ class RunEpochs:
 
 @dataclass(frozen=True)
 class ScoredEpochs:
-    """The epochs at which an entry is scored: the reference's, or its own where they are significantly more.
+    """The epochs at which an entry is scored: the ``reference``'s, or its own where they are significantly more.
 
     ``own`` are all epochs that it trained over the runs that reached the target, None where none did; ``p_more`` is the p value of the one-sided
     test, None without a reference to test against. ``log_variance`` is the variance of the logarithm of ``epochs``, 0 for the
@@ -105,22 +105,30 @@ class ScoredEpochs:
     """
 
     epochs: float
-    is_own: bool
+    reference: float
     own: float | None
     p_more: float
     log_variance: float = 0.0
     freedom: int = 0
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the entry is scored at its own epochs."""
+        return self.epochs != self.reference
+
 
 def scored_epochs(expected: ExpectedEpochs, runs: Sequence[RunEpochs], level: float) -> ScoredEpochs:
     """Decide by a one-sided permutation test at ``level`` (suite.metrics.convergence) whether the runs need more epochs than the reference.
 
-    The variance of own epochs is taken from the scatter of the reference's runs: three runs do not tell their own.
+    The variance of own epochs is taken from the scatter of the reference's runs: three runs do not tell their own. Without runs the epochs are
+    the reference's.
     """
+    if not runs:
+        return ScoredEpochs(expected.epochs, expected.epochs, None, 1.0)
     reached = sum(run.reached for run in runs)
     own = sum(run.trained for run in runs) / reached if reached else None
     p_more = compare(expected.runs, [run.to_target for run in runs]).p_slower
     if own is None or own <= expected.epochs or p_more > level:
-        return ScoredEpochs(expected.epochs, False, own, p_more)
+        return ScoredEpochs(expected.epochs, expected.epochs, own, p_more)
     variance = expected.log_sd**2 * (1 / len(runs) + 1 / len(expected.runs))
-    return ScoredEpochs(own, True, own, p_more, variance, len(expected.runs) - 1)
+    return ScoredEpochs(own, expected.epochs, own, p_more, variance, len(expected.runs) - 1)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suite.bundle.arrays import Values
-from suite.metrics.comparisons import Columns, Measured, columns, pair_margins, ratio
+from suite.metrics.comparisons import Columns, Measured, columns, pair_bounds, ratio
 
 MAX_NEWTON_STEPS = 50
 MIN_VARIANCE = 1e-12
@@ -45,7 +45,7 @@ def rank_intervals(entries: Sequence[Measured], level: float, epochs_level: floa
     for index in range(len(entries)):  # a row at a time: a thousand entries have half a million pairs
         overtakes = highs[index] < lows
         if overtakes.any():
-            overtakes &= each.log_mean - each.log_mean[index] > pair_margins(each.row(index), each, level, epochs_level)
+            overtakes &= pair_bounds(each.row(index), each, level, epochs_level)[1] < 0
             slower[index] = np.count_nonzero(overtakes)
             faster += overtakes
     return tuple(RankInterval(1 + int(before), len(entries) - int(after)) for before, after in zip(faster, slower, strict=True))
