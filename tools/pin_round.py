@@ -1,7 +1,7 @@
 """Writes what a round pins into its file: `python -m tools.pin_round NAME [--close DATE]`.
 
-Without ``--close``: the suite's version, every workload and its newest reference points, for a round that opens. With it: also every rule with its severity, and the
-manifests of the results in ``submissions/NAME``; from then on nothing can be added to the round.
+Without ``--close``: the suite's version, every workload and its newest reference points, for a round that opens. With it: also every rule with
+its severity, and the manifests of the results in ``submissions/NAME``; from then on nothing can be added to the round.
 """
 
 import argparse

@@ -108,12 +108,28 @@ def _board(frames: Frames, workload: str, division: str, data: str, judged_by: s
     same = tuple((facet.heading, _joined(facet, facets.values())) for facet in FACETS if facet not in differ)
     columns = tuple(column for column in FIGURE_COLUMNS if any(column.figure in found for found in figures.values()))
     rows = list(_rows(frames, entries, figures, facets, differ, columns))
-    accepted, projected, refused, withdrawn = (tuple(row for row in rows if _section(row) == name) for name in (ACCEPTED, PROJECTED, REFUSED, WITHDRAWN))
+    accepted, projected, refused, withdrawn = (
+        tuple(row for row in rows if _section(row) == name) for name in (ACCEPTED, PROJECTED, REFUSED, WITHDRAWN)
+    )
     own_data = all(bool(entry["own_data"]) for entry in entries)
     slug = "-".join(_slug(word) for word in (workload, division, data, judged_by))
     energies = energy_tables({row.entry["entry_id"]: row.scores for row in accepted}, load_scoring())
     return Board(
-        slug, workload, division, data, judged_by, own_data, frames.accepted(), differ, same, columns, accepted, projected, refused, withdrawn, energies
+        slug,
+        workload,
+        division,
+        data,
+        judged_by,
+        own_data,
+        frames.accepted(),
+        differ,
+        same,
+        columns,
+        accepted,
+        projected,
+        refused,
+        withdrawn,
+        energies,
     )
 
 

@@ -155,7 +155,7 @@ def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
     spread = float(figure["spread"]) if known(figure["spread"]) else None
     shown = "" if spread is None else f"± {digits(spread * column.factor, 2)}"
     raw_spread = "" if spread is None else f"{spread * column.factor:.6g}"
-    ends = [float(end) for end in (figure.get("interval_low"), figure.get("interval_high")) if known(end)]
+    ends = [float(figure[end]) for end in ("interval_low", "interval_high") if known(figure.get(end))]
     shown = f"{column.write(ends[0])} to {column.write(ends[1])}" if ends else shown
     raw_interval = (f"{ends[0] * column.factor:.6g}", f"{ends[1] * column.factor:.6g}") if ends else ("", "")
     return Cell(column, column.write(value), shown, f"{value * column.factor:.6g}", raw_spread, raw_interval=raw_interval)

@@ -43,7 +43,9 @@ def energy_tables(scores: Mapping[str, EntryScores], scoring: Scoring) -> tuple[
         of_kind = {
             name: entry
             for name, entry in scores.items()
-            if entry.instrument == (instrument.tier.value, instrument.covers.value) and entry.energy is not None and entry.status is not Status.PROJECTED
+            if entry.instrument == (instrument.tier.value, instrument.covers.value)
+            and entry.energy is not None
+            and entry.status is not Status.PROJECTED
         }
         if of_kind:
             found.append(EnergyTable(instrument, _rows(instrument, of_kind, scoring)))

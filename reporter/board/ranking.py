@@ -49,10 +49,7 @@ def rank_entries(scores: Mapping[str, Measured], scoring: Scoring) -> dict[str, 
     numbers = tiers(entries, scoring.level, scoring.epochs_level)
     ordered = sorted(one.log_mean for one in entries)
     places = [1 + ordered.index(one.log_mean) for one in entries]
-    return {
-        name: Rank(place, each.best, each.worst, tier, None)
-        for name, place, each, tier in zip(names, places, intervals, numbers, strict=True)
-    }
+    return {name: Rank(place, each.best, each.worst, tier, None) for name, place, each, tier in zip(names, places, intervals, numbers, strict=True)}
 
 
 def _ordinal(number: int) -> str:

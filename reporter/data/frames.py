@@ -162,7 +162,8 @@ BROKEN: Mapping[str, str] = {"place": "folder, relative to the given path", "rea
 class Frames:
     """Tidy pandas frames, with the columns of the mappings in this module.
 
-    ``scores`` are by entry id, ``verdicts`` of the checker and ``digests`` of all of a bundle's bytes (None: the bundle changed while it was read) are by run id.
+    ``scores`` are by entry id, ``verdicts`` of the checker and ``digests`` of all of a bundle's bytes (None: the bundle changed while it was
+    read) are by run id.
     """
 
     runs: pandas.DataFrame

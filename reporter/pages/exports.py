@@ -53,7 +53,12 @@ def board_frame(board: Board) -> pandas.DataFrame:
                 values |= {f"{name}_{end}": float(raw) if raw else None for end, raw in zip(("low", "high"), cell.raw_interval, strict=True)}
         rows.append(values)
     frame = pandas.DataFrame(rows)
-    return frame.astype({**dict.fromkeys(WHOLE_NUMBERS, "Int64"), **{name: "float64" for name in frame.columns if frame[name].dtype == object and _is_number(frame[name])}})
+    return frame.astype(
+        {
+            **dict.fromkeys(WHOLE_NUMBERS, "Int64"),
+            **{name: "float64" for name in frame.columns if frame[name].dtype == object and _is_number(frame[name])},
+        }
+    )
 
 
 def _is_number(column: pandas.Series) -> bool:

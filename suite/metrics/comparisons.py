@@ -1,7 +1,7 @@
 """Intervals of scores, and of the ratio of two: what a pair's verdict is made from. It depends on the two entries alone.
 
-Model of variance: the logarithm of a run's score is normal around the entry's, with a scatter of the entry's own. The variance of the difference of two
-means is the sum of the entries' own variances, each over its number of runs; the t distribution has 2 (n - 1) degrees of freedom, n being the
+Model of variance: the logarithm of a run's score is normal around the entry's, with a scatter of the entry's own. The variance of the difference of
+two means is the sum of the entries' own variances, each over its number of runs; the t distribution has 2 (n - 1) degrees of freedom, n being the
 smaller number of runs. For entries with the same number of runs that is Student's test, exact where both scatter alike (Student, Biometrika 6,
 1908). With other numbers of runs it does not trust the larger entry's scatter for the smaller one, as a pooled variance would.
 

@@ -68,7 +68,9 @@ def _expectation(weighted: Sequence[tuple[ReferencePoint, float]]) -> ExpectedEp
     if len(known) < len(weighted):
         return None
     epochs = math.fsum(weight * expected for _, weight, expected in known)
-    scaled = [(run.epochs_to_target * epochs / expected, run.epochs_trained * epochs / expected) for point, _, expected in known for run in point.runs]
+    scaled = [
+        (run.epochs_to_target * epochs / expected, run.epochs_trained * epochs / expected) for point, _, expected in known for run in point.runs
+    ]
     return ExpectedEpochs(
         epochs=epochs,
         runs=tuple(to_target for to_target, _ in scaled),

@@ -4,8 +4,8 @@ Klein, Wright and Wieczorek, "A joint confidence region for an overall ranking o
 from intervals of all scores that hold together, an entry's best rank is 1 + the number of entries that are surely faster, its worst rank the number
 of entries less those that are surely slower. They widen with more entries, because more intervals have to hold together.
 
-Three runs do not tell an entry's scatter well enough for that. Each entry's variance is moderated by those of all entries of the board: a weighted mean
-of its own and a common one, whose weight follows from how much the variances differ (Smyth, "Linear models and empirical Bayes methods",
+Three runs do not tell an entry's scatter well enough for that. Each entry's variance is moderated by those of all entries of the board: a weighted
+mean of its own and a common one, whose weight follows from how much the variances differ (Smyth, "Linear models and empirical Bayes methods",
 Statistical Applications in Genetics and Molecular Biology 3, 2004). Other entries decide nothing else, and nothing about pairs.
 """
 
