@@ -14,6 +14,7 @@ from reporter.board.columns import name_of_figure
 from reporter.data.entry_scores import SCORE_J, SCORE_S, EntryScores
 from reporter.data.frames import IDENTITY, Frames, Row, records
 from reporter.data.missed import reached_text
+from reporter.data.scores import PARTS
 from reporter.data.text import digits, plain
 from reporter.data.timeline import Timeline, read_timeline
 from reporter.data.values import entries_of
@@ -35,6 +36,8 @@ COLUMNS_OF_RANKS = (
     ("communication_s", "communication, s"),
     ("peak_rss_bytes", "peak memory, B"),
 )
+EVIDENCE_OF_SCORES = {name: parts[1] for name, parts in PARTS.items()}
+"""The figure of a run that a score's number leads to: that of a later epoch."""
 FIRST_LINES, LAST_LINES = 200, 100
 MAX_LINE_LENGTH = 600
 EPOCH_FIGURES = frozenset(
@@ -189,7 +192,7 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
     runs = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True))
     page = environment.get_template("entry.html").render(
         root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
-        reached=reached_text(evidence.entry), scores=evidence.scores,
+        reached=reached_text(evidence.entry), scores=evidence.scores, evidence_of=EVIDENCE_OF_SCORES,
         digits=digits, identity=IDENTITY, name_of=name_of_figure,
     )  # fmt: skip
     return Page(f"entries/{evidence.entry['entry_id']}.html", page)
