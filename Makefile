@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables extending mutation outsider audit energy-intervals fuzz interruptions check-memory clean
+.PHONY: help setup demo test quick bench lint rules docs-tables extending mutation outsider audit energy-intervals simulate-ranks fuzz interruptions check-memory clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, draw a leaderboard page"
@@ -17,6 +17,7 @@ help:
 	@echo "make mutation  how many single faults the checker finds, each by the right rule, and which rules fired"
 	@echo "make outsider  how many lies that an outsider wrote the checker refuses, and which honest variations"
 	@echo "make energy-intervals  how often the intervals of energies hold the true energy: waves, sensors, recorded traces"
+	@echo "make simulate-ranks  how often scores are told apart, and ranks and their intervals are right, on boards of known truth"
 	@echo "make audit   audit the reference runs in every framework, and forty forgeries of them; needs MNIST (suite data prepare mnist)"
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
 	@echo "make interruptions  end 200 runs at random moments: is anything that was trained lost? in half an hour"
@@ -75,6 +76,9 @@ outsider: $(VENV)/tested
 
 energy-intervals: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.suite.metrics.energy_simulation
+
+simulate-ranks: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.suite.metrics.score_simulation
 
 audit: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.forgeries.score

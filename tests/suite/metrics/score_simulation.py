@@ -162,7 +162,7 @@ def main() -> None:
     """Print the tables of docs/ranking.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=20_000, help="draws of a pair")
-    parser.add_argument("--boards", type=int, default=1_000, help="draws of a board of up to 30 entries; of larger ones fewer")
+    parser.add_argument("--boards", type=int, default=150, help="draws of a board of up to 30 entries; of larger ones fewer")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     for rows in (pair_rows(options.pairs, options.seed), unequal_rows(options.pairs, options.seed), board_rows(options.boards, options.seed)):
