@@ -11,13 +11,15 @@ from reporter.data.entries import make_labels
 from reporter.data.entry_scores import SCORE_S, EntryScores, Status
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
 from reporter.data.missed import TIME_TO_TARGET, reached_text
+from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.rounds import load_rounds
 from suite.catalog.scoring import load_scoring
 
 ORDER = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
 """Figures that rows are sorted by: the next one where the one before is unknown or equal."""
 ALWAYS = ("device", "framework")
-THROTTLED = "throttled_events"
+DISTURBANCES = {"throttled_events": (0, "throttled"), "foreign_cpu_share": (MAX_FOREIGN_SHARE, "other programs ran")}
+"""Badges by figure: shown when the highest value of an entry's runs is above the limit."""
 EVIDENCE_WORDS = {"audited_in": "audited in", "witnessed_by": "witnessed by", "signed_by": "signed by"}
 SEEDS = {"round": "seeds of the round's nonce", "self-chosen": "seeds of the submitter's nonce", "none": "seeds chosen by the submitter"}
 """Badges by where the seeds of an entry came from."""
@@ -98,7 +100,7 @@ def make_boards(frames: Frames) -> list[Board]:
 
 
 def _board(frames: Frames, workload: str, division: str, data: str, judged_by: str) -> Board:
-    entries, needed = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS} | {THROTTLED}
+    entries, needed = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS} | set(DISTURBANCES)
     figures: dict[str, dict[str, Any]] = {}
     names = [name for name in frames.entry_figures["figure"].unique() if name in needed]
     for row in rows_of(frames.select("entry_figures", "figure", names)):
@@ -215,10 +217,9 @@ def _sensor(energy: Mapping[str, Any]) -> str:
 
 
 def _badges(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> tuple[str, ...]:
-    events = figures.get(THROTTLED, {}).get("high")
-    throttled = ("throttled",) if known(events) and events > 0 else ()
+    disturbed = (badge for name, (limit, badge) in DISTURBANCES.items() if known(high := figures.get(name, {}).get("high")) and high > limit)
     people = (f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if known(entry[name]))
-    return (*throttled, SEEDS.get(entry["nonce_kind"], "seeds of several kinds"), *people)
+    return (*disturbed, SEEDS.get(entry["nonce_kind"], "seeds of several kinds"), *people)
 
 
 def _slug(word: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 from reporter.data.frames import FIGURES, Row, known
 from reporter.data.text import plain
 from suite.bundle.layout import COUNTERS
+from suite.metrics.summary import LOG
 
-LOG = "log.txt"
 EVALUATION_S, FIRST_EPOCH_J, EVALUATION_J = "evaluation_s", "first_epoch_energy_j", "evaluation_energy_j"
 
 QUOTIENTS = (

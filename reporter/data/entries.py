@@ -11,6 +11,7 @@ from reporter.data.entry_scores import SCORE_S, EntryScores
 from reporter.data.frames import ENTRIES, IDENTITY, Row, known
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
 from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
+from suite.bundle.layout import READINGS, STEPS
 from suite.catalog.scoring import load_scoring
 
 COUNTED = ("runs", "reached", "planned_runs", "launches")
@@ -64,7 +65,7 @@ def make_score_figures(scores: Mapping[str, EntryScores]) -> Iterator[Row]:
 
 def _score_figure(entry: str, name: str, scores: EntryScores) -> Row:
     score = scores.of(name)
-    row = {"entry_id": entry, "figure": name, "unit": UNITS[name], "runs": 0, "source": "steps.parquet" if name == SCORE_S else "readings.parquet"}
+    row = {"entry_id": entry, "figure": name, "unit": UNITS[name], "runs": 0, "source": STEPS if name == SCORE_S else READINGS}
     if score is None:
         return {**row, "reason": scores.missing[name]}
     values = list(score.by_run.values())

@@ -16,7 +16,7 @@ from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import load_workload
 from suite.errors import FileError
 from suite.files.json_file import read_json, write_json
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 SCHEMA = 3
 READABLE_SCHEMAS = (1, 2, SCHEMA)  # 1: every run reached its target; before 3: every run had one rank
@@ -46,7 +46,7 @@ class ReferenceRun:
 class ReferencePoint:
     """The closed runs of a workload with one batch size and learning rate.
 
-    ``local_batch_size`` is the mini-batch of one rank, None for a workload whose model does not depend on it (Workload.normalises_batches).
+    ``local_batch_size`` is the mini-batch of one rank, None for a workload whose model does not depend on it (Workload.normalisation_statistics).
     """
 
     workload: str
@@ -80,12 +80,12 @@ class ReferencePoint:
 
 def local_batch_size(workload: str, batch_size: int, ranks: int) -> int | None:
     """The mini-batch of one rank, the largest where they differ; None for a workload whose convergence does not depend on it."""
-    return -(-batch_size // ranks) if load_workload(workload).normalises_batches else None
+    return -(-batch_size // ranks) if load_workload(workload).normalisation_statistics else None
 
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the points."""
-    return (root or repository_root()) / "rules" / "reference_points"
+    return rules_folder(root) / "reference_points"
 
 
 def load_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.power import Coverage, Tier
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
 
 
@@ -78,7 +78,7 @@ class Scoring:
 
 def path(root: Path | None = None) -> Path:
     """The file of the numbers."""
-    return (root or repository_root()) / "rules" / "scoring.toml"
+    return rules_folder(root) / "scoring.toml"
 
 
 @functools.cache  # asked for every entry

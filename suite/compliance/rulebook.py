@@ -13,12 +13,12 @@ from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import Workload, load_workloads
 from suite.compliance.registry import ALL, MODULES, AnyRule, rules_of
 from suite.files.generated import fill, table
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 
 def path(root: Path | None = None) -> Path:
     """The rulebook's file."""
-    return (root or repository_root()) / "rules" / "RULES.md"
+    return rules_folder(root) / "RULES.md"
 
 
 def render(text: str) -> str:

@@ -35,7 +35,9 @@ def test_the_reference_runs_of_chainer_are_told_apart_and_the_two_others_are_not
         frozenset(("tensorflow", "pytorch")): False,
     }
     pair = next(pair for pair in compare_entries(reference_runs, "score_s") if "chainer" not in pair.entry + pair.base)
-    assert pair.ratio == pytest.approx(1.006, abs=0.001) and pair.low == pytest.approx(0.736, abs=0.001) and pair.high == pytest.approx(1.376, abs=0.001)
+    assert (
+        pair.ratio == pytest.approx(1.006, abs=0.001) and pair.low == pytest.approx(0.736, abs=0.001) and pair.high == pytest.approx(1.376, abs=0.001)
+    )
     (board,) = make_boards(reference_runs)
     assert [(row.entry["framework"], row.rank.words, row.rank.tier) for row in board.accepted] == [
         ("tensorflow", "1st to 2nd", 1), ("pytorch", "1st to 2nd", 1), ("chainer", "3rd", 2)
@@ -53,18 +55,24 @@ def test_at_its_own_epochs_a_run_has_its_measured_time(reference_runs: Frames) -
 def test_another_entry_changes_no_score_and_no_pair(runs: Path, tmp_path: Path) -> None:
     before = reporter.load([runs])
     for seed in (1, 2, 3, 4):
-        scenario = Scenario(name=f"noisy-{seed}", seed=seed, organization="rival", step_s=0.0022 * seed, learning_rate=0.04, later_s=90_000 + 900 * seed)
+        scenario = Scenario(
+            name=f"noisy-{seed}", seed=seed, organization="rival", step_s=0.0022 * seed, learning_rate=0.04, later_s=90_000 + 900 * seed
+        )
         make_bundle(tmp_path / str(seed), scenario)
     after = reporter.load([runs, tmp_path])
     assert len(after.scores) == len(before.scores) + 1
     assert {name: after.scores[name] for name in before.scores} == before.scores
-    first, second = ({(pair.ratio, pair.low, pair.high, pair.differs) for pair in compare_entries(each, "score_s") if pair.ratio} for each in (before, after))
+    first, second = (
+        {(pair.ratio, pair.low, pair.high, pair.differs) for pair in compare_entries(each, "score_s") if pair.ratio} for each in (before, after)
+    )
     assert len(first) == 3 and len(second) == 6 and first <= second
 
 
 def test_one_or_two_runs_stand_by_their_score(runs: Path, tmp_path: Path) -> None:
     for seed in (1, 2):
-        make_bundle(tmp_path / str(seed), Scenario(name=f"few-{seed}", seed=seed, organization="few", step_s=0.004, learning_rate=0.04, later_s=900 * seed))
+        make_bundle(
+            tmp_path / str(seed), Scenario(name=f"few-{seed}", seed=seed, organization="few", step_s=0.004, learning_rate=0.04, later_s=900 * seed)
+        )
     board = board_of(reporter.load([runs, tmp_path]))
     assert [row.entry["organization"] for row in board.accepted] == ["none", "none", "few", "none"], "between TensorFlow and the slower Chainer"
     row = board.accepted[2]
@@ -127,7 +135,9 @@ def test_each_device_has_its_best_setting(runs: Path, reference_runs: Frames) ->
 def test_unranked_entries_come_last_with_their_reason(runs: Path, tmp_path: Path) -> None:
     make_bundle(tmp_path / "one", Scenario(name="elsewhere", step_s=0.0001, learning_rate=0.03, organization="fast"))
     board = board_of(reporter.load([runs, tmp_path]))
-    assert board.accepted[-1].entry["organization"] == "fast" and board.accepted[-1].rank.words.startswith("no reference point at batch size 128, rate 0.03")
+    assert board.accepted[-1].entry["organization"] == "fast" and board.accepted[-1].rank.words.startswith(
+        "no reference point at batch size 128, rate 0.03"
+    )
     assert board.why_no_ranks is None
 
 

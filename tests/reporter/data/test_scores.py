@@ -12,17 +12,28 @@ from reporter.data.frames import Row
 from reporter.data.scores import PARTS, SCORE_J, SCORE_S, score_entry
 
 ENTRY = {
-    "workload": "lenet", "division": "closed", "own_data": True, "round": "v0.2", "batch_size": 128, "learning_rate": 0.04, "ranks": 1, "planned_runs": None,
+    "workload": "lenet", "division": "closed", "own_data": True, "round": "v0.2", "batch_size": 128, "learning_rate": 0.04, "ranks": 1,
+    "planned_runs": None,
 }  # fmt: skip
 REFERENCE = 84 / 13
 
 
 def row(name: str, value: float | None, **other: Any) -> Row:
-    return {"figure": name, "value": value, "reason": None if value is not None else "not measured", "high": None, "tier": None, "covers": None, **other}
+    return {
+        "figure": name,
+        "value": value,
+        "reason": None if value is not None else "not measured",
+        "high": None,
+        "tier": None,
+        "covers": None,
+        **other,
+    }
 
 
 def run_figures(epoch_s: float, epoch_j: float | None, tier: str = "wall meter") -> dict[str, Row]:
-    energy = {name: row(name, value, tier=tier, covers="board") for name, value in zip(PARTS[SCORE_J], (epoch_j, epoch_j, epoch_j and 1.0), strict=True)}
+    energy = {
+        name: row(name, value, tier=tier, covers="board") for name, value in zip(PARTS[SCORE_J], (epoch_j, epoch_j, epoch_j and 1.0), strict=True)
+    }
     times = {name: row(name, value) for name, value in zip(PARTS[SCORE_S], (1.2 * epoch_s, epoch_s, 0.1 * epoch_s), strict=True)}
     return {**times, **energy, "energy_j": row("energy_j", 100.0, high=102.0)}
 

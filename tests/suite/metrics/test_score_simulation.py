@@ -29,5 +29,7 @@ def test_all_rank_intervals_of_a_board_hold_together(entries: int, noises: tuple
 
 
 def test_rank_intervals_widen_with_more_entries_and_narrow_with_more_runs() -> None:
-    widths = {(entries, runs): draw_boards(np.random.default_rng(4), entries, (0.05,), runs, 10).ranks for entries, runs in ((10, 3), (60, 3), (60, 10))}
+    widths = {
+        (entries, runs): draw_boards(np.random.default_rng(4), entries, (0.05,), runs, 10).ranks for entries, runs in ((10, 3), (60, 3), (60, 10))
+    }
     assert widths[10, 3] < widths[60, 3] and widths[60, 10] < widths[60, 3]
