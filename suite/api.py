@@ -262,8 +262,8 @@ def compare_with_reference(paths: Paths) -> ReferenceComparison:
     return ReferenceComparison(epochs=epochs, point=point, test=test)
 
 
-def compare(frames: "Frames", figure: str = "time_to_target_s") -> "tuple[EntryComparison, ...]":
-    """Compare every pair of accepted entries on each leaderboard by one figure of their runs: ratio, 95 % interval, significance."""
+def compare(frames: "Frames", figure: str = "score_s") -> "tuple[EntryComparison, ...]":
+    """Compare every pair of accepted entries on each leaderboard by a score or a figure of their runs: ratio, 95 % interval, whether they differ."""
     from reporter.board.comparison import compare_entries  # start-up: pandas
 
     return compare_entries(frames, figure)
