@@ -12,7 +12,7 @@ from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 from suite.compliance.values import is_number
 
-ORDER = 94  # after the other rules about single steps
+ORDER = 96  # after the other rules about single steps
 
 MIN_FETCH_S = 50e-9
 """For a sample, in the median step: to copy and convert 784 pixels at sixteen a nanosecond. Honest runs without workers: 410 ns and more on a
