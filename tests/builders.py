@@ -19,6 +19,7 @@ from suite.bundle.reader import Bundle, RunRecord
 from suite.bundle.stall_folder import Source
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import load_device
+from suite.catalog.frameworks import load_framework
 from suite.catalog.rounds import current_round
 from suite.catalog.workloads import load_workload
 from suite.execution.meter_session import MeterRecord
@@ -130,7 +131,8 @@ def make_analysis(path: Path) -> Path:
 
 def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
     """This machine with two cores, as another boot."""
-    found = system.describe(scenario.device, system.Software(scenario.framework, "1.0", {"numpy": "1.0"}), path, with_identity=False)
+    libraries = dict.fromkeys(("numpy", *load_framework(scenario.framework).packages[:1]), "1.0")
+    found = system.describe(scenario.device, system.Software(scenario.framework, "1.0", libraries), path, with_identity=False)
     notes = {name: note for name, note in found.notes.items() if name not in ("boot", "cpu_cores")}
     return replace(found, boot=BOOT, cpu_cores=2, cpu_governor=None, notes={**notes, "cpu_governor": "made up by tests"})
 
