@@ -16,7 +16,7 @@ import tempfile
 import urllib.parse
 import urllib.request
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,9 +34,8 @@ GLIBC = 28
 """The wheels of PyTorch and TensorFlow need glibc 2.28; Debian 12 has 2.36."""
 PYPI = "https://pypi.org/simple"
 TIMEOUT_S = 60
-MIB_OF_VENV = 25
-BYTECODE = 1.25
-"""pip compiles every module: measured on the environments of the three frameworks (docs/environments.md)."""
+VENV_BYTES = 25 * 2**20
+"""A virtual environment with nothing but pip and setuptools."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def lock(chosen: Recipe, pins: list[str]) -> str:
     files = [find_file(pin, chosen) for pin in pins]
     gpu = "with" if chosen.platform.has_gpu else "without"
     python = ".".join(map(str, chosen.platform.python))
-    disk_bytes = round(sum(file.disk_bytes for file in files) * BYTECODE) + MIB_OF_VENV * 2**20
+    disk_bytes = sum(file.disk_bytes for file in files) + VENV_BYTES
     return "\n".join(
         [
             f"# {chosen.framework.title} for Python {python} on {chosen.platform.machine} {gpu} an NVIDIA GPU. Made by `make locks`; do not edit.",
@@ -180,13 +179,17 @@ def _opened(url: str, **headers: str) -> Any:
 
 @cache
 def unpacked_bytes(url: str) -> int:
-    """Sum of the sizes of a package's files. Of a wheel only its list of contents is read."""
+    """A package on disk: its files, and the bytecode of its modules, which is about as large as they are. Of a wheel only the list is read."""
     if url.endswith(".whl"):
         source: Any = Path(urllib.request.url2pathname(urllib.parse.urlparse(url).path)) if url.startswith("file:") else _RangedFile(url)
         with zipfile.ZipFile(source) as archive:
-            return sum(member.file_size for member in archive.infolist())
+            return _with_bytecode((member.filename, member.file_size) for member in archive.infolist())
     with _opened(url) as response, tarfile.open(fileobj=io.BytesIO(response.read())) as source:
-        return sum(member.size for member in source)
+        return _with_bytecode((member.name, member.size) for member in source)
+
+
+def _with_bytecode(files: Iterable[tuple[str, int]]) -> int:
+    return sum(size * (2 if name.endswith(".py") else 1) for name, size in files)
 
 
 class _RangedFile(io.RawIOBase):
