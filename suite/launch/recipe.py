@@ -68,8 +68,8 @@ class Recipe:
         install = _owner(self.framework).install
         index = ["--extra-index-url", self.index] if self.index else []
         if self.lock is None:
-            first = [list(install.first)] if install.first else []
-            return [*first, [*install.options, *index, "-r", _written(folder / "requirements.txt", self.requirements.splitlines())]]
+            before = [list(install.first)] if install.first else []
+            return [*before, [*install.options, *index, "-r", _written(folder / "requirements.txt", self.requirements.splitlines())]]
         hashed = [pin for pin in self.lock.pins if HASH in pin]
         bare = [pin for pin in self.lock.pins if HASH not in pin]
         names = {name_of(each) for each in install.first}
