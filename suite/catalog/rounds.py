@@ -101,10 +101,19 @@ def load_rounds(root: Path | None = None) -> tuple[Round, ...]:
 
 def load_round(name: str, root: Path | None = None) -> Round:
     """The round of this name; raises SuiteError with the nearest name if there is none."""
-    found = next((each for each in load_rounds(root) if each.name == name), None)
+    found = _round_named(name, root)
     if found is None:
         raise SuiteError(unknown_name("round", name, [each.name for each in load_rounds(root)], "`suite list rounds`"))
     return found
+
+
+def judging_round(name: str | None, root: Path | None = None) -> Round:
+    """The round of this name, whose rules judge what names it; the current one where there is no such round."""
+    return _round_named(name, root) or current_round(root)
+
+
+def _round_named(name: str | None, root: Path | None) -> Round | None:
+    return next((each for each in load_rounds(root) if each.name == name), None)
 
 
 def current_round(root: Path | None = None) -> Round:

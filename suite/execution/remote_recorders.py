@@ -22,7 +22,7 @@ from reference_impls.node import link_towards
 from reference_impls.rank import HEARTBEAT_PERIOD_S
 from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NodeRecord
-from suite.execution.node_recorder import HEARTBEAT, RECORD, STOP
+from suite.execution.node_recorder import ATTACHED, HEARTBEAT, RECORD, STOP
 from suite.execution.readings_file import COLUMNS
 from suite.execution.request import RunRequest
 from suite.files.paths import checkout, repository_root
@@ -77,9 +77,18 @@ class RemoteRecorders:
         return [(recorder.facts.get("page_cache") or {}).get("is_cold") for recorder in self._recorders.values()]
 
     def tick(self, pids: Mapping[int, int]) -> None:
-        """Exchange messages with every recorder: heartbeats, the training process to record (``pids``, by rank), and readings."""
+        """Exchange messages with every recorder: heartbeats, the training process to record (``pids``, by rank), and readings.
+
+        A node's recording begins when all its ranks have started: they wait until its meters are attached to them.
+        """
         for place, recorder in self._recorders.items():
-            recorder.tick(pids.get(place * self._placement.ranks_per_node))
+            ranks = self._ranks(place)
+            recorder.tick(pids[ranks[0]] if all(rank in pids for rank in ranks) else None)
+
+    def attached_ranks(self) -> tuple[int, ...]:
+        """The ranks of the nodes whose meters are attached, or cannot be: the harness's own, and those whose recorder said so or failed."""
+        places = (0, *(place for place, recorder in self._recorders.items() if recorder.problem is not None or ATTACHED in recorder.facts))
+        return tuple(rank for place in places for rank in self._ranks(place))
 
     def stop(self) -> None:
         """Stop every recorder and wait up to five seconds for its last readings."""
