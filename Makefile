@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables extending mutation outsider audit energy-intervals meter-cost simulate-ranks fuzz interruptions check-memory clean
+.PHONY: help setup demo test quick bench lint rules docs-tables locks extending mutation outsider audit energy-intervals meter-cost simulate-ranks fuzz interruptions check-memory clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, draw a leaderboard page"
@@ -13,6 +13,7 @@ help:
 	@echo "make bench   run every benchmark and write docs/benchmarks.md, in about 40 minutes; BENCH=--quick is a smoke test"
 	@echo "make rules   fill the tables of rules/RULES.md from what the checker applies"
 	@echo "make docs-tables  fill the generated tables of docs/: the tree, meters, faults"
+	@echo "make locks   resolve every framework for every platform and write the locks of its environments; needs the network"
 	@echo "make extending  make the examples of docs/extending.md in a scratch copy and run their contract tests"
 	@echo "make mutation  how many single faults the checker finds, each by the right rule, and which rules fired"
 	@echo "make outsider  how many lies that an outsider wrote the checker refuses, and which honest variations"
@@ -62,6 +63,11 @@ lint: setup
 
 rules: setup
 	@$(VENV)/bin/python -m suite.compliance.rulebook
+
+locks: setup
+	@$(VENV)/bin/python -m pip install --quiet uv packaging
+	@PATH="$(VENV)/bin:$$PATH" $(VENV)/bin/python -m tools.lock_environments
+	@$(VENV)/bin/python -m tools.docs_tables
 
 docs-tables: setup
 	@$(VENV)/bin/python -m tools.docs_tables
