@@ -129,7 +129,8 @@ def run(
 def finish(paths: Paths) -> "tuple[FinishedRun, ...]":
     """Close runs that were left unclosed: killed, cut off by a power failure or a full disk, interrupted, or failed.
 
-    A run whose training ended is closed as finished, one that was cut off in training as interrupted; a closed run stays as it is.
+    A run whose training ended is closed as finished, one that was cut off in training as interrupted; a closed run stays as it is, but for a
+    witness's stamp over its files that the closing did not get: the witness is asked again.
     Raises SuiteError for the first one that cannot be closed: it still runs, or its disk is full.
     """
     from suite.execution import finish as finishing  # start-up: execution
@@ -261,8 +262,8 @@ def compare_with_reference(paths: Paths) -> ReferenceComparison:
     return ReferenceComparison(epochs=epochs, point=point, test=test)
 
 
-def compare(frames: "Frames", figure: str = "time_to_target_s") -> "tuple[EntryComparison, ...]":
-    """Compare every pair of accepted entries on each leaderboard by one figure of their runs: ratio, 95 % interval, significance."""
+def compare(frames: "Frames", figure: str = "score_s") -> "tuple[EntryComparison, ...]":
+    """Compare every pair of accepted entries on each leaderboard by a score or a figure of their runs: ratio, 95 % interval, whether they differ."""
     from reporter.board.comparison import compare_entries  # start-up: pandas
 
     return compare_entries(frames, figure)

@@ -169,7 +169,7 @@ def test_downloads_hold_exactly_the_shown_rows_and_columns(kind: str, tab: Tab, 
 def test_a_cell_links_to_its_evidence(tab: Tab, site: Path) -> None:
     """From a number of the leaderboard to its entry, its run and the line of the log."""
     tab.open((site / BOARD).as_uri())
-    tab.page.click("#board tbody tr:last-child td:nth-child(5) a")
+    tab.page.click("#board tbody tr:last-child td:nth-child(7) a")
     tab.page.click(':target a[href*="runs/"]')
     assert tab.page.inner_text(":target th").startswith("time to target")
     tab.page.click(':target a[href^="#line-"]:last-of-type')

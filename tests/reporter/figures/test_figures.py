@@ -40,9 +40,11 @@ def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., P
     more = tmp_path_factory.mktemp("more")
     make_linpack(more / "linpack")
     for size in (16, 32, 64):
-        make_bundle(more / f"{size}", Scenario(name=f"batch-{size}", batch_size=size, step_s=0.0005, power_w=3.0))
+        make_bundle(more / f"{size}", Scenario(name=f"batch-{size}", batch_size=size, step_s=0.0005, power_w=3.0, learning_rate=0.04))
     for workers in (1, 4):
-        make_bundle(more / f"workers-{workers}", Scenario(name=f"workers-{workers}", batch_size=16, workers=workers, step_s=0.0004))
+        make_bundle(
+            more / f"workers-{workers}", Scenario(name=f"workers-{workers}", batch_size=16, workers=workers, step_s=0.0004, learning_rate=0.04)
+        )
     make_bundle(more / "counted", Scenario(name="counted", framework="fake", step_s=0.0005, counted=True))
     return more
 
