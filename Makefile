@@ -19,7 +19,7 @@ help:
 	@echo "make outsider  how many lies that an outsider wrote the checker refuses, and which honest variations"
 	@echo "make energy-intervals  how often the intervals of energies hold the true energy: waves, sensors, recorded traces"
 	@echo "make meter-cost  CPU time of a reading of every meter and of 150 a second, and memory over ten scripted hours"
-	@echo "make simulate-ranks  how often scores are told apart, and ranks and their intervals are right, on boards of known truth"
+	@echo "make simulate-ranks  how often scores differ significantly, and ranks and their intervals are right, on boards of known truth"
 	@echo "make audit   audit the reference runs in every framework, and forty forgeries of them; needs MNIST (suite data prepare mnist)"
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
 	@echo "make interruptions  end 200 runs at random moments: is anything that was trained lost? in half an hour"

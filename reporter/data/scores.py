@@ -127,7 +127,7 @@ def _fixed_variance(name: str, figures: Mapping[str, Mapping[str, Row]], runs: I
 
 
 def _relative_half_width(energy: Row | None) -> float:
-    """Of a 95 % interval; infinite without one: nothing is told apart by such an energy."""
+    """Of a 95 % interval; infinite without one: nothing differs significantly by such an energy."""
     if energy is None or not known(energy["value"]) or not known(energy["high"]) or not energy["value"]:
         return math.inf
     return float((energy["high"] - energy["value"]) / abs(energy["value"]))

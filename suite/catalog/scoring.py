@@ -52,7 +52,7 @@ class Scoring:
 
     An entry with fewer than ``min_runs`` runs is provisional. ``level`` is that of comparisons and, all together, of the intervals of ranks;
     ``epochs_level`` that of the one-sided test whether an entry needs more epochs than the reference. ``noise_floor`` is the relative standard
-    deviation that no number of runs averages out, because they share a machine and a session. A learning rate is the reference point's
+    deviation that further runs do not average out, because they share a machine and a session. A learning rate is the reference point's
     within ``rate_tolerance``. A run of at least ``min_projected_epochs`` epochs without a target can be projected.
     """
 

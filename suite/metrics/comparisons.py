@@ -5,7 +5,7 @@ two means is the sum of the entries' own variances, each over its number of runs
 smaller number of runs. For entries with the same number of runs that is Student's test, exact where both scatter alike (Student, Biometrika 6,
 1908). With other numbers of runs it does not trust the larger entry's scatter for the smaller one, as a pooled variance would.
 
-To it are added what no number of runs averages out (``fixed_variance``: the noise floor, an instrument's gain), and the variance of own epochs.
+To it are added what further runs do not average out (``fixed_variance``: the noise floor, an instrument's gain), and the variance of own epochs.
 
 An entry's true epochs are at least the reference's: an entry at its own epochs is not faster than it would be at the reference's. So the bound that
 holds at the reference's epochs holds at its own, too, and bad luck with the seeds does not hide what the times show.
@@ -62,7 +62,7 @@ class Ratio:
 
     @property
     def is_different(self) -> bool:
-        """Whether the entries are told apart."""
+        """Whether the entries differ significantly."""
         return not self.low <= 1 <= self.high
 
 

@@ -34,7 +34,8 @@ class RankInterval:
 def rank_intervals(entries: Sequence[Measured], level: float, epochs_level: float) -> tuple[RankInterval, ...]:
     """The interval of each entry's rank; all of them hold together with a probability of 1 - ``level``. Smaller scores are better.
 
-    An entry is surely faster than another if their joint intervals do not overlap and the pair itself is told apart. Each entry has two runs or more.
+    An entry is surely faster than another if their joint intervals do not overlap and the pair itself differs significantly. Each entry has two
+    runs or more.
     """
     if not entries:
         return ()
@@ -96,7 +97,7 @@ def _inverse_trigamma(value: float) -> float:
 
 
 def tiers(entries: Sequence[Measured], level: float, epochs_level: float) -> tuple[int, ...]:
-    """The tier of each entry, from 1: a tier begins with an entry that is told apart from the first entry of the tier before."""
+    """The tier of each entry, from 1: a tier begins with an entry that differs significantly from the first entry of the tier before."""
     numbers, first, number = [0] * len(entries), None, 0
     for index in sorted(range(len(entries)), key=lambda index: entries[index].log_mean):
         if first is None or ratio(entries[index], first, level, epochs_level).is_different:

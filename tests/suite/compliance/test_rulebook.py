@@ -67,7 +67,7 @@ RUN_SCORE = rf"first {NUMBER} s, later {NUMBER} s, evaluation {NUMBER} s, N {NUM
 REFERENCE = rf"reference at batch size {NUMBER}, rate {NUMBER}: N {NUMBER}"
 EPOCHS = rf"epochs {NUMBERS} at batch size {NUMBER}, rate {NUMBER}: N {NUMBER}, p {NUMBER}"
 SCORE = rf"scores {NUMBERS} s: {NUMBER} s, {NUMBER} to {NUMBER} s"
-RATIO = rf"scores {NUMBERS} s over {NUMBERS} s: ratio {NUMBER}, {NUMBER} to {NUMBER}, (not told apart|told apart)"
+RATIO = rf"scores {NUMBERS} s over {NUMBERS} s: ratio {NUMBER}, {NUMBER} to {NUMBER}, (not significant|significant)"
 SCORING = load_scoring()
 
 
@@ -99,7 +99,7 @@ def test_the_worked_scores_and_ratios_are_right() -> None:
         one, other = (measured(numbers(each), SCORING.noise_floor**2) for each in (runs, others))
         ends = ratio(one, other, SCORING.level, SCORING.epochs_level)
         assert [f"{value:.2f}" for value in (ends.ratio, ends.low, ends.high)] == stated
-        assert ends.is_different == (verdict == "told apart")
+        assert ends.is_different == (verdict == "significant")
 
 
 @pytest.mark.parametrize(

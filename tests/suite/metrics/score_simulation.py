@@ -1,4 +1,4 @@
-"""Boards whose true scores are known, drawn again and again: how often pairs are told apart, and how often ranks and their intervals are right.
+"""Boards whose true scores are known, drawn again and again: how often pairs differ significantly, and how often ranks and their intervals are right.
 
 A run's epochs to the target are drawn from LeNet-5's reference point at batch size 128. Its times scatter by a factor for the run and by one for
 each epoch; ``noise`` is the standard deviation of the score's logarithm that both make together. Everything else is the suite's own code.
@@ -24,7 +24,7 @@ from suite.metrics.rank_intervals import rank_intervals
 Array = npt.NDArray[np.float64]
 EVALUATION, FIRST = 0.1, 1.15
 """Of an epoch's time: an evaluation; the first epoch, with cold caches."""
-OF_EPOCHS = 0.5
+EPOCH_SHARE = 0.5
 """Standard deviation of an epoch's factor, as a share of the noise."""
 SPREAD = np.log(60.0)
 """The slowest of a board's entries takes 60 times as long as the fastest."""
@@ -43,12 +43,12 @@ REFERENCE = reference()
 
 
 def draw_entry(rng: np.random.Generator, log_time: float, noise: float, runs: int, epochs: Sequence[float] = REFERENCE.runs) -> Measured:
-    """An entry of so many runs, measured and scored; ``log_time`` is the logarithm of the time of an epoch, ``epochs`` what runs may need."""
+    """An entry of ``runs`` runs, measured and scored; ``log_time`` is the logarithm of the time of an epoch, ``epochs`` what runs may need."""
     costs, trained = [], [int(epochs[index]) for index in rng.integers(len(epochs), size=runs)]
-    of_epoch = OF_EPOCHS * noise
+    of_epoch = EPOCH_SHARE * noise
     for count in trained:
         share = (FIRST / REFERENCE.epochs) ** 2 + (1 - 1 / REFERENCE.epochs) ** 2 / (count - 1)
-        of_run = float(np.exp(log_time + rng.normal(0, noise * np.sqrt(1 - OF_EPOCHS**2 * share))))
+        of_run = float(np.exp(log_time + rng.normal(0, noise * np.sqrt(1 - EPOCH_SHARE**2 * share))))
         times = of_run * np.exp(rng.normal(0, of_epoch, count))
         costs.append(TrainingCost(FIRST * float(times[0]), float(times[1:].mean()), EVALUATION * of_run))
     return measured_score(costs, _scored(tuple(sorted(trained))), SCORING.noise_floor**2)
@@ -61,7 +61,7 @@ def _scored(trained: tuple[int, ...]) -> ScoredEpochs:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Repeated comparisons of two entries: the share told apart, with the true slower one slower, and the share whose interval holds the ratio."""
+    """Repeated comparisons of two entries: the share that differs significantly, in the true direction, and the share whose interval holds."""
 
     told_apart: float
     held: float
@@ -84,8 +84,10 @@ def compare_pairs(rng: np.random.Generator, difference: float, noises: tuple[flo
 
 @dataclass(frozen=True)
 class Boards:
-    """Repeated boards: the share of entries with the right place, of pairs in the right order and of pairs told apart; the share of boards whose
-    rank intervals all hold; the mean number of ranks in an interval."""
+    """Repeated boards: the share of entries with the right place, of pairs in the right order and of pairs that differ significantly.
+
+    ``all_hold`` is the share of boards whose rank intervals all hold, ``ranks`` the mean number of ranks in an interval.
+    """
 
     right_places: float
     right_order: float
@@ -117,7 +119,8 @@ def _board(rng: np.random.Generator, true: Array, noises: Array, runs: int) -> t
 
 def pair_rows(draws: int, seed: int) -> Iterator[str]:
     """The table of pairs."""
-    yield "| noise | runs | 20 % told apart | its interval holds | equal pairs told apart | and with the reference's epochs in every run |"
+    headings = ("noise", "runs", "20 % differ significantly", "its interval holds", "equal pairs differ significantly")
+    yield f"| {' | '.join(headings)} | and with the reference's epochs in every run |"
     yield "|---|---|---|---|---|---|"
     constant = (round(REFERENCE.epochs),)
     for noise in (0.01, 0.05, 0.15):
@@ -131,7 +134,7 @@ def pair_rows(draws: int, seed: int) -> Iterator[str]:
 
 def unequal_rows(draws: int, seed: int) -> Iterator[str]:
     """The table of equal pairs whose runs do not scatter alike, or are not as many."""
-    yield "| noises | runs | equal pairs told apart |"
+    yield "| noises | runs | equal pairs differ significantly |"
     yield "|---|---|---|"
     for noises, runs in (((0.05, 0.05), (3, 5)), ((0.05, 0.05), (3, 10)), ((0.05, 0.15), (3, 3)), ((0.01, 0.15), (3, 3)), ((0.01, 0.15), (10, 3)),
                          ((0.15, 0.01), (10, 3)), ((0.01, 0.15), (5, 5)), ((0.01, 0.15), (10, 10))):  # fmt: skip
@@ -141,7 +144,7 @@ def unequal_rows(draws: int, seed: int) -> Iterator[str]:
 
 def board_rows(draws: int, seed: int) -> Iterator[str]:
     """The table of boards."""
-    headings = ("entries", "noise", "runs", "boards", "places right", "pairs in the right order", "pairs told apart")
+    headings = ("entries", "noise", "runs", "boards", "places right", "pairs in the right order", "pairs that differ significantly")
     yield f"| {' | '.join(headings)} | all rank intervals hold | ranks in an interval |"
     yield "|---|---|---|---|---|---|---|---|---|"
     mixed = (0.01, 0.05, 0.15)

@@ -1,4 +1,4 @@
-"""Ranks are intervals that hold together; tiers begin with entries that are told apart."""
+"""Ranks are intervals that hold together; tiers begin with entries that differ significantly."""
 
 import math
 
@@ -65,7 +65,7 @@ def test_a_further_entry_changes_no_pair_but_may_widen_ranks(scores: list[list[f
 
 
 def test_a_tier_begins_with_an_entry_that_is_told_apart_from_the_first_of_the_tier_before() -> None:
-    """The second is not told apart from the first, nor the third from the second; but the third is from the first."""
+    """The second does not differ significantly from the first, nor the third from the second; but the third is from the first."""
     scores = [measured([value * 0.95, value, value * 1.05]) for value in (10.0, 11.0, 12.2)]
     assert tiers(scores, LEVEL, EPOCHS_LEVEL) == (1, 1, 2)
 

@@ -1,4 +1,4 @@
-"""Simulated boards: pairs are told apart as often as promised, and rank intervals hold. The whole campaign is `make simulate-ranks`."""
+"""Simulated boards: pairs differ significantly as often as promised, and rank intervals hold. The whole campaign is `make simulate-ranks`."""
 
 import numpy as np
 import pytest
