@@ -83,8 +83,9 @@ def test_a_board_of_each_generation_trains_and_describes_itself(jetpack: int, di
 def test_no_model_drops_out_where_torchvision_ignores_the_argument() -> None:
     """JetPack 4's torchvision takes any argument and keeps its own dropout."""
     script = (
-        "from torch import nn; from torchvision import models; from reference_impls.pytorch.models import mobilenetv3_large\n"
-        "new = models.mobilenet_v3_large\n"
+        "from torch import nn; from reference_impls.pytorch.models import mobilenetv3_large\n"
+        "from reference_impls.pytorch.vision import import_torchvision\n"
+        "models = import_torchvision().models; new = models.mobilenet_v3_large\n"
         "models.mobilenet_v3_large = lambda num_classes, **ignored: new(num_classes=num_classes)\n"
         "print([module.p for module in mobilenetv3_large(10).modules() if isinstance(module, nn.Dropout)])"
     )

@@ -1,6 +1,8 @@
 """What pip is given: locks where there are, no CUDA without an NVIDIA GPU, every version exact and every hash PyPI's."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,3 +106,16 @@ def test_a_file_that_is_no_lock_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lock.txt").write_text("numpy>=1\n")
     with pytest.raises(SuiteError, match="make locks"):
         recipe.read_lock(tmp_path / "lock.txt")
+
+
+@pytest.mark.slow
+def test_pip_finds_every_file_of_a_boards_lock_with_its_hash(tmp_path: Path) -> None:
+    """As pip on a Raspberry Pi would, from the index that these tests' own packages come from."""
+    lock = recipe.recipe(load_framework("pytorch"), Platform("aarch64", (3, 13), has_gpu=False)).lock
+    assert lock is not None
+    platforms = [word for name in ("manylinux_2_28", "manylinux_2_17", "manylinux2014") for word in ("--platform", f"{name}_aarch64")]
+    options = ["--dry-run", "--no-deps", "--require-hashes", "--only-binary=:all:", "--python-version", "3.13", "--target", str(tmp_path)]
+    command = [sys.executable, "-m", "pip", "install", *options, *platforms, "-r", str(lock.path)]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.strip().splitlines()[-1].count("-") >= len(lock.pins)
