@@ -1,6 +1,6 @@
 """Runs inside the emulated machine: moves the sensor's registers by a law, and answers as a plug that shows the true power.
 
-    python3 -m tests.box.board time|load GAIN
+python3 -m tests.box.board time|load GAIN
 """
 
 import ctypes

@@ -1,6 +1,6 @@
 """Runs inside the emulated machine: counts a program of known length, by perf_event_open and by the suite's counters meter.
 
-    python3 -m tests.box.counting PROGRAM
+python3 -m tests.box.counting PROGRAM
 """
 
 import json
@@ -25,7 +25,9 @@ def main(program: str) -> None:
     """Print one JSON object."""
     meter = CountersMeter()
     availability = meter.availability()
-    metered = _of_program(program, lambda pid: meter.open(MeteredProcess(pid, Path("/out"))), lambda: {one.channel: one.value for one in meter.read()})
+    metered = _of_program(
+        program, lambda pid: meter.open(MeteredProcess(pid, Path("/out"))), lambda: {one.channel: one.value for one in meter.read()}
+    )
     meter.close()
     user = _of_program(program, _open_in_user_mode, _read_in_user_mode)  # on its own: with the meter's there are more events than counters
     listed = sorted(path.name for path in Path("/sys/bus/event_source/devices").glob("armv8*/events/*"))

@@ -66,7 +66,9 @@ def energy() -> Iterator[Verdict]:
     print(f"  driver's settings: {record['settings']}; {found.count} readings, period {found.achieved_period_s:.3f} s")
     error = (found.energy_j or 0.0) / true_j - 1
     numbers = f"law {true_j:.2f} J, suite {found.energy_j:.2f} J ({error:+.2%}), 95 % interval {low_j:.1f} to {high_j:.1f} J"
-    yield Verdict(f"{measured.total.source}: {measured.total.rule.name}, {(window[1] - window[0]) / NS_PER_S:.1f} s: {numbers}", low_j <= true_j <= high_j)
+    yield Verdict(
+        f"{measured.total.source}: {measured.total.rule.name}, {(window[1] - window[0]) / NS_PER_S:.1f} s: {numbers}", low_j <= true_j <= high_j
+    )
     sampling = found.uncertainty.sampling if found.uncertainty else None
     half_j = (sampling or 0.0) + (found.uncertainty.quantisation if found.uncertainty else 0.0)
     yield Verdict(f"the error is within sampling and quantisation alone, {half_j:.2f} J", abs(error) * true_j <= half_j)
@@ -103,13 +105,15 @@ def bringup() -> Iterator[Verdict]:
     settings = "mkdir -p /etc/edge-training-suite; echo 'shelly = { address = \"127.0.0.1:8080\" }' >/etc/edge-training-suite/meters.toml\n"
     command = f"python3 -m suite.cli.app bringup --yes --seconds {STEP_S:g} --output /out/box{SUFFIX} >/out/listing.txt 2>/out/progress.txt\n"
     command = command.replace("-m suite.cli.app", "-c 'from suite.cli.app import main; main()'")
-    job = boot(board_of("orin-nano"), settings + _SENSOR.format(law="load", gain=WRONG_GAIN) + command)
+    job = boot(board_of("orin-nano"), settings + _SENSOR.format(law="load", gain=WRONG_GAIN) + command, cores=4)
     lines = _left(job, "listing.txt").decode().splitlines()
     print("\n".join(f"  {line}" for line in (_left(job, "progress.txt").decode().splitlines() + lines[-9:])))
     left = place() / f"emulated-orin-nano{SUFFIX}"
     left.write_bytes(_left(job, f"box{SUFFIX}"))
     found = load_bringup(left)
-    yield Verdict(f"the file says {found.status}, device {found.device}, emulator {found.emulator}", (found.status, found.emulator) == ("complete", "qemu"))
+    yield Verdict(
+        f"the file says {found.status}, device {found.device}, emulator {found.emulator}", (found.status, found.emulator) == ("complete", "qemu")
+    )
     gains = [one.gain for one in found.calibrations if one.sensor.startswith("ina3221") and one.gain is not None]
     yield Verdict(f"gain of the sensor: {gains}, true {WRONG_GAIN}", bool(gains) and abs(gains[0] - WRONG_GAIN) < 0.01)
     print(f"  its file: {left}")

@@ -1,6 +1,6 @@
 """Runs inside the emulated machine: records the suite's INA3221 meter and its settings.
 
-    python3 -m tests.box.reading SECONDS FOLDER
+python3 -m tests.box.reading SECONDS FOLDER
 """
 
 import json

@@ -41,9 +41,7 @@ class WrittenBringUp:
     bringup: BringUp
 
 
-def bring_up(
-    options: BringUpOptions, confirm: Callable[[BringUp], bool], report: Callable[[str], None], root: Path = Path("/")
-) -> WrittenBringUp:
+def bring_up(options: BringUpOptions, confirm: Callable[[BringUp], bool], report: Callable[[str], None], root: Path = Path("/")) -> WrittenBringUp:
     """Bring up the machine below ``root``.
 
     ``confirm`` gets everything that was collected, before anything is written; after it, only numbers and failures are added. Raises SuiteError

@@ -1,6 +1,7 @@
 """The bring-up file: one JSON file of a board, read with bounds, and the tree of files that meters read from it."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -190,14 +191,13 @@ def _problems(bringup: BringUp) -> Iterator[str]:
     """Why a file must not be planted."""
     if len(bringup.files) > MAX_FILES or len(bringup.programs) > MAX_PROGRAMS:
         yield f"has more than {MAX_FILES} files or {MAX_PROGRAMS} programs"
-    seen: set[str] = set()
+    places = Counter(PurePosixPath(file.path) for file in bringup.files)
     for file in bringup.files:
         place = PurePosixPath(file.path)
         if place.is_absolute() or ".." in place.parts or "\0" in file.path or not place.parts or place.parts[0] not in ROOTS:
             yield f"has a file outside {', '.join(ROOTS)}: {file.path[:80]!r}"
         if len(file.content) > MAX_FILE_BYTES:
             yield f"has a file of more than {MAX_FILE_BYTES} characters: {file.path[:80]!r}"
-        if any(str(parent) in seen for parent in (place, *place.parents)):
+        if places[place] > 1 or any(parent in places for parent in place.parents):
             yield f"has two files in one place: {file.path[:80]!r}"
-        seen.add(str(place))
     yield from (f"has a program that is no plain command: {each.command[:80]!r}" for each in bringup.programs if not _COMMAND.fullmatch(each.command))

@@ -23,11 +23,16 @@ from suite.experiments.bringup.record import Calibration, Range, Step, TotalPowe
 from suite.meters.meter import Meter, MeteredProcess
 from suite.metrics.sensor_calibration import SensorCalibration, calibrate
 
-MAX_LEVELS = 8
+MIN_LEVELS, MAX_LEVELS = 5, 8
+"""A line through fewer points has no useful interval."""
 MAX_STAIRCASE_S = 720.0
 """Leaves three minutes of a quarter of an hour for all else."""
 MIN_STEP_S = 4.0
-EXPECTED_GAINS = {(Coverage.WALL, Coverage.BOARD): (0.75, 1.0), (Coverage.WALL, Coverage.MODULE): (0.7, 1.0), (Coverage.BOARD, Coverage.MODULE): (0.85, 1.0)}
+EXPECTED_GAINS = {
+    (Coverage.WALL, Coverage.BOARD): (0.75, 1.0),
+    (Coverage.WALL, Coverage.MODULE): (0.7, 1.0),
+    (Coverage.BOARD, Coverage.MODULE): (0.85, 1.0),
+}
 """By what the meter and what the sensor cover: efficiencies of power supplies and of a carrier board's regulators."""
 # Hashes as long as its parent lives: a killed bring-up leaves no load.
 _LOAD = "import hashlib, os, sys\nparent = os.getppid()\nblock = bytes(2**16)\nwhile os.getppid() == parent:\n    hashlib.sha256(block)\n"
@@ -57,10 +62,10 @@ class Staircase:
 
 
 def plan(cores: int, step_s: float) -> Plan:
-    """Idle, one busy core to all of them (eight levels at most), and idle again."""
+    """Idle, one busy core to all of them (eight levels at most), and idle again; on one to three cores several times."""
     count = min(cores, MAX_LEVELS)
-    busy = dict.fromkeys(round(cores * place / count) for place in range(1, count + 1))
-    return Plan((0, *busy, 0), step_s)
+    up = (0, *dict.fromkeys(round(cores * place / count) for place in range(1, count + 1)))
+    return Plan((*up * -(-MIN_LEVELS // len(up)), 0), step_s)
 
 
 def climb(plan: Plan, meters: Sequence[Meter], report: Callable[[str], None]) -> Staircase:
@@ -77,7 +82,7 @@ def climb(plan: Plan, meters: Sequence[Meter], report: Callable[[str], None]) ->
                 began_ns = time.monotonic_ns()
                 with _load(cores):
                     time.sleep(plan.step_s)
-                steps.append((cores, (began_ns, time.monotonic_ns())))
+                    steps.append((cores, (began_ns, time.monotonic_ns())))
         except KeyboardInterrupt:
             was_interrupted = True
         finally:
