@@ -26,7 +26,6 @@ from suite.launch.placement import Placement, place
 if TYPE_CHECKING:
     from reporter.board.comparison import EntryComparison
     from reporter.data.frames import Frames
-    from suite.audit.kept_state import Draw
     from suite.catalog.reference_points import ReferencePoint
     from suite.compliance.finding import Finding
     from suite.compliance.paths import CheckResult
@@ -40,12 +39,13 @@ if TYPE_CHECKING:
     from suite.metrics.convergence import Comparison
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
+    from suite.verify.kept_state import Draw
 
 __all__ = [
     "Accelerator", "AuditRecord", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames", "Interrupted",
     "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study",
-    "SuiteError", "WrittenBringUp", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch", "findings_of", "finish", "load", "place", "plan_sweep",
-    "report", "resolve", "run", "run_stall_analysis",
+    "SuiteError", "WrittenBringUp", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch", "findings_of", "finish",
+    "load", "place", "plan_sweep", "report", "resolve", "run", "run_stall_analysis",
     "run_sweep",
 ]  # fmt: skip
 
@@ -53,10 +53,12 @@ DEFAULT_BASELOAD_S = 10.0
 DEFAULT_STEP_S = 20.0
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
-    "AuditRecord": "suite.metrics.audit_record", "BringUp": "suite.experiments.bringup.record", "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
-    "Draw": "suite.audit.kept_state", "FinishedRun": "suite.execution.finish",
+    "AuditRecord": "suite.metrics.audit_record", "BringUp": "suite.experiments.bringup.record",
+    "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
+    "Draw": "suite.verify.kept_state", "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
-    "RunResult": "suite.execution.run", "WrittenBringUp": "suite.experiments.bringup.bringup", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
+    "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
+    "WrittenBringUp": "suite.experiments.bringup.bringup",
 }  # fmt: skip
 """Classes that are imported when they are named first: start-up time."""
 
@@ -205,9 +207,9 @@ def audit(
     ``epoch``, from which the same number of steps is trained again; ``value`` is the text that this epoch was drawn with. ``report`` gets a line
     for each replay.
     """
-    from suite.audit.audit import AuditOptions  # start-up: numpy
-    from suite.audit.audit import audit as run_audit  # start-up: numpy
-    from suite.audit.kept_state import HandedIn  # start-up: numpy
+    from suite.verify.audit import AuditOptions  # start-up: numpy
+    from suite.verify.audit import audit as run_audit  # start-up: numpy
+    from suite.verify.kept_state import HandedIn  # start-up: numpy
 
     if (state is None) is not (epoch is None) or (state is None and value is not None):
         raise SuiteError("A training state is handed in with its epoch: give --state and --epoch together, and --value only with them.")
@@ -217,7 +219,7 @@ def audit(
 
 def draw_epoch(bundle: str | Path, value: str | None = None) -> "Draw":
     """Draw the epoch of a sealed bundle whose training state must be handed in, by a value that somebody else gives; without one, self-drawn."""
-    from suite.audit.kept_state import draw  # start-up: numpy
+    from suite.verify.kept_state import draw  # start-up: numpy
 
     return draw(Path(bundle), value)
 

@@ -52,11 +52,10 @@ def boot(board: Board, script: str, *, exact: bool = False, cores: int = 2) -> J
         out = Path(folder)
         (out / "job.sh").write_text(_HEAD + script + _TAIL, encoding="utf-8")
         tree = device_tree(board, cores, out)
-        shares = [
-            option
-            for tag, path, mode in (("root", root(), ""), ("suite", repository_root(), ",readonly=on"), ("out", out, ""))
-            for option in ("-fsdev", f"local,id={tag},path={path},security_model=passthrough{mode}", "-device", f"virtio-9p-device,fsdev={tag},mount_tag={tag}")
-        ]  # fmt: skip
+        shares: list[str] = []
+        for tag, path, mode in (("root", root(), ""), ("suite", repository_root(), ",readonly=on"), ("out", out, "")):
+            shares += ["-fsdev", f"local,id={tag},path={path},security_model=passthrough{mode}"]
+            shares += ["-device", f"virtio-9p-device,fsdev={tag},mount_tag={tag}"]
         command = [*_machine(cores), "-dtb", str(tree), "-kernel", str(place() / "vmlinuz"), "-initrd", str(place() / "initramfs.gz"), "-no-reboot"]
         command += ["-append", "console=ttyAMA0 quiet panic=-1", *shares, *(["-icount", "shift=1"] if exact else [])]
         began_s = time.monotonic()

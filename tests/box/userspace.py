@@ -16,7 +16,7 @@ EPOCHS = 2
 SUITE = "python3 -c 'from suite.cli.app import main; main()'"
 RUN = f"run --division open --device auto --workload lenet --framework pytorch --data digits --epochs {EPOCHS} --output /out/demo --force"
 # In a mount namespace of its own: nothing stays mounted.
-_MOUNTS = """set -e
+_MOUNTS = r"""set -e
 mount --bind {checkout} {root}/suite
 mount -o remount,ro,bind {root}/suite
 mount -t proc proc {root}/proc
@@ -24,7 +24,8 @@ mount --bind /sys {root}/sys
 mount -t devtmpfs dev {root}/dev
 mount -t tmpfs tmp {root}/tmp
 mount --bind {out} {root}/out
-exec chroot {root} /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root SUITE_HOME=/home/suite PYTHONPATH=/suite PYTHONPYCACHEPREFIX=/var/cache/python sh -ec "$1"
+exec chroot {root} /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root SUITE_HOME=/home/suite PYTHONPATH=/suite \
+    PYTHONPYCACHEPREFIX=/var/cache/python sh -ec "$1"
 """
 
 

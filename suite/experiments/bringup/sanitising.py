@@ -23,7 +23,8 @@ _PATTERNS = (
     ("MAC addresses", re.compile(r"(?i)(?<![0-9a-f:])[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}(?![0-9a-f:])"), "<mac>"),
     ("MAC addresses", re.compile(r"(?i)\b(enx|wlx|wwx)[0-9a-f]{12}\b"), r"\1<mac>"),
     ("IP addresses", re.compile(r"(?<![\d.])(?!127\.)(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\d.])"), "<ip>"),
-    ("IP addresses", re.compile(r"(?i)(?<![0-9a-z:])(?:fe80:|f[cd][0-9a-f]{2}:|2[0-9a-f]{3}:)(?:[0-9a-f]{0,4}:){1,6}[0-9a-f]{0,4}(?![0-9a-z:])"), "<ip>"),
+    ("IP addresses",
+     re.compile(r"(?i)(?<![0-9a-z:])(?:fe80:|f[cd][0-9a-f]{2}:|2[0-9a-f]{3}:)(?:[0-9a-f]{0,4}:){1,6}[0-9a-f]{0,4}(?![0-9a-z:])"), "<ip>"),
     ("paths of people", re.compile(r"(?:/home|/Users|/media|/run/user)/[^\s\"',;)]+|/root/[^\s\"',;)]+"), "<path>"),
 )  # fmt: skip
 
