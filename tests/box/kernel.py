@@ -21,7 +21,7 @@ from suite.metrics.power import measure_totals
 from tests.box.counting import LOOPS
 from tests.box.law import energy_of_time_j
 from tests.box.machine import Board, Job, boot
-from tests.box.place import CROSS, make, place
+from tests.box.place import CROSS, copied_checkout, make, place
 
 READ_S, STEP_S = 60.0, 12.0
 WRONG_GAIN = 1.07
@@ -132,6 +132,7 @@ CHECKS: dict[str, Callable[[], Iterator[Verdict]]] = {"energy": energy, "counter
 def main(chosen: list[str]) -> None:
     """Run the checks of these names (default: all)."""
     make("root", "wheels", "kernel", "initramfs")
+    copied_checkout()
     failed = 0
     for name in chosen or CHECKS:
         print(f"{name} (emulated)", flush=True)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.files.paths import repository_root
 from tests.box.law import RAILS, SHUNT_OHM
 from tests.box.place import place, root
 
@@ -53,7 +52,7 @@ def boot(board: Board, script: str, *, exact: bool = False, cores: int = 2) -> J
         (out / "job.sh").write_text(_HEAD + script + _TAIL, encoding="utf-8")
         tree = device_tree(board, cores, out)
         shares: list[str] = []
-        for tag, path, mode in (("root", root(), ""), ("suite", repository_root(), ",readonly=on"), ("out", out, "")):
+        for tag, path, mode in (("root", root(), ""), ("suite", place() / "suite", ",readonly=on"), ("out", out, "")):
             shares += ["-fsdev", f"local,id={tag},path={path},security_model=passthrough{mode}"]
             shares += ["-device", f"virtio-9p-device,fsdev={tag},mount_tag={tag}"]
         command = [*_machine(cores), "-dtb", str(tree), "-kernel", str(place() / "vmlinuz"), "-initrd", str(place() / "initramfs.gz"), "-no-reboot"]

@@ -132,6 +132,16 @@ def make(*parts: str) -> None:
             done.touch()
 
 
+def copied_checkout() -> Path:
+    """A copy of what runs in the box: nobody's edits reach a machine that runs for minutes."""
+    copy = place() / "suite"
+    shutil.rmtree(copy, ignore_errors=True)
+    for name in ("suite", "reporter", "reference_impls", "rules", "tests/box"):
+        shutil.copytree(repository_root() / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(repository_root() / "tests/__init__.py", copy / "tests")
+    return copy
+
+
 def run(*command: str, folder: Path | None = None) -> None:
     """Run a program; raises CalledProcessError when it fails."""
     subprocess.run(command, check=True, cwd=folder)

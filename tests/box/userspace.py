@@ -1,4 +1,4 @@
-"""`make box-userspace`: the run of `make demo`, two epochs of it, in an emulated arm64 Debian; its losses are compared with x86's.
+"""`make box-userspace`: the run of `make demo`, one epoch of it, in an emulated arm64 Debian; its losses are compared with x86's.
 
 The framework is the aarch64 wheel that a Raspberry Pi installs. Everything that it prints of time, memory or load is of an emulated machine.
 """
@@ -9,10 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from suite.files.paths import repository_root
-from tests.box.place import make, place, root
+from tests.box.place import copied_checkout, make, place, root
 
-EPOCHS = 2
+EPOCHS = 1
 SUITE = "python3 -c 'from suite.cli.app import main; main()'"
 RUN = f"run --division open --device auto --workload lenet --framework pytorch --data digits --epochs {EPOCHS} --output /out/demo --force"
 # In a mount namespace of its own: nothing stays mounted.
@@ -31,23 +30,25 @@ exec chroot {root} /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 
 def emulated(command: str, out: Path) -> int:
     """Run a shell command in the emulated Debian, with ``out`` as its /out; returns its exit code."""
-    mounts = _MOUNTS.format(checkout=repository_root(), root=root(), out=out)
+    mounts = _MOUNTS.format(checkout=place() / "suite", root=root(), out=out)
     return subprocess.run(["unshare", "--mount", "sh", "-c", mounts, "sh", command]).returncode
 
 
 def main() -> None:
-    """Train in the box, check the run there, and train its first steps again on this machine."""
+    """Train in the box; check the run and train its first steps again on this machine."""
     make("root", "wheels")
+    copied_checkout()
     out = place() / "userspace"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    steps = ("env create pytorch --interpreter /usr/bin/python3", "data prepare digits", RUN, "check /out/demo")
+    steps = ("env create pytorch --interpreter /usr/bin/python3", "data prepare digits", RUN)
     for step in steps:
         print(f"emulated$ suite {step}", flush=True)
         if emulated(f"{SUITE} {step}", out) != 0:
             sys.exit(f"suite {step.split()[0]} failed in the emulated Debian")
     suite = str(Path(sys.executable).with_name("suite"))
-    here = (("env", "create", "pytorch"), ("data", "prepare", "digits"), ("audit", str(out / "demo"), "--framework", "pytorch"))
+    run = str(out / "demo")
+    here = (("check", run), ("env", "create", "pytorch"), ("data", "prepare", "digits"), ("audit", run, "--framework", "pytorch"))
     for arguments in here:
         print(f"{os.uname().machine}$ suite {' '.join(arguments)}", flush=True)
         if subprocess.run([suite, *arguments]).returncode != 0:
