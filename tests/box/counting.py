@@ -54,7 +54,7 @@ _HANDLES: dict[str, int] = {}
 
 
 def _open_in_user_mode(pid: int) -> None:
-    _HANDLES.update({one.name: open_event(one.codes[0], pid, include_kernel=False) for one in counter_events.events() if one.name in EXACT})
+    _HANDLES.update({one.name: open_event(one.code, pid, include_kernel=False) for one in counter_events.events() if one.name in EXACT})
 
 
 def _read_in_user_mode() -> dict[str, float]:
