@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.box.law import RAILS, SHUNT_OHM
-from tests.box.place import place, root
+from tests.box.place import copy_checkout, place, root
 
-LIMIT_S = 900.0
+LIMIT_S = 3600.0
 MEMORY = "2G"
 _HEAD = """mount -t tmpfs tmp /tmp; mount -t tmpfs run /run; mkdir -p /run/lock
 ip link set lo up 2>/dev/null || busybox ip link set lo up
@@ -48,11 +48,12 @@ def boot(board: Board, script: str, *, shift: int = 3, cores: int = 2) -> Job:
     Time in the machine is the number of instructions: one takes 2**shift ns, and idle time passes at once. A busy host changes nothing.
     """
     with tempfile.TemporaryDirectory(dir=place()) as folder:
-        out = Path(folder)
+        out, checkout = Path(folder) / "out", copy_checkout(Path(folder) / "suite")
+        out.mkdir()
         (out / "job.sh").write_text(_HEAD + script + _TAIL, encoding="utf-8")
         tree = device_tree(board, cores, out)
         shares: list[str] = []
-        for tag, path, mode in (("root", root(), ""), ("suite", place() / "suite", ",readonly=on"), ("out", out, "")):
+        for tag, path, mode in (("root", root(), ""), ("suite", checkout, ",readonly=on"), ("out", out, "")):
             shares += ["-fsdev", f"local,id={tag},path={path},security_model=passthrough{mode}"]
             shares += ["-device", f"virtio-9p-device,fsdev={tag},mount_tag={tag}"]
         command = [*_machine(cores), "-dtb", str(tree), "-kernel", str(place() / "vmlinuz"), "-initrd", str(place() / "initramfs.gz"), "-no-reboot"]

@@ -132,14 +132,12 @@ def make(*parts: str) -> None:
             done.touch()
 
 
-def copied_checkout() -> Path:
-    """A copy of what runs in the box: nobody's edits reach a machine that runs for minutes."""
-    copy = place() / "suite"
-    shutil.rmtree(copy, ignore_errors=True)
+def copy_checkout(to: Path) -> Path:
+    """Copy what runs in the box: edits do not reach a machine that runs for minutes. Returns ``to``."""
     for name in ("suite", "reporter", "reference_impls", "rules", "tests/box"):
-        shutil.copytree(repository_root() / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(repository_root() / "tests/__init__.py", copy / "tests")
-    return copy
+        shutil.copytree(repository_root() / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(repository_root() / "tests/__init__.py", to / "tests")
+    return to
 
 
 def run(*command: str, folder: Path | None = None) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.box.place import copied_checkout, make, place, root
+from tests.box.place import copy_checkout, make, place, root
 
 EPOCHS = 1
 SUITE = "python3 -c 'from suite.cli.app import main; main()'"
@@ -28,23 +28,23 @@ exec chroot {root} /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 """
 
 
-def emulated(command: str, out: Path) -> int:
-    """Run a shell command in the emulated Debian, with ``out`` as its /out; returns its exit code."""
-    mounts = _MOUNTS.format(checkout=place() / "suite", root=root(), out=out)
+def emulated(command: str, checkout: Path, out: Path) -> int:
+    """Run a shell command in the emulated Debian, in the checkout, with ``out`` as its /out; returns its exit code."""
+    mounts = _MOUNTS.format(checkout=checkout, root=root(), out=out)
     return subprocess.run(["unshare", "--mount", "sh", "-c", mounts, "sh", command]).returncode
 
 
 def main() -> None:
     """Train in the box; check the run and train its first steps again on this machine."""
     make("root", "wheels")
-    copied_checkout()
-    out = place() / "userspace"
-    shutil.rmtree(out, ignore_errors=True)
+    folder = place() / "userspace"
+    shutil.rmtree(folder, ignore_errors=True)
+    out, checkout = folder / "out", copy_checkout(folder / "suite")
     out.mkdir()
     steps = ("env create pytorch --interpreter /usr/bin/python3", "data prepare digits", RUN)
     for step in steps:
         print(f"emulated$ suite {step}", flush=True)
-        if emulated(f"{SUITE} {step}", out) != 0:
+        if emulated(f"{SUITE} {step}", checkout, out) != 0:
             sys.exit(f"suite {step.split()[0]} failed in the emulated Debian")
     suite = str(Path(sys.executable).with_name("suite"))
     run = str(out / "demo")
