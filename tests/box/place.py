@@ -6,6 +6,7 @@ Each part is made once; ``make box-clean`` removes them all. Everything comes fr
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -48,8 +49,19 @@ def make_wheels() -> None:
     needed = [requirement for requirement in project["dependencies"] if "python_version <" not in requirement]
     folder = root() / f"usr/local/lib/python{PYTHON}/dist-packages"
     kinds = [option for glibc in ("_2_28", "_2_17", "2014") for option in ("--platform", f"manylinux{glibc}_aarch64")]
-    common = ("--quiet", "--upgrade", "--target", str(folder), *kinds, "--python-version", PYTHON, "--only-binary=:all:", "--no-compile")
-    pip = ("python3", "-m", "pip", "install", *common)
+    common = (
+        "--quiet",
+        "--upgrade",
+        "--target",
+        str(folder),
+        *kinds,
+        "--python-version",
+        PYTHON,
+        "--only-binary=:all:",
+        "--no-compile",
+        "--no-warn-conflicts",
+    )
+    pip = (sys.executable, "-m", "pip", "install", *common)
     run(*pip, *needed)
     run(*pip, "--no-deps", *FRAMEWORK)  # pip would judge by this machine which packages torch needs
 
