@@ -23,7 +23,7 @@ def bringup(
     no_identity: Annotated[bool, typer.Option("--no-identity", help="Leave out the digest of the board's serial number.")] = False,
     json: Json = False,
 ) -> None:
-    """Gather what this board reports, first readings and a calibration in one file, shown before it is kept."""
+    """Gather what this board reports, readings and a calibration in one file, shown before it is kept."""
     if json and not yes:
         raise SuiteError("--json prints the finished file and asks nothing: give --yes as well.")
     if not yes and not sys.stdin.isatty():
