@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from suite.compliance.paths import CheckResult
     from suite.execution.finish import FinishedRun
     from suite.execution.run import RunResult
+    from suite.experiments.bringup.bringup import WrittenBringUp
+    from suite.experiments.bringup.record import BringUp
     from suite.experiments.one_run import CannotComply, Interrupted
     from suite.experiments.sweep import Sweep
     from suite.metrics.audit_record import AuditRecord
@@ -40,20 +42,23 @@ if TYPE_CHECKING:
     from suite.verify.kept_state import Draw
 
 __all__ = [
-    "Accelerator", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames", "Interrupted",
+    "Accelerator", "AuditRecord", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames", "Interrupted",
     "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study",
-    "SuiteError", "audit", "check", "compare", "compare_with_reference", "draw_epoch", "findings_of", "finish", "load", "place", "plan_sweep",
-    "report", "resolve", "run", "run_stall_analysis",
+    "SuiteError", "WrittenBringUp", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch", "findings_of", "finish",
+    "load", "place", "plan_sweep", "report", "resolve", "run", "run_stall_analysis",
     "run_sweep",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0
+DEFAULT_STEP_S = 20.0
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
-    "AuditRecord": "suite.metrics.audit_record", "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
+    "AuditRecord": "suite.metrics.audit_record", "BringUp": "suite.experiments.bringup.record",
+    "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
     "Draw": "suite.verify.kept_state", "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
     "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
+    "WrittenBringUp": "suite.experiments.bringup.bringup",
 }  # fmt: skip
 """Classes that are imported when they are named first: start-up time."""
 
@@ -222,6 +227,25 @@ def draw_epoch(bundle: str | Path, value: str | None = None) -> "Draw":
     from suite.verify.kept_state import draw  # start-up: numpy
 
     return draw(Path(bundle), value)
+
+
+def bring_up(
+    output: str | Path | None = None,
+    *,
+    step_s: float = DEFAULT_STEP_S,
+    with_identity: bool = True,
+    confirm: "Callable[[BringUp], bool]" = lambda found: True,
+    report: Callable[[str], None] = lambda line: None,
+) -> "WrittenBringUp":
+    """Gather what this machine reports, its meters' first readings, and a staircase of loads that calibrates its power sensor, in one file.
+
+    ``confirm`` gets what was collected, without what identifies its owner, before anything is written (docs/boards.md); False keeps nothing.
+    ``step_s`` is the length of each load. ``report`` gets a line for each part. Ctrl-C raises KeyboardInterrupt, which names the file.
+    """
+    from suite.experiments.bringup import bringup  # start-up: numpy, meters
+
+    options = bringup.BringUpOptions(None if output is None else Path(output), step_s, with_identity)
+    return bringup.bring_up(options, confirm, report)
 
 
 def load(paths: Paths) -> "Frames":

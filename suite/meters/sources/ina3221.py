@@ -1,5 +1,6 @@
 """INA3221: the power monitors on NVIDIA Jetson modules, three rails each."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -94,18 +95,22 @@ def _chips(root: Path) -> list[Path]:
 
 
 def _set_averaging(chip: Path, period_s: float) -> bool:
-    """Have the chip average over the longest time that is not above ``period_s``; False where that is so already, or not allowed."""
-    samples, interval_ms = integer(chip / "samples"), integer(chip / "update_interval")
-    if not samples or not interval_ms:
+    """Have the chip average over the longest time that is not above ``period_s``; False where that is so already, or not allowed.
+
+    The interval is read at one sample: some kernels' ``update_interval`` is the time of an average, others' (6.1) that of one sample.
+    """
+    samples = integer(chip / "samples")
+    if not samples:
         return False
-    fitting = [count for count in AVERAGED_SAMPLES if count * interval_ms / samples <= period_s * 1e3]
-    if not fitting or fitting[-1] <= samples:
-        return False
+    chosen = samples
     try:
-        (chip / "samples").write_text(str(fitting[-1]), encoding="utf-8")
+        (chip / "samples").write_text("1\n", encoding="utf-8")
+        interval_ms = integer(chip / "update_interval") or math.inf
+        chosen = max([samples, *(count for count in AVERAGED_SAMPLES if count * interval_ms <= period_s * 1e3)])
+        (chip / "samples").write_text(f"{chosen}\n", encoding="utf-8")
     except OSError:
         return False
-    return True
+    return chosen != samples
 
 
 def _rails(root: Path) -> list[Rail]:

@@ -162,7 +162,7 @@ def test_the_chip_averages_over_most_of_the_period_during_a_run_and_as_before_af
     root = tree(MODULE | CONFIGURED)
     meter = Ina3221Meter(root)
     meter.open(MeteredProcess(1, Path("/data")))
-    assert (root / CHIP / "samples").read_text() == "16"  # 96 of 200 ms; 64 samples would take 384 ms
+    assert (root / CHIP / "samples").read_text() == "16\n"  # 96 of 200 ms; 64 samples would take 384 ms
     assert meter.settings() == {"1-0040.samples": "16", "1-0040.update_interval": "6", "1-0040.shunt1_resistor": "2000"}
     meter.close()
     assert (root / CHIP / "samples").read_text() == "1"
