@@ -106,7 +106,7 @@ interruptions: $(VENV)/tested
 check-memory: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.fuzz.hostile
 
-# An emulated board in ~/.cache/edge-training-suite/box: 2.5 GB, made once; docs/emulated-board.md has the last output.
+# An emulated board in ~/.cache/edge-training-suite/box: 1.4 GB, made once; docs/emulated-board.md has the last output.
 box: box-userspace box-kernel
 
 box-userspace: $(VENV)/tested

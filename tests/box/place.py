@@ -15,8 +15,7 @@ from suite.files.toml_file import tomllib
 
 RELEASE, PYTHON = "bookworm", "3.11"  # Raspberry Pi OS 12 stands on it, and its wheels are for this Python
 MIRROR = "http://deb.debian.org/debian"
-# torch 2.9.1 is the last one whose aarch64 wheel on PyPI needs no CUDA packages (2.8 GB in all).
-FRAMEWORK = ("torch==2.9.1", "torchvision==0.24.1", "sympy", "mpmath", "networkx", "fsspec", "filelock")
+LOCK = "reference_impls/locks/pytorch/linux-aarch64-py3.11.txt"  # what a Raspberry Pi installs
 DOCS_LEFT_OUT = tuple(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale"))
 MODULES = ("virtio_mmio", "netfs", "fscache", "9pnet", "9pnet_virtio", "9p", "i2c-dev")
 """Modules of Debian's kernel for the box's file systems and its I2C bus, in the order of their needs."""
@@ -44,26 +43,16 @@ def make_root() -> None:
 
 
 def make_wheels() -> None:
-    """The suite's packages and PyTorch, where Debian's Python looks for what an administrator installed."""
+    """The suite's packages and PyTorch as its lock says, where Debian's Python looks for what an administrator installed."""
     project = tomllib.loads((repository_root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needed = [requirement for requirement in project["dependencies"] if "python_version <" not in requirement]
+    extras = project["optional-dependencies"]
+    needed = [one for one in (*project["dependencies"], *extras["report"], *extras["digits"]) if "python_version <" not in one]
     folder = root() / f"usr/local/lib/python{PYTHON}/dist-packages"
     kinds = [option for glibc in ("_2_28", "_2_17", "2014") for option in ("--platform", f"manylinux{glibc}_aarch64")]
-    common = (
-        "--quiet",
-        "--upgrade",
-        "--target",
-        str(folder),
-        *kinds,
-        "--python-version",
-        PYTHON,
-        "--only-binary=:all:",
-        "--no-compile",
-        "--no-warn-conflicts",
-    )
-    pip = (sys.executable, "-m", "pip", "install", *common)
+    target = ("--quiet", "--upgrade", "--target", str(folder), "--no-compile", "--no-warn-conflicts")
+    pip = (sys.executable, "-m", "pip", "install", *target, *kinds, "--python-version", PYTHON, "--only-binary=:all:")
     run(*pip, *needed)
-    run(*pip, "--no-deps", *FRAMEWORK)  # pip would judge by this machine which packages torch needs
+    run(*pip, "--no-deps", "--require-hashes", "-r", str(repository_root() / LOCK))
 
 
 def make_kernel() -> None:
