@@ -26,6 +26,7 @@ from suite.launch.placement import Placement, place
 if TYPE_CHECKING:
     from reporter.board.comparison import EntryComparison
     from reporter.data.frames import Frames
+    from reporter.papers.make import PaperFile
     from suite.catalog.reference_points import ReferencePoint
     from suite.compliance.finding import Finding
     from suite.compliance.paths import CheckResult
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accelerator", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames", "Interrupted",
-    "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study",
-    "SuiteError", "audit", "check", "compare", "compare_with_reference", "draw_epoch", "findings_of", "finish", "load", "place", "plan_sweep",
+    "PaperFile", "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study",
+    "SuiteError", "audit", "check", "compare", "compare_with_reference", "draw_epoch", "figure", "findings_of", "finish", "load", "place", "plan_sweep",
     "report", "resolve", "run", "run_stall_analysis",
     "run_sweep",
 ]  # fmt: skip
@@ -53,6 +54,7 @@ _LAZY = {
     "AuditRecord": "suite.metrics.audit_record", "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
     "Draw": "suite.verify.kept_state", "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
+    "PaperFile": "reporter.papers.make",
     "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
 }  # fmt: skip
 """Classes that are imported when they are named first: start-up time."""
@@ -234,6 +236,21 @@ def report(paths: Paths, output: str | Path, *, force: bool = False) -> Path:
     from reporter.site import build  # start-up: pandas, jinja2
 
     return build(_paths(paths), Path(output), force)
+
+
+def figure(name: str, paths: Paths, *, file_format: str = "pdf", width: str = "3.3in", height: str | None = None, font: str | None = None) -> "PaperFile":
+    """Draw a figure for a paper (`suite list figures`) of the accepted bundles at or below the paths: its file, svg, pdf or png, and its caption.
+
+    Lengths are written as 3.3in, 84mm, 8.4cm or 240pt, fonts as "Times New Roman" or "Times New Roman 8". Needs Matplotlib.
+    """
+    from reporter.papers.make import make  # start-up: pandas
+    from reporter.papers.style import FORMATS, Look, font_of, length_in
+
+    if file_format not in FORMATS:
+        raise SuiteError(f"{file_format!r} is no format of figures; choose {', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
+    family, size_pt = font_of(font) if font else (Look.font, Look.size_pt)
+    look = Look(length_in(width, "--width"), length_in(height, "--height") if height else None, family, size_pt)
+    return make(name, _paths(paths), look, file_format)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     values = {counter: _values(frames, counter) for counter in COUNTERS}
     drawn = [counter for counter in COUNTERS if values[counter]]
     if not drawn:
-        return NotDrawn(_why(frames, COUNTERS))
+        return NotDrawn(why(frames, COUNTERS))
     ids = sorted(entries, key=lambda name: (not any(name in values[counter] for counter in drawn), entries[name]["label"], name))
     names = [(entries[name]["label"], context.entry(name) + "#runs") for name in ids[:MAX_ENTRIES]]
     panels = [
@@ -74,30 +74,32 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
 
 def _values(frames: Frames, counter: Counter) -> dict[str, float]:
     """Mean over the runs of each entry, in the shown unit; entries with a run without a value are left out."""
+    return {name: sum(values) / len(values) for name, values in values_of_runs(frames, counter).items()}
+
+
+def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:
+    """The values of the runs of each entry, in the shown unit; entries with a run without a value are left out."""
     runs = {row["run_id"]: row for row in rows_of(frames.runs)}
     found: dict[str, list[float | None]] = {}
     for row in rows_of(frames.select("figures", "figure", [counter.figure]).sort_values("run_id")):
         run = runs[row["run_id"]]
         by = float(run["epochs"]) if counter.is_count else 1.0
         found.setdefault(run["entry_id"], []).append(float(row["value"]) * counter.factor / by if known(row["value"]) and by > 0 else None)
-    means = {}
-    for name, values in found.items():
-        numbers = [value for value in values if value is not None]
-        if len(numbers) == len(values):
-            means[name] = sum(numbers) / len(numbers)
-    return means
+    complete = {name: [value for value in values if value is not None] for name, values in found.items()}
+    return {name: values for name, values in complete.items() if len(values) == len(found[name])}
 
 
 def _note(frames: Frames, drawn: list[Counter], entries: int) -> str:
     missing = [counter for counter in COUNTERS if counter not in drawn]
     names = ", ".join(dict.fromkeys(counter.name for counter in missing))
-    notes = [f"Not drawn (unknown): {names} ({_why(frames, missing)})."] if missing else []
+    notes = [f"Not drawn (unknown): {names} ({why(frames, missing)})."] if missing else []
     if entries > MAX_ENTRIES:
         notes.append(f"The first {MAX_ENTRIES} of {entries}; the table has all.")
     return " ".join(notes)
 
 
-def _why(frames: Frames, counters: Sequence[Counter]) -> str:
+def why(frames: Frames, counters: Sequence[Counter]) -> str:
+    """The shortest reason for which counters are unknown."""
     chosen = frames.select("figures", "figure", (counter.figure for counter in counters))
     reasons = [str(reason) for reason in chosen["reason"] if known(reason)]
     shortest = sorted(set(reasons), key=lambda reason: (len(reason), reason))

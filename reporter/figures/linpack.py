@@ -46,7 +46,7 @@ class Line:
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """Per machine a bar for its LINPACK rate and a bar per entry for its training rate, the fastest first."""
-    lines = _lines(frames, context)
+    lines = lines_of(frames, context)
     if not lines:
         return NotDrawn("there is no LINPACK record of these machines")
     drawn = lines[:MAX_ROWS]
@@ -61,7 +61,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     return Drawing(chart.canvas.svg(), HEADINGS, tuple(line.row for line in lines), note)
 
 
-def _lines(frames: Frames, context: Context) -> list[Line]:
+def lines_of(frames: Frames, context: Context) -> list[Line]:
     """The best record of each machine with entries (HPL is preferred to LU), followed by the entries."""
     trainings: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for training in _trainings(frames):
