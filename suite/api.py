@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Accelerator", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames", "Interrupted",
     "PaperFile", "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study",
-    "SuiteError", "audit", "check", "compare", "compare_with_reference", "draw_epoch", "figure", "findings_of", "finish", "load", "place", "plan_sweep",
-    "report", "resolve", "run", "run_stall_analysis",
-    "run_sweep",
+    "SuiteError", "audit", "check", "compare", "compare_with_reference", "draw_epoch", "figure", "findings_of", "finish", "load", "place",
+    "plan_sweep", "report", "resolve", "run", "run_stall_analysis", "run_sweep",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0
@@ -238,7 +237,9 @@ def report(paths: Paths, output: str | Path, *, force: bool = False) -> Path:
     return build(_paths(paths), Path(output), force)
 
 
-def figure(name: str, paths: Paths, *, file_format: str = "pdf", width: str = "3.3in", height: str | None = None, font: str | None = None) -> "PaperFile":
+def figure(
+    name: str, paths: Paths, *, file_format: str = "pdf", width: str = "3.3in", height: str | None = None, font: str | None = None
+) -> "PaperFile":
     """Draw a figure for a paper (`suite list figures`) of the accepted bundles at or below the paths: its file, svg, pdf or png, and its caption.
 
     Lengths are written as 3.3in, 84mm, 8.4cm or 240pt, fonts as "Times New Roman" or "Times New Roman 8". Needs Matplotlib.

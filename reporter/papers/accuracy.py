@@ -6,7 +6,7 @@ from reporter.data.frames import Frames, Row, known, rows_of
 from reporter.data.selection import choose
 from reporter.data.values import entries_of
 from reporter.papers.batches import MAX_LINES
-from reporter.papers.entries import framework_title, names_of, property_text, styles_of
+from reporter.papers.entries import framework_title, line_styles, names_of, property_text, styles_of
 from reporter.papers.model import Estimate, Line, Lines, Missing, PaperFigure
 
 PERCENT = 100.0
@@ -18,17 +18,16 @@ def curves(frames: Frames) -> PaperFigure | Missing:
     found = {name: curve for name in entries_of(frames) if (curve := _curve(frames, name))}
     if not found:
         return Missing("no evaluation was finished")
-    entries, styles = entries_of(frames), styles_of(frames)
+    entries = entries_of(frames)
     names = names_of([entries[name] for name in found])
     chosen = choose({name: found[name][-1][0] for name in found}, lambda name: str(entries[name]["framework"]), MAX_LINES)
-    one_framework = len({entries[name]["framework"] for name in found}) == 1
+    numbers = line_styles([str(entries[name]["framework"]) for name in chosen.ids] + [group.name for group in chosen.groups], styles_of(frames))
     lines = [
-        Line(names[name] or property_text(entries[name], "framework"), place if one_framework else styles[str(entries[name]["framework"])], found[name])
-        for place, name in enumerate(chosen.ids)
+        Line(names[name] or property_text(entries[name], "framework"), number, found[name]) for name, number in zip(chosen.ids, numbers, strict=False)
     ]
-    for group in chosen.groups:
+    for group, number in zip(chosen.groups, numbers[len(chosen.ids) :], strict=True):
         middle = group.ids[len(group.ids) // 2]
-        lines.append(Line(f"{len(group.ids)} more · {framework_title(group.name)}", styles.get(group.name, 7), found[middle], is_faint=True))
+        lines.append(Line(f"{len(group.ids)} more · {framework_title(group.name)}", number, found[middle], is_faint=True))
     note = chosen.note.replace("row", "line").replace("lowest to highest value, with a mark at the median", "that of the median")
     about = "Accuracy after each epoch against the sum of the times of the epochs, without evaluations; mean over runs, as far as all runs went."
     panel = Lines("training time, s", "accuracy, %", tuple(lines), is_from_zero=False)

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from reporter.data.frames import Frames
 from reporter.data.selection import choose
-from reporter.data.values import entries_of
-from reporter.papers.entries import OVER_RUNS, Varied, estimates, framework_title, of_epochs, styles_of, varied
+from reporter.papers.entries import OVER_RUNS, Varied, estimates, framework_title, line_styles, of_epochs, styles_of, varied
 from reporter.papers.epochs import later
 from reporter.papers.model import Estimate, Line, Lines, Missing, PaperFigure
 
@@ -83,23 +82,22 @@ def _lines(frames: Frames, values: Mapping[str, Estimate]) -> tuple[tuple[Line, 
         return (), ""
     first = {str(index): values[group.entries[0]["entry_id"]].value for index, group in enumerate(groups)}
     chosen = choose(first, lambda index: str(groups[int(index)].entries[0]["framework"]), MAX_LINES)
-    one_framework = len({group.entries[0]["framework"] for group in groups}) == 1
+    shown = [groups[int(index)] for index in sorted(chosen.ids, key=int)]
+    names = [str(group.entries[0]["framework"]) for group in shown] + [group.name for group in chosen.groups]
+    numbers = line_styles(names, styles)
     lines = [
-        Line(_label(groups[int(index)]), place if one_framework else styles[groups[int(index)].entries[0]["framework"]],
-             tuple((float(entry["batch_size"]), values[entry["entry_id"]]) for entry in groups[int(index)].entries))
-        for place, index in enumerate(sorted(chosen.ids, key=int))
-    ]  # fmt: skip
-    for group in chosen.groups:
+        Line(_label(group), number, tuple((float(entry["batch_size"]), values[entry["entry_id"]]) for entry in group.entries))
+        for group, number in zip(shown, numbers, strict=False)
+    ]
+    for shared, number in zip(chosen.groups, numbers[len(shown) :], strict=True):
         by_size: dict[float, list[float]] = {}
-        for index in group.ids:
+        for index in shared.ids:
             for entry in groups[int(index)].entries:
                 by_size.setdefault(float(entry["batch_size"]), []).append(values[entry["entry_id"]].value)
         points = tuple((size, Estimate(sum(of_size) / len(of_size), min(of_size), max(of_size))) for size, of_size in sorted(by_size.items()))
-        lines.append(Line(f"{len(group.ids)} more · {framework_title(group.name)}", styles.get(group.name, 7), points, is_faint=True))
+        lines.append(Line(f"{len(shared.ids)} more · {framework_title(shared.name)}", number, points, is_faint=True))
     return tuple(lines), chosen.note.replace("entries", "settings").replace("row", "line").replace("a mark at the median", "the mean")
 
 
 def _label(group: Varied) -> str:
     return group.heading or framework_title(str(group.entries[0]["framework"]))
-
-

@@ -1,7 +1,7 @@
 """A Matplotlib figure with measures of text, and the parts that several kinds of panels share."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -54,8 +54,14 @@ class Canvas:
         return (float(box.x0), float(box.y0), float(box.x1), float(box.y1))
 
     def lay_out(self) -> None:
-        """Places the axes so that everything drawn so far fits."""
+        """Places the axes so that everything drawn so far fits, and keeps them there."""
         self.figure.draw_without_rendering()
+        self.figure.set_layout_engine("none")
+
+    def in_figure(self, x: float, y: float) -> tuple[float, float]:
+        """A place in pixels as shares of the figure's width and height, which hold in every format."""
+        width, height = self.figure.bbox.size
+        return x / float(width), y / float(height)
 
     def _measure(self, line: str, size_pt: float | None) -> tuple[float, float]:
         from matplotlib.font_manager import FontProperties  # optional: [figures]
@@ -66,20 +72,29 @@ class Canvas:
 
 
 def legend_above(canvas: Canvas, axes: Any, names: Sequence[tuple[int, str]], kind: str) -> None:
-    """A legend above the axes with as many columns as fit. ``kind``: bar (colour and hatch) or mark (colour and shape)."""
+    """A legend of styles above the axes. ``kind``: bar (colour and hatch) or mark (colour and shape)."""
+    from matplotlib.patches import Patch  # optional: [figures]
+
+    if kind == "mark":
+        mark_legend_above(canvas, axes, [(mark_style(style), name) for style, name in names])
+    else:
+        _legend(canvas, axes, [Patch(**bar_style(style)) for style, _ in names], [name for _, name in names])
+
+
+def mark_legend_above(canvas: Canvas, axes: Any, marks: Sequence[tuple[Mapping[str, Any], str]]) -> None:
+    """A legend of marks above the axes."""
     from matplotlib.lines import Line2D  # optional: [figures]
-    from matplotlib.patches import Patch
 
-    def handle(style: int) -> Any:
-        if kind == "bar":
-            return Patch(**bar_style(style))
-        return Line2D([], [], linestyle="none", **mark_style(style))
+    _legend(canvas, axes, [Line2D([], [], linestyle="none", **style) for style, _ in marks], [name for _, name in marks])
 
-    available = canvas.look.width_in * 0.96
-    texts = [canvas.shortened(name, available - 0.4) for _, name in names]
-    columns = max((count for count in range(1, len(names) + 1) if _rows_fit(canvas, texts, count, available)), default=1)
+
+def _legend(canvas: Canvas, axes: Any, handles: Sequence[Any], names: Sequence[str]) -> None:
+    """A legend above the axes with as many columns as fit."""
+    available = canvas.look.width_in * 0.8
+    texts = [canvas.shortened(name, available - 0.4) for name in names]
+    columns = max((count for count in range(1, len(texts) + 1) if _rows_fit(canvas, texts, count, available)), default=1)
     axes.legend(
-        [handle(style) for style, _ in names], texts, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False, borderpad=0.1,
+        handles, texts, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False, borderpad=0.1,
         borderaxespad=0.15, handlelength=1.4, handletextpad=0.45, columnspacing=0.9, labelspacing=0.25,
     )  # fmt: skip
 
@@ -91,7 +106,8 @@ def legend_rows(look: Look, names: Sequence[tuple[int, str]]) -> int:
 
 
 def _rows_fit(canvas: Canvas, texts: Sequence[str], columns: int, available: float) -> bool:
-    widths = [max((canvas.width_of(text) for text in texts[column::columns]), default=0.0) + 0.31 for column in range(columns)]
+    rows = -(-len(texts) // columns)  # a legend is filled column by column
+    widths = [max((canvas.width_of(text) for text in texts[column * rows : (column + 1) * rows]), default=0.0) + 0.31 for column in range(columns)]
     return sum(widths) <= available
 
 

@@ -1,5 +1,6 @@
 """Free and locked clocks (DVFS on and off): Figures 6a to 6d of the Jetson study."""
 
+import itertools
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -8,12 +9,11 @@ from reporter.data.frames import Frames, Row, known, rows_of
 from reporter.data.machines import cpu_clock_shares
 from reporter.data.selection import choose
 from reporter.data.values import entries_of, why_missing
-from reporter.papers.energy import ENERGY, kinds_of
-from reporter.papers.entries import MAX_ROWS, OVER_RUNS, Varied, device_name, estimates, legend_of, names_of, property_text, rows_of_groups
+from reporter.papers.energy import ENERGY, kinds_of, with_instrument
+from reporter.papers.entries import LOCKED, MAX_ROWS, OVER_RUNS, Varied, device_name, estimates, names_of, property_text, rows_of_groups
 from reporter.papers.entries import varied as varied_of
-from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, PaperFigure, Panel
+from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, Panel, PaperFigure
 
-LOCKED = "clocks locked"
 FREE_AND_LOCKED = "no training was run with its clocks free and locked (jetson_clocks) and all else equal"
 MAX_CLOCKS = 5
 BY_FREQUENCY = 1e-6
@@ -70,7 +70,7 @@ def _bins(clocks: list[int]) -> list[tuple[int, int]]:
     if len(clocks) <= MAX_CLOCKS:
         return [(clock, clock) for clock in clocks]
     edges = [round(index * len(clocks) / MAX_CLOCKS) for index in range(MAX_CLOCKS + 1)]
-    return [(clocks[first], clocks[last - 1]) for first, last in zip(edges, edges[1:], strict=False)]
+    return [(clocks[first], clocks[last - 1]) for first, last in itertools.pairwise(edges)]
 
 
 def _clock_text(low: int, high: int) -> str:
@@ -89,7 +89,7 @@ def _figure(frames: Frames, quantities: tuple[tuple[str, str, float], ...], sens
             drawn = [pair for pair in pairs if all(entry["entry_id"] in names for entry in pair.entries)]
             if drawn:
                 groups, note = rows_of_groups(frames, drawn, partial(_only, found), ("power_mode",))
-                panels.append((kind, Bars(axis, _relabelled(groups), legend=legend_of(frames, ids))))
+                panels.append(("", Bars(with_instrument(axis, kind), _relabelled(groups))))
                 notes += [note] if note else []
         if not found:
             notes.append(f"Not drawn: {axis.partition(',')[0]} ({why_missing(frames, figure)}).")

@@ -5,7 +5,7 @@ from reporter.data.scaling import ScalingLine, scaling_lines
 from reporter.data.selection import choose
 from reporter.data.values import figures_of
 from reporter.papers.batches import MAX_LINES
-from reporter.papers.entries import framework_title, names_of, styles_of
+from reporter.papers.entries import framework_title, line_styles, names_of, styles_of
 from reporter.papers.model import Estimate, Line, Lines, Missing, PaperFigure
 
 RATE = "samples_per_s"
@@ -21,18 +21,19 @@ def speed_up(frames: Frames) -> PaperFigure | Missing:
     names, styles = names_of(firsts, ("nodes", "ranks", "collective", "batch_size", "learning_rate")), styles_of(frames)
     points = {str(index): _points(line, rates) for index, line in enumerate(lines)}
     chosen = choose({index: -one[-1][1].value for index, one in points.items()}, lambda index: str(firsts[int(index)]["framework"]), MAX_LINES)
+    shown = sorted(map(int, chosen.ids))
+    numbers = line_styles([str(firsts[index]["framework"]) for index in shown] + [group.name for group in chosen.groups], styles)
     drawn = [
-        Line(_label(names[firsts[index]["entry_id"]], lines[index]), styles[firsts[index]["framework"]] if len(styles) > 1 else place,
-             points[str(index)])
-        for place, index in enumerate(sorted(map(int, chosen.ids)))
-    ]  # fmt: skip
-    for group in chosen.groups:
+        Line(_label(names[firsts[index]["entry_id"]], lines[index]), number, points[str(index)])
+        for index, number in zip(shown, numbers, strict=False)
+    ]
+    for group, number in zip(chosen.groups, numbers[len(shown) :], strict=True):
         by_nodes: dict[float, list[float]] = {}
         for index in group.ids:
             for nodes, one in points[index]:
                 by_nodes.setdefault(nodes, []).append(one.value)
         shared = tuple((nodes, Estimate(sum(of) / len(of), min(of), max(of))) for nodes, of in sorted(by_nodes.items()))
-        drawn.append(Line(f"{len(group.ids)} more · {framework_title(group.name)}", styles.get(group.name, 7), shared, is_faint=True))
+        drawn.append(Line(f"{len(group.ids)} more · {framework_title(group.name)}", number, shared, is_faint=True))
     most = max(max(line.by_nodes) for line in lines)
     panel = Lines("nodes", "speed-up, ×", tuple(drawn), reference=((1.0, 1.0), (float(most), float(most))))
     ids = tuple(dict.fromkeys(entry["entry_id"] for line in lines for entry in line.by_nodes.values()))

@@ -3,8 +3,8 @@
 from reporter.data.frames import Frames
 from reporter.data.values import entries_of
 from reporter.figures.counters import COUNTERS, Counter, values_of_runs, why
-from reporter.papers.entries import flat_rows, legend_of, mean_of
-from reporter.papers.model import BarGroup, Bars, Missing, PaperFigure, Panel
+from reporter.papers.entries import flat_rows, mean_of
+from reporter.papers.model import BarGroup, Bars, Missing, Panel, PaperFigure
 
 BY_FIGURE = {counter.figure: counter for counter in COUNTERS}
 
@@ -56,7 +56,7 @@ def _draw(frames: Frames, *figures: str) -> PaperFigure | Missing:
         found = {name: (mean_of(values[name]),) for name in entries_of(frames) if values.get(name)}
         if found:
             bars, note = flat_rows(frames, found)
-            panels.append(("", Bars(_axis(counter), (BarGroup("", bars),), legend=legend_of(frames, found))))
+            panels.append(("", Bars(_axis(counter), (BarGroup("", bars),))))
             notes += [note] if note else []
             ids += [name for name in found if name not in ids]
     if not panels:

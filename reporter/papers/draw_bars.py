@@ -1,5 +1,6 @@
 """Horizontal bars, stacked bars and, over a decade, marks on a logarithmic axis."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from reporter.papers.canvas import (
 from reporter.papers.model import Bar, Bars
 from reporter.papers.style import FAINT, INK, SOFT, Look
 
-ROW_IN, SUB_ROW_IN, LINE_IN, AXIS_IN = 0.155, 0.1, 0.11, 0.36
+ROW_IN, SUB_ROW_IN, LINE_IN, AXIS_IN = 0.155, 0.12, 0.11, 0.36
 LABEL_SHARE = 0.4
 
 
@@ -27,7 +28,7 @@ def bars_height_in(panel: Bars, look: Look) -> float:
     scale = look.size_pt / 7.5
     rows = sum(len(group.bars) for group in panel.groups)
     headings = sum(bool(group.heading) for group in panel.groups)
-    names = tuple(enumerate(panel.series)) or panel.legend
+    names = tuple(enumerate(panel.series))
     labels = [bar.label for group in panel.groups for bar in group.bars]
     two_lines = any(len(label) * look.small_pt * 0.52 / PT_PER_IN > look.width_in * LABEL_SHARE for label in labels)
     each = max(ROW_IN + SUB_ROW_IN * (_sub_rows(panel) - 1), ROW_IN + LINE_IN * two_lines)
@@ -46,7 +47,7 @@ def draw_bars(canvas: Canvas, axes: Any, panel: Bars) -> Callable[[], None]:
     axes.spines["left"].set_visible(not is_log)
     axes.set_xlabel(panel.axis)
     axes.grid(axis="x")
-    names = tuple(enumerate(panel.series)) or panel.legend
+    names = tuple(enumerate(panel.series))
     if names:
         legend_above(canvas, axes, names, "mark" if is_log else "bar")
     _limit(axes, [one for bar, _ in rows for one in _reaches(panel, bar)], is_log)
@@ -129,7 +130,9 @@ def _limit(axes: Any, ends: Sequence[float], is_log: bool) -> None:
 def _number(canvas: Canvas, axes: Any, panel: Bars, bar: Bar, y: float, is_log: bool) -> list[Any]:
     """The bar's value as text, to the right of bar and error bar."""
     sub_rows, height, texts = _sub_rows(panel), 0.8 / _sub_rows(panel), []
-    values = [(sum(one.value for one in bar.values), max(_reaches(panel, bar)))] if panel.is_stacked else [(one.value, one.ends[1]) for one in bar.values]
+    values = (
+        [(sum(one.value for one in bar.values), max(_reaches(panel, bar)))] if panel.is_stacked else [(one.value, one.ends[1]) for one in bar.values]
+    )
     for index, (value, end) in enumerate(values):
         place = y if sub_rows == 1 else y - 0.4 + height * (index + 0.5)
         note = f" ({bar.note})" if bar.note and index == len(values) - 1 else ""
@@ -144,7 +147,7 @@ def write_headings(canvas: Canvas, axes: Any, headings: Sequence[tuple[str, floa
     for text, y in headings:
         axes.text(0.004, y, canvas.shortened(text, canvas.look.width_in * 0.98), transform=_left_edge(canvas, axes), va="center", ha="left",
                   fontsize=canvas.look.small_pt, fontweight="normal", style="italic", color=SOFT, in_layout=False,
-                  backgroundcolor="none", zorder=6)  # fmt: skip
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4}, zorder=6)  # fmt: skip
 
 
 def _left_edge(canvas: Canvas, axes: Any) -> Any:
@@ -155,12 +158,10 @@ def _left_edge(canvas: Canvas, axes: Any) -> Any:
 
 def _make_room(canvas: Canvas, axes: Any, texts: Sequence[Any], is_log: bool) -> None:
     """Extends the axis to the right until every number is inside the figure."""
-    import math
-
     low, high = axes.get_xlim()
     box = axes.get_window_extent(canvas.figure.canvas.get_renderer())
-    scale = (lambda value: math.log(value)) if is_log else (lambda value: value)
-    back = (lambda value: math.exp(value)) if is_log else (lambda value: value)
+    scale: Callable[[float], float] = math.log if is_log else float
+    back: Callable[[float], float] = math.exp if is_log else float
     needed = scale(high)
     for text in texts:
         extent = canvas.extent(text)
@@ -171,5 +172,3 @@ def _make_room(canvas: Canvas, axes: Any, texts: Sequence[Any], is_log: bool) ->
     axes.set_xlim(low, back(needed))
     if is_log:
         logarithmic_ticks(axes.xaxis, low, back(needed))
-
-

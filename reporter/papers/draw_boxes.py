@@ -36,7 +36,9 @@ def draw_boxes(canvas: Canvas, axes: Any, panel: Boxes) -> Callable[[], None]:
     for box, place in rows:
         _draw_box(axes, box, place)
     axes.set_ylim(y - 0.4, -0.6)
-    axes.set_yticks([place for _, place in rows], [canvas.wrapped(box.label, canvas.look.width_in * LABEL_SHARE) for box, _ in rows], linespacing=0.95)
+    axes.set_yticks(
+        [place for _, place in rows], [canvas.wrapped(box.label, canvas.look.width_in * LABEL_SHARE) for box, _ in rows], linespacing=0.95
+    )
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel(panel.axis)
     axes.grid(axis="x")

@@ -1,16 +1,25 @@
 """Lines with their labels at their ends."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from reporter.papers.canvas import Canvas, logarithmic_ticks, mark_style, number_text, plain_ticks, spans_decade
+from reporter.papers.canvas import LINE_SPACING, PT_PER_IN, Canvas, logarithmic_ticks, mark_style, number_text, plain_ticks, spans_decade
 from reporter.papers.labels import spread
 from reporter.papers.model import Line, Lines
-from reporter.papers.style import COLOURS, DASHES, FAINT, SOFT
+from reporter.papers.style import COLOURS, DASHES, FAINT, INK, SOFT, Look
 
 LABEL_SHARE = 0.3
+HEIGHT_IN = 2.0
 NEAR_IN, LABEL_IN = 0.04, 0.13
 """Where the labels' leaders start and where the labels do, to the right of the axes."""
+
+
+def lines_height_in(panel: Lines, look: Look) -> float:
+    """The height of the panel: enough for its labels one below the other."""
+    letters = look.width_in * LABEL_SHARE * PT_PER_IN / (look.small_pt * 0.55)
+    rows = sum(math.ceil(len(line.label) / letters) for line in panel.lines)
+    return max(HEIGHT_IN, rows * look.small_pt * LINE_SPACING / PT_PER_IN + 0.2)
 
 
 def draw_lines(canvas: Canvas, axes: Any, panel: Lines) -> Callable[[], None]:
@@ -70,8 +79,6 @@ def _scale_x(axes: Any, panel: Lines) -> None:
 
 def _apart(shown: Sequence[float], values: Sequence[float]) -> list[float]:
     """Ticks that are a tenth of the axis apart, on a logarithmic axis."""
-    import math
-
     width = math.log(values[-1] / values[0]) if values[-1] > values[0] else 1.0
     kept: list[float] = []
     for value in shown:
@@ -101,8 +108,9 @@ def _scale_y(axes: Any, panel: Lines) -> None:
 def _label(canvas: Canvas, axes: Any, line: Line) -> Any:
     """The label at its wanted height; it reserves its width beside the axes."""
     text = canvas.wrapped(line.label, canvas.look.width_in * LABEL_SHARE, 3)
-    return axes.annotate(text, (1.0, line.points[-1][1].value), xycoords=("axes fraction", "data"), xytext=(LABEL_IN * 72, 0), textcoords="offset points",
-                         va="center", ha="left", fontsize=canvas.look.small_pt, color="#000000", annotation_clip=False, linespacing=0.95)  # fmt: skip
+    return axes.annotate(text, (1.0, line.points[-1][1].value), xycoords=("axes fraction", "data"), xytext=(LABEL_IN * PT_PER_IN, 0),
+                         textcoords="offset points", va="center", ha="left", fontsize=canvas.look.small_pt, color=INK, annotation_clip=False,
+                         linespacing=0.95)  # fmt: skip
 
 
 def _place(canvas: Canvas, axes: Any, lines: Sequence[Line], texts: Sequence[Any]) -> None:
@@ -114,9 +122,9 @@ def _place(canvas: Canvas, axes: Any, lines: Sequence[Line], texts: Sequence[Any
     top = min(frame.y1 + 0.08 * canvas.figure.dpi, canvas.figure.bbox.y1)
     centres = spread(wanted, [box[3] - box[1] + gap for box in boxes], frame.y0 - 0.3 * canvas.figure.dpi, top)
     for line, text, start, centre in zip(lines, texts, wanted, centres, strict=True):
-        text.set_position((LABEL_IN * 72, (centre - start) / canvas.figure.dpi * 72))
+        text.set_position((LABEL_IN * PT_PER_IN, (centre - start) / canvas.figure.dpi * PT_PER_IN))
         end = axes.transData.transform((line.points[-1][0], line.points[-1][1].value))
         near, label = frame.x1 + NEAR_IN * canvas.figure.dpi, frame.x1 + (LABEL_IN - 0.015) * canvas.figure.dpi
-        points = [(float(end[0]), start), (near, start), (label, centre)]
-        axes.plot([x for x, _ in points], [y for _, y in points], transform=None, color=COLOURS[line.style % len(COLOURS)], linewidth=0.5,
-                  clip_on=False, in_layout=False, zorder=1.5)  # fmt: skip
+        points = [canvas.in_figure(*point) for point in ((float(end[0]), start), (near, start), (label, centre))]
+        axes.plot([x for x, _ in points], [y for _, y in points], transform=canvas.figure.transFigure, color=COLOURS[line.style % len(COLOURS)],
+                  linewidth=0.5, clip_on=False, in_layout=False, zorder=1.5)  # fmt: skip

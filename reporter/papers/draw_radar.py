@@ -9,6 +9,10 @@ from reporter.papers.model import Radar
 from reporter.papers.style import COLOURS, DASHES, GRID, SOFT
 
 RINGS = (0.25, 0.5, 0.75, 1.0)
+PLACE = (0.27, 0.11, 0.46, 0.66)
+"""Left, bottom, width and height of the circle, as shares of the figure; its labels stand around it."""
+
+LABEL_SHARE = 0.23
 
 
 def draw_radar(canvas: Canvas, axes: Any, panel: Radar) -> Callable[[], None]:
@@ -27,7 +31,7 @@ def draw_radar(canvas: Canvas, axes: Any, panel: Radar) -> Callable[[], None]:
     axes.set_rlabel_position(180 / count)
     axes.grid(color=GRID)
     axes.spines["polar"].set_color(GRID)
-    axes.set_xticks(angles, [canvas.wrapped(name, canvas.look.width_in * 0.3, 3) if "\n" not in name else name for name in panel.axes])
+    axes.set_xticks(angles, [canvas.wrapped(name, canvas.look.width_in * LABEL_SHARE, 4) for name in panel.axes])
     for label, angle in zip(axes.get_xticklabels(), angles, strict=True):
         sine = math.sin(angle)
         label.set_horizontalalignment("center" if abs(sine) < 0.2 else "left" if sine > 0 else "right")
@@ -36,4 +40,6 @@ def draw_radar(canvas: Canvas, axes: Any, panel: Radar) -> Callable[[], None]:
     legend = axes.get_legend()
     legend.set_bbox_to_anchor((0.0, 1.0), transform=canvas.figure.transFigure)
     legend.set_loc("upper left")
+    axes.set_in_layout(False)
+    axes.set_position(PLACE)
     return lambda: None

@@ -4,19 +4,27 @@ from collections.abc import Callable
 from typing import Any
 
 from reporter.figures.time_energy import pareto_front
-from reporter.papers.canvas import PT_PER_IN, Canvas, legend_above, legend_rows, logarithmic_ticks, mark_style, plain_ticks, spans_decade
+from reporter.papers.canvas import (
+    LINE_SPACING,
+    PT_PER_IN,
+    Canvas,
+    legend_rows,
+    logarithmic_ticks,
+    mark_legend_above,
+    mark_style,
+    plain_ticks,
+    spans_decade,
+)
 from reporter.papers.labels import Wanted, beside
-from reporter.papers.model import Dot, Scatter
+from reporter.papers.model import Dot, Keys, Scatter
 from reporter.papers.style import COLOURS, INK, SOFT, Look
 
 FILL_STYLE = 6
-KEY_IN = 0.125
 
 
 def scatter_extra_in(panel: Scatter, look: Look) -> float:
-    """The height of what stands above and below the plane: legends, and a line for each key."""
-    rows = legend_rows(look, panel.legend) + legend_rows(look, panel.fills)
-    return look.size_pt / 7.5 * (0.16 * rows + KEY_IN * len(panel.keys))
+    """The height of the legend above the plane."""
+    return look.size_pt / 7.5 * 0.16 * legend_rows(look, (*panel.legend, *panel.fills))
 
 
 def draw_scatter(canvas: Canvas, axes: Any, panel: Scatter) -> Callable[[], None]:
@@ -33,8 +41,6 @@ def draw_scatter(canvas: Canvas, axes: Any, panel: Scatter) -> Callable[[], None
     if panel.has_front:
         _fronts(axes, panel)
     _legends(canvas, axes, panel)
-    if panel.keys:
-        _write_meanings(canvas, axes, panel)
 
     def finish() -> None:
         _write_keys(canvas, axes, panel, list(zip(xs, ys, strict=True)))
@@ -51,7 +57,7 @@ def _scale(axes: Any, axis: str, values: list[float]) -> None:
         limit(min(positive) / 1.3, max(positive) * 1.3)
         logarithmic_ticks(one, min(positive) / 1.3, max(positive) * 1.3)
     else:
-        margin = 0.08 * (max(values) - min(values)) or 0.1 * abs(max(values)) or 1.0
+        margin = max(0.08 * (max(values) - min(values)), 0.05 * abs(max(values))) or 1.0
         limit(min(values) - margin, max(values) + margin)
         plain_ticks(one, 5)
 
@@ -75,26 +81,30 @@ def _fronts(axes: Any, panel: Scatter) -> None:
 
 
 def _legends(canvas: Canvas, axes: Any, panel: Scatter) -> None:
-    """The legend of shapes above the plane, that of fills inside it above the other."""
-    from matplotlib.lines import Line2D  # optional: [figures]
-
-    if panel.legend:
-        legend_above(canvas, axes, panel.legend, "mark")
-    if panel.fills:
-        first = axes.get_legend()
-        handles = [Line2D([], [], linestyle="none", **mark_style(FILL_STYLE, level)) for level, _ in panel.fills]
-        above = 1.0 + (0.17 * legend_rows(canvas.look, panel.legend) if panel.legend else 0.0) / 2.0
-        axes.legend(handles, [name for _, name in panel.fills], loc="lower left", bbox_to_anchor=(0.0, above), ncols=len(panel.fills), frameon=False,
-                    borderpad=0.1, borderaxespad=0.15, handletextpad=0.2, columnspacing=0.8)  # fmt: skip
-        if first is not None:
-            axes.add_artist(first)
+    """One legend above the plane: shapes and colours, then fills."""
+    marks = [(mark_style(style), name) for style, name in panel.legend]
+    marks += [({**mark_style(FILL_STYLE, level), "marker": "o"}, name) for level, name in panel.fills]
+    if marks:
+        mark_legend_above(canvas, axes, marks)
 
 
-def _write_meanings(canvas: Canvas, axes: Any, panel: Scatter) -> None:
-    """The keys with what they stand for, below the horizontal axis."""
-    lines = "\n".join(canvas.shortened(f"{key}  {meaning}", canvas.look.width_in * 0.86) for key, meaning in panel.keys)
-    axes.annotate(lines, (0.0, 0.0), xycoords="axes fraction", xytext=(0, -canvas.look.size_pt * 3.6), textcoords="offset points", va="top", ha="left",
-                  fontsize=canvas.look.small_pt, color=SOFT, annotation_clip=False, linespacing=1.15)  # fmt: skip
+def draw_keys(canvas: Canvas, axes: Any, panel: Keys) -> Callable[[], None]:
+    """Draws what keys stand for, from the figure's left edge."""
+    axes.set_axis_off()
+
+    def finish() -> None:
+        top = axes.get_window_extent(canvas.figure.canvas.get_renderer()).y1
+        for index, (key, meaning) in enumerate(panel.meanings):
+            text = canvas.shortened(f"{key}  {meaning}", canvas.look.width_in * 0.97)
+            place = canvas.in_figure(0.0, top - index * canvas.line_height() * canvas.figure.dpi)
+            axes.text(0.012, place[1], text, transform=canvas.figure.transFigure, fontsize=canvas.look.small_pt, color=SOFT, va="top", ha="left")
+
+    return finish
+
+
+def keys_height_in(panel: Keys, look: Look) -> float:
+    """The height of the lines."""
+    return len(panel.meanings) * look.small_pt * LINE_SPACING / PT_PER_IN
 
 
 def _write_keys(canvas: Canvas, axes: Any, panel: Scatter, places: list[tuple[float, float]]) -> None:
@@ -109,5 +119,5 @@ def _write_keys(canvas: Canvas, axes: Any, panel: Scatter, places: list[tuple[fl
     wanted = [Wanted(x, y, canvas.width_of(dot.key) * dpi, height, mark + 1.0) for dot, (x, y) in keyed]
     for (dot, _), found in zip(keyed, beside(wanted, taken, (frame.x0, frame.y0, frame.x1, frame.y1)), strict=True):
         if found is not None:
-            axes.text(found[0], found[1], dot.key, transform=None, fontsize=size, color=INK, ha="left", va="bottom", in_layout=False, zorder=5,
-                      clip_on=False)  # fmt: skip
+            axes.text(*canvas.in_figure(*found), dot.key, transform=canvas.figure.transFigure, fontsize=size, color=INK, ha="left", va="bottom",
+                      in_layout=False, zorder=5, clip_on=False)  # fmt: skip

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from reporter.data.frames import Frames, Row, known
 from reporter.data.values import entries_of, figures_of, why_missing
-from reporter.papers.entries import OVER_RUNS, estimates, flat_rows, legend_of, names_of, rows_of_groups, varied
-from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, PaperFigure, Panel
+from reporter.papers.entries import OVER_RUNS, estimates, flat_rows, names_of, rows_of_groups, varied
+from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, Panel, PaperFigure
 from suite.catalog.power import Tier
 
 ENERGY, BASELOAD_ENERGY, BASELOAD = "energy_per_epoch_j", "baseload_per_epoch_j", "baseload_power_w"
@@ -33,8 +33,8 @@ def by_mode(frames: Frames) -> PaperFigure | Missing:
     panels, notes, ids = list[tuple[str, Panel]](), list[str](), list[str]()
     for kind, names in kinds_of(frames, ENERGY, split).items():
         if groups := varied(frames, names, ("power_mode",)):
-            rows, note = rows_of_groups(frames, groups, lambda entry: split[entry["entry_id"]], ("power_mode",))
-            panels.append((kind, Bars("energy per epoch, J", rows, ("baseload", "training"), is_stacked=True)))
+            rows, note = rows_of_groups(frames, groups, lambda entry: split[entry["entry_id"]], ("power_mode",), is_stacked=True)
+            panels.append(("", Bars(with_instrument("energy per epoch, J", kind), rows, ("baseload", "training"), is_stacked=True)))
             notes += [note] if note else []
             ids += [entry["entry_id"] for group in groups for entry in group.entries]
     if not panels:
@@ -57,7 +57,7 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
         machines = [{**entries[name], **dict.fromkeys(_OF_RUN)} for name in chosen]
         labels = {name: text or str(entries[name]["device"]) for name, text in names_of(machines).items()}
         bars, note = flat_rows(frames, {name: (found[name],) for name in chosen}, labels)
-        panels.append((kind, Bars("baseload, W", (BarGroup("", tuple(_in_one_style(bar) for bar in bars)),))))
+        panels.append(("", Bars(with_instrument("baseload, W", kind), (BarGroup("", tuple(_in_one_style(bar) for bar in bars)),))))
         notes += [note] if note else []
         ids += chosen
     about = "Power of the idle machine before the run, with the suite's meters on; of each device and power mode the entry with the lowest one."
@@ -72,18 +72,23 @@ _OF_RUN = (
 
 
 def kinds_of(frames: Frames, figure: str, ids: Iterable[str]) -> dict[str, list[str]]:
-    """Entry ids by kind of instrument, "board, on-board sensor", the best tier first; what the runs of an entry do not share is "mixed instruments"."""
+    """Entry ids by kind of instrument ("board, on-board sensor"), the best tier first; where the runs of an entry differ: "mixed instruments"."""
     rows, found = figures_of(frames, figure), dict[tuple[int, str], list[str]]()
     for name in ids:
         found.setdefault(_kind(rows[name]), []).append(name)
     return {kind: names for (_, kind), names in sorted(found.items())}
 
 
+def with_instrument(axis: str, kind: str) -> str:
+    """An axis title with its instrument on a line of its own."""
+    return f"{axis}\n({kind})" if kind else axis
+
+
 def _kind(row: Mapping[str, object]) -> tuple[int, str]:
     if not known(row["tier"]) or not known(row["covers"]):
         return len(TIERS), "mixed instruments"
     tier = str(row["tier"])
-    return TIERS.index(tier) if tier in TIERS else len(TIERS), f"{row['covers']}, {tier}"
+    return TIERS.index(tier) if tier in TIERS else len(TIERS), tier if tier.startswith(str(row["covers"])) else f"{row['covers']}, {tier}"
 
 
 def _by(frames: Frames, properties: Sequence[str], least: int, needed: str) -> PaperFigure | Missing:
@@ -98,7 +103,7 @@ def _by(frames: Frames, properties: Sequence[str], least: int, needed: str) -> P
     for kind, names in kinds_of(frames, ENERGY, found).items():
         if groups := varied(frames, names, properties, least):
             rows, note = rows_of_groups(frames, groups, energy, properties)
-            panels.append((kind, Bars("energy per epoch, J", rows, legend=legend_of(frames, names))))
+            panels.append(("", Bars(with_instrument("energy per epoch, J", kind), rows)))
             notes += [note] if note else []
             ids += [entry["entry_id"] for group in groups for entry in group.entries]
     if not panels:

@@ -18,12 +18,13 @@ from suite.errors import SuiteError
 
 MAX_ROWS = 24
 MAX_TITLE = 14
+LOCKED = "clocks locked"
 OVER_RUNS = "± one standard deviation over runs; of a single run, over its epochs"
 
 
 @dataclass(frozen=True)
 class Varied:
-    """Entries that are alike except in the properties that a figure varies, in the order of these; ``heading`` is what sets them apart from others."""
+    """Entries that are alike except in the properties that a figure varies, in their order; ``heading`` is what sets them apart from others."""
 
     heading: str
     entries: tuple[Row, ...]
@@ -32,13 +33,6 @@ class Varied:
 def styles_of(frames: Frames) -> dict[str, int]:
     """A number of colour, marker and hatch for each framework, the same in all figures of these frames."""
     return {name: index for index, name in enumerate(sorted(set(frames.entries["framework"])))}
-
-
-def legend_of(frames: Frames, ids: Iterable[str]) -> tuple[tuple[int, str], ...]:
-    """(style, name) of the frameworks of some entries; empty if there is one only."""
-    entries, styles = entries_of(frames), styles_of(frames)
-    names = sorted({str(entries[name]["framework"]) for name in ids})
-    return tuple((styles[name], framework_title(name)) for name in names) if len(names) > 1 else ()
 
 
 @cache
@@ -74,18 +68,36 @@ def property_text(entry: Mapping[str, object], name: str) -> str:
     if name == "device":
         return device_name(entry)
     if name == "power_mode" and known(entry["power_mode"]):
-        return str(entry["power_mode"]).partition(":")[0]
+        return str(entry["power_mode"]).partition(":")[0] + (", locked" if LOCKED in str(entry["power_mode"]) else "")
     return describe(name, entry[name])
+
+
+def _whole_text(entry: Mapping[str, object], name: str) -> str:
+    """As :func:`property_text`, with the clocks of a power mode."""
+    return describe(name, entry[name]) if name == "power_mode" else property_text(entry, name)
 
 
 def names_of(entries: Sequence[Row], left_out: Iterable[str] = ()) -> dict[str, str]:
     """For each entry id, the properties in which the entries differ, without ``left_out``; empty if there are none."""
-    named = {}
-    for name, properties in differences(entries, left_out).items():
-        entry = next(one for one in entries if one["entry_id"] == name)
-        texts = [property_text(entry, one) for one, _ in properties]
-        named[name] = " · ".join(dict.fromkeys(texts))
-    return named
+    by_id = {str(entry["entry_id"]): entry for entry in entries}
+    texts = {name: [property_text(by_id[name], one) for one, _ in properties] for name, properties in differences(entries, left_out).items()}
+    whole = {name: [_whole_text(by_id[name], one) for one, _ in properties] for name, properties in differences(entries, left_out).items()}
+    if len(set(map(tuple, texts.values()))) < len(set(map(tuple, whole.values()))):
+        texts = whole
+    kept = _telling(list(texts.values()))
+    return {name: " · ".join(dict.fromkeys(of_one[index] for index in kept)) for name, of_one in texts.items()}
+
+
+def _telling(rows: Sequence[Sequence[str]]) -> list[int]:
+    """The columns that tell rows apart which the columns before them do not: a framework's version adds nothing where each has one."""
+    kept: list[int] = []
+    parts = 1
+    for column in range(len(rows[0]) if rows else 0):
+        refined = len({tuple(row[index] for index in (*kept, column)) for row in rows})
+        if refined > parts:
+            kept.append(column)
+            parts = refined
+    return kept
 
 
 def varied(frames: Frames, ids: Iterable[str], properties: Sequence[str], least: int = 2) -> tuple[Varied, ...]:
@@ -125,7 +137,7 @@ def estimates(frames: Frames, figure: str, factor: float = 1.0) -> dict[str, Est
 
 
 def of_epochs(frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool], factor: float = 1.0) -> dict[str, Estimate]:
-    """The sum of columns over wanted epochs: the mean of each run's mean, with one standard deviation over runs; without entries that lack a value."""
+    """The sum of columns over wanted epochs: mean of the runs' means, with one standard deviation over runs; no entries that lack a value."""
     entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
     of_run: dict[str, list[float]] = {}
     for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
@@ -147,7 +159,7 @@ def mean_of(values: Sequence[float]) -> Estimate:
 
 
 def rows_of_groups(frames: Frames, groups: Sequence[Varied], value: Callable[[Row], tuple[Estimate, ...]],
-                   properties: Sequence[str]) -> tuple[tuple[BarGroup, ...], str]:  # fmt: skip
+                   properties: Sequence[str], is_stacked: bool = False) -> tuple[tuple[BarGroup, ...], str]:  # fmt: skip
     """A group of bars per heading and a bar per entry, and a note where entries share a row.
 
     Groups of one entry each become one group without a heading. Groups are chosen by their lowest total, per framework in turn.
@@ -155,44 +167,61 @@ def rows_of_groups(frames: Frames, groups: Sequence[Varied], value: Callable[[Ro
     styles = styles_of(frames)
     if all(len(group.entries) == 1 for group in groups):
         entries = [group.entries[0] for group in groups]
-        bars, note = flat_rows(frames, {str(entry["entry_id"]): value(entry) for entry in entries})
+        bars, note = flat_rows(frames, {str(entry["entry_id"]): value(entry) for entry in entries}, is_stacked=is_stacked)
         return (BarGroup("", bars),), note
     totals = {str(index): min(sum(one.value for one in value(entry)) for entry in group.entries) for index, group in enumerate(groups)}
     deepest = max(len(group.entries) for group in groups)
     chosen = choose(totals, lambda index: str(groups[int(index)].entries[0]["framework"]), max(MAX_ROWS // (deepest + 1), 1))
     shown = [groups[int(index)] for index in sorted(chosen.ids, key=int)]
     made = [
-        BarGroup(group.heading, tuple(Bar(_label(entry, properties), value(entry), styles[str(entry["framework"])]) for entry in group.entries))
+        BarGroup(group.heading, tuple(Bar(label, value(entry), styles[str(entry["framework"])])
+                                      for label, entry in zip(_labels(group.entries, properties), group.entries, strict=True)))
         for group in shown
-    ]
+    ]  # fmt: skip
     shared = [(one, [value(entry) for index in one.ids for entry in groups[int(index)].entries]) for one in chosen.groups]
     if shared:
-        rest = tuple(_shared(f"{len(values)} more · {framework_title(one.name)}", values, styles.get(one.name, 7)) for one, values in shared)
+        rest = tuple(
+            _shared(f"{len(values)} more · {framework_title(one.name)}", values, styles.get(one.name, 7), is_stacked) for one, values in shared
+        )
         made.append(BarGroup("others, lowest to highest", rest))
     return tuple(made), chosen.note.replace("entries", "settings") if shared else ""
 
 
-def flat_rows(frames: Frames, values: Mapping[str, tuple[Estimate, ...]], names: Mapping[str, str] | None = None) -> tuple[tuple[Bar, ...], str]:
+def flat_rows(frames: Frames, values: Mapping[str, tuple[Estimate, ...]], names: Mapping[str, str] | None = None,
+              is_stacked: bool = False) -> tuple[tuple[Bar, ...], str]:  # fmt: skip
     """A bar per entry id, ascending by the sum of its values, and a note where entries share a row."""
     entries, styles = entries_of(frames), styles_of(frames)
     labels = names or names_of([entries[name] for name in values])
-    chosen = choose({name: sum(one.value for one in of_one) for name, of_one in values.items()}, lambda name: str(entries[name]["framework"]), MAX_ROWS)
-    bars = [Bar(labels[name] or property_text(entries[name], "framework"), values[name], styles[str(entries[name]["framework"])]) for name in chosen.ids]
+    chosen = choose(
+        {name: sum(one.value for one in of_one) for name, of_one in values.items()}, lambda name: str(entries[name]["framework"]), MAX_ROWS
+    )
+    bars = [
+        Bar(labels[name] or property_text(entries[name], "framework"), values[name], styles[str(entries[name]["framework"])]) for name in chosen.ids
+    ]
     bars += [
-        _shared(f"{len(one.ids)} more · {framework_title(one.name)}", [values[name] for name in one.ids], styles.get(one.name, 7))
+        _shared(f"{len(one.ids)} more · {framework_title(one.name)}", [values[name] for name in one.ids], styles.get(one.name, 7), is_stacked)
         for one in chosen.groups
     ]
     return tuple(bars), chosen.note
 
 
-def _shared(label: str, values: Sequence[tuple[Estimate, ...]], style: int) -> Bar:
-    """A row for several entries: the median of each part, and the range from the lowest to the highest total."""
-    medians = [statistics.median(one[part].value for one in values) for part in range(len(values[0]))]
-    totals = [sum(one.value for one in of_one) for of_one in values]
-    last = len(medians) - 1
-    parts = [Estimate(median) if part < last else Estimate(median, min(totals), max(totals)) for part, median in enumerate(medians)]
-    return Bar(label, tuple(parts), style, is_group=True)
+def _shared(label: str, values: Sequence[tuple[Estimate, ...]], style: int, is_stacked: bool) -> Bar:
+    """A row for several entries: the median of each part, and the range of each part or, if they are stacked, of the totals at the last part."""
+    parts = [[one[part].value for one in values] for part in range(len(values[0]))]
+    if not is_stacked:
+        return Bar(label, tuple(Estimate(statistics.median(part), min(part), max(part)) for part in parts), style, is_group=True)
+    totals, medians = [sum(one.value for one in of_one) for of_one in values], [statistics.median(part) for part in parts]
+    return Bar(label, (*map(Estimate, medians[:-1]), Estimate(medians[-1], min(totals), max(totals))), style, is_group=True)
 
 
-def _label(entry: Row, properties: Sequence[str]) -> str:
-    return ", ".join(property_text(entry, name) for name in properties)
+def _labels(entries: Sequence[Row], properties: Sequence[str]) -> list[str]:
+    """What tells the entries of a group apart; whole power modes where their names do not."""
+    labels = [", ".join(property_text(entry, name) for name in properties) for entry in entries]
+    return labels if len(set(labels)) == len(labels) else [", ".join(_whole_text(entry, name) for name in properties) for entry in entries]
+
+
+def line_styles(frameworks: Sequence[str], styles: Mapping[str, int]) -> list[int]:
+    """A style for each line: its framework's, unless two lines share a framework, or there is only one: then each line has its own."""
+    if len(set(frameworks)) == len(frameworks) > 1:
+        return [styles.get(name, len(styles)) for name in frameworks]
+    return list(range(len(frameworks)))

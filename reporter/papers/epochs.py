@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from reporter.data.frames import Frames
-from reporter.data.values import entries_of, figures_of, why_missing
-from reporter.papers.entries import MAX_ROWS, OVER_RUNS, Varied, estimates, flat_rows, legend_of, of_epochs, rows_of_groups, varied
-from reporter.papers.model import BarGroup, Bars, Estimate, Missing, PaperFigure, Panel
+from reporter.data.values import entries_of, why_missing
+from reporter.papers.entries import MAX_ROWS, Varied, estimates, flat_rows, of_epochs, rows_of_groups, varied
+from reporter.papers.model import BarGroup, Bars, Estimate, Missing, PaperFigure
 
 PARTS = ("fetch stall", "compute", "overhead")
 COLUMNS = (("fetch_stall_s", "copy_s"), ("compute_s",), ("communication_s", "overhead_s"))
@@ -41,8 +41,8 @@ def first_stall(frames: Frames) -> PaperFigure | Missing:
     ids = [name for name in entries_of(frames) if name in at_first and name in at_last]
     if not ids:
         return Missing("no run finished two epochs")
-    groups, note = rows_of_groups(frames, varied(frames, ids, ("workers",), 1), lambda entry: (at_first[entry["entry_id"]], at_last[entry["entry_id"]]),
-                                  ("workers",))  # fmt: skip
+    pairs = {name: (at_first[name], at_last[name]) for name in ids}
+    groups, note = rows_of_groups(frames, varied(frames, ids, ("workers",), 1), lambda entry: pairs[entry["entry_id"]], ("workers",))
     about = "Time that training waits for mini-batches, host-to-device copy included, in epoch 1 (cold page cache if it was emptied) and later ones."
     panel = Bars("stall, s per epoch", groups, (FIRST, LATER))
     return PaperFigure((("", panel),), tuple(ids), about, "± one standard deviation over runs", _notes(note))
@@ -54,7 +54,7 @@ def time_to_target(frames: Frames) -> PaperFigure | Missing:
     if not found:
         return Missing(f"time to target is unknown: {why_missing(frames, 'time_to_target_s')}")
     bars, note = flat_rows(frames, {name: (one,) for name, one in found.items()})
-    panel = Bars("time to target, s", (BarGroup("", bars),), legend=legend_of(frames, found))
+    panel = Bars("time to target, s", (BarGroup("", bars),))
     about = "Time from run_start to the evaluation that reaches the target accuracy, without what is not counted."
     return PaperFigure((("", panel),), tuple(found), about, "± one standard deviation over runs", _notes(note))
 
@@ -77,7 +77,7 @@ def _stacked(frames: Frames, properties: Sequence[str], is_wanted: Callable[[int
     when = LATER if is_wanted is later else FIRST
     panels, notes = [], list[str]()
     for some in _of_one_scale(groups, parts):
-        rows, note = rows_of_groups(frames, some, lambda entry: parts[entry["entry_id"]], properties)
+        rows, note = rows_of_groups(frames, some, lambda entry: parts[entry["entry_id"]], properties, is_stacked=True)
         panels.append(("", Bars(f"time of {when}, s" if when == FIRST else "time per epoch, s", rows, PARTS, is_stacked=True)))
         notes += _notes(note)
     ids = tuple(entry["entry_id"] for group in groups for entry in group.entries)
@@ -112,5 +112,3 @@ def _of_one_scale(groups: Sequence[Varied], parts: Mapping[str, tuple[Estimate, 
 
 def _notes(note: str) -> tuple[str, ...]:
     return (note,) if note else ()
-
-

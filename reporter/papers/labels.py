@@ -70,7 +70,7 @@ class Wanted:
 
 
 def beside(labels: Sequence[Wanted], taken: Sequence[Box], inside: Box) -> list[tuple[float, float] | None]:
-    """The lower left corner of each label, beside its point: clear of other labels, of ``taken`` and of the edges; None where there is no such place."""
+    """The lower left corner of each label, beside its point: clear of other labels, of ``taken`` and of the edges; None without such a place."""
     boxes, places = list(taken), list[tuple[float, float] | None]()
     for label in labels:
         found = next((box for box in _candidates(label) if _fits(box, boxes, inside)), None)

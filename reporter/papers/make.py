@@ -12,6 +12,7 @@ from reporter.papers.captions import caption_of
 from reporter.papers.model import Missing, PaperFigure
 from reporter.papers.presets import PRESETS, Preset
 from reporter.papers.render import render
+from reporter.papers.short_labels import with_short_labels
 from reporter.papers.style import Look
 from suite.errors import SuiteError
 
@@ -51,7 +52,8 @@ def draw(preset: Preset, frames: Frames) -> PaperFigure | Missing:
     """The preset's panels, or why there are none."""
     module, _, function = preset.drawn_by.partition(":")
     draw_it: Callable[[Frames], PaperFigure | Missing] = getattr(importlib.import_module(f"reporter.papers.{module}"), function)
-    return draw_it(frames)
+    drawn = draw_it(frames)
+    return drawn if isinstance(drawn, Missing) else with_short_labels(drawn)
 
 
 def _not_accepted(frames: Frames) -> str:

@@ -51,7 +51,6 @@ class Bars:
     groups: tuple[BarGroup, ...]
     series: tuple[str, ...] = ()
     is_stacked: bool = False
-    legend: tuple[tuple[int, str], ...] = ()
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -121,14 +120,13 @@ class Dot:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Points, with the Pareto front of each style if ``has_front``; ``legend`` are (style, name), ``fills`` (level, name), ``keys`` (key, meaning)."""
+    """Points, with the Pareto front of each style if ``has_front``; ``legend`` are (style, name), ``fills`` (level, name)."""
 
     x_axis: str
     y_axis: str
     dots: tuple[Dot, ...]
     legend: tuple[tuple[int, str], ...]
     fills: tuple[tuple[int, str], ...] = ()
-    keys: tuple[tuple[str, str], ...] = ()
     has_front: bool = True
 
     @property
@@ -150,7 +148,19 @@ class Radar:
         return ()
 
 
-Panel: TypeAlias = Bars | Lines | Boxes | Scatter | Radar
+@dataclass(frozen=True)
+class Keys:
+    """What short keys in the panels above stand for: (key, meaning), a line each."""
+
+    meanings: tuple[tuple[str, str], ...]
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Every drawn estimate."""
+        return ()
+
+
+Panel: TypeAlias = Bars | Lines | Boxes | Scatter | Radar | Keys
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from reporter.data.frames import Frames
 from reporter.data.selection import choose
+from reporter.data.text import digits
 from reporter.data.values import entries_of
 from reporter.figures.chart import Context
 from reporter.figures.linpack import Line as LinpackLine
 from reporter.figures.linpack import lines_of
 from reporter.figures.radar import AXES, MIN_AXES, series, shares_of
-from reporter.papers.entries import MAX_ROWS, framework_title, styles_of
+from reporter.papers.entries import MAX_ROWS, framework_title, names_of, styles_of
 from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, PaperFigure, Radar
 
 LINPACK_STYLE = 7
@@ -22,12 +23,12 @@ def radar(frames: Frames) -> PaperFigure | Missing:
     axes, shares = shares_of(frames, ids)
     if len(axes) < MIN_AXES:
         return Missing(f"fewer than {MIN_AXES} figures are known for all of the frameworks")
-    names = tuple(f"{axis.title}\n({'more' if axis.better > 0 else 'less'} is better)" for axis in axes)
+    names = tuple(f"{axis.title}\u00a0{'↑' if axis.better > 0 else '↓'}" for axis in axes)
     polygons = tuple((framework_title(str(entries[name]["framework"])), styles[str(entries[name]["framework"])], tuple(shares[name])) for name in ids)
     left_out = [axis.title for axis in AXES if axis not in axes]
     note = (f"No axis, because unknown or not comparable for some: {', '.join(left_out)}.",) if left_out else ()
     about = "The fastest entry of each framework. On each axis, value over the best drawn one, or the best over the value where less is better. " \
-            "Areas have no meaning."  # fmt: skip
+            "↑: more is better, ↓: less is better. Areas have no meaning."  # fmt: skip
     return PaperFigure((("", Radar(names, polygons)),), tuple(ids), about, "", note)
 
 
@@ -40,8 +41,10 @@ def linpack(frames: Frames) -> PaperFigure | Missing:
     trained = {line.target.partition(".html")[0].rpartition("/")[2]: line for line in lines if line.share is not None}
     chosen = choose({name: -line.gflops for name, line in trained.items()}, lambda name: str(entries[name]["framework"]), MAX_ROWS)
     bars = [Bar(line.name, (Estimate(line.gflops),), LINPACK_STYLE) for line in lines if line.share is None]
-    bars += [Bar(trained[name].name, (Estimate(trained[name].gflops),), styles[str(entries[name]["framework"])], _share(trained[name]))
-             for name in chosen.ids]  # fmt: skip
+    names = names_of([entries[name] for name in trained])
+    for name in chosen.ids:
+        framework = str(entries[name]["framework"])
+        bars.append(Bar(names[name] or framework_title(framework), (Estimate(trained[name].gflops),), styles[framework], _share(trained[name])))
     for group in chosen.groups:
         values = sorted(trained[name].gflops for name in group.ids)
         middle = Estimate(values[len(values) // 2], values[0], values[-1])
@@ -52,4 +55,4 @@ def linpack(frames: Frames) -> PaperFigure | Missing:
 
 
 def _share(line: LinpackLine) -> str:
-    return "" if line.share is None else f"{100 * line.share:.2g} %"
+    return "" if line.share is None else f"{digits(100 * line.share, 2)} %"

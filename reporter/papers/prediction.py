@@ -11,9 +11,9 @@ import numpy as np
 from reporter.data.frames import Frames
 from reporter.data.machines import Machine, machines_of
 from reporter.data.values import why_missing
-from reporter.papers.energy import ENERGY, kinds_of
+from reporter.papers.energy import ENERGY, kinds_of, with_instrument
 from reporter.papers.entries import OVER_RUNS, Varied, estimates, rows_of_groups, varied
-from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, PaperFigure, Panel
+from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, Panel, PaperFigure
 
 TIME = "time_to_epoch_s"
 SERIES = ("measured", "predicted")
@@ -45,7 +45,7 @@ def _draw(frames: Frames, figure: str, axis: str, sensor_of: str | None) -> Pape
         if groups:
             both = {name: (found[name], Estimate(value)) for name, value in predicted.items()}
             rows, note = rows_of_groups(frames, groups, lambda entry, both=both: both[entry["entry_id"]], ("power_mode",))  # type: ignore[misc]
-            panels.append((kind, Bars(axis, _with_errors(rows), SERIES)))
+            panels.append(("", Bars(with_instrument(axis, kind), _with_errors(rows), SERIES)))
             notes += [note] if note else []
             ids += list(predicted)
     if not panels:
@@ -74,17 +74,14 @@ def _predict(frames: Frames, group: Varied, found: dict[str, Estimate], times: d
     if len(complete) < len(features) + 3 or not features:
         return {}
     inputs = np.array([[1.0, *(row[index] for index in features)] for row in complete.values()])
+    inputs = inputs / np.abs(inputs).max(axis=0)
     values = np.array([found[name].value for name in complete])
     predicted = {}
     for place, name in enumerate(complete):
         others = np.arange(len(values)) != place
-        solution, *_ = np.linalg.lstsq(inputs[others] / _scales(inputs), values[others], rcond=None)
-        predicted[name] = float((inputs[place] / _scales(inputs)) @ solution)
+        solution, *_ = np.linalg.lstsq(inputs[others], values[others], rcond=None)
+        predicted[name] = float(inputs[place] @ solution)
     return predicted
-
-
-def _scales(inputs: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]") -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
-    return np.abs(inputs).max(axis=0)
 
 
 def _features(machine: Machine) -> tuple[float, ...]:
@@ -96,5 +93,3 @@ def _features(machine: Machine) -> tuple[float, ...]:
 
 def _varying(rows: Sequence[tuple[float, ...]]) -> list[int]:
     return [index for index in range(len(rows[0])) if len({row[index] for row in rows}) > 1] if rows else []
-
-

@@ -8,10 +8,10 @@ from typing import Any
 from reporter.papers.canvas import Canvas
 from reporter.papers.draw_bars import bars_height_in, draw_bars
 from reporter.papers.draw_boxes import boxes_height_in, draw_boxes
-from reporter.papers.draw_lines import draw_lines
+from reporter.papers.draw_lines import draw_lines, lines_height_in
 from reporter.papers.draw_radar import draw_radar
-from reporter.papers.draw_scatter import draw_scatter, scatter_extra_in
-from reporter.papers.model import Bars, Boxes, Lines, PaperFigure, Panel, Radar, Scatter
+from reporter.papers.draw_scatter import draw_keys, draw_scatter, keys_height_in, scatter_extra_in
+from reporter.papers.model import Bars, Boxes, Keys, Lines, Panel, PaperFigure, Radar, Scatter
 from reporter.papers.style import Look, settings
 from suite.errors import SuiteError
 
@@ -20,7 +20,7 @@ NO_DATES: Mapping[str, Mapping[str, Any]] = {
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": "edge-training-suite", "Producer": None},
     "png": {"Software": "edge-training-suite"},
 }
-PLANE_HEIGHT_IN, RADAR_HEIGHT_IN, MARGIN_IN, GAP_IN = 2.0, 3.1, 0.02, 0.1
+PLANE_HEIGHT_IN, RADAR_HEIGHT_IN, MARGIN_IN, GAP_IN = 2.0, 2.3, 0.02, 0.1
 INSTALL = "pip install 'edge-training-suite[figures]'"
 
 
@@ -72,6 +72,10 @@ def panel_height_in(panel: Panel, look: Look) -> float:
         return bars_height_in(panel, look)
     if isinstance(panel, Boxes):
         return boxes_height_in(panel, look)
+    if isinstance(panel, Lines):
+        return lines_height_in(panel, look)
+    if isinstance(panel, Keys):
+        return keys_height_in(panel, look)
     if isinstance(panel, Scatter):
         return PLANE_HEIGHT_IN + scatter_extra_in(panel, look)
     return RADAR_HEIGHT_IN * look.width_in / 3.3 if isinstance(panel, Radar) else PLANE_HEIGHT_IN
@@ -82,7 +86,7 @@ def _projection(panel: Panel) -> str | None:
 
 
 _DRAW: Mapping[type, Callable[..., Callable[[], None]]] = {
-    Bars: draw_bars, Lines: draw_lines, Boxes: draw_boxes, Scatter: draw_scatter, Radar: draw_radar,
+    Bars: draw_bars, Lines: draw_lines, Boxes: draw_boxes, Scatter: draw_scatter, Radar: draw_radar, Keys: draw_keys,
 }  # fmt: skip
 """How each kind of panel is drawn on axes; the returned function is called when the layout is known."""
 

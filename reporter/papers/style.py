@@ -52,15 +52,17 @@ def font_of(text: str) -> tuple[str, float]:
     family, size = (found.group(1), found.group(2)) if found else ("", None)
     size_pt = float(size) if size else DEFAULT_SIZE_PT
     if not family or not MIN_SIZE_PT <= size_pt <= MAX_SIZE_PT:
-        raise SuiteError(f'--font {text!r} is no font of {MIN_SIZE_PT:g} to {MAX_SIZE_PT:g} pt; write one as "Times New Roman" or "Times New Roman 8".')
+        raise SuiteError(
+            f'--font {text!r} is no font of {MIN_SIZE_PT:g} to {MAX_SIZE_PT:g} pt; write one as "Times New Roman" or "Times New Roman 8".'
+        )
     return family, size_pt
 
 
 def settings(look: Look) -> Mapping[str, Any]:
     """Matplotlib's rcParams. Fonts are embedded: as TrueType in PDF, as outlines in SVG. Ids in SVG follow from a fixed salt."""
     return {
-        "font.family": [look.font], "font.size": look.size_pt, "axes.labelsize": look.size_pt, "axes.titlesize": look.size_pt,
-        "xtick.labelsize": look.small_pt, "ytick.labelsize": look.small_pt, "legend.fontsize": look.small_pt,
+        "font.family": list(dict.fromkeys((look.font, DEFAULT_FONT))), "font.size": look.size_pt, "axes.labelsize": look.size_pt,
+        "axes.titlesize": look.size_pt, "xtick.labelsize": look.small_pt, "ytick.labelsize": look.small_pt, "legend.fontsize": look.small_pt,
         "pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "edge-training-suite", "text.hinting": "none", "text.hinting_factor": 1,
         "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5,
         "xtick.minor.size": 1.5, "ytick.minor.size": 1.5, "xtick.minor.width": 0.4, "ytick.minor.width": 0.4,

@@ -6,7 +6,7 @@ from reporter.data.frames import Frames, Row, known, rows_of
 from reporter.data.machines import machines_of
 from reporter.data.selection import choose
 from reporter.data.values import entries_of
-from reporter.papers.energy import ENERGY, kinds_of
+from reporter.papers.energy import ENERGY, kinds_of, with_instrument
 from reporter.papers.entries import MAX_ROWS, device_name, estimates, framework_title, names_of, property_text, styles_of
 from reporter.papers.model import Box, Boxes, Missing, PaperFigure
 
@@ -38,8 +38,8 @@ def _draw(frames: Frames, column: str, axis: str, sensor_of: str | None) -> Pape
     for kind, ids in kinds.items():
         chosen = {key: of_key for key, of_key in values.items() if key[0] in ids}
         if chosen:
-            panel, note = _boxes(frames, chosen, named, axis)
-            panels.append((kind, panel))
+            panel, note = _boxes(frames, chosen, named, with_instrument(axis, kind))
+            panels.append(("", panel))
             notes |= {note} if note else set()
     about = f"Every epoch after the first of every run: mark; box: quartiles; line: median. {INSTANCES}"
     return PaperFigure(tuple(panels), tuple(kinds_id for ids in kinds.values() for kinds_id in ids), about, "", tuple(sorted(notes)), sensor_of)
@@ -60,7 +60,9 @@ def _values(frames: Frames, column: str) -> dict[tuple[str, str], list[float]]:
 def _boxes(frames: Frames, values: dict[tuple[str, str], list[float]], named: dict[tuple[str, str], str], axis: str) -> tuple[Boxes, str]:
     entries, styles = entries_of(frames), styles_of(frames)
     keys = {f"{entry} {board}": (entry, board) for entry, board in values}
-    chosen = choose({text: statistics.median(values[key]) for text, key in keys.items()}, lambda text: str(entries[keys[text][0]]["framework"]), MAX_ROWS)
+    chosen = choose(
+        {text: statistics.median(values[key]) for text, key in keys.items()}, lambda text: str(entries[keys[text][0]]["framework"]), MAX_ROWS
+    )
     groups: dict[str, list[Box]] = {}
     for text in chosen.ids:
         key = keys[text]
