@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from reporter.papers.presets import PRESETS
 from suite.catalog.audit import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Identity, Sample, load_devices
 from suite.compliance.rulebook import fault_table
@@ -108,7 +109,20 @@ def _tolerance_at(tolerances: AuditTolerances, pair: tuple[str, ...], step: int)
     return "—" if value is None else f"{value:g}"
 
 
-TABLES: Writers = {"audit-tolerances": _audit_tolerances, "boards": _boards, "meters": _meters, "faults": fault_table, "tree": _tree}
+def _figures() -> str:
+    """Every preset of `suite figure`."""
+    rows = [(f"`{one.name}`", f"{one.study} {one.number}".strip(), one.title, one.needs, f"`{one.make}`") for one in PRESETS]
+    return table(("name", "study, figure", "shows", "needs", "for example"), rows)
+
+
+TABLES: Writers = {
+    "audit-tolerances": _audit_tolerances,
+    "boards": _boards,
+    "meters": _meters,
+    "faults": fault_table,
+    "figures": _figures,
+    "tree": _tree,
+}
 
 
 if __name__ == "__main__":

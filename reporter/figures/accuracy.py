@@ -60,7 +60,7 @@ CHART = Chart(
     "accuracy",
     "Accuracy against training time",
     "One line per run, one point per evaluation; horizontal: sum of epoch times in seconds, without evaluations.",
-    frozenset({"board", "comparison", "study"}),
+    frozenset({"board", "comparison", "figures", "study"}),
     draw,
     position=30,
 )

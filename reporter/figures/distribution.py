@@ -52,7 +52,7 @@ CHART = Chart(
     "distribution",
     "Distribution of epoch times",
     "Seconds per epoch. One mark per epoch, without first epochs; box: lower to upper quartile, thick line: median.",
-    frozenset({"board", "device"}),
+    frozenset({"device", "figures"}),
     draw,
     position=60,
 )

@@ -57,7 +57,7 @@ CHART = Chart(
     "energy-per-epoch",
     "Energy per epoch",
     "Joules, mean of epochs 2 to last and over runs; shaded: baseload. Only bars of one colour compare: same kind of sensor and same coverage.",
-    frozenset({"board", "device", "study"}),
+    frozenset({"device", "figures", "study"}),
     draw,
     position=80,
 )

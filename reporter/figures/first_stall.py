@@ -46,7 +46,7 @@ CHART = Chart(
     "first-stall",
     "Stall of epoch 1 and of later epochs",
     "Fetch stall and host-to-device copy in seconds per epoch, means over runs. Caches are cold in epoch 1 if they were emptied before the run.",
-    frozenset({"board", "comparison", "study"}),
+    frozenset({"comparison", "figures", "study"}),
     draw,
     position=120,
 )

@@ -149,7 +149,7 @@ CHART = Chart(
     "linpack",
     "Training and LINPACK",
     "10⁹ floating-point operations per second; grey: LINPACK. A training sample counts as 3 × 2 × forward multiply-adds. %: share of LINPACK.",
-    frozenset({"board", "device", "study"}),
+    frozenset({"device", "figures", "study"}),
     draw,
     position=170,
 )

@@ -45,7 +45,7 @@ CHART = Chart(
     "Scaling over nodes",
     "Throughput over that of one node with the same ranks per node, threads and collective. Solid: same global batch; dashed: same batch per rank; "
     "thin: linear.",
-    frozenset({"board", "study"}),
+    frozenset({"figures", "study"}),
     draw,
     position=160,
 )

@@ -55,7 +55,7 @@ CHART = Chart(
     "workers",
     "Workers and storage",
     "Seconds per epoch, mean of epochs 2 to last. Entries differ only in data-loading processes (0: the training process) or storage medium.",
-    frozenset({"board", "study"}),
+    frozenset({"figures", "study"}),
     draw,
     position=130,
 )

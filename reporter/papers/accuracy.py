@@ -31,7 +31,7 @@ def curves(frames: Frames) -> PaperFigure | Missing:
     note = chosen.note.replace("row", "line").replace("lowest to highest value, with a mark at the median", "that of the median")
     about = "Accuracy after each epoch against the sum of the times of the epochs, without evaluations; mean over runs, as far as all runs went."
     panel = Lines("training time, s", "accuracy, %", tuple(lines), is_from_zero=False)
-    return PaperFigure((("", panel),), tuple(found), about, "± one standard deviation over runs", (note,) if note else ())
+    return PaperFigure((panel,), tuple(found), about, "± one standard deviation over runs", (note,) if note else ())
 
 
 def _curve(frames: Frames, name: str) -> Curve:

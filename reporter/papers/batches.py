@@ -44,7 +44,7 @@ def _one(frames: Frames, values: Mapping[str, Estimate], axis: str, about: str) 
     lines, note = _lines(frames, values)
     if not lines:
         return Missing("no training was run with two batch sizes and all else equal")
-    return PaperFigure((("", Lines(AXIS, axis, lines, is_doubling=True)),), _ids(frames, values), about, OVER_RUNS, (note,) if note else ())
+    return PaperFigure((Lines(AXIS, axis, lines, is_doubling=True),), _ids(frames, values), about, OVER_RUNS, (note,) if note else ())
 
 
 def _per_epoch_and_step(frames: Frames, columns: tuple[str, ...], name: str, about: str) -> PaperFigure | Missing:
@@ -56,8 +56,8 @@ def _per_epoch_and_step(frames: Frames, columns: tuple[str, ...], name: str, abo
     if not upper:
         return Missing("no training was run for two epochs with two batch sizes and all else equal")
     panels = (
-        ("", Lines(AXIS, f"{name}, s per epoch", upper, is_doubling=True)),
-        ("", Lines(AXIS, f"{name}, ms per mini-batch", lower, is_doubling=True)),
+        Lines(AXIS, f"{name}, s per epoch", upper, is_doubling=True),
+        Lines(AXIS, f"{name}, ms per mini-batch", lower, is_doubling=True),
     )
     text = f"{about} per epoch and per mini-batch, mean over epochs 2 to last."
     return PaperFigure(panels, _ids(frames, epochs), text, "± one standard deviation over runs", (note,) if note else ())

@@ -38,7 +38,7 @@ def _figure_text(preset: Preset) -> str:
 
 
 def _has_error_bars(figure: PaperFigure) -> bool:
-    return any(one.low is not None for _, panel in figure.panels for one in panel.estimates)
+    return any(one.low is not None for panel in figure.panels for one in panel.estimates)
 
 
 def _runs_text(entries: Sequence[Row], runs: Sequence[Row]) -> str:

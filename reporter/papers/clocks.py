@@ -57,7 +57,7 @@ def cpu_residency(frames: Frames) -> PaperFigure | Missing:
     panel = Bars("share of the readings, %", (BarGroup("", tuple(bars)),), tuple(_clock_text(*one) for one in bins), is_stacked=True)
     about = "Readings of the clocks of all cores between run_start and run_stop, of each entry's run with the lowest seed."
     note = chosen.note.replace("lowest to highest value, with a mark at the median", "the mean")
-    return PaperFigure((("", panel),), tuple(shares), about, "", (note,) if note else ())
+    return PaperFigure((panel,), tuple(shares), about, "", (note,) if note else ())
 
 
 def _binned(shares: list[dict[int, float]], bins: list[tuple[int, int]]) -> tuple[Estimate, ...]:
@@ -82,14 +82,14 @@ def _figure(frames: Frames, quantities: tuple[tuple[str, str, float], ...], sens
     if not pairs:
         return Missing(FREE_AND_LOCKED)
     ids = [entry["entry_id"] for pair in pairs for entry in pair.entries]
-    panels, notes = list[tuple[str, Panel]](), list[str]()
+    panels, notes = list[Panel](), list[str]()
     for axis, figure, factor in quantities:
         found = estimates(frames, figure, factor)
         for kind, names in (kinds_of(frames, figure, found) if figure == sensor_of else {"": list(found)}).items():
             drawn = [pair for pair in pairs if all(entry["entry_id"] in names for entry in pair.entries)]
             if drawn:
                 groups, note = rows_of_groups(frames, drawn, partial(_only, found), ("power_mode",))
-                panels.append(("", Bars(with_instrument(axis, kind), _relabelled(groups))))
+                panels.append(Bars(with_instrument(axis, kind), _relabelled(groups)))
                 notes += [note] if note else []
         if not found:
             notes.append(f"Not drawn: {axis.partition(',')[0]} ({why_missing(frames, figure)}).")

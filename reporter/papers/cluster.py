@@ -42,7 +42,7 @@ def speed_up(frames: Frames) -> PaperFigure | Missing:
         "same batch per rank. Thin line: linear speed-up."
     )
     notes = (chosen.note.replace("entries", "settings").replace("row", "line").replace("a mark at the median", "the mean"),) if chosen.note else ()
-    return PaperFigure((("", panel),), ids, about, "± one standard deviation over runs, of both throughputs", notes)
+    return PaperFigure((panel,), ids, about, "± one standard deviation over runs, of both throughputs", notes)
 
 
 def _label(name: str, line: ScalingLine) -> str:

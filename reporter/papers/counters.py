@@ -50,13 +50,13 @@ def mispredict_ratio(frames: Frames) -> PaperFigure | Missing:
 
 
 def _draw(frames: Frames, *figures: str) -> PaperFigure | Missing:
-    panels, notes, ids = list[tuple[str, Panel]](), list[str](), list[str]()
+    panels, notes, ids = list[Panel](), list[str](), list[str]()
     for counter in map(BY_FIGURE.__getitem__, figures):
         values = values_of_runs(frames, counter)
         found = {name: (mean_of(values[name]),) for name in entries_of(frames) if values.get(name)}
         if found:
             bars, note = flat_rows(frames, found)
-            panels.append(("", Bars(_axis(counter), (BarGroup("", bars),))))
+            panels.append(Bars(_axis(counter), (BarGroup("", bars),)))
             notes += [note] if note else []
             ids += [name for name in found if name not in ids]
     if not panels:

@@ -15,11 +15,12 @@ from reporter.papers.canvas import (
     plain_ticks,
     spans_decade,
 )
-from reporter.papers.labels import Wanted, beside
+from reporter.papers.labels import Box, Wanted, beside
 from reporter.papers.model import Dot, Keys, Scatter
 from reporter.papers.style import COLOURS, INK, SOFT, Look
 
 FILL_STYLE = 6
+MARGIN_IN = 0.03
 
 
 def scatter_extra_in(panel: Scatter, look: Look) -> float:
@@ -88,23 +89,25 @@ def _legends(canvas: Canvas, axes: Any, panel: Scatter) -> None:
         mark_legend_above(canvas, axes, marks)
 
 
-def draw_keys(canvas: Canvas, axes: Any, panel: Keys) -> Callable[[], None]:
-    """Draws what keys stand for, from the figure's left edge."""
-    axes.set_axis_off()
-
-    def finish() -> None:
-        top = axes.get_window_extent(canvas.figure.canvas.get_renderer()).y1
-        for index, (key, meaning) in enumerate(panel.meanings):
-            text = canvas.shortened(f"{key}  {meaning}", canvas.look.width_in * 0.97)
-            place = canvas.in_figure(0.0, top - index * canvas.line_height() * canvas.figure.dpi)
-            axes.text(0.012, place[1], text, transform=canvas.figure.transFigure, fontsize=canvas.look.small_pt, color=SOFT, va="top", ha="left")
-
-    return finish
+def write_meanings(canvas: Canvas, panel: Keys) -> None:
+    """Writes what keys stand for at the bottom of the figure."""
+    height = float(canvas.figure.bbox.height) / canvas.figure.dpi
+    for index, (key, meaning) in enumerate(reversed(panel.meanings)):
+        text = canvas.shortened(f"{key}  {meaning}", canvas.look.width_in * 0.97)
+        canvas.figure.text(
+            0.012, (MARGIN_IN + index * canvas.line_height()) / height, text, fontsize=canvas.look.small_pt, color=SOFT, va="bottom", ha="left"
+        )
 
 
 def keys_height_in(panel: Keys, look: Look) -> float:
     """The height of the lines."""
-    return len(panel.meanings) * look.small_pt * LINE_SPACING / PT_PER_IN
+    return len(panel.meanings) * look.small_pt * LINE_SPACING / PT_PER_IN + 2 * MARGIN_IN
+
+
+def _bars_box(axes: Any, dot: Dot) -> Box:
+    """The box of a point's horizontal error bar; the vertical one is within reach of the mark or crosses it."""
+    left, right = (axes.transData.transform((end, dot.y.value)) for end in dot.x.ends)
+    return (float(left[0]), float(left[1]) - 2.0, float(right[0]), float(right[1]) + 2.0)
 
 
 def _write_keys(canvas: Canvas, axes: Any, panel: Scatter, places: list[tuple[float, float]]) -> None:
@@ -112,7 +115,7 @@ def _write_keys(canvas: Canvas, axes: Any, panel: Scatter, places: list[tuple[fl
     dpi, size = canvas.figure.dpi, canvas.look.small_pt
     pixels = [tuple(map(float, axes.transData.transform(place))) for place in places]
     mark = 2.6 * dpi / PT_PER_IN
-    taken = [(x - mark, y - mark, x + mark, y + mark) for x, y in pixels]
+    taken = [(x - mark, y - mark, x + mark, y + mark) for x, y in pixels] + [_bars_box(axes, dot) for dot in panel.dots]
     frame = axes.get_window_extent(canvas.figure.canvas.get_renderer())
     keyed = [(dot, place) for dot, place in zip(panel.dots, pixels, strict=True) if dot.key]
     height = size * dpi / PT_PER_IN

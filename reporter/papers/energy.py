@@ -30,11 +30,11 @@ def by_mode(frames: Frames) -> PaperFigure | Missing:
              for name, one in found.items() if name in idle}  # fmt: skip
     if not found or not split:
         return Missing(f"the energy or the baseload is unknown: {why_missing(frames, BASELOAD_ENERGY if found else ENERGY)}")
-    panels, notes, ids = list[tuple[str, Panel]](), list[str](), list[str]()
+    panels, notes, ids = list[Panel](), list[str](), list[str]()
     for kind, names in kinds_of(frames, ENERGY, split).items():
         if groups := varied(frames, names, ("power_mode",)):
             rows, note = rows_of_groups(frames, groups, lambda entry: split[entry["entry_id"]], ("power_mode",), is_stacked=True)
-            panels.append(("", Bars(with_instrument("energy per epoch, J", kind), rows, ("baseload", "training"), is_stacked=True)))
+            panels.append(Bars(with_instrument("energy per epoch, J", kind), rows, ("baseload", "training"), is_stacked=True))
             notes += [note] if note else []
             ids += [entry["entry_id"] for group in groups for entry in group.entries]
     if not panels:
@@ -48,7 +48,7 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
     found = estimates(frames, BASELOAD)
     if not found:
         return Missing(f"the baseload is unknown: {why_missing(frames, BASELOAD)}")
-    entries, panels, notes, ids = entries_of(frames), list[tuple[str, Panel]](), list[str](), list[str]()
+    entries, panels, notes, ids = entries_of(frames), list[Panel](), list[str](), list[str]()
     for kind, names in kinds_of(frames, BASELOAD, found).items():
         of_machine: dict[tuple[str, ...], str] = {}
         for name in sorted(names, key=lambda one: (found[one].value, one)):
@@ -57,7 +57,7 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
         machines = [{**entries[name], **dict.fromkeys(_OF_RUN)} for name in chosen]
         labels = {name: text or str(entries[name]["device"]) for name, text in names_of(machines).items()}
         bars, note = flat_rows(frames, {name: (found[name],) for name in chosen}, labels)
-        panels.append(("", Bars(with_instrument("baseload, W", kind), (BarGroup("", tuple(_in_one_style(bar) for bar in bars)),))))
+        panels.append(Bars(with_instrument("baseload, W", kind), (BarGroup("", tuple(_in_one_style(bar) for bar in bars)),)))
         notes += [note] if note else []
         ids += chosen
     about = "Power of the idle machine before the run, with the suite's meters on; of each device and power mode the entry with the lowest one."
@@ -95,7 +95,7 @@ def _by(frames: Frames, properties: Sequence[str], least: int, needed: str) -> P
     found = estimates(frames, ENERGY)
     if not found:
         return Missing(f"the energy is unknown: {why_missing(frames, ENERGY)}")
-    panels, notes, ids = list[tuple[str, Panel]](), list[str](), list[str]()
+    panels, notes, ids = list[Panel](), list[str](), list[str]()
 
     def energy(entry: Row) -> tuple[Estimate, ...]:
         return (found[entry["entry_id"]],)
@@ -103,7 +103,7 @@ def _by(frames: Frames, properties: Sequence[str], least: int, needed: str) -> P
     for kind, names in kinds_of(frames, ENERGY, found).items():
         if groups := varied(frames, names, properties, least):
             rows, note = rows_of_groups(frames, groups, energy, properties)
-            panels.append(("", Bars(with_instrument("energy per epoch, J", kind), rows)))
+            panels.append(Bars(with_instrument("energy per epoch, J", kind), rows))
             notes += [note] if note else []
             ids += [entry["entry_id"] for group in groups for entry in group.entries]
     if not panels:

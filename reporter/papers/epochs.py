@@ -45,7 +45,7 @@ def first_stall(frames: Frames) -> PaperFigure | Missing:
     groups, note = rows_of_groups(frames, varied(frames, ids, ("workers",), 1), lambda entry: pairs[entry["entry_id"]], ("workers",))
     about = "Time that training waits for mini-batches, host-to-device copy included, in epoch 1 (cold page cache if it was emptied) and later ones."
     panel = Bars("stall, s per epoch", groups, (FIRST, LATER))
-    return PaperFigure((("", panel),), tuple(ids), about, "± one standard deviation over runs", _notes(note))
+    return PaperFigure((panel,), tuple(ids), about, "± one standard deviation over runs", _notes(note))
 
 
 def time_to_target(frames: Frames) -> PaperFigure | Missing:
@@ -56,7 +56,7 @@ def time_to_target(frames: Frames) -> PaperFigure | Missing:
     bars, note = flat_rows(frames, {name: (one,) for name, one in found.items()})
     panel = Bars("time to target, s", (BarGroup("", bars),))
     about = "Time from run_start to the evaluation that reaches the target accuracy, without what is not counted."
-    return PaperFigure((("", panel),), tuple(found), about, "± one standard deviation over runs", _notes(note))
+    return PaperFigure((panel,), tuple(found), about, "± one standard deviation over runs", _notes(note))
 
 
 def later(epoch: int) -> bool:
@@ -78,7 +78,7 @@ def _stacked(frames: Frames, properties: Sequence[str], is_wanted: Callable[[int
     panels, notes = [], list[str]()
     for some in _of_one_scale(groups, parts):
         rows, note = rows_of_groups(frames, some, lambda entry: parts[entry["entry_id"]], properties, is_stacked=True)
-        panels.append(("", Bars(f"time of {when}, s" if when == FIRST else "time per epoch, s", rows, PARTS, is_stacked=True)))
+        panels.append(Bars(f"time of {when}, s" if when == FIRST else "time per epoch, s", rows, PARTS, is_stacked=True))
         notes += _notes(note)
     ids = tuple(entry["entry_id"] for group in groups for entry in group.entries)
     about = f"Mean over {when}. Fetch stall includes the host-to-device copy, overhead the exposed communication."

@@ -165,13 +165,13 @@ Panel: TypeAlias = Bars | Lines | Boxes | Scatter | Radar | Keys
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """Panels from top to bottom, with their titles (empty: none), and what the caption says of them.
+    """Panels from top to bottom, and what the caption says of them.
 
     ``ids`` are the entries that are drawn. ``about`` says what is drawn; ``error_bars`` what they mean, or that there are none. ``sensor_of`` is the
     energy or power figure whose instrument the caption names.
     """
 
-    panels: tuple[tuple[str, Panel], ...]
+    panels: tuple[Panel, ...]
     ids: tuple[str, ...]
     about: str
     error_bars: str

@@ -77,12 +77,12 @@ def _draw(frames: Frames, figure: str, axis: str, highlight: Highlight | None = 
         return Missing(f"no two entries with a known {axis.partition(',')[0]} have different known values of the {highlight.name}")
     ids = [name for name in ids if highlight is None or name in levels]
     values, keys = Values(times, found, levels), _keys([entries_of(frames)[name] for name in ids])
-    panels: list[tuple[str, Panel]] = [
-        ("", _scatter([entries_of(frames)[name] for name in names], values, with_instrument(axis, kind), highlight, keys))
+    panels: list[Panel] = [
+        _scatter([entries_of(frames)[name] for name in names], values, with_instrument(axis, kind), highlight, keys)
         for kind, names in kinds_of(frames, figure, ids).items()
     ]
     if keys:
-        panels.append(("", Keys(tuple((key, mode.replace(" up to ", " ")) for mode, key in keys.items()))))
+        panels.append(Keys(tuple((key, mode.replace(" up to ", " ")) for mode, key in keys.items())))
     front = " Stepped line: Pareto front, of the points that no other one beats in both." if figure == ENERGY else ""
     return PaperFigure(tuple(panels), tuple(ids), f"Mean over epochs 2 to last; lower left is better.{front}", OVER_RUNS, (), figure)
 
@@ -99,10 +99,9 @@ def _scatter(entries: list[Row], values: Values, axis: str, highlight: Highlight
     names = _styles(entries)
     order = sorted(set(names.values()))
     last = MAX_STYLES - 1 if len(order) > MAX_STYLES else len(order) - 1
-    legend = [(index, name) for index, name in enumerate(order[:last])] + [
-        (last, order[last] if last == len(order) - 1 else f"{len(order) - last} others")
-    ]
-    levels = sorted({values.levels[entry["entry_id"]] for entry in entries if entry["entry_id"] in values.levels}, reverse=True)
+    others = order[last] if last == len(order) - 1 else f"{len(order) - last} others"
+    legend = [*enumerate(order[:last]), (last, others)]
+    levels = sorted(set(values.levels.values()), reverse=True)
     fills = _fills(levels, highlight) if highlight else ()
     dots = []
     for entry in sorted(entries, key=lambda one: (values.times[one["entry_id"]].value, one["entry_id"])):

@@ -29,7 +29,7 @@ def radar(frames: Frames) -> PaperFigure | Missing:
     note = (f"No axis, because unknown or not comparable for some: {', '.join(left_out)}.",) if left_out else ()
     about = "The fastest entry of each framework. On each axis, value over the best drawn one, or the best over the value where less is better. " \
             "↑: more is better, ↓: less is better. Areas have no meaning."  # fmt: skip
-    return PaperFigure((("", Radar(names, polygons)),), tuple(ids), about, "", note)
+    return PaperFigure((Radar(names, polygons),), tuple(ids), about, "", note)
 
 
 def linpack(frames: Frames) -> PaperFigure | Missing:
@@ -51,7 +51,7 @@ def linpack(frames: Frames) -> PaperFigure | Missing:
         bars.append(Bar(f"{len(group.ids)} more · {framework_title(group.name)}", (middle,), styles.get(group.name, LINPACK_STYLE), is_group=True))
     about = "A training sample counts as 3 × 2 × forward multiply-adds. Percentage: share of the LINPACK rate of the same machine."
     notes = (chosen.note,) if chosen.note else ()
-    return PaperFigure((("", Bars("10⁹ operations per second", (BarGroup("", tuple(bars)),))),), tuple(trained), about, "", notes)
+    return PaperFigure((Bars("10⁹ operations per second", (BarGroup("", tuple(bars)),)),), tuple(trained), about, "", notes)
 
 
 def _share(line: LinpackLine) -> str:

@@ -34,7 +34,7 @@ def _draw(frames: Frames, figure: str, axis: str, sensor_of: str | None) -> Pape
     found, times = estimates(frames, figure), estimates(frames, TIME)
     if not found:
         return Missing(f"{axis.partition(',')[0]} is unknown: {why_missing(frames, figure)}")
-    panels, notes, ids = list[tuple[str, Panel]](), list[str](), list[str]()
+    panels, notes, ids = list[Panel](), list[str](), list[str]()
     for kind, names in (kinds_of(frames, figure, found) if sensor_of else {"": list(found)}).items():
         groups, predicted = list[Varied](), dict[str, float]()
         for group in varied(frames, names, ("power_mode",)):
@@ -45,7 +45,7 @@ def _draw(frames: Frames, figure: str, axis: str, sensor_of: str | None) -> Pape
         if groups:
             both = {name: (found[name], Estimate(value)) for name, value in predicted.items()}
             rows, note = rows_of_groups(frames, groups, lambda entry, both=both: both[entry["entry_id"]], ("power_mode",))  # type: ignore[misc]
-            panels.append(("", Bars(with_instrument(axis, kind), _with_errors(rows), SERIES)))
+            panels.append(Bars(with_instrument(axis, kind), _with_errors(rows), SERIES))
             notes += [note] if note else []
             ids += list(predicted)
     if not panels:

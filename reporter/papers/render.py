@@ -10,7 +10,7 @@ from reporter.papers.draw_bars import bars_height_in, draw_bars
 from reporter.papers.draw_boxes import boxes_height_in, draw_boxes
 from reporter.papers.draw_lines import draw_lines, lines_height_in
 from reporter.papers.draw_radar import draw_radar
-from reporter.papers.draw_scatter import draw_keys, draw_scatter, keys_height_in, scatter_extra_in
+from reporter.papers.draw_scatter import draw_scatter, keys_height_in, scatter_extra_in, write_meanings
 from reporter.papers.model import Bars, Boxes, Keys, Lines, Panel, PaperFigure, Radar, Scatter
 from reporter.papers.style import Look, settings
 from suite.errors import SuiteError
@@ -47,22 +47,24 @@ def make_canvas(figure: PaperFigure, look: Look) -> Canvas:
     except ImportError:
         raise SuiteError(f"`suite figure` draws with Matplotlib, which is not installed here; install it with: {INSTALL}") from None
     _refuse_unknown_font(font_manager, look.font)
-    heights = [panel_height_in(panel, look) for _, panel in figure.panels]
-    height_in = look.height_in or sum(heights) + GAP_IN * (len(heights) - 1) + 2 * MARGIN_IN
+    planes = [panel for panel in figure.panels if not isinstance(panel, Keys)]
+    keys = [panel for panel in figure.panels if isinstance(panel, Keys)]
+    below_in = sum(keys_height_in(panel, look) for panel in keys)
+    heights = [panel_height_in(panel, look) for panel in planes]
+    height_in = look.height_in or sum(heights) + GAP_IN * (len(heights) - 1) + 2 * MARGIN_IN + below_in
+    below = min(below_in / height_in, 0.5)
     with matplotlib.rc_context(dict(settings(look))):
         drawn = Figure(figsize=(look.width_in, height_in), layout="constrained")
         FigureCanvasAgg(drawn)
-        drawn.get_layout_engine().set(w_pad=MARGIN_IN, h_pad=MARGIN_IN, hspace=0.0, wspace=0.0)
+        drawn.get_layout_engine().set(w_pad=MARGIN_IN, h_pad=MARGIN_IN, hspace=0.0, wspace=0.0, rect=(0.0, below, 1.0, 1.0 - below))
         canvas = Canvas(drawn, look)
-        axes = canvas.add_axes([_projection(panel) for _, panel in figure.panels], heights)
-        finish: list[Callable[[], None]] = []
-        for (title, panel), one in zip(figure.panels, axes, strict=True):
-            if title:
-                one.set_title(canvas.shortened(title, look.width_in * 0.9), fontsize=look.size_pt)
-            finish.append(_DRAW[type(panel)](canvas, one, panel))
+        axes = canvas.add_axes([_projection(panel) for panel in planes], heights)
+        finish = [_DRAW[type(panel)](canvas, one, panel) for panel, one in zip(planes, axes, strict=True)]
         canvas.lay_out()
         for last in finish:
             last()
+        for panel in keys:
+            write_meanings(canvas, panel)
     return canvas
 
 
@@ -74,8 +76,6 @@ def panel_height_in(panel: Panel, look: Look) -> float:
         return boxes_height_in(panel, look)
     if isinstance(panel, Lines):
         return lines_height_in(panel, look)
-    if isinstance(panel, Keys):
-        return keys_height_in(panel, look)
     if isinstance(panel, Scatter):
         return PLANE_HEIGHT_IN + scatter_extra_in(panel, look)
     return RADAR_HEIGHT_IN * look.width_in / 3.3 if isinstance(panel, Radar) else PLANE_HEIGHT_IN
@@ -86,7 +86,7 @@ def _projection(panel: Panel) -> str | None:
 
 
 _DRAW: Mapping[type, Callable[..., Callable[[], None]]] = {
-    Bars: draw_bars, Lines: draw_lines, Boxes: draw_boxes, Scatter: draw_scatter, Radar: draw_radar, Keys: draw_keys,
+    Bars: draw_bars, Lines: draw_lines, Boxes: draw_boxes, Scatter: draw_scatter, Radar: draw_radar,
 }  # fmt: skip
 """How each kind of panel is drawn on axes; the returned function is called when the layout is known."""
 

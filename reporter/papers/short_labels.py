@@ -22,7 +22,7 @@ def with_short_labels(figure: PaperFigure) -> PaperFigure:
         first = text.partition(" · ")[0]
         return f"{first if len(first) <= max_length - 8 else first[: max_length - 9] + '…'} [{number}]"
 
-    panels = tuple((title, _shortened(panel, shorten)) for title, panel in figure.panels)
+    panels = tuple(_shortened(panel, shorten) for panel in figure.panels)
     meanings = tuple(f"[{number}] {text}." for text, number in numbers.items())
     return replace(figure, panels=panels, notes=(*figure.notes, *meanings))
 

@@ -39,7 +39,7 @@ def _draw(frames: Frames, column: str, axis: str, sensor_of: str | None) -> Pape
         chosen = {key: of_key for key, of_key in values.items() if key[0] in ids}
         if chosen:
             panel, note = _boxes(frames, chosen, named, with_instrument(axis, kind))
-            panels.append(("", panel))
+            panels.append(panel)
             notes |= {note} if note else set()
     about = f"Every epoch after the first of every run: mark; box: quartiles; line: median. {INSTANCES}"
     return PaperFigure(tuple(panels), tuple(kinds_id for ids in kinds.values() for kinds_id in ids), about, "", tuple(sorted(notes)), sensor_of)
