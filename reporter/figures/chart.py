@@ -65,8 +65,9 @@ class Caption:
 class Chart(Caption):
     """A figure that pages show: ``draw`` makes it from frames.
 
-    ``pages`` are the kinds of pages that show it: board, comparison, device, figures (all of a board), front, study. ``position`` is its place on each of them: charts are
-    shown in ascending order. Charts of entries have multiples of 10, which leaves room between them; charts of one study come first, from 1.
+    ``pages`` are the kinds of pages that show it: board, comparison, device, figures (all of a board), front, study. ``position`` is its place on
+    each of them: charts are shown in ascending order. Charts of entries have multiples of 10, which leaves room between them; charts of one
+    study come first, from 1.
     """
 
     pages: frozenset[str]

@@ -3,14 +3,18 @@
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from typing import Any
 
-from reporter.papers.labels import Box, shortened, wrapped
+from reporter.papers.labels import Box, overlap, shortened, wrapped
 from reporter.papers.style import COLOURS, GRID, HATCHES, INK, MARKERS, Look, settings
 
 PT_PER_IN = 72.0
 LINE_SPACING = 1.25
 DECADE = 10.0
+MIN_TICKS = 2
+TICK_GAP_PX = 9.0
+"""Of 300 to the inch."""
 
 
 class Canvas:
@@ -159,3 +163,25 @@ def plain_ticks(axis: Any, count: int) -> None:
 
     axis.set_major_locator(MaxNLocator(nbins=count, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(round(value, 9))))
+
+
+def thin_ticks(canvas: Canvas, axis: Any) -> None:
+    """Leaves out every second tick until no two of the axis' labels overlap; an axis with two labels stays as it is."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator  # optional: [figures]
+
+    while True:
+        canvas.figure.draw_without_rendering()
+        low, high = sorted(axis.get_view_interval())
+        ticks = [tick for tick in axis.get_major_ticks() if low * (1 - 1e-9) <= tick.get_loc() <= high * (1 + 1e-9) and tick.label1.get_text()]
+        boxes = [canvas.extent(tick.label1) for tick in ticks]
+        if len(ticks) <= MIN_TICKS or not any(overlap(_wider(one), other) for one, other in pairwise(boxes)):
+            return
+        kept = [(tick.get_loc(), tick.label1.get_text()) for tick in ticks[::2]]
+        axis.set_major_locator(FixedLocator([place for place, _ in kept]))
+        axis.set_major_formatter(FixedFormatter([text for _, text in kept]))
+        axis.set_minor_locator(NullLocator())
+
+
+def _wider(box: Box) -> Box:
+    """The box with a little space to its right and left."""
+    return box[0] - TICK_GAP_PX, box[1], box[2] + TICK_GAP_PX, box[3]

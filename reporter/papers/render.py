@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from reporter.papers.canvas import Canvas
+from reporter.papers.canvas import Canvas, thin_ticks
 from reporter.papers.draw_bars import bars_height_in, draw_bars
 from reporter.papers.draw_boxes import boxes_height_in, draw_boxes
 from reporter.papers.draw_lines import draw_lines, lines_height_in
@@ -21,6 +21,7 @@ NO_DATES: Mapping[str, Mapping[str, Any]] = {
     "png": {"Software": "edge-training-suite"},
 }
 PLANE_HEIGHT_IN, RADAR_HEIGHT_IN, MARGIN_IN, GAP_IN = 2.0, 2.3, 0.02, 0.1
+POLAR = "polar"
 INSTALL = "pip install 'edge-training-suite[figures]'"
 
 
@@ -52,7 +53,7 @@ def make_canvas(figure: PaperFigure, look: Look) -> Canvas:
     below_in = sum(keys_height_in(panel, look) for panel in keys)
     heights = [panel_height_in(panel, look) for panel in planes]
     height_in = look.height_in or sum(heights) + GAP_IN * (len(heights) - 1) + 2 * MARGIN_IN + below_in
-    below = min(below_in / height_in, 0.5)
+    below = min(below_in / height_in, 0.8)
     with matplotlib.rc_context(dict(settings(look))):
         drawn = Figure(figsize=(look.width_in, height_in), layout="constrained")
         FigureCanvasAgg(drawn)
@@ -63,6 +64,9 @@ def make_canvas(figure: PaperFigure, look: Look) -> Canvas:
         canvas.lay_out()
         for last in finish:
             last()
+        for one in (one for one in axes if one.name != POLAR):
+            thin_ticks(canvas, one.xaxis)
+            thin_ticks(canvas, one.yaxis)
         for panel in keys:
             write_meanings(canvas, panel)
     return canvas
@@ -82,7 +86,7 @@ def panel_height_in(panel: Panel, look: Look) -> float:
 
 
 def _projection(panel: Panel) -> str | None:
-    return "polar" if isinstance(panel, Radar) else None
+    return POLAR if isinstance(panel, Radar) else None
 
 
 _DRAW: Mapping[type, Callable[..., Callable[[], None]]] = {
