@@ -245,7 +245,7 @@ def figure(
     Lengths are written as 3.3in, 84mm, 8.4cm or 240pt, fonts as "Times New Roman" or "Times New Roman 8". Needs Matplotlib.
     """
     from reporter.papers.make import make  # start-up: pandas
-    from reporter.papers.style import FORMATS, Look, font_of, length_in
+    from reporter.papers.style import FORMATS, Look, font_of, length_in  # start-up: pandas
 
     if file_format not in FORMATS:
         raise SuiteError(f"{file_format!r} is no format of figures; choose {', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")

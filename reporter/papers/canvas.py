@@ -166,7 +166,7 @@ def plain_ticks(axis: Any, count: int) -> None:
 
 
 def thin_ticks(canvas: Canvas, axis: Any) -> None:
-    """Leaves out every second tick until no two of the axis' labels overlap; an axis with two labels stays as it is."""
+    """Leaves out every second tick until no two of the axis' labels overlap, and ticks whose labels the figure's edge would cut."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator  # optional: [figures]
 
     while True:
@@ -174,9 +174,11 @@ def thin_ticks(canvas: Canvas, axis: Any) -> None:
         low, high = sorted(axis.get_view_interval())
         ticks = [tick for tick in axis.get_major_ticks() if low * (1 - 1e-9) <= tick.get_loc() <= high * (1 + 1e-9) and tick.label1.get_text()]
         boxes = [canvas.extent(tick.label1) for tick in ticks]
-        if len(ticks) <= MIN_TICKS or not any(overlap(_wider(one), other) for one, other in pairwise(boxes)):
+        inside = [tick for tick, box in zip(ticks, boxes, strict=True) if box[2] <= canvas.figure.bbox.x1 and box[3] <= canvas.figure.bbox.y1]
+        if len(inside) == len(ticks) and (len(ticks) <= MIN_TICKS or not any(overlap(_wider(one), other) for one, other in pairwise(boxes))):
             return
-        kept = [(tick.get_loc(), tick.label1.get_text()) for tick in ticks[::2]]
+        shown = inside if len(inside) < len(ticks) else ticks[::2]
+        kept = [(tick.get_loc(), tick.label1.get_text()) for tick in shown]
         axis.set_major_locator(FixedLocator([place for place, _ in kept]))
         axis.set_major_formatter(FixedFormatter([text for _, text in kept]))
         axis.set_minor_locator(NullLocator())

@@ -11,7 +11,7 @@ from reporter.papers.style import COLOURS, INK, Look
 
 ROW_IN, LINE_IN, AXIS_IN = 0.19, 0.09, 0.36
 SCATTER = (-0.24, 0.12, -0.06, 0.24, -0.18, 0.06, 0.18, -0.12, 0.0)
-"""Vertical places of marks in turn, so that equal values can be told apart."""
+"""Vertical places of marks in turn, so that equal values do not hide one another."""
 
 
 def boxes_height_in(panel: Boxes, look: Look) -> float:

@@ -42,9 +42,9 @@ def make_canvas(figure: PaperFigure, look: Look) -> Canvas:
     """The drawn figure, laid out; its canvas measures every text."""
     try:
         import matplotlib  # optional: [figures]
-        from matplotlib import font_manager
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        from matplotlib import font_manager  # optional: [figures]
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # optional: [figures]
+        from matplotlib.figure import Figure  # optional: [figures]
     except ImportError:
         raise SuiteError(f"`suite figure` draws with Matplotlib, which is not installed here; install it with: {INSTALL}") from None
     _refuse_unknown_font(font_manager, look.font)

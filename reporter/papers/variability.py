@@ -11,7 +11,7 @@ from reporter.papers.entries import MAX_ROWS, device_name, estimates, framework_
 from reporter.papers.model import Box, Boxes, Missing, PaperFigure
 
 MIN_EPOCHS = 2
-INSTANCES = "Boards of a kind are told apart by a digest of their serial number, of which six digits are written."
+INSTANCES = "Boards of a kind are distinguished by the first six digits of a digest of their serial number."
 
 
 def times(frames: Frames) -> PaperFigure | Missing:

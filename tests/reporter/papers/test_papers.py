@@ -56,7 +56,7 @@ def test_a_caption_states_runs_seeds_device_and_error_bars(preset: Preset, paper
     assert re.search(r"n = 1|n = 2", caption) and "seeds 1" in caption and "Device: " in caption and "rror bars" in caption
     assert preset.study == "the suite" or preset.number in caption
     if "energy" in preset.drawn_by or "energies" in preset.drawn_by:
-        assert "Instrument: wall meter, covers the wall" in caption
+        assert "wall meter, covers the wall" in caption
 
 
 @every_preset
