@@ -19,6 +19,7 @@ from suite.bundle.reader import Bundle, RunRecord
 from suite.bundle.stall_folder import Source
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import load_device
+from suite.catalog.frameworks import load_framework
 from suite.catalog.rounds import current_round
 from suite.catalog.workloads import load_workload
 from suite.execution.meter_session import MeterRecord
@@ -37,6 +38,10 @@ START_MS = 1_800_000_000_000
 AHEAD_NS, DRIFT = 7_000_000_000_000_000, 20e-6  # 20 ppm: a quartz clock
 """How far the second node's monotonic clock is ahead of the first's as a run begins, and by how much more at its end."""
 WIRE_BYTES_PER_S = 1e6
+READ_S = 2e-5
+"""CPU time of a reading."""
+BUILD_NS = 1_000_000
+"""From init_start to init_stop."""
 LOSS_SCATTER, LATE_SCATTER = 0.05, 0.2
 FIRST_STEPS, ERROR_PER_LOSS = 10, 0.06
 """An epoch's losses are small enough for its accuracy; real models have 0.15 and more errors a sample for each unit of loss."""
@@ -55,7 +60,8 @@ class Scenario:
     ``throttled_s`` is for how long, from its middle on, the firmware says that the run was throttled; None: nothing would say so. ``idle_w`` was
     read in the ten seconds before the run. ``counted``: a processor with hardware counters, and a disk whose reads are counted. ``batches`` and
     ``drop_cache`` are those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings, the same ones, on its own
-    clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks.
+    clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks. ``learning_rate``: None for the
+    workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -81,6 +87,7 @@ class Scenario:
     idle_w: float | None = None
     nodes: int = 1
     later_s: int = 0
+    learning_rate: float | None = None
 
 
 RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
@@ -103,11 +110,11 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     if scenario.nodes > 1:
         _write_nodes(path, scenario, asdict(described))
     (path / layout.OUTPUT).write_text("made up by tests\n")
-    write_data_record(path, _data_record(scenario.data))
+    write_data_record(path, _data_record(scenario))
     write_power_rules(path, readings["source"].unique())
+    write_json(path / layout.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
-    write_json(path / layout.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
     manifest.seal(path)
     return path
 
@@ -124,8 +131,10 @@ def make_analysis(path: Path) -> Path:
 
 def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
     """This machine with two cores, as another boot."""
-    found = system.describe(scenario.device, system.Software(scenario.framework, "1.0", {"numpy": "1.0"}), path, with_identity=False)
-    return replace(found, boot=BOOT, cpu_cores=2, notes={name: note for name, note in found.notes.items() if name not in ("boot", "cpu_cores")})
+    libraries = dict.fromkeys(("numpy", *load_framework(scenario.framework).packages[:1]), "1.0")
+    found = system.describe(scenario.device, system.Software(scenario.framework, "1.0", libraries), path, with_identity=False)
+    notes = {name: note for name, note in found.notes.items() if name not in ("boot", "cpu_cores")}
+    return replace(found, boot=BOOT, cpu_cores=2, cpu_governor=None, notes={**notes, "cpu_governor": "made up by tests"})
 
 
 def _evidence(device: str) -> str:
@@ -145,10 +154,10 @@ def run_id(name: str, framework: str = "pytorch") -> str:
     return f"lenet-{framework}-{stamp}-{last}" if is_stamped else f"lenet-{framework}-20270115T080000Z-{name}"
 
 
-def _data_record(name: str) -> DataRecord:
-    """The published files, whose MD5 no definition has."""
-    files = tuple(FileDigest(file.name, file.size_bytes, str(file.sha256), "0" * 32) for file in load_data_set(name).files)
-    return DataRecord(name, START_NS - 20 * 10**9, files)
+def _data_record(scenario: Scenario) -> DataRecord:
+    """The published files, read twenty seconds before the log begins."""
+    files = tuple(FileDigest(file.name, file.size_bytes, str(file.sha256), str(file.md5)) for file in load_data_set(scenario.data).files)
+    return DataRecord(scenario.data, START_NS + (scenario.later_s - 20) * 10**9, files)
 
 
 def make_request(path: Path, scenario: Scenario) -> contract.Request:
@@ -171,7 +180,9 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
         eval_every_epochs=1,
         target_accuracy=workload.target_accuracy,
         global_batch_size=scenario.batch_size,
-        optimizer=contract.Optimizer(settings.name, settings.base_learning_rate, settings.momentum, settings.weight_decay, settings.schedule),
+        optimizer=contract.Optimizer(
+            settings.name, scenario.learning_rate or settings.base_learning_rate, settings.momentum, settings.weight_decay, settings.schedule
+        ),
         initial_weights=workload.initial_weights,
         data=contract.DataSet(scenario.data, "/data", "idx", 10, *sizes, True, False),
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), "none"),
@@ -239,6 +250,7 @@ class _Writer:
         }.items():
             self._event("POINT_IN_TIME", key, value)
         self._tell_nodes()
+        self._now_ns += BUILD_NS
         self._event("INTERVAL_END", "init_stop")
         self._event("INTERVAL_START", "run_start")
 
@@ -284,9 +296,9 @@ class _Writer:
         return rows
 
     def digest(self, epoch: int) -> None:
-        """Parameters and velocities are every rank's, statistics each rank's own."""
+        """Parameters and velocities are every rank's; LeNet-5 has no statistics."""
         of_run = f"{self._scenario.name} {epoch}"
-        states = {"parameter": of_run, "velocity": f"{of_run} v", "statistic": f"{of_run} {self._rank}"}
+        states = {"parameter": of_run, "velocity": f"{of_run} v", "statistic": ""}
         value = {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
         self._event("INTERVAL_START", "uncounted_start", reason="state", epoch_num=epoch)
         self._event("POINT_IN_TIME", "state_digests", value, epoch_num=epoch)
@@ -345,7 +357,8 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     first_ns, last_ns = int(steps["start_ns"].min()), int(steps["start_ns"].max())
     scatter = random.Random(f"{scenario.seed} {scenario.step_s}")  # no two runs are read at the same moments
     times = [t_ns + scatter.randrange(1000) for t_ns in range(first_ns, last_ns, 500_000_000)]
-    rows = [(t_ns, "memory", "process_tree_rss", 2.0e8, "B") for t_ns in times] + [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
+    rows = [(t_ns, "memory", f"process_tree_{kind}", 2.0e8, "B") for t_ns in times for kind in ("rss", "pss")]
+    rows += [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
     if scenario.counted:
         rows += [(t_ns, "cpu", f"utilisation.core{core}", 50.0, "%") for t_ns in times for core in (0, 1)]
         rows += [(t_ns, "cpu", "process_tree", round((t_ns - first_ns) * 1e-9 * CPU_SHARE, 2), "s") for t_ns in times]
@@ -403,7 +416,9 @@ def _meter(name: str, rows: pandas.DataFrame) -> MeterRecord:
     if gaps_s.empty:
         return MeterRecord(name, 0.5, True, "", len(rows))
     period_s = float(gaps_s.median())
-    return MeterRecord(name, round(period_s, 3), True, "", len(rows), achieved_period_s=period_s, longest_gap_s=float(gaps_s.max()))
+    return MeterRecord(
+        name, round(period_s, 3), True, "", len(rows), cost_s=READ_S * len(rows), achieved_period_s=period_s, longest_gap_s=float(gaps_s.max())
+    )
 
 
 def _read_late(t_ns: pandas.Series, place: int) -> pandas.Series:

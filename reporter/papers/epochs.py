@@ -8,7 +8,9 @@ from reporter.papers.entries import MAX_ROWS, Varied, estimates, flat_rows, of_e
 from reporter.papers.model import BarGroup, Bars, Estimate, Missing, PaperFigure
 
 PARTS = ("fetch stall", "compute", "overhead")
-COLUMNS = (("fetch_stall_s", "copy_s"), ("compute_s",), ("communication_s", "overhead_s"))
+COLUMNS = (("fetch_stall_s", "copy_s"), ("compute_s",))
+"""Of all parts but the last, which is the rest of the epoch."""
+
 LATER, FIRST = "epochs 2 to last", "epoch 1"
 TOTAL = "of the total, over runs"
 DECADE = 10.0
@@ -81,20 +83,20 @@ def _stacked(frames: Frames, properties: Sequence[str], is_wanted: Callable[[int
         panels.append(Bars(f"time of {when}, s" if when == FIRST else "time per epoch, s", rows, PARTS, is_stacked=True))
         notes += _notes(note)
     ids = tuple(entry["entry_id"] for group in groups for entry in group.entries)
-    about = f"Mean over {when}. Fetch stall includes the host-to-device copy, overhead the exposed communication."
+    about = f"Mean over {when}. Fetch stall includes the host-to-device copy; overhead is the rest of the epoch, exposed communication included."
     return PaperFigure(tuple(panels), ids, about, f"± one standard deviation {TOTAL}", tuple(dict.fromkeys(notes)))
 
 
 def _parts(frames: Frames, is_wanted: Callable[[int], bool]) -> dict[str, tuple[Estimate, ...]]:
     """Each part's mean by entry; the error bar is that of the total and stands at the last part."""
     means = [of_epochs(frames, columns, is_wanted) for columns in COLUMNS]
-    totals = of_epochs(frames, [name for columns in COLUMNS for name in columns], is_wanted)
+    totals = of_epochs(frames, ("end_to_end_s",), is_wanted)
     found = {}
     for name in entries_of(frames):
         if all(name in of_part for of_part in (*means, totals)):
             values = [max(of_part[name].value, 0.0) for of_part in means]
             total = totals[name]
-            found[name] = (*map(Estimate, values[:-1]), Estimate(values[-1], total.low, total.high))
+            found[name] = (*map(Estimate, values), Estimate(max(total.value - sum(values), 0.0), total.low, total.high))
     return found
 
 

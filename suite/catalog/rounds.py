@@ -14,7 +14,7 @@ from pathlib import Path
 from suite.catalog.definitions import load_all, unknown_name
 from suite.catalog.workloads import Workload, load_workload
 from suite.errors import SuiteError
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 PINNED = ("model", "parameters", "data", "initial_weights", "epochs", "eval_every_epochs", "target_accuracy", "optimizer", "preprocessing", "tunable")
 """Fields of a workload that decide what is trained, for how long, and what may be tuned."""
@@ -44,7 +44,8 @@ class Round:
     """One round. ``closed`` is the date on which it was closed, None while results can be submitted.
 
     ``rules`` are None in an open round, which has every rule but those in ``rules_left_out``. ``results`` are those of a closed round: the
-    SHA-256 of each bundle's manifest. ``nonce`` is the text that the seeds of closed entries follow from (suite.catalog.seeds), None until it
+    SHA-256 of each bundle's manifest. ``reference_points`` are the digests of the points that entries are scored with
+    (suite.catalog.reference_points). ``nonce`` is the text that the seeds of closed entries follow from (suite.catalog.seeds), None until it
     is drawn; ``locked`` are the digests of the entries that were handed in before.
     """
 
@@ -58,6 +59,7 @@ class Round:
     results: tuple[str, ...] = ()
     nonce: str | None = None
     locked: tuple[str, ...] = ()
+    reference_points: tuple[str, ...] = ()
 
     def severity(self, rule: str, default: str) -> str | None:
         """The severity of the rule with this id; None if it does not apply. ``default`` is its severity in an open round."""
@@ -90,7 +92,7 @@ def pin(workload: Workload) -> PinnedWorkload:
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the definitions."""
-    return (root or repository_root()) / "rules" / "rounds"
+    return rules_folder(root) / "rounds"
 
 
 @cache
@@ -101,10 +103,19 @@ def load_rounds(root: Path | None = None) -> tuple[Round, ...]:
 
 def load_round(name: str, root: Path | None = None) -> Round:
     """The round of this name; raises SuiteError with the nearest name if there is none."""
-    found = next((each for each in load_rounds(root) if each.name == name), None)
+    found = _round_named(name, root)
     if found is None:
         raise SuiteError(unknown_name("round", name, [each.name for each in load_rounds(root)], "`suite list rounds`"))
     return found
+
+
+def judging_round(name: str | None, root: Path | None = None) -> Round:
+    """The round of this name, whose rules judge what names it; the current one where there is no such round."""
+    return _round_named(name, root) or current_round(root)
+
+
+def _round_named(name: str | None, root: Path | None) -> Round | None:
+    return next((each for each in load_rounds(root) if each.name == name), None)
 
 
 def current_round(root: Path | None = None) -> Round:

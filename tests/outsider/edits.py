@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from suite.bundle.data_record import DATA
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.errors import SuiteError
 from suite.metrics.power import write_power_rules
@@ -404,6 +405,9 @@ def shift(b: EditableBundle, seconds: float) -> None:
 
     each_table(b, later)
     shift_wall(b, round(seconds * 1e3))
+    if (path := b.path / DATA).exists():
+        values = json.loads(path.read_text())
+        path.write_text(json.dumps({**values, "taken_ns": values["taken_ns"] + ns}))
 
 
 def at_date(b: EditableBundle, text: str) -> None:
@@ -537,8 +541,8 @@ def _rebuild_log(events, ends, eval_s, correct, eval_samples, steps, rank, sever
 
 
 def digests_of(run, epoch: int, rank: int) -> dict[str, str]:
-    """Digests of a training state: parameters and velocities are those of every rank, statistics each rank's own."""
-    states = {"parameter": f"{run} {epoch}", "velocity": f"{run} {epoch} v", "statistic": f"{run} {epoch} {rank}"}
+    """Digests of a training state: parameters and velocities are those of every rank; LeNet-5 has no statistics."""
+    states = {"parameter": f"{run} {epoch}", "velocity": f"{run} {epoch} v", "statistic": ""}
     return {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
 
 

@@ -10,13 +10,12 @@ from suite.bundle.nodes import NODES
 from suite.compliance.faults.fault import sealed, unsealed
 from suite.compliance.faults.file_edits import append, copy_file, resealed
 from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.witness.record import NAME as WITNESS
 
 ORDER = 12  # after the manifest
 
 ALONE = (
     layout.RUN, layout.SYSTEM, layout.SUMMARY, layout.MANIFEST, layout.OUTPUT, layout.COUNTERS, layout.POWER, layout.BASELOAD, layout.STEPS,
-    layout.READINGS, DATA, WITNESS, log_name(0),
+    layout.READINGS, DATA, layout.WITNESS, log_name(0),
 )  # fmt: skip
 """Files of a run of one rank on one node."""
 
