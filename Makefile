@@ -43,6 +43,7 @@ demo: setup
 
 test: setup
 	@sh tools/browser.sh
+	@sh tools/figures.sh
 	@sh tools/measuring.sh
 	@sh tools/linpack.sh
 	@sh tools/hosts.sh

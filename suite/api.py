@@ -26,6 +26,7 @@ from suite.launch.placement import Placement, place
 if TYPE_CHECKING:
     from reporter.board.comparison import EntryComparison
     from reporter.data.frames import Frames
+    from reporter.papers.make import PaperFile
     from suite.catalog.reference_points import ReferencePoint
     from suite.compliance.finding import Finding
     from suite.compliance.paths import CheckResult
@@ -42,11 +43,10 @@ if TYPE_CHECKING:
     from suite.verify.kept_state import Draw
 
 __all__ = [
-    "Accelerator", "AuditRecord", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames", "Interrupted",
-    "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study",
-    "SuiteError", "WrittenBringUp", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch", "findings_of", "finish",
-    "load", "place", "plan_sweep", "report", "resolve", "run", "run_stall_analysis",
-    "run_sweep",
+    "Accelerator", "AuditRecord", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames",
+    "Interrupted", "PaperFile", "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult",
+    "StallAnalysis", "Study", "SuiteError", "WrittenBringUp", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch",
+    "figure", "findings_of", "finish", "load", "place", "plan_sweep", "report", "resolve", "run", "run_stall_analysis", "run_sweep",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0
@@ -57,6 +57,7 @@ _LAZY = {
     "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
     "Draw": "suite.verify.kept_state", "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
+    "PaperFile": "reporter.papers.make",
     "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
     "WrittenBringUp": "suite.experiments.bringup.bringup",
 }  # fmt: skip
@@ -263,6 +264,23 @@ def report(paths: Paths, output: str | Path, *, force: bool = False) -> Path:
     from reporter.site import build  # start-up: pandas, jinja2
 
     return build(_paths(paths), Path(output), force)
+
+
+def figure(
+    name: str, paths: Paths, *, file_format: str = "pdf", width: str = "3.3in", height: str | None = None, font: str | None = None
+) -> "PaperFile":
+    """Draw a figure for a paper (`suite list figures`) of the accepted bundles at or below the paths: its file, svg, pdf or png, and its caption.
+
+    Lengths are written as 3.3in, 84mm, 8.4cm or 240pt, fonts as "Times New Roman" or "Times New Roman 8". Needs Matplotlib.
+    """
+    from reporter.papers.make import make  # start-up: pandas
+    from reporter.papers.style import FORMATS, Look, font_of, length_in  # start-up: pandas
+
+    if file_format not in FORMATS:
+        raise SuiteError(f"{file_format!r} is no format of figures; choose {', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
+    family, size_pt = font_of(font) if font else (Look.font, Look.size_pt)
+    look = Look(length_in(width, "--width"), length_in(height, "--height") if height else None, family, size_pt)
+    return make(name, _paths(paths), look, file_format)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from reporter.papers.presets import PRESETS
 from suite.catalog.audit import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Identity, Sample, load_devices
 from suite.catalog.frameworks import load_frameworks, locks_folder
@@ -110,6 +111,12 @@ def _tolerance_at(tolerances: AuditTolerances, pair: tuple[str, ...], step: int)
     return "—" if value is None else f"{value:g}"
 
 
+def _figures() -> str:
+    """Every preset of `suite figure`."""
+    rows = [(f"`{one.name}`", f"{one.study} {one.number}".strip(), one.title, one.needs, f"`{one.make}`") for one in PRESETS]
+    return table(("name", "study, figure", "shows", "needs", "for example"), rows)
+
+
 def _locks() -> str:
     """One row per lock: what it is for, and its sizes."""
     rows = []
@@ -122,7 +129,15 @@ def _locks() -> str:
     return table(("framework", "platform", "version", "packages", "to download", "on disk"), rows)
 
 
-TABLES: Writers = {"audit-tolerances": _audit_tolerances, "boards": _boards, "locks": _locks, "meters": _meters, "faults": fault_table, "tree": _tree}
+TABLES: Writers = {
+    "audit-tolerances": _audit_tolerances,
+    "boards": _boards,
+    "locks": _locks,
+    "meters": _meters,
+    "faults": fault_table,
+    "figures": _figures,
+    "tree": _tree,
+}
 
 
 if __name__ == "__main__":

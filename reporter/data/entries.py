@@ -135,7 +135,7 @@ def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     for (framework, device), alike in groups.items():
         differing = [name for name in _LABEL_PROPERTIES if len({str(entry[name]) for entry in alike}) > 1]
         for entry in alike:
-            labels[str(entry["entry_id"])] = " · ".join([f"{framework} · {device}", *(_describe(name, entry[name]) for name in differing)])
+            labels[str(entry["entry_id"])] = " · ".join([f"{framework} · {device}", *(describe(name, entry[name]) for name in differing)])
     return labels
 
 
@@ -145,7 +145,8 @@ _LABEL_PROPERTIES = (
 )  # fmt: skip
 
 
-def _describe(name: str, value: object) -> str:
+def describe(name: str, value: object) -> str:
+    """One property of an entry in words: "2 workers", "batch 128", "storage medium unknown"."""
     if not known(value):
         return f"{name.replace('_', ' ')} unknown"
     formats = {
@@ -154,3 +155,10 @@ def _describe(name: str, value: object) -> str:
     }  # fmt: skip
     text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text
+
+
+def differences(entries: Sequence[Mapping[str, Any]], left_out: Iterable[str] = ()) -> dict[str, tuple[tuple[str, Any], ...]]:
+    """For each entry id, the properties, as (name, value), in which the entries differ: framework and device first, without ``left_out``."""
+    skipped = set(left_out)
+    names = [name for name in ("framework", "device", *_LABEL_PROPERTIES) if name not in skipped and len({str(entry[name]) for entry in entries}) > 1]
+    return {str(entry["entry_id"]): tuple((name, entry[name]) for name in names) for entry in entries}

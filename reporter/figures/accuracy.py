@@ -1,6 +1,7 @@
 """Accuracy against training time."""
 
 from reporter.data.frames import Frames, known, rows_of
+from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
@@ -13,32 +14,45 @@ MAX_RUNS = 60
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """One line per run: accuracy (%) after each epoch against the cumulated epoch time (s), evaluations excluded."""
     entries = entries_of(frames)
-    curves = {}
+    all_curves = {}
     for run in rows_of(frames.runs.sort_values("run_id")):
         epochs = frames.select("epochs", "run_id", [run["run_id"]]).sort_values("epoch")
         times = epochs["end_to_end_s"].astype(float).cumsum(skipna=False)
         points = [(float(t), 100 * float(value)) for t, value in zip(times, epochs["eval_accuracy"], strict=True) if known(value) and known(t)]
         if points:
-            curves[run["run_id"]] = (run, points)
-        if len(curves) == MAX_RUNS:
-            break
-    if not curves:
+            all_curves[run["run_id"]] = (run, points)
+    if not all_curves:
         return NotDrawn("no evaluation was finished")
-    every = [point for _, points in curves.values() for point in points]
+    ends = {name: points[-1][0] for name, (_, points) in all_curves.items()}
+    chosen = choose(ends, lambda name: str(all_curves[name][0]["framework"]), MAX_RUNS)
+    curves = {name: all_curves[name] for name in chosen.ids}
+    every = [point for _, points in all_curves.values() for point in points]
     x, y = linear([t for t, _ in every], *ACROSS, 8), close([value for _, value in every], *UP)
     chart = plane(CHART.title, CHART.about, x, y, ("training time, s (without evaluations)", "accuracy, %"))
-    frameworks_legend(chart.canvas, [entries[run["entry_id"]] for run, _ in curves.values()], context)
+    frameworks_legend(chart.canvas, [entries[run["entry_id"]] for run, _ in all_curves.values()], context)
     rows = []
+    for name in (name for group in chosen.groups for name in group.ids):
+        run, points = all_curves[name]
+        chart.canvas.dot(*chart.at(*points[-1]), f"c{context.colour(run['framework'])} faint", radius=2.5)
     for run_id, (run, points) in curves.items():
         style, label = context.colour(run["framework"]), f"{entries[run['entry_id']]['label']}, seed {run['seed']}"
         placed = [chart.at(*point) for point in points]
         chart.canvas.path(placed, f"l{style} curve", tip=f"{label} ({run_id})")
         chart.canvas.dot(*placed[-1], f"c{style}", f"{label}: {points[-1][1]:.2f} % after {digits(points[-1][0])} s of training", 3.5)
+    for run, points in (all_curves[name] for name in sorted(ends, key=lambda name: (ends[name], name))):
+        label = f"{entries[run['entry_id']]['label']}, seed {run['seed']}"
         rows.append((label, str(len(points)), digits(points[-1][0]), f"{points[-1][1]:.2f}", f"{max(value for _, value in points):.2f}"))
-    omitted = len(frames.runs) - len(curves)
-    note = f"{omitted} runs are not drawn." if omitted > 0 else ""
+    without, faint = len(frames.runs) - len(all_curves), len(all_curves) - len(curves)
+    notes = [f"{without} runs without a finished evaluation are not drawn."] if without > 0 else []
+    if faint:
+        notes.append(
+            f"{faint} of {len(all_curves)} runs have a faint dot at their last evaluation; lines are the quickest of each framework in turn."
+        )
     return Drawing(
-        chart.canvas.svg(), ("run", "evaluations", "training time until the last, s", "last accuracy, %", "best accuracy, %"), tuple(rows), note
+        chart.canvas.svg(),
+        ("run", "evaluations", "training time until the last, s", "last accuracy, %", "best accuracy, %"),
+        tuple(rows),
+        " ".join(notes),
     )
 
 
@@ -46,7 +60,7 @@ CHART = Chart(
     "accuracy",
     "Accuracy against training time",
     "One line per run, one point per evaluation; horizontal: sum of epoch times in seconds, without evaluations.",
-    frozenset({"board", "comparison", "study"}),
+    frozenset({"board", "comparison", "figures", "study"}),
     draw,
     position=30,
 )

@@ -48,7 +48,7 @@ THROUGHPUT = Chart(
     "batch-throughput",
     "Throughput by batch size",
     "Training samples per second, mean over runs. Entries of a line differ only in batch size and learning rate.",
-    frozenset({"board", "study"}),
+    frozenset({"figures", "study"}),
     draw_throughput,
     position=90,
 )
@@ -56,7 +56,7 @@ MEMORY = Chart(
     "batch-memory",
     "Memory by batch size",
     "Peak resident set of the training processes, MiB, mean over runs. Entries of a line differ only in batch size and learning rate.",
-    frozenset({"board", "study"}),
+    frozenset({"figures", "study"}),
     draw_memory,
     position=100,
 )

@@ -100,7 +100,7 @@ CHART = Chart(
     "batch-times",
     "Stall, compute and total time by batch size",
     "Means of epochs 2 to last: seconds per epoch above, milliseconds per mini-batch below. The stall includes the host-to-device copy.",
-    frozenset({"board", "study"}),
+    frozenset({"figures", "study"}),
     draw,
     position=110,
 )

@@ -1,11 +1,14 @@
 """Types that all figures share, and charts with one row per entry."""
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from reporter.data.frames import Frames
+from reporter.data.selection import Selection, choose
 from reporter.data.studies import StudyRecord
+from reporter.data.text import digits
 from reporter.figures.svg import Canvas, Scale, tick_text
 
 MAX_ROWS = 40
@@ -14,10 +17,14 @@ WIDTH, LEFT, RIGHT, TOP, BOTTOM, STEP = 900, 270, 70, 34, 44, 34
 
 @dataclass(frozen=True)
 class Context:
-    """The page of a figure: ``root`` is the relative path to the site's root, ``colours`` are the numbers of the frameworks' colours."""
+    """The page of a figure: ``root`` is the relative path to the site's root, ``colours`` are the numbers of the frameworks' colours.
+
+    ``max_rows``: how many rows a chart with a row per entry may have on this page.
+    """
 
     root: str
     colours: Mapping[str, int] = field(default_factory=dict)
+    max_rows: int = MAX_ROWS
 
     def colour(self, framework: str) -> int:
         """The framework's number in the style sheet's classes c0, c1, …"""
@@ -58,8 +65,9 @@ class Caption:
 class Chart(Caption):
     """A figure that pages show: ``draw`` makes it from frames.
 
-    ``pages`` are the kinds of pages that show it: board, comparison, device, front, study. ``position`` is its place on each of them: charts are
-    shown in ascending order. Charts of entries have multiples of 10, which leaves room between them; charts of one study come first, from 1.
+    ``pages`` are the kinds of pages that show it: board, comparison, device, figures (all of a board), front, study. ``position`` is its place on
+    each of them: charts are shown in ascending order. Charts of entries have multiples of 10, which leaves room between them; charts of one
+    study come first, from 1.
     """
 
     pages: frozenset[str]
@@ -76,11 +84,9 @@ class StudyCharts:
     with_entries: bool
 
 
-def shortest(order: Mapping[str, float]) -> tuple[list[str], str]:
-    """The ids in ascending order of their values, at most MAX_ROWS, and a note if some are omitted."""
-    ids = sorted(order, key=lambda name: (order[name], name))
-    omitted = len(ids) - MAX_ROWS
-    return ids[:MAX_ROWS], f"The first {MAX_ROWS} of {len(ids)}; the table has all." if omitted > 0 else ""
+def choose_rows(order: Mapping[str, float], entries: Mapping[str, Mapping[str, Any]], context: Context) -> Selection:
+    """The entries with a row of their own, ascending by value, and those that share one with others of their framework."""
+    return choose(order, lambda name: str(entries[name]["framework"]), context.max_rows)
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,23 @@ class Rows:
         """Writes a row's label, linked to its evidence, on up to two lines."""
         with self.canvas.link(target):
             name_on_lines(self.canvas, LEFT - 10, self.y(index), text, 38)
+
+    def share(self, chosen: Selection, values: Mapping[str, float], unit: str, context: Context, first: int | None = None) -> None:
+        """Draws the shared rows from the row ``first`` on, by default below the chosen ones.
+
+        Each has a band from the lowest to the highest value, with a mark at the median.
+        """
+        for index, group in enumerate(chosen.groups, start=len(chosen.ids) if first is None else first):
+            numbers, y = [values[name] for name in group.ids], self.y(index)
+            low, middle, high = min(numbers), statistics.median(numbers), max(numbers)
+            style = context.colour(group.name)
+            label = f"{digits(low)} to {digits(high)}{unit}"
+            self.canvas.text(LEFT - 10, y + 4.5, group.label, "name", "end", 38)
+            self.canvas.rect(
+                self.scale.at(low), y - 6, max(self.scale.at(high) - self.scale.at(low), 1), 12, f"c{style} faint", f"{group.label}: {label}"
+            )
+            self.canvas.line(self.scale.at(middle), y - 9, self.scale.at(middle), y + 9, f"l{style} curve")
+            self.canvas.text(self.scale.at(high) + 10, y + 4.5, label, "tick")
 
 
 def rows_chart(title: str, description: str, count: int, scale: Scale, axis: str) -> Rows:

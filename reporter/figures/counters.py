@@ -1,9 +1,11 @@
 """Hardware and software counters, as in Figure 2 of the Raspberry Pi study."""
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reporter.data.frames import Frames, known, rows_of
+from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
@@ -53,54 +55,67 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     values = {counter: _values(frames, counter) for counter in COUNTERS}
     drawn = [counter for counter in COUNTERS if values[counter]]
     if not drawn:
-        return NotDrawn(_why(frames, COUNTERS))
-    ids = sorted(entries, key=lambda name: (not any(name in values[counter] for counter in drawn), entries[name]["label"], name))
-    names = [(entries[name]["label"], context.entry(name) + "#runs") for name in ids[:MAX_ENTRIES]]
+        return NotDrawn(why(frames, COUNTERS))
+    largest = max((value for of_counter in values.values() for value in of_counter.values()), default=0.0)
+    order = {name: values[drawn[0]].get(name, 2 * abs(largest) + 1) for name in entries}
+    chosen = choose(order, lambda name: str(entries[name]["framework"]), MAX_ENTRIES)
+    ids = sorted(entries, key=lambda name: (order[name], entries[name]["label"], name))
+    shown: list[tuple[str, tuple[str, ...], str]] = [(entries[name]["label"], (name,), context.entry(name) + "#runs") for name in chosen.ids]
+    shown += [(group.label, group.ids, context.entry(group.ids[0]) + "#runs") for group in chosen.groups]
+    names = [(label, target) for label, _, target in shown]
     panels = [
         Bars(
             counter.title,
             {
-                row: (values[counter][name], f"c{context.colour(entries[name]['framework'])}", digits(values[counter][name]))
-                for row, name in enumerate(ids[:MAX_ENTRIES])
-                if name in values[counter]
+                row: _bar([values[counter][name] for name in of_row if name in values[counter]], context.colour(entries[of_row[0]]["framework"]))
+                for row, (_, of_row, _) in enumerate(shown)
+                if any(name in values[counter] for name in of_row)
             },
         )
         for counter in drawn
     ]
     canvas = bar_panels(CHART.title, CHART.about, names, panels)
-    frameworks_legend(canvas, [entries[name] for name in ids[:MAX_ENTRIES]], context)
+    frameworks_legend(canvas, [entries[name] for name in ids], context)
     rows = tuple(
         (entries[name]["label"], *(digits(values[counter][name], 4) if name in values[counter] else "unknown" for counter in drawn)) for name in ids
     )
-    return Drawing(canvas.svg(), ("entry", *(counter.title for counter in drawn)), rows, _note(frames, drawn, len(ids)))
+    return Drawing(canvas.svg(), ("entry", *(counter.title for counter in drawn)), rows, _note(frames, drawn, chosen.note))
 
 
 def _values(frames: Frames, counter: Counter) -> dict[str, float]:
     """Mean over the runs of each entry, in the shown unit; entries with a run without a value are left out."""
+    return {name: sum(values) / len(values) for name, values in values_of_runs(frames, counter).items()}
+
+
+def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:
+    """The values of the runs of each entry, in the shown unit; entries with a run without a value are left out."""
     runs = {row["run_id"]: row for row in rows_of(frames.runs)}
     found: dict[str, list[float | None]] = {}
     for row in rows_of(frames.select("figures", "figure", [counter.figure]).sort_values("run_id")):
         run = runs[row["run_id"]]
         by = float(run["epochs"]) if counter.is_count else 1.0
         found.setdefault(run["entry_id"], []).append(float(row["value"]) * counter.factor / by if known(row["value"]) and by > 0 else None)
-    means = {}
-    for name, values in found.items():
-        numbers = [value for value in values if value is not None]
-        if len(numbers) == len(values):
-            means[name] = sum(numbers) / len(numbers)
-    return means
+    complete = {name: [value for value in values if value is not None] for name, values in found.items()}
+    return {name: values for name, values in complete.items() if len(values) == len(found[name])}
 
 
-def _note(frames: Frames, drawn: list[Counter], entries: int) -> str:
+def _bar(values: Sequence[float], colour: int) -> tuple[float, str, str]:
+    """A bar for one entry, or a faint one for the median of several."""
+    middle = statistics.median(values)
+    return middle, f"c{colour}" if len(values) == 1 else f"c{colour} faint", digits(middle) if len(values) == 1 else f"median {digits(middle)}"
+
+
+def _note(frames: Frames, drawn: list[Counter], shared: str) -> str:
     missing = [counter for counter in COUNTERS if counter not in drawn]
     names = ", ".join(dict.fromkeys(counter.name for counter in missing))
-    notes = [f"Not drawn (unknown): {names} ({_why(frames, missing)})."] if missing else []
-    if entries > MAX_ENTRIES:
-        notes.append(f"The first {MAX_ENTRIES} of {entries}; the table has all.")
+    notes = [f"Not drawn (unknown): {names} ({why(frames, missing)})."] if missing else []
+    if shared:
+        notes.append(shared.replace("lowest to highest value, with a mark at the median", "the median"))
     return " ".join(notes)
 
 
-def _why(frames: Frames, counters: Sequence[Counter]) -> str:
+def why(frames: Frames, counters: Sequence[Counter]) -> str:
+    """The shortest reason for which counters are unknown."""
     chosen = frames.select("figures", "figure", (counter.figure for counter in counters))
     reasons = [str(reason) for reason in chosen["reason"] if known(reason)]
     shortest = sorted(set(reasons), key=lambda reason: (len(reason), reason))

@@ -5,7 +5,7 @@ import statistics
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.text import digits
 from reporter.data.values import entries_of
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, frameworks_legend, rows_chart, shortest
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, choose_rows, frameworks_legend, rows_chart
 from reporter.figures.svg import close
 
 
@@ -19,9 +19,11 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     epochs = {name: values for name, values in epochs.items() if len(values) > 1}
     if not epochs:
         return NotDrawn("no entry has two epochs after the first")
-    ids, note = shortest({name: statistics.median(values) for name, values in epochs.items()})
-    scale = close([value for name in ids for value in epochs[name]], LEFT, WIDTH - RIGHT)
-    chart = rows_chart(CHART.title, CHART.about, len(ids), scale, "seconds per epoch (axis may not start at 0)")
+    medians = {name: statistics.median(values) for name, values in epochs.items()}
+    chosen = choose_rows(medians, entries, context)
+    ids = chosen.ids
+    scale = close([*(value for name in ids for value in epochs[name]), *medians.values()], LEFT, WIDTH - RIGHT)
+    chart = rows_chart(CHART.title, CHART.about, len(ids) + len(chosen.groups), scale, "seconds per epoch (axis may not start at 0)")
     frameworks_legend(chart.canvas, [entries[name] for name in ids], context)
     rows = []
     for index, name in enumerate(ids):
@@ -35,16 +37,22 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         chart.canvas.line(scale.at(middle), y - 11, scale.at(middle), y + 11, f"l{style} curve")
         for value in values:
             chart.canvas.line(scale.at(value), y - 5, scale.at(value), y + 5, f"l{style}")
-        rows.append((label, str(len(values)), *map(digits, (min(values), low, middle, high, max(values))), f"{100 * variation:.1f}"))
+    chart.share(chosen, medians, " s", context)
+    for name in sorted(medians, key=lambda name: (medians[name], name)):
+        values = epochs[name]
+        low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+        variation = statistics.stdev(values) / statistics.fmean(values)
+        numbers = map(digits, (min(values), low, middle, high, max(values)))
+        rows.append((entries[name]["label"], str(len(values)), *numbers, f"{100 * variation:.1f}"))
     headings = ("entry", "epochs", "lowest, s", "lower quartile, s", "median, s", "upper quartile, s", "highest, s", "coefficient of variation, %")
-    return Drawing(chart.canvas.svg(), headings, tuple(rows), note)
+    return Drawing(chart.canvas.svg(), headings, tuple(rows), chosen.note)
 
 
 CHART = Chart(
     "distribution",
     "Distribution of epoch times",
     "Seconds per epoch. One mark per epoch, without first epochs; box: lower to upper quartile, thick line: median.",
-    frozenset({"board", "device"}),
+    frozenset({"device", "figures"}),
     draw,
     position=60,
 )

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from reporter.data.frames import Frames, known, rows_of
+from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
-from reporter.figures.chart import LEFT, MAX_ROWS, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, rows_chart
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, rows_chart
 from reporter.figures.svg import linear
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
@@ -31,6 +32,7 @@ class Line:
     gflop_per_j: float | None
     measured: str
     processes: str
+    framework: str = ""
 
     @property
     def label(self) -> str:
@@ -46,22 +48,26 @@ class Line:
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """Per machine a bar for its LINPACK rate and a bar per entry for its training rate, the fastest first."""
-    lines = _lines(frames, context)
+    lines = lines_of(frames, context)
     if not lines:
         return NotDrawn("there is no LINPACK record of these machines")
-    drawn = lines[:MAX_ROWS]
-    scale = linear([line.gflops for line in drawn], LEFT, WIDTH - RIGHT - 40)
-    chart = rows_chart(CHART.title, CHART.about, len(drawn), scale, "10⁹ floating-point operations per second")
+    trained = {line.target: line for line in lines if line.share is not None}
+    rates = {target: line.gflops for target, line in trained.items()}
+    records = sum(line.share is None for line in lines)
+    chosen = choose({target: -rate for target, rate in rates.items()}, lambda target: trained[target].framework, max(context.max_rows - records, 1))
+    drawn = [line for line in lines if line.share is None or line.target in chosen.ids]
+    scale = linear([line.gflops for line in lines], LEFT, WIDTH - RIGHT - 40)
+    chart = rows_chart(CHART.title, CHART.about, len(drawn) + len(chosen.groups), scale, "10⁹ floating-point operations per second")
     for index, line in enumerate(drawn):
         chart.name(index, line.name, line.target)
         end = scale.at(line.gflops)
         chart.canvas.rect(scale.at(0), chart.y(index) - 10, end - scale.at(0), 20, line.style, f"{line.name}: {line.label}")
         chart.canvas.text(end + 6, chart.y(index) + 4.5, line.label, "tick")
-    note = f"The first {MAX_ROWS} of {len(lines)}; the table has all." if len(lines) > MAX_ROWS else ""
-    return Drawing(chart.canvas.svg(), HEADINGS, tuple(line.row for line in lines), note)
+    chart.share(chosen, rates, "", context, len(drawn))
+    return Drawing(chart.canvas.svg(), HEADINGS, tuple(line.row for line in lines), chosen.note.replace("lowest values", "highest values"))
 
 
-def _lines(frames: Frames, context: Context) -> list[Line]:
+def lines_of(frames: Frames, context: Context) -> list[Line]:
     """The best record of each machine with entries (HPL is preferred to LU), followed by the entries."""
     trainings: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for training in _trainings(frames):
@@ -106,6 +112,7 @@ def _of_training(training: dict[str, Any], record: dict[str, Any], context: Cont
         gflop_per_j=gflops / float(power["value"]) if known_power else None,
         measured=how if known_power else str(power["reason"] if power is not None and known(power["reason"]) else "no run has this figure"),
         processes=f"{float(training['ranks']):g} × {float(training['threads']):g}",
+        framework=str(training["framework"]),
     )
 
 
@@ -142,7 +149,7 @@ CHART = Chart(
     "linpack",
     "Training and LINPACK",
     "10⁹ floating-point operations per second; grey: LINPACK. A training sample counts as 3 × 2 × forward multiply-adds. %: share of LINPACK.",
-    frozenset({"board", "device", "study"}),
+    frozenset({"device", "figures", "study"}),
     draw,
     position=170,
 )

@@ -42,18 +42,14 @@ AXES = (
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """One polygon per framework (its fastest entry), at most MAX_SERIES; along each axis value/best, or best/value where less is better."""
-    chosen = _series(frames)
+    chosen = series(frames)
     if len(chosen) < 2:
         return NotDrawn("fewer than two frameworks have finished two epochs")
-    found = {axis: figures_of(frames, axis.figure) for axis in AXES}
-    axes = [axis for axis in AXES if all(name in found[axis] for name in chosen) and (not axis.is_energy or _share_a_sensor(found[axis], chosen))]
+    axes, shares = shares_of(frames, chosen)
     if len(axes) < MIN_AXES:
         return NotDrawn(f"fewer than {MIN_AXES} figures are known for all of the frameworks")
     entries = entries_of(frames)
-    values = {name: [float(found[axis][name]["value"]) for axis in axes] for name in chosen}
-    shares = {
-        name: [share(axis, [values[other][index] for other in chosen], values[name][index]) for index, axis in enumerate(axes)] for name in chosen
-    }
+    values = _values(frames, axes, chosen)
     canvas = _web(axes)
     for name in chosen:
         style, label = context.colour(entries[name]["framework"]), entries[name]["label"]
@@ -69,6 +65,21 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     return Drawing(canvas.svg(), ("entry", *(axis.title for axis in axes)), rows, _note(axes, entries.keys() - set(chosen)))
 
 
+def shares_of(frames: Frames, entries: list[str]) -> tuple[list[Axis], dict[str, list[float]]]:
+    """The axes whose figures are known and comparable for all the entries, and each entry's distances from the centre along them."""
+    found = {axis: figures_of(frames, axis.figure) for axis in AXES}
+    axes = [axis for axis in AXES if all(name in found[axis] for name in entries) and (not axis.is_energy or _share_a_sensor(found[axis], entries))]
+    values = _values(frames, axes, entries)
+    return axes, {
+        name: [share(axis, [values[other][index] for other in entries], values[name][index]) for index, axis in enumerate(axes)] for name in entries
+    }
+
+
+def _values(frames: Frames, axes: list[Axis], entries: list[str]) -> dict[str, list[float]]:
+    found = {axis: figures_of(frames, axis.figure) for axis in axes}
+    return {name: [float(found[axis][name]["value"]) for axis in axes] for name in entries}
+
+
 def _share_a_sensor(energies: Mapping[str, Row], entries: list[str]) -> bool:
     return len({(energies[name]["covers"], energies[name]["tier"]) for name in entries}) == 1
 
@@ -82,7 +93,7 @@ def share(axis: Axis, values: list[float], value: float) -> float:
     return min(max(above / below, 0.0), 1.0) if below > 0 else 0.0
 
 
-def _series(frames: Frames) -> list[str]:
+def series(frames: Frames) -> list[str]:
     """The fastest entry of each framework, at most MAX_SERIES, the fastest first."""
     times, entries = figures_of(frames, "time_to_epoch_s"), entries_of(frames)
     best: dict[str, str] = {}

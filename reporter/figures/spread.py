@@ -3,7 +3,7 @@
 from reporter.data.frames import Frames, known
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, values_of_runs, why_missing
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Context, Drawing, NotDrawn, frameworks_legend, rows_chart, shortest
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Context, Drawing, NotDrawn, choose_rows, frameworks_legend, rows_chart
 from reporter.figures.svg import linear
 
 
@@ -13,12 +13,14 @@ def draw_spread(frames: Frames, context: Context, figure: str, title: str, about
     entries = {name: all_entries[name] for name in all_entries if name in found}
     if not entries:
         return NotDrawn(why_missing(frames, figure))
-    ids, note = shortest({name: float(found[name]["value"]) for name in entries})
-    runs = {name: values.get(name, []) for name in ids}
-    spreads = {name: float(found[name]["spread"]) if known(found[name]["spread"]) else None for name in ids}
-    ends = [float(found[name]["value"]) + (spreads[name] or 0.0) for name in ids] + [value for name in ids for value in runs[name]]
+    means = {name: float(found[name]["value"]) for name in entries}
+    chosen = choose_rows(means, entries, context)
+    ids = chosen.ids
+    runs = {name: values.get(name, []) for name in entries}
+    spreads = {name: float(found[name]["spread"]) if known(found[name]["spread"]) else None for name in entries}
+    ends = [means[name] + (spreads[name] or 0.0) for name in ids] + [value for name in ids for value in runs[name]] + list(means.values())
     scale = linear(ends, LEFT, WIDTH - RIGHT)
-    chart = rows_chart(title, about, len(ids), scale, axis)
+    chart = rows_chart(title, about, len(ids) + len(chosen.groups), scale, axis)
     frameworks_legend(chart.canvas, [entries[name] for name in ids], context)
     rows = []
     for index, name in enumerate(ids):
@@ -34,7 +36,9 @@ def draw_spread(frames: Frames, context: Context, figure: str, title: str, about
             chart.canvas.line(scale.at(run), y - 8, scale.at(run), y + 8, f"l{style}")
         chart.canvas.dot(scale.at(value), y, f"c{style}", f"{entries[name]['label']}: {digits(value)} s{over}")
         chart.canvas.text(max(scale.at(end) for end in (value + (spread or 0), *runs[name])) + 10, y + 4.5, f"{digits(value)} s", "tick")
-        written = "" if spread is None else digits(spread, 2)
+    chart.share(chosen, means, " s", context)
+    for name in sorted(means, key=lambda name: (means[name], name)):
+        written = "" if (spread := spreads[name]) is None else digits(spread, 2)
         lowest, highest = (digits(min(runs[name])), digits(max(runs[name]))) if runs[name] else ("", "")
-        rows.append((entries[name]["label"], digits(value), written, str(len(runs[name])), lowest, highest))
-    return Drawing(chart.canvas.svg(), ("entry", "mean, s", "standard deviation, s", "runs", "lowest, s", "highest, s"), tuple(rows), note)
+        rows.append((entries[name]["label"], digits(means[name]), written, str(len(runs[name])), lowest, highest))
+    return Drawing(chart.canvas.svg(), ("entry", "mean, s", "standard deviation, s", "runs", "lowest, s", "highest, s"), tuple(rows), chosen.note)

@@ -3,7 +3,7 @@
 from reporter.data.frames import Frames
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart, shortest
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, choose_rows, legend, rows_chart
 from reporter.figures.svg import linear
 
 PARTS = (
@@ -26,11 +26,12 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     if not entries:
         return NotDrawn("no run has finished two epochs")
     values = {entry: [float(parts[part][entry]["value"]) for part, _ in drawn] for entry in entries}
-    ids, note = shortest({entry: sum(values[entry]) for entry in values})
-    scale = linear([sum(values[entry]) for entry in ids], LEFT, WIDTH - RIGHT)
-    chart = rows_chart(CHART.title, CHART.about, len(ids), scale, "seconds per epoch, mean of epochs 2 to last")
+    totals = {entry: sum(values[entry]) for entry in values}
+    chosen = choose_rows(totals, entries, context)
+    scale = linear(list(totals.values()), LEFT, WIDTH - RIGHT)
+    chart = rows_chart(CHART.title, CHART.about, len(chosen.ids) + len(chosen.groups), scale, "seconds per epoch, mean of epochs 2 to last")
     legend(chart.canvas, [(f"p{index}", label) for index, (_, label) in enumerate(drawn)])
-    for index, entry in enumerate(ids):
+    for index, entry in enumerate(chosen.ids):
         x, total = scale.at(0), sum(values[entry])
         chart.name(index, entries[entry]["label"], context.entry(entry) + "#time_to_epoch_s")
         for part, value in enumerate(values[entry]):
@@ -39,15 +40,17 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
             chart.canvas.rect(x, chart.y(index) - 11, width, 22, f"p{part}", tip)
             x += width
         chart.canvas.text(x + 6, chart.y(index) + 4.5, f"{digits(total)} s", "tick")
-    rows = tuple((entries[entry]["label"], *(digits(value) for value in values[entry]), digits(sum(values[entry]))) for entry in ids)
-    return Drawing(chart.canvas.svg(), ("entry", *(f"{label}, s" for _, label in drawn), "total, s"), rows, note)
+    chart.share(chosen, totals, " s", context)
+    ascending = sorted(totals, key=lambda entry: (totals[entry], entry))
+    rows = tuple((entries[entry]["label"], *(digits(value) for value in values[entry]), digits(totals[entry])) for entry in ascending)
+    return Drawing(chart.canvas.svg(), ("entry", *(f"{label}, s" for _, label in drawn), "total, s"), rows, chosen.note)
 
 
 CHART = Chart(
     "stacked-epoch",
     "Epoch time by part",
     "Seconds per epoch, mean of epochs 2 to last: waiting for mini-batches, host-to-device copy, compute, exposed communication, overhead.",
-    frozenset({"board", "comparison", "device", "front", "study"}),
+    frozenset({"board", "comparison", "device", "figures", "front", "study"}),
     draw,
     position=10,
 )

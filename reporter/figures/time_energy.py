@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from reporter.data.frames import Frames, known
+from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, why_missing
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
@@ -32,18 +33,25 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     frameworks_legend(chart.canvas, [all_entries[name] for name in ids], context)
     front = pareto_front({name: points[name] for name in ids})
     chart.canvas.path(staircase([chart.at(*points[name]) for name in front], WIDTH - 30, TOP), "front")
-    drawn = sorted({*front, *sorted(ids, key=lambda name: points[name])[:MAX_DOTS]})
-    for name in drawn:
+    chosen = choose({name: points[name][0] for name in ids}, lambda name: str(all_entries[name]["framework"]), MAX_DOTS)
+    named = {*front, *chosen.ids}
+    for name in (name for name in ids if name not in named):
+        chart.canvas.dot(*chart.at(*points[name]), f"c{context.colour(all_entries[name]['framework'])} faint", radius=3)
+    for name in (name for name in ids if name in named):
         label = all_entries[name]["label"]
         with chart.canvas.group(entry=name, x=repr(points[name][0]), y=repr(points[name][1])), chart.canvas.link(context.entry(name), label):
             tip = f"{label}: {digits(points[name][0])} s, {digits(points[name][1])} J" + (", on the Pareto front" if name in front else "")
             chart.canvas.dot(*chart.at(*points[name]), f"c{context.colour(all_entries[name]['framework'])}", tip, 6 if name in front else 4.5)
             if name in front[:8]:
                 _write(chart, chart.at(*points[name]), label)
-    rows = tuple((all_entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no") for name in drawn)
+    rows = tuple(
+        (all_entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no")
+        for name in sorted(ids, key=lambda name: (points[name], name))
+    )
     others = len(points) - len(ids)
     notes = [f"{others} entries with another kind of sensor are not drawn: their energies do not compare."] if others else []
-    notes += [f"The {MAX_DOTS} fastest of {len(ids)} entries and the whole Pareto front are drawn."] if len(drawn) < len(ids) else []
+    faint = len(ids) - len(named)
+    notes += [f"{faint} of {len(ids)} entries are faint dots without a label: the table has them."] if faint else []
     return Drawing(chart.canvas.svg(), ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the Pareto front"), rows, " ".join(notes))
 
 
@@ -70,7 +78,7 @@ CHART = Chart(
     "time-energy",
     "Time against energy",
     "Seconds and joules per epoch, means over runs, logarithmic; lower left is better. Stepped line: Pareto front.",
-    frozenset({"board", "device", "study"}),
+    frozenset({"board", "device", "figures", "study"}),
     draw,
     position=70,
 )

@@ -14,7 +14,7 @@ CHART = Chart(
     "time-to-target",
     "Time to target",
     "Seconds from run_start to the evaluation that reaches the target. Dot: mean over runs; thin mark: one run; band: ± one standard deviation.",
-    frozenset({"board", "comparison"}),
+    frozenset({"board", "comparison", "figures"}),
     draw,
     position=20,
 )

@@ -3,7 +3,7 @@
 from reporter.data.frames import IDENTITY, Frames, known
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
-from reporter.figures.chart import LEFT, MAX_ROWS, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart
+from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, choose_rows, legend, rows_chart
 from reporter.figures.stacked_epoch import PARTS
 from reporter.figures.svg import linear
 
@@ -24,9 +24,11 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         return NotDrawn("no setting was run with two numbers of workers or storage media with all else equal")
     ids = [name for names in groups for name in names]
     values = {name: [max(float(parts[part][name]["value"]), 0.0) for part, _ in PARTS] for name in ids}
-    drawn = ids[:MAX_ROWS]
-    scale = linear([sum(values[name]) for name in drawn], LEFT, WIDTH - RIGHT)
-    chart = rows_chart(CHART.title, CHART.about, len(drawn), scale, "seconds per epoch, mean of epochs 2 to last")
+    totals = {name: sum(values[name]) for name in ids}
+    chosen = choose_rows(totals, entries, context)
+    drawn = [name for name in ids if name in chosen.ids]
+    scale = linear(list(totals.values()), LEFT, WIDTH - RIGHT)
+    chart = rows_chart(CHART.title, CHART.about, len(drawn) + len(chosen.groups), scale, "seconds per epoch, mean of epochs 2 to last")
     legend(chart.canvas, [(f"p{index}", label) for index, (_, label) in enumerate(PARTS)])
     for index, name in enumerate(drawn):
         x, label = scale.at(0), entries[name]["label"]
@@ -35,11 +37,12 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
             chart.canvas.rect(x, chart.y(index) - 11, scale.at(value) - scale.at(0), 22, f"p{part}", f"{label}, {PARTS[part][1]}: {digits(value)} s")
             x += scale.at(value) - scale.at(0)
         chart.canvas.text(x + 6, chart.y(index) + 4.5, f"{digits(sum(values[name]))} s", "tick")
+    chart.share(chosen, totals, " s", context)
     rows = tuple(
         (entries[name]["label"], _describe(entries[name]), *(digits(value) for value in values[name]), digits(sum(values[name]))) for name in ids
     )
     headings = ("entry", "workers and storage", *(f"{label}, s" for _, label in PARTS), "total, s")
-    return Drawing(chart.canvas.svg(), headings, rows, f"The first {MAX_ROWS} of {len(ids)}; the table has all." if len(ids) > MAX_ROWS else "")
+    return Drawing(chart.canvas.svg(), headings, rows, chosen.note)
 
 
 def _describe(entry: dict[str, object]) -> str:
@@ -52,7 +55,7 @@ CHART = Chart(
     "workers",
     "Workers and storage",
     "Seconds per epoch, mean of epochs 2 to last. Entries differ only in data-loading processes (0: the training process) or storage medium.",
-    frozenset({"board", "study"}),
+    frozenset({"figures", "study"}),
     draw,
     position=130,
 )

@@ -15,6 +15,8 @@ from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 
 MAX_ROWS_ON_FRONT = 12
+MAX_ROWS_OF_FIGURES = 12
+"""Of a figure on a board's page: its four figures are at most four screens high."""
 
 
 def front_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
@@ -37,7 +39,7 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
     """boards/<slug>.html, with figures and data files."""
     template = environment.get_template("board.html")
     for board in contents.boards:
-        charts = place_charts("board", board.frames, contents, "../", board.slug)
+        charts = place_charts("board", board.frames, contents, "../", board.slug, MAX_ROWS_OF_FIGURES)
         page = template.render(
             root="../",
             here="front",
@@ -51,8 +53,20 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
         )
         yield Page(f"boards/{board.slug}.html", page)
         yield from charts.files
+        yield from _figures_page(board, contents, environment)
         yield from board_files(board)
         yield from comparison_files(board)
+
+
+def _figures_page(board: Board, contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
+    """boards/<slug>-figures.html: every figure of the board, with more rows than on its own page."""
+    charts = place_charts("figures", board.frames, contents, "../", f"{board.slug}-all")
+    title = title_of(board.workload, board.data, board.own_data)
+    yield Page(
+        f"boards/{board.slug}-figures.html",
+        environment.get_template("figures.html").render(root="../", here="front", board=board, title=title, charts=charts),
+    )
+    yield from charts.files
 
 
 def _target(board: Board) -> str | None:

@@ -1,5 +1,6 @@
 """Parts of pages: the site's contents, kinds of pages, and charts placed on a page."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -12,7 +13,7 @@ from reporter.board.boards import Board
 from reporter.data.frames import Frames
 from reporter.data.studies import StudyRecord
 from reporter.figures import charts_for
-from reporter.figures.chart import Caption, Context, Drawing, NotDrawn
+from reporter.figures.chart import MAX_ROWS, Caption, Context, Drawing, NotDrawn
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 
@@ -97,9 +98,10 @@ def title_of(workload: str, data: str, own_data: bool) -> str:
         return workload
 
 
-def place_charts(kind: str, frames: Frames, contents: SiteContents, root: str, slug: str) -> Charts:
-    """Draw the charts of a kind of page; ``slug`` begins the names of their files in figures/."""
-    return place_drawings([(chart, partial(chart.draw, frames)) for chart in charts_for(kind)], contents.context(root), f"figures/{slug}-")
+def place_charts(kind: str, frames: Frames, contents: SiteContents, root: str, slug: str, max_rows: int = MAX_ROWS) -> Charts:
+    """Draw the charts of a kind of page with at most ``max_rows`` rows each; ``slug`` begins the names of their files in figures/."""
+    context = replace(contents.context(root), max_rows=max_rows)
+    return place_drawings([(chart, partial(chart.draw, frames)) for chart in charts_for(kind)], context, f"figures/{slug}-")
 
 
 def place_drawings(drawers: Sequence[tuple[Caption, Draw]], context: Context, stem: str) -> Charts:
@@ -126,4 +128,9 @@ def _with_style(svg: str) -> str:
 
 @cache
 def _style() -> str:
-    return CHART_STYLE.read_text(encoding="utf-8")
+    """The style sheet of a figure's file: the light colours written out, since few programs besides browsers know var() and media queries."""
+    light, _, dark = CHART_STYLE.read_text(encoding="utf-8").partition("@media")
+    rules = light + dark.partition("} }\n")[2]
+    for name, colour in re.findall(r"--(\w+): (#[0-9a-f]{6});", light):
+        rules = rules.replace(f"var(--{name})", colour)
+    return re.sub(r"--\w+: #[0-9a-f]{6};\s*", "", rules)

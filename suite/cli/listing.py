@@ -1,4 +1,4 @@
-"""`suite list workloads|devices|frameworks|data-sets|studies|rounds|rules`."""
+"""`suite list workloads|devices|frameworks|data-sets|studies|figures|rounds|rules`."""
 
 import json as json_format
 import sys
@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from reporter.papers.presets import PRESETS
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.frameworks import load_frameworks
@@ -21,7 +22,7 @@ from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.machine.identify import identify
 
-app = typer.Typer(no_args_is_help=True, help="List workloads, devices, frameworks, data sets, studies, rounds or rules.")
+app = typer.Typer(no_args_is_help=True, help="List workloads, devices, frameworks, data sets, studies, figures, rounds or rules.")
 
 
 @app.command()
@@ -74,6 +75,17 @@ def studies(json: Json = False) -> None:
     """List studies for `suite sweep`: the setting that each varies, and its values."""
     rows = [(study.name, study.title, study.variable.value, study.values, study.repetitions) for study in load_studies()]
     _show(("name", "title", "varies", "values", "repetitions"), rows, json)
+
+
+@app.command()
+def figures(json: Json = False) -> None:
+    """List figures for `suite figure`: the study and number that each follows, and what it needs."""
+    show_figures(json)
+
+
+def show_figures(json: bool) -> None:
+    """Print the figures of `suite figure`."""
+    _show(("name", "study", "number", "title", "needs"), [(one.name, one.study, one.number, one.title, one.needs) for one in PRESETS], json)
 
 
 @app.command()

@@ -146,7 +146,7 @@ def test_a_refused_run_is_listed_separately(runs: Path, tmp_path: Path, edit: Ca
     assert page.count(">refused <small>") == 1 and page.index("Refused by the checker") < page.index(">refused <small>")
     assert "summary-recomputes" in (site / "runs" / "lenet-pytorch-z" / "index.html").read_text()
     assert pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv")["state"].tolist() == ["accepted"] * 3 + ["refused"]
-    figure = (site / "figures" / "lenet-closed-mnist-v0-2-time-to-epoch.svg").read_text()
+    figure = (site / "figures" / "lenet-closed-mnist-v0-2-time-to-target.svg").read_text()
     assert figure.count('class="name"') == 3
 
 

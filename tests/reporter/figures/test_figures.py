@@ -76,9 +76,10 @@ def by_name(name: str) -> Chart:
 
 
 def with_nodes(frames: Frames) -> Frames:
-    """The frames with another number of nodes for each batch size."""
-    entries = frames.entries.assign(nodes=frames.entries["batch_size"].map(lambda size: {16: 1, 32: 2, 64: 4}.get(size, 1)))
-    return replace(frames, entries=entries)
+    """The frames with another number of nodes, of a rank each, for each batch size: 16 samples per rank."""
+    nodes = frames.entries["batch_size"].map(lambda size: {16: 1, 32: 2, 64: 4}.get(size, 1))
+    collective = nodes.map(lambda number: "mpi" if number > 1 else "none")
+    return replace(frames, entries=frames.entries.assign(nodes=nodes, ranks=nodes, collective=collective))
 
 
 @every_chart
@@ -134,14 +135,62 @@ def test_a_pareto_front_is_drawn_in_steps(frames: Frames) -> None:
     assert all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(corners))
 
 
-def test_more_entries_than_fit_are_cut_with_a_note(tmp_path: Path, frames: Frames) -> None:
+def crowd_of(frames: Frames, count: int) -> Frames:
+    """``count`` entries, every second one of another framework that is a hundred times slower."""
+
     def many(frame: pandas.DataFrame) -> pandas.DataFrame:
         first = frame[frame["entry_id"] == frames.entries["entry_id"].iloc[0]]
-        return pandas.concat([first.assign(entry_id=f"e{index}") for index in range(60)], ignore_index=True)
+        return pandas.concat([_of_crowd(first, index) for index in range(count)], ignore_index=True)
 
-    crowd = replace(frames, entries=many(frames.entries), entry_figures=many(frames.entry_figures))
-    drawing = drawn(by_name("stacked-epoch"), crowd)
-    assert drawing.note == "The first 40 of 60; the table has all." and len(drawing.rows) == 40
+    return replace(frames, entries=many(frames.entries), entry_figures=many(frames.entry_figures))
+
+
+def _of_crowd(rows: pandas.DataFrame, index: int) -> pandas.DataFrame:
+    other = rows.assign(entry_id=f"e{index:03d}")
+    if "framework" in other:
+        return other.assign(framework="slow" if index % 2 else "quick")
+    return other.assign(value=other["value"] * (100.0 if index % 2 else 1.0) * (1 + index / 1000))
+
+
+def test_more_entries_than_fit_share_a_row_of_their_framework(frames: Frames) -> None:
+    drawing = drawn(by_name("stacked-epoch"), crowd_of(frames, 60))
+    assert len(drawing.rows) == 60 and "38 of 60 entries have a row of their own" in drawing.note
+    assert drawing.svg.count("11 more · quick") and drawing.svg.count("11 more · slow")
+
+
+@pytest.mark.parametrize("name", ["stacked-epoch", "time-to-epoch", "first-epoch", "time-to-target"])
+def test_no_framework_is_left_out_of_a_figure_with_few_rows(frames: Frames, name: str) -> None:
+    drawing = by_name(name).draw(crowd_of(frames, 104), replace(CONTEXT, max_rows=12))
+    assert isinstance(drawing, Drawing) and len(drawing.rows) == 104
+    assert all(f"47 more · {framework}" in drawing.svg for framework in ("quick", "slow"))
+
+
+def test_runs_beyond_the_lines_of_the_accuracy_figure_have_a_dot(frames: Frames) -> None:
+    """A framework that comes last by run id is drawn, too."""
+    rows = [frames.runs.iloc[[0]].assign(run_id=f"{framework}-{index:03d}", framework=framework) for framework in ("a", "z") for index in range(52)]
+    epochs = frames.epochs[frames.epochs["run_id"] == frames.runs["run_id"].iloc[0]]
+    runs = pandas.concat(rows, ignore_index=True)
+    crowd = replace(frames, runs=runs, epochs=pandas.concat([epochs.assign(run_id=name) for name in runs["run_id"]], ignore_index=True))
+    drawing = drawn(by_name("accuracy"), crowd)
+    assert len(drawing.rows) == 104 and "46 of 104 runs have a faint dot" in drawing.note
+    assert [drawing.svg.count(f"({framework}-") for framework in ("a", "z")] == [29, 29]
+
+
+def test_scaling_compares_equal_ranks_threads_collective_and_batch(frames: Frames) -> None:
+    lines = drawn(by_name("scaling"), with_nodes(frames)).rows
+    assert [row[1] for row in lines] == ["1", "2", "4"] and all("weak, batch 16 per rank" in row[0] for row in lines)
+    several = with_nodes(frames)
+    for column, value in (("threads", 7), ("ranks", 8), ("batch_size", 48), ("workers", 3), ("power_mode", "MAXN")):
+        entries = several.entries.copy()
+        entries.loc[entries["nodes"] > 1, column] = value
+        answer = by_name("scaling").draw(replace(several, entries=entries), CONTEXT)
+        drawn_nodes = [row[1] for row in answer.rows] if isinstance(answer, Drawing) else []
+        assert "2" not in drawn_nodes or column in ("batch_size",), column
+
+
+def test_two_ranks_on_one_machine_are_no_nodes(frames: Frames) -> None:
+    entries = with_nodes(frames).entries.assign(nodes=1)
+    assert isinstance(by_name("scaling").draw(replace(frames, entries=entries), CONTEXT), NotDrawn)
 
 
 def test_a_long_label_is_written_on_two_lines(frames: Frames) -> None:

@@ -1,0 +1,64 @@
+"""Makes the file of a preset from bundles."""
+
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from reporter.data.frames import ACCEPTED, Frames
+from reporter.data.load import load
+from reporter.papers.captions import caption_of
+from reporter.papers.model import Missing, PaperFigure
+from reporter.papers.presets import PRESETS, Preset
+from reporter.papers.render import render
+from reporter.papers.short_labels import with_short_labels
+from reporter.papers.style import Look
+from suite.errors import SuiteError
+
+
+@dataclass(frozen=True)
+class PaperFile:
+    """A figure's file and its caption."""
+
+    content: bytes
+    caption: str
+
+
+def make(name: str, paths: Iterable[Path], look: Look, file_format: str) -> PaperFile:
+    """The figure ``name`` of the accepted runs at or below the paths.
+
+    Raises SuiteError if there is no such figure, or if the runs lack what it needs: the sentence says what, and how to make it.
+    """
+    preset = preset_of(name)
+    frames = load(paths)
+    figure = draw(preset, frames.accepted())
+    if isinstance(figure, Missing):
+        raise SuiteError(f"{preset.name} is not drawn: {figure.reason}{_not_accepted(frames)}. It needs {preset.needs}; for example: {preset.make}")
+    content = render(figure, preset.title, look, file_format)
+    return PaperFile(content, caption_of(preset, figure, frames.accepted()))
+
+
+def preset_of(name: str) -> Preset:
+    """The preset of that name. Raises SuiteError, naming the nearest ones, if there is none."""
+    found = next((preset for preset in PRESETS if preset.name == name), None)
+    if found is None:
+        near = get_close_matches(name, [preset.name for preset in PRESETS], n=3, cutoff=0.4)
+        raise SuiteError(f"There is no figure {name!r}{f'; did you mean {near[0]!r}?' if near else '.'} `suite list figures` lists them.")
+    return found
+
+
+def draw(preset: Preset, frames: Frames) -> PaperFigure | Missing:
+    """The preset's panels, or why there are none."""
+    module, _, function = preset.drawn_by.partition(":")
+    draw_it: Callable[[Frames], PaperFigure | Missing] = getattr(importlib.import_module(f"reporter.papers.{module}"), function)
+    drawn = draw_it(frames)
+    return drawn if isinstance(drawn, Missing) else with_short_labels(drawn)
+
+
+def _not_accepted(frames: Frames) -> str:
+    """How many runs do not count, and why: they may be the ones that somebody misses."""
+    counts = frames.runs["state"].value_counts()
+    others = [f"{int(count)} {state}" for state, count in sorted(counts.items()) if state != ACCEPTED]
+    unread = [f"{len(frames.broken)} unreadable"] if len(frames.broken) else []
+    return f" ({', '.join([*others, *unread])} runs do not count)" if others or unread else ""

@@ -1,0 +1,117 @@
+"""The presets: each published figure with what it needs. Nothing here loads pandas or Matplotlib, so that listing them is quick."""
+
+from dataclasses import dataclass
+
+JETSON, PI, SUITE = "Jetson", "Raspberry Pi", "the suite"
+STUDIES = {
+    JETSON: "Prashanthi et al., POMACS 2022",
+    PI: "Mwase, Kahira and Zuo, AAAI 2024 (student abstract)",
+    SUITE: "the suite's own",
+}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A figure by name: the study and number that it follows, its title, what it needs, and a command that makes the data.
+
+    ``drawn_by`` is ``module:function`` in this package; the function takes frames and returns a PaperFigure or a Missing.
+    """
+
+    name: str
+    study: str
+    number: str
+    title: str
+    needs: str
+    make: str
+    drawn_by: str
+
+
+def _run(options: str) -> str:
+    return f"suite run --division open --workload lenet --epochs 5 {options}".strip()
+
+
+_WORKERS = "suite sweep --study workers --workload lenet --epochs 5"
+_BATCHES = "suite sweep --study batch-size --values 16,64,256 --workload lenet --epochs 3"
+_FRAMEWORKS = "suite sweep --study frameworks --workload lenet --epochs 3"
+_MODES = f"sudo nvpmodel -m 1; {_run('--output runs/mode-1')}, and again for each mode"
+_STORAGE = f"{_run('--workers 0 --data /media/ssd/mnist')}, and again with --data on each medium"
+_LOCKED = f"{_run('')}; sudo jetson_clocks; {_run('--seed 2')}"
+_METER = "with a power sensor (docs/measuring.md)"
+_HARDWARE = "with hardware counters (suite doctor)"
+
+PRESETS = (
+    Preset("jetson-2a", JETSON, "2a", "Stall, compute and overhead by loading workers", "two numbers of workers, all else equal; two epochs",
+           _WORKERS, "epochs:by_workers"),
+    Preset("jetson-2b", JETSON, "2b", "Stall of epoch 1 and of later epochs by loading workers", "two epochs",
+           _WORKERS, "epochs:first_stall"),
+    Preset("jetson-2c", JETSON, "2c", "Energy per epoch by loading workers", f"two epochs {_METER}",
+           _WORKERS, "energy:by_workers"),
+    Preset("jetson-3a", JETSON, "3a", "Epoch 1 by storage medium, without loading workers", "two storage media, all else equal; no loading workers",
+           _STORAGE, "epochs:first_by_storage"),
+    Preset("jetson-3b", JETSON, "3b", "Later epochs by storage medium", "two storage media, all else equal; two epochs",
+           _STORAGE, "epochs:by_storage"),
+    Preset("jetson-3c", JETSON, "3c", "Energy per epoch by storage medium", f"two storage media, all else equal; two epochs {_METER}",
+           _STORAGE, "energy:by_storage"),
+    Preset("jetson-4a", JETSON, "4a", "Stall by batch size, per epoch and per mini-batch", "two batch sizes, all else equal; two epochs",
+           _BATCHES, "batches:stall"),
+    Preset("jetson-4b", JETSON, "4b", "Compute by batch size, per epoch and per mini-batch", "two batch sizes, all else equal; two epochs",
+           _BATCHES, "batches:compute"),
+    Preset("jetson-4c", JETSON, "4c", "Epoch and step by batch size", "two batch sizes, all else equal; two epochs",
+           _BATCHES, "batches:total"),
+    Preset("jetson-5a", JETSON, "5a", "Distribution of epoch times by device instance", "three epochs of a run",
+           _run("--seed 1"), "variability:times"),
+    Preset("jetson-5b", JETSON, "5b", "Distribution of energy per epoch by device instance", f"three epochs of a run {_METER}",
+           _run("--seed 1"), "variability:energies"),
+    Preset("jetson-6a", JETSON, "6a", "Time and energy per epoch with clocks free and locked", "the same training with clocks free and locked",
+           _LOCKED, "clocks:time_and_energy"),
+    Preset("jetson-6b", JETSON, "6b", "Utilisation with clocks free and locked", "the same training with clocks free and locked",
+           _LOCKED, "clocks:utilisation"),
+    Preset("jetson-6c", JETSON, "6c", "GPU clock with clocks free and locked", "the same training with clocks free and locked; a GPU clock",
+           _LOCKED, "clocks:gpu_clock"),
+    Preset("jetson-6d", JETSON, "6d", "Share of the time at each CPU clock", "a CPU clock that was read",
+           _run(""), "clocks:cpu_residency"),
+    Preset("jetson-7", JETSON, "7", "Baseload by device", f"a baseload before the run {_METER}",
+           _run("--baseload 10"), "energy:baseload"),
+    Preset("jetson-8", JETSON, "8 and 12", "Time against energy per epoch, with the Pareto front", f"two epochs {_METER}",
+           _MODES, "modes:time_energy"),
+    Preset("jetson-9a", JETSON, "9a", "Stall, compute and overhead by power mode", "two power modes, all else equal; two epochs",
+           _MODES, "epochs:by_mode"),
+    Preset("jetson-9b", JETSON, "9b", "Energy per epoch and baseload by power mode", f"two power modes, all else equal; two epochs {_METER}",
+           _MODES, "energy:by_mode"),
+    Preset("jetson-10a", JETSON, "10a", "Epoch time by power mode, measured and predicted", "four power modes with known clocks, all else equal",
+           _MODES, "prediction:times"),
+    Preset("jetson-10b", JETSON, "10b", "Energy by power mode, measured and predicted", f"four power modes with known clocks {_METER}",
+           _MODES, "prediction:energies"),
+    Preset("jetson-11", JETSON, "11", "Time per epoch against mean power", f"two epochs {_METER}",
+           _MODES, "modes:time_power"),
+    Preset("jetson-13", JETSON, "13", "Time against energy, marked by cores", f"power modes with different numbers of cores {_METER}",
+           _MODES, "modes:by_cores"),
+    Preset("jetson-14", JETSON, "14", "Time against energy, marked by CPU clock", f"power modes with different CPU clocks {_METER}",
+           _MODES, "modes:by_cpu_clock"),
+    Preset("jetson-15", JETSON, "15", "Time against energy, marked by GPU clock", f"power modes with different GPU clocks {_METER}",
+           _MODES, "modes:by_gpu_clock"),
+    Preset("jetson-16", JETSON, "16", "Time against energy, marked by memory clock", f"power modes with different memory clocks {_METER}",
+           _MODES, "modes:by_memory_clock"),
+    Preset("pi-1a", PI, "1a", "Throughput by batch size", "two batch sizes, all else equal",
+           _BATCHES, "batches:throughput"),
+    Preset("pi-1b", PI, "1b", "Memory by batch size", "two batch sizes, all else equal",
+           _BATCHES, "batches:memory"),
+    Preset("pi-1c", PI, "1c", "Speed-up over nodes", "one node and several, with the same ranks per node, threads and batch",
+           "suite sweep --study scaling --workload lenet --hostfile hosts", "cluster:speed_up"),
+    Preset("pi-1d", PI, "1d", "Frameworks along several axes", "two frameworks, all else equal; two epochs",
+           _FRAMEWORKS, "overview:radar"),
+    Preset("pi-2a", PI, "2a", "Instructions", f"runs {_HARDWARE}", _FRAMEWORKS, "counters:instructions"),
+    Preset("pi-2b", PI, "2b", "Instruction rate", f"runs {_HARDWARE}", _FRAMEWORKS, "counters:instruction_rate"),
+    Preset("pi-2c", PI, "2c", "L1 data accesses", f"runs {_HARDWARE}", _FRAMEWORKS, "counters:accesses"),
+    Preset("pi-2d", PI, "2d", "Instructions per cycle", f"runs {_HARDWARE}", _FRAMEWORKS, "counters:ipc"),
+    Preset("pi-2e", PI, "2e", "L1 data misses", f"runs {_HARDWARE}", _FRAMEWORKS, "counters:misses"),
+    Preset("pi-2f", PI, "2f", "L1 data miss ratio", f"runs {_HARDWARE}", _FRAMEWORKS, "counters:miss_ratio"),
+    Preset("pi-2g", PI, "2g", "Branches and mispredictions", f"runs {_HARDWARE}", _FRAMEWORKS, "counters:branches"),
+    Preset("pi-2h", PI, "2h", "Branch mispredict ratio", f"runs {_HARDWARE}", _FRAMEWORKS, "counters:mispredict_ratio"),
+    Preset("pi-linpack", PI, "text", "Training and LINPACK", "a LINPACK record of the same machine",
+           "suite linpack --output runs/linpack", "overview:linpack"),
+    Preset("accuracy", SUITE, "", "Accuracy against training time", "an evaluation",
+           _run(""), "accuracy:curves"),
+    Preset("time-to-target", SUITE, "", "Time to target", "runs that reach their target",
+           "suite run --workload lenet --seed 1", "epochs:time_to_target"),
+)  # fmt: skip

@@ -1,0 +1,50 @@
+"""`suite figure NAME PATHS…`: a figure of a paper, with its caption."""
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from suite import api
+from suite.cli.listing import show_figures
+from suite.cli.options import Json
+from suite.errors import SuiteError
+
+
+def figure(
+    name: Annotated[str | None, typer.Argument(help="Name of the figure (`suite list figures`).", metavar="NAME")] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(help="Run directories, or folders with run directories.", metavar="PATHS...")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the figures: the study's number of each, and what it needs.")] = False,
+    format_: Annotated[str | None, typer.Option("--format", help="svg, pdf or png (default: by --output, else pdf).")] = None,
+    width: Annotated[str, typer.Option(help="Width, in in, cm, mm or pt.")] = "3.3in",
+    height: Annotated[str | None, typer.Option(help="Height (default: what its rows need).")] = None,
+    font: Annotated[str, typer.Option(help='Font, with its size in pt, as "Times New Roman 8".')] = "DejaVu Sans 7.5",
+    output: Annotated[Path | None, typer.Option(help="File (default: NAME.<format>).")] = None,
+    caption: Annotated[Path | None, typer.Option(help="File of the caption (default: the figure's name with .txt).")] = None,
+    json: Json = False,
+) -> None:
+    """Draw a figure for a paper, with fonts embedded, and write its caption: n, seeds, error bars, device, instrument."""
+    if list_:
+        show_figures(json)
+        return
+    if name is None or not paths:
+        raise SuiteError("`suite figure` needs the NAME of a figure and PATHS of runs; `suite figure --list` lists the figures.")
+    file_format = format_ or (output.suffix.removeprefix(".").lower() if output and output.suffix else "pdf")
+    target = output or Path(f"{name}.{file_format}")
+    made = api.figure(name, paths, file_format=file_format, width=width, height=height, font=font)
+    beside = caption or target.with_suffix(".txt")
+    _write(target, made.content)
+    _write(beside, made.caption.encode("utf-8"))
+    if json:
+        print(json_format.dumps({"figure": str(target), "caption": str(beside), "text": made.caption}))
+    else:
+        print(f"The figure is {target}, its caption {beside}:\n\n{made.caption}", end="")
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise SuiteError(f"{path} could not be written: {error.strerror or error}. Choose another --output.") from error
