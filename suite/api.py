@@ -10,11 +10,12 @@ Every function raises SuiteError, in one sentence that says what to do, where so
 the events of suite.experiments.events; without one, functions are silent. Functions that need pandas load it when they are called.
 """
 
+import enum
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from suite.catalog.divisions import Division
 from suite.errors import SuiteError
@@ -38,18 +39,21 @@ if TYPE_CHECKING:
     from suite.metrics.convergence import Comparison
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
+    from suite.traces.attaching import Attachment
+    from suite.traces.sniffing import TraceOptions
 
 __all__ = [
-    "Accelerator", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames", "Interrupted",
-    "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study",
-    "SuiteError", "audit", "check", "compare", "compare_with_reference", "draw_epoch", "findings_of", "finish", "load", "place", "plan_sweep",
-    "report", "resolve", "run", "run_stall_analysis",
-    "run_sweep",
+    "Accelerator", "Attachment", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames",
+    "Interrupted", "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult", "StallAnalysis",
+    "Study", "SuiteError", "TraceOptions", "attach_power", "audit", "check", "compare", "compare_with_reference", "draw_epoch", "energy_figure",
+    "findings_of", "finish", "load", "place", "plan_sweep", "report", "resolve", "run", "run_stall_analysis", "run_sweep",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0
+Choice = TypeVar("Choice", bound=enum.Enum)
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
+    "Attachment": "suite.traces.attaching", "TraceOptions": "suite.traces.sniffing",
     "AuditRecord": "suite.metrics.audit_record", "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
     "Draw": "suite.audit.kept_state", "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
@@ -131,6 +135,55 @@ def finish(paths: Paths) -> "tuple[FinishedRun, ...]":
     from suite.execution import finish as finishing  # start-up: execution
 
     return tuple(finishing.finish(path) for path in _paths(paths))
+
+
+def attach_power(
+    bundle: str | Path,
+    trace: str | Path,
+    *,
+    covers: str,
+    tier: str = "wall meter",
+    options: "TraceOptions | None" = None,
+    offset_s: float | None = None,
+    dry_run: bool = False,
+    command: tuple[str, ...] = (),
+) -> "Attachment":
+    """Attach the trace of an external logger to a finished run and recompute its figures; an earlier trace is replaced.
+
+    ``covers`` is module, board, wall or chip; ``tier`` analyser, wall meter or on-board sensor. ``options`` settle what the file does not tell.
+    Without ``offset_s`` (seconds that are added to the trace's times to count them from run_start) the clock is fitted. With ``dry_run`` nothing is
+    written. Raises SuiteError, and nothing is changed, for a trace that cannot be read or does not fit.
+    """
+    from suite.catalog.power import Coverage, Tier
+    from suite.execution.attach import attach_trace  # start-up: pandas
+    from suite.traces.sniffing import TraceOptions  # start-up: pandas
+
+    return attach_trace(
+        Path(bundle),
+        Path(trace),
+        _choice(Coverage, covers, "what the logger covers"),
+        _choice(Tier, tier, "tier"),
+        options or TraceOptions(),
+        offset_s=offset_s,
+        command=command,
+        dry_run=dry_run,
+    )
+
+
+def energy_figure(bundle: str | Path) -> dict[str, Any]:
+    """The energy of a closed run as summary.json has it: value, unit, sensor, uncertainty, or the reason for none."""
+    from suite.bundle.reader import Bundle
+    from suite.metrics.summary import read_summary  # start-up: NumPy
+
+    figure: dict[str, Any] = read_summary(Bundle(Path(bundle)))["figures"]["energy_j"]
+    return figure
+
+
+def _choice(kind: "type[Choice]", name: str, what: str) -> "Choice":
+    try:
+        return kind(name)
+    except ValueError:
+        raise SuiteError(f"There is no {what} {name!r}; known are {', '.join(each.value for each in kind)}.") from None
 
 
 def run_stall_analysis(

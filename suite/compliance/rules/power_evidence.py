@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ORDER = 86  # after the power rules
 
 MIN_READINGS, MIN_POWER_W = 50, 0.5  # recorded rails of a Jetson, in steps of 0.4 W, repeat a value for 18 s, their sum for 6 s
-COARSE = ("shelly", "tasmota", "meter-csv")  # plugs state 0.1 W or 1 W and may repeat a value; what a table's meter resolves is unknown
+COARSE = ("shelly", "tasmota", "meter-csv", "attached")  # plugs state 0.1 W or 1 W and may repeat a value; what a table's meter resolves is unknown
 BLOCK, DISTINCT = 16, 10
 MAX_IMPLAUSIBLE_SHARE, MIN_IMPLAUSIBLE = 0.05, 3
 MIN_IDLE_S, MIN_IDLE_READINGS = 2.0, 3

@@ -1,0 +1,7 @@
+"""What `suite power attach` adds to a bundle: the names of its file, its source and its channels."""
+
+SOURCE = "attached"
+CLOCK_ERROR = "clock_error"
+"""Channel (s): 95 % bound of the error of the fitted clock, read at both ends of the run."""
+KEPT = "trace.csv.gz"
+"""The logger's file, or its readings averaged where it is too large."""
