@@ -47,7 +47,7 @@ def made_trace(course: "Course", stretch: float = 1.0, seed: int = 0) -> str:
     names = [phase.name for phase in course.phases]
     idle = sum((shares[:, names.index(name)] for name in ("before", "after") if name in names), np.zeros(len(t_s)))
     loading = shares[:, names.index("loading")] if "loading" in names else 0.0
-    power_w = 2.0 * idle + 4.0 * loading + 7.0 * (1 - idle - loading) + np.random.default_rng(seed).normal(0, 0.05, len(t_s))
+    power_w = 2.0 * idle + 4.0 * loading + 7.0 * (1 - idle - loading) + np.random.default_rng(seed).normal(0, 0.3, len(t_s))
     rows = [f"{START_S + time_s * stretch:.4f},{value:.4f}\n" for time_s, value in zip(t_s.tolist(), power_w.tolist(), strict=True)]
     return "time (s),power (W)\n" + "".join(rows)
 

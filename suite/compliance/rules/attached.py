@@ -23,7 +23,7 @@ from suite.errors import FileError, SuiteError
 ORDER = 87  # after the power evidence
 
 MAX_KEPT_BYTES = 2**26
-OFFSET_TOLERANCE_S, CORRELATION_TOLERANCE, VALUE_TOLERANCE = 0.02, 0.005, 1e-9
+OFFSET_TOLERANCE_S, CORRELATION_TOLERANCE, VALUE_TOLERANCE = 0.02, 1e-4, 1e-9
 AGAIN = "attach the logger's file again with `suite power attach`; never edit a trace or its readings"
 
 
