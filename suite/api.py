@@ -78,12 +78,14 @@ def resolve(
     baseload_s: float = DEFAULT_BASELOAD_S,
     witness: str | None = None,
     keep_states: bool = False,
+    power_pulse: bool = False,
 ) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
     ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md). ``keep_states`` keeps every epoch's training
-    state in a folder beside the run directory (docs/auditing.md).
+    state in a folder beside the run directory (docs/auditing.md). ``power_pulse`` makes a pattern of loads before and after the run, which
+    :func:`attach_power` finds in a logger's trace.
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
     from suite.witness.client import check_address  # start-up: HTTP
@@ -91,7 +93,7 @@ def resolve(
     if witness is not None:
         check_address(witness)
     resolved = resolve_options(_typed(options), None if output is None else Path(output))
-    return replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states)
+    return replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states, power_pulse=power_pulse)
 
 
 def _typed(options: RunOptions) -> RunOptions:
