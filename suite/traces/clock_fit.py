@@ -31,16 +31,16 @@ MAX_RATE = 500e-6
 QUARTZ = 100e-6
 WALL_CLOCK_S = 120.0
 """A logger whose times are absolute is searched near them first."""
-MAX_GRID, MAX_COURSE, MAX_FINE = 2**17, 2**12, 20_000
+MAX_GRID, MAX_COURSE, MAX_FINE = 2**17, 2**12, 5_000
 BLOCKS = 20
 DRAWS, PROFILE = 100, 40
-MAX_RESAMPLED = 1500
+MAX_RESAMPLED = 1000
 MAX_CHANCE = 5e-3
 MAX_HALF_SHARE = 0.05
 """Of the run: a fit that is less certain is refused."""
 REACH_SHARE = 0.1
 """Of the run: another place within it widens the error of the offset, one beyond is another place."""
-MAX_REFINED = 6
+MAX_REFINED = 4
 POWER_LAG_S = 0.1
 """How far the power may be late behind the activity that draws it (95 %): capacitors, filters of the sensor, a process that starts."""
 MAX_END_SHARE = 0.01
@@ -105,8 +105,9 @@ def fit_clock(t_s: Values, power_w: Values, course: Course, *, is_absolute: bool
         places = replace(places, explained=np.where(chosen, places.explained, 0.0)) if near else places
     best, fine, fit = _refined(t_s, power_w, course, period_s, grid, places)
     fit = replace(fit, near_wall_clock=near)
-    _refuse_unfit(fit, course, t_s)
+    _refuse_unrelated(fit)
     fit = _with_ends(fit, fine, course, period_s)
+    _refuse_undetermined(fit, course, t_s)
     second = _second(places, best, max(SAME_S, SAME_PERIODS * period_s, REACH_SHARE * course.run_s))
     if second is None:
         return fit
@@ -132,12 +133,15 @@ def _refined(t_s: Values, power_w: Values, course: Course, period_s: float, grid
     return place, fine, fine.described(offset_s, rate, others_s)
 
 
-def _refuse_unfit(fit: ClockFit, course: Course, t_s: Values) -> None:
+def _refuse_unrelated(fit: ClockFit) -> None:
     if fit.correlation < MIN_CORRELATION or fit.chance > MAX_CHANCE:
         raise NoFit(
             f"The trace does not follow the run: correlation {fit.correlation:.2f} at best, at the offset {fit.offset_s:.2f} s, which noise reaches "
             f"with a probability of {fit.chance:.2g}. Attach the trace of this run, or give --offset."
         )
+
+
+def _refuse_undetermined(fit: ClockFit, course: Course, t_s: Values) -> None:
     outside = [int(np.count_nonzero(side)) for side in (fit.to_run_s(t_s) < 0, fit.to_run_s(t_s) > course.run_s)]
     if not max(outside) or fit.half_width_s > MAX_HALF_SHARE * course.run_s:
         raise NoFit(
@@ -334,9 +338,9 @@ class _Fine:
         from scipy.optimize import minimize_scalar  # type: ignore[import-untyped]  # start-up: loads SciPy
 
         def best_offset(at_rate: float, around_s: float) -> float:
-            tried_s = around_s + np.linspace(-3, 3, 61) * step_s
+            tried_s = around_s + np.linspace(-3, 3, 31) * step_s
             nearest = float(tried_s[int(np.argmin([self.unexplained(each, at_rate) for each in tried_s]))])
-            bounds = (nearest - step_s / 5, nearest + step_s / 5)
+            bounds = (nearest - step_s / 4, nearest + step_s / 4)
             return float(minimize_scalar(lambda each: self.unexplained(each, at_rate), bounds=bounds, method="bounded").x)
 
         plain_s = best_offset(0.0, offset_s)
@@ -356,7 +360,7 @@ class _Fine:
             lambda each: self.unexplained(*(each * scale)),
             start[0],
             method="Nelder-Mead",
-            options={"initial_simplex": start, "xatol": 1e-3, "fatol": 1e-9, "maxfev": 200},
+            options={"initial_simplex": start, "xatol": 1e-3, "fatol": 1e-9, "maxfev": 100},
         )
         return float(np.clip(found.x[1] * scale[1], -MAX_RATE, MAX_RATE))
 

@@ -12,10 +12,7 @@ from suite.errors import SuiteError
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 from suite.meters.settings import PLACE, CsvSettings, load_settings, not_named
 
-TABLE = (
-    'meter_csv = { file = "/home/me/meter.csv", time_column = "Time", power_column = "Power (W)", coverage = "board", '
-    'tier = "analyser" }'
-)
+TABLE = 'meter_csv = { file = "/home/me/meter.csv", time_column = "Time", power_column = "Power (W)", coverage = "board", tier = "analyser" }'
 LINE_END = b"\n"
 LOOK_BACK_BYTES = 2**16
 
