@@ -32,6 +32,8 @@ QUARTZ = 100e-6
 WALL_CLOCK_S = 120.0
 """A logger whose times are absolute is searched near them first."""
 MAX_GRID, MAX_COURSE, MAX_FINE = 2**17, 2**12, 5_000
+MIN_PULSE_SHARE = 0.1
+"""Of the step from idle to computing: where power rises less in the pulse that the suite made, the run is elsewhere."""
 BLOCKS = 20
 DRAWS, PROFILE = 100, 40
 MAX_RESAMPLED = 1000
@@ -277,7 +279,10 @@ def _explained(grid: _Grid, course: Course, rate: float) -> Values:
     left = squares - np.einsum("ij,ji->i", levels, with_power)
     whole = squares - total**2 / np.maximum(number, 1)
     share = np.where(whole > 1e-12 * max(float(squares.max()), 1e-30), 1 - left / np.maximum(whole, 1e-30), 0.0)
-    is_up = levels[:, -1] > levels[:, :2].min(axis=1)
+    idle_w = levels[:, :2].min(axis=1)
+    is_up = levels[:, -1] > idle_w
+    if course.pulse is not None:
+        is_up &= levels[:, course.pulse] - idle_w > MIN_PULSE_SHARE * (levels[:, -1] - idle_w)
     explained[covers] = np.where(is_up, np.clip(share, 0.0, 1.0), 0.0)
     return explained
 

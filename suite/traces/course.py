@@ -10,6 +10,7 @@ from reference_impls.contract import NS_PER_S, SECONDS_PER_NS
 from suite.bundle.arrays import Values, Window
 from suite.bundle.attached import SOURCE
 from suite.bundle.log import Log, run_window
+from suite.bundle.nodes import read_nodes
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.metrics.uncounted import uncounted_intervals
@@ -44,7 +45,7 @@ class Phase:
 class Course:
     """A run's phases. ``origin_ns`` is run_start on the monotonic clock, ``wall_s`` the wall clock then; all other times are s since run_start.
 
-    ``begin_s`` and ``end_s`` bound what is compared; time in no phase is computing.
+    ``begin_s`` and ``end_s`` bound what is compared. The first two phases are the time before and after the run; time in no phase is computing.
     """
 
     origin_ns: int
@@ -53,6 +54,11 @@ class Course:
     begin_s: float
     end_s: float
     phases: tuple[Phase, ...]
+
+    @property
+    def pulse(self) -> int | None:
+        """The column of the power pulse in :meth:`shares`; None for a run without one."""
+        return next((place for place, phase in enumerate(self.phases) if phase.name == "pulse"), None)
 
     def shares(self, begins_s: Values, ends_s: Values) -> Values:
         """The share of each span in each phase, shape (spans, phases + 1); the last column is computing."""
@@ -67,7 +73,7 @@ def course_of(bundle: Bundle) -> Course:
     start = log.first("run_start")
     if window is None or start is None or window[1] <= window[0]:
         raise SuiteError(f"{bundle.path} is not a finished run (no run_start and run_stop in its log), so no trace can be fitted to it.")
-    if len(set(log.value("nodes_of_ranks") or [])) > 1:
+    if read_nodes(bundle) or len(set(log.value("nodes_of_ranks") or [])) > 1:
         raise SuiteError(f"{bundle.path} ran on several nodes, and one trace measures one machine: the trace cannot be attached.")
     lived = _lifetime(bundle, log, window)
     pulses = pulse_windows(run.power_pulse)

@@ -14,7 +14,9 @@ from suite.traces.trace_format import Trace
 
 NOTHING = TraceOptions()
 EXPORTS = {
-    "Joulescope": ("#time,current,voltage,power\n" + "".join(f"{n / 2},0.{n % 3 + 1},5.1,{(n % 3 + 1) * 0.51:.3f}\n" for n in range(30)), NOTHING, 0.51),
+    "Joulescope": (
+        "#time,current,voltage,power\n" + "".join(f"{n / 2},0.{n % 3 + 1},5.1,{(n % 3 + 1) * 0.51:.3f}\n" for n in range(30)), NOTHING, 0.51,
+    ),
     "Monsoon": ("Time(s),Main(mA),Main Voltage(V)\n" + "".join(f"{n / 5000:.4f},{400 + n},4.2\n" for n in range(30)), NOTHING, 1.68),
     "PPK2": ("Timestamp(ms),Current(uA)\n" + "".join(f"{n * 10},{400000 + n}\n" for n in range(30)), TraceOptions(volts=5.0), 2.0),
     "Otii, decimal commas": (
@@ -87,9 +89,7 @@ def test_what_was_understood_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(EXPORTS["Otii, decimal commas"][0], encoding="utf-8")
     said = sentence(understand(path, NOTHING))
-    assert said == (
-        "Columns between semicolons, decimal comma; time from 'Timestamp' (s); power = 'Main current (A)' (A) x 'Main voltage (V)' (V)."
-    )
+    assert said == ("Columns between semicolons, decimal comma; time from 'Timestamp' (s); power = 'Main current (A)' (A) x 'Main voltage (V)' (V).")
 
 
 def test_a_packed_file_is_the_same(tmp_path: Path) -> None:
