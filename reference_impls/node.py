@@ -36,13 +36,16 @@ def facts(data_folders: List[str], peer: Optional[str]) -> Dict[str, Any]:
 
 
 def suite_version(root: str) -> Optional[str]:
-    """The harness's version, read and not imported."""
-    try:
-        with open(os.path.join(root, "suite", "__init__.py"), encoding="utf-8") as stream:
-            found = re.search('__version__ = "([^"]*)"', stream.read())
-    except OSError:
-        return None
-    return found.group(1) if found else None
+    """The harness's version, read and not imported: of a checkout, or of an installed suite, which has ``root`` in its package."""
+    for place in (os.path.join(root, "suite"), os.path.dirname(root)):
+        try:
+            with open(os.path.join(place, "__init__.py"), encoding="utf-8") as stream:
+                found = re.search('__version__ = "([^"]*)"', stream.read())
+        except OSError:
+            continue
+        if found:
+            return found.group(1)
+    return None
 
 
 def source_digest(root: str) -> str:
@@ -52,7 +55,9 @@ def source_digest(root: str) -> str:
 
 
 def git_state(root: str) -> Optional[str]:
-    """The commit, with "+" when tracked files were changed; None where git or its folder is missing."""
+    """The commit, with "+" when tracked files were changed; None where git is missing, and where ``root`` is no repository of its own."""
+    if not os.path.exists(os.path.join(root, ".git")):
+        return None
     git = ["git", "-c", "safe.directory=*", "-C", root]
     try:
         commit = subprocess.check_output([*git, "rev-parse", "HEAD"], stderr=subprocess.DEVNULL)

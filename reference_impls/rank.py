@@ -2,8 +2,9 @@
 
 ``python -m reference_impls.rank PROGRAM …``, started by mpirun. Standard library only, Python 3.6 grammar. The program replaces this
 process (exec); the heartbeat process is a child, forked before any framework or MPI is loaded. Every two seconds it sends a line to the
-address in ``SUITE_HEARTBEAT_ADDRESS`` and waits for the reply. It exits with the rank. When the harness is gone or cannot be reached, it
-kills the rank and MPI's launcher on this node: a cut network leaves no orphan on any node.
+address in ``SUITE_HEARTBEAT_ADDRESS`` and waits for the reply. The program starts after the first reply, which the harness sends when the meters
+of this node are attached. The heartbeat process exits with the rank. When the harness is gone or cannot be reached, it kills the rank and MPI's
+launcher on this node: a cut network leaves no orphan on any node.
 """
 
 import ctypes
@@ -20,6 +21,9 @@ HEARTBEAT_PERIOD_S = 2.0
 HEARTBEAT_TIMEOUT_S = 10.0
 ADDRESS_VARIABLE, TOKEN_VARIABLE = "SUITE_HEARTBEAT_ADDRESS", "SUITE_HEARTBEAT_TOKEN"
 PR_SET_PDEATHSIG = 1
+RELEASE = 3
+"""File descriptor of the heartbeat process: a byte lets the rank start its program."""
+
 LAUNCHERS = ("hydra_pmi_proxy", "prted", "orted")  # MPICH's, Open MPI 5's and Open MPI 4's, on the nodes that mpirun does not run on
 RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
 
@@ -30,18 +34,24 @@ def mpi_rank() -> int:
 
 
 def main(program: List[str]) -> None:
-    """Fork the heartbeat process and become the program."""
+    """Fork the heartbeat process, wait for its release, and become the program."""
     if ADDRESS_VARIABLE in os.environ:
         rank_pid, launcher_pid = os.getpid(), os.getppid()
+        gate, release = os.pipe()
         if os.fork() == 0:
-            _run_heartbeat_process(rank_pid, launcher_pid)
+            _run_heartbeat_process(rank_pid, launcher_pid, release)
+        os.close(release)
+        if not os.read(gate, 1):
+            sys.exit(1)  # the heartbeat process has said why
+        os.close(gate)
     os.execvp(program[0], program)
 
 
-def _run_heartbeat_process(rank_pid: int, launcher_pid: int) -> None:
+def _run_heartbeat_process(rank_pid: int, launcher_pid: int, release: int) -> None:
     """Send heartbeats until the rank exits; never returns."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    os.closerange(3, 1024)  # mpirun's sockets and pipes belong to the rank alone
+    os.dup2(release, RELEASE)
+    os.closerange(RELEASE + 1, 1024)  # mpirun's sockets and pipes belong to the rank alone
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
@@ -70,12 +80,15 @@ def _kill(pid: int) -> None:
 def _send_heartbeats(connection: socket.socket, rank_pid: int) -> None:
     """Return when the rank has exited; raise OSError when the harness does not reply."""
     connection.settimeout(HEARTBEAT_TIMEOUT_S)
-    replies = connection.makefile("rb")
+    replies, is_waiting = connection.makefile("rb"), True
     while os.getppid() == rank_pid:
         line = {"token": os.environ[TOKEN_VARIABLE], "rank": mpi_rank(), "node": socket.gethostname(), "pid": rank_pid, "state": state_of(rank_pid)}
         connection.sendall((json.dumps(line) + "\n").encode("utf-8"))
         if not replies.readline():
             raise OSError("it closed the connection")
+        if is_waiting:
+            os.write(RELEASE, b"\n")
+            is_waiting = False
         time.sleep(HEARTBEAT_PERIOD_S)
 
 

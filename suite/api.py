@@ -27,7 +27,6 @@ from suite.launch.placement import Placement, place
 if TYPE_CHECKING:
     from reporter.board.comparison import EntryComparison
     from reporter.data.frames import Frames
-    from suite.audit.kept_state import Draw
     from suite.catalog.reference_points import ReferencePoint
     from suite.compliance.finding import Finding
     from suite.compliance.paths import CheckResult
@@ -39,8 +38,12 @@ if TYPE_CHECKING:
     from suite.metrics.convergence import Comparison
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
+<<<<<<< HEAD
     from suite.traces.attaching import Attachment
     from suite.traces.sniffing import TraceOptions
+=======
+    from suite.verify.kept_state import Draw
+>>>>>>> main
 
 __all__ = [
     "Accelerator", "Attachment", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames",
@@ -55,7 +58,7 @@ Paths = str | Path | Iterable[str | Path]
 _LAZY = {
     "Attachment": "suite.traces.attaching", "TraceOptions": "suite.traces.sniffing",
     "AuditRecord": "suite.metrics.audit_record", "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
-    "Draw": "suite.audit.kept_state", "FinishedRun": "suite.execution.finish",
+    "Draw": "suite.verify.kept_state", "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
     "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
 }  # fmt: skip
@@ -257,9 +260,9 @@ def audit(
     ``epoch``, from which the same number of steps is trained again; ``value`` is the text that this epoch was drawn with. ``report`` gets a line
     for each replay.
     """
-    from suite.audit.audit import AuditOptions  # start-up: numpy
-    from suite.audit.audit import audit as run_audit  # start-up: numpy
-    from suite.audit.kept_state import HandedIn  # start-up: numpy
+    from suite.verify.audit import AuditOptions  # start-up: numpy
+    from suite.verify.audit import audit as run_audit  # start-up: numpy
+    from suite.verify.kept_state import HandedIn  # start-up: numpy
 
     if (state is None) is not (epoch is None) or (state is None and value is not None):
         raise SuiteError("A training state is handed in with its epoch: give --state and --epoch together, and --value only with them.")
@@ -269,7 +272,7 @@ def audit(
 
 def draw_epoch(bundle: str | Path, value: str | None = None) -> "Draw":
     """Draw the epoch of a sealed bundle whose training state must be handed in, by a value that somebody else gives; without one, self-drawn."""
-    from suite.audit.kept_state import draw  # start-up: numpy
+    from suite.verify.kept_state import draw  # start-up: numpy
 
     return draw(Path(bundle), value)
 

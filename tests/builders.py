@@ -37,6 +37,10 @@ START_MS = 1_800_000_000_000
 AHEAD_NS, DRIFT = 7_000_000_000_000_000, 20e-6  # 20 ppm: a quartz clock
 """How far the second node's monotonic clock is ahead of the first's as a run begins, and by how much more at its end."""
 WIRE_BYTES_PER_S = 1e6
+READ_S = 2e-5
+"""CPU time of a reading."""
+BUILD_NS = 1_000_000
+"""From init_start to init_stop."""
 LOSS_SCATTER, LATE_SCATTER = 0.05, 0.2
 FIRST_STEPS, ERROR_PER_LOSS = 10, 0.06
 """An epoch's losses are small enough for its accuracy; real models have 0.15 and more errors a sample for each unit of loss."""
@@ -103,7 +107,7 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     if scenario.nodes > 1:
         _write_nodes(path, scenario, asdict(described))
     (path / layout.OUTPUT).write_text("made up by tests\n")
-    write_data_record(path, _data_record(scenario.data))
+    write_data_record(path, _data_record(scenario))
     write_power_rules(path, readings["source"].unique())
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
@@ -125,7 +129,8 @@ def make_analysis(path: Path) -> Path:
 def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
     """This machine with two cores, as another boot."""
     found = system.describe(scenario.device, system.Software(scenario.framework, "1.0", {"numpy": "1.0"}), path, with_identity=False)
-    return replace(found, boot=BOOT, cpu_cores=2, notes={name: note for name, note in found.notes.items() if name not in ("boot", "cpu_cores")})
+    notes = {name: note for name, note in found.notes.items() if name not in ("boot", "cpu_cores")}
+    return replace(found, boot=BOOT, cpu_cores=2, cpu_governor=None, notes={**notes, "cpu_governor": "made up by tests"})
 
 
 def _evidence(device: str) -> str:
@@ -145,10 +150,10 @@ def run_id(name: str, framework: str = "pytorch") -> str:
     return f"lenet-{framework}-{stamp}-{last}" if is_stamped else f"lenet-{framework}-20270115T080000Z-{name}"
 
 
-def _data_record(name: str) -> DataRecord:
-    """The published files, whose MD5 no definition has."""
-    files = tuple(FileDigest(file.name, file.size_bytes, str(file.sha256), "0" * 32) for file in load_data_set(name).files)
-    return DataRecord(name, START_NS - 20 * 10**9, files)
+def _data_record(scenario: Scenario) -> DataRecord:
+    """The published files, read twenty seconds before the log begins."""
+    files = tuple(FileDigest(file.name, file.size_bytes, str(file.sha256), str(file.md5)) for file in load_data_set(scenario.data).files)
+    return DataRecord(scenario.data, START_NS + (scenario.later_s - 20) * 10**9, files)
 
 
 def make_request(path: Path, scenario: Scenario) -> contract.Request:
@@ -239,6 +244,7 @@ class _Writer:
         }.items():
             self._event("POINT_IN_TIME", key, value)
         self._tell_nodes()
+        self._now_ns += BUILD_NS
         self._event("INTERVAL_END", "init_stop")
         self._event("INTERVAL_START", "run_start")
 
@@ -284,9 +290,9 @@ class _Writer:
         return rows
 
     def digest(self, epoch: int) -> None:
-        """Parameters and velocities are every rank's, statistics each rank's own."""
+        """Parameters and velocities are every rank's; LeNet-5 has no statistics."""
         of_run = f"{self._scenario.name} {epoch}"
-        states = {"parameter": of_run, "velocity": f"{of_run} v", "statistic": f"{of_run} {self._rank}"}
+        states = {"parameter": of_run, "velocity": f"{of_run} v", "statistic": ""}
         value = {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
         self._event("INTERVAL_START", "uncounted_start", reason="state", epoch_num=epoch)
         self._event("POINT_IN_TIME", "state_digests", value, epoch_num=epoch)
@@ -403,7 +409,9 @@ def _meter(name: str, rows: pandas.DataFrame) -> MeterRecord:
     if gaps_s.empty:
         return MeterRecord(name, 0.5, True, "", len(rows))
     period_s = float(gaps_s.median())
-    return MeterRecord(name, round(period_s, 3), True, "", len(rows), achieved_period_s=period_s, longest_gap_s=float(gaps_s.max()))
+    return MeterRecord(
+        name, round(period_s, 3), True, "", len(rows), cost_s=READ_S * len(rows), achieved_period_s=period_s, longest_gap_s=float(gaps_s.max())
+    )
 
 
 def _read_late(t_ns: pandas.Series, place: int) -> pandas.Series:

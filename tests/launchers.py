@@ -8,6 +8,8 @@ from pathlib import Path
 
 import psutil
 
+from suite.launch.gate import GATE
+
 SCRIPT = """#!/bin/sh
 test "$1" = --version && echo HYDRA && exit
 setsid sh -c 'echo $$ > {started}.new; mv {started}.new {started}; exec sleep 60' &
@@ -51,3 +53,9 @@ def interrupted_launcher(folder: Path) -> InterruptedLauncher:
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     return InterruptedLauncher(folder / "python", started)
+
+
+def waits_at_its_gate(pid: int) -> bool:
+    """The process is the shell of suite.launch.gate, and reads from its pipe."""
+    process = psutil.Process(pid)
+    return GATE[2] in process.cmdline() and process.status() == psutil.STATUS_SLEEPING

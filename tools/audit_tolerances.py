@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from reference_impls import contract
-from suite.audit.replaying import ALONE, replay, replay_in_float64
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import Workload, load_workload
 from suite.datasets.locate import find
 from suite.files.paths import repository_root
 from suite.metrics.replayed_losses import difference
+from suite.verify.replaying import ALONE, replay, replay_in_float64
 
 Pair = tuple[str, str]
 

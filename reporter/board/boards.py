@@ -10,11 +10,13 @@ from reporter.data.entries import make_labels
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
 from reporter.data.missed import reached_text, why_unranked
 from reporter.data.values import values_of_runs
+from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.rounds import load_rounds
 
 RANKED_BY = "time_to_target_s"
 ALWAYS = ("device", "framework")
-THROTTLED = "throttled_events"
+DISTURBANCES = {"throttled_events": (0, "throttled"), "foreign_cpu_share": (MAX_FOREIGN_SHARE, "other programs ran")}
+"""Badges by figure: shown when the highest value of an entry's runs is above the limit."""
 EVIDENCE_WORDS = {"audited_in": "audited in", "witnessed_by": "witnessed by", "signed_by": "signed by"}
 SEEDS = {"round": "seeds of the round's nonce", "self-chosen": "seeds of the submitter's nonce", "none": "seeds chosen by the submitter"}
 """Badges by where the seeds of an entry came from."""
@@ -79,7 +81,7 @@ def make_boards(frames: Frames) -> list[Board]:
 
 
 def _board(frames: Frames, workload: str, division: str, data: str, judged_by: str) -> Board:
-    entries, needed = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS} | {THROTTLED}
+    entries, needed = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS} | set(DISTURBANCES)
     figures: dict[str, dict[str, Any]] = {}
     names = [name for name in frames.entry_figures["figure"].unique() if name in needed]
     for row in rows_of(frames.select("entry_figures", "figure", names)):
@@ -164,10 +166,9 @@ def _sensor(energy: Mapping[str, Any]) -> str:
 
 
 def _badges(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> tuple[str, ...]:
-    events = figures.get(THROTTLED, {}).get("high")
-    throttled = ("throttled",) if known(events) and events > 0 else ()
+    disturbed = (badge for name, (limit, badge) in DISTURBANCES.items() if known(high := figures.get(name, {}).get("high")) and high > limit)
     people = (f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if known(entry[name]))
-    return (*throttled, SEEDS.get(entry["nonce_kind"], "seeds of several kinds"), *people)
+    return (*disturbed, SEEDS.get(entry["nonce_kind"], "seeds of several kinds"), *people)
 
 
 def _slug(word: str) -> str:

@@ -61,6 +61,16 @@ FIGURE_COLUMNS = (
     Column("energy_j", "energy of the run", "J", "run_start to run_stop", shown=False, is_energy=True),
     Column("mean_power_w", "power", "W", "energy per epoch over time per epoch", shown=False, is_energy=True),
     Column(
+        "foreign_cpu_share",
+        "other programs",
+        "% of CPU",
+        "CPU time of other programs during the run, of what all cores have",
+        100.0,
+        1,
+        shown=False,
+        file_name="foreign_cpu_share_percent",
+    ),
+    Column(
         "peak_rss_bytes",
         "peak memory",
         "MiB",

@@ -12,6 +12,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
+import suite
 from reporter.data.bundle_rows import BundleRows
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import Finding, Severity
@@ -40,11 +41,11 @@ def digest_of_bundle(path: Path) -> str | None:
 def digest_of_code() -> str:
     """SHA-256 over the suite's files, the rulebook, and the versions of Python and of the numerical libraries."""
     digest = hashlib.sha256(json.dumps([sys.version, *(version(name) for name in LIBRARIES)]).encode())
-    root = repository_root()
-    for package in ("reporter", "suite", "rules", "reference_impls"):
-        for file in sorted((root / package).rglob("*")):
+    packages, root = Path(suite.__file__).parent.parent, repository_root()
+    for folder in (packages / "reporter", packages / "suite", root / "rules", root / "reference_impls"):
+        for file in sorted(folder.rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
-                digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
+                digest.update(file.relative_to(folder.parent).as_posix().encode() + file.read_bytes())
     return digest.hexdigest()
 
 

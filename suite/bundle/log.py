@@ -33,6 +33,7 @@ class LogEvent:
     key: str
     value: Any
     metadata: Mapping[str, Any]
+    namespace: str | None = None
 
     @property
     def mono_ns(self) -> int | None:
@@ -43,6 +44,10 @@ class LogEvent:
     def epoch(self) -> int | None:
         """The epoch this event belongs to (1, 2, ...)."""
         return _int64(self.metadata.get("epoch_num"))
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _int64(value: Any) -> int | None:
@@ -166,7 +171,9 @@ def _parse(number: int, text: str) -> tuple[LogEvent | None, LogProblem | None]:
         return None, LogProblem(number, f"event {key[:80]!r} has no time_ms")
     if metadata is not None and not isinstance(metadata, dict):
         return None, LogProblem(number, f"event {key[:80]!r} has metadata that is not an object")
-    return LogEvent(number, time_ms, str(record.get("event_type")), record["key"], record.get("value"), metadata or {}), None
+    return LogEvent(
+        number, time_ms, str(record.get("event_type")), record["key"], record.get("value"), metadata or {}, _text(record.get("namespace"))
+    ), None
 
 
 def _follow(chain: str | None, number: int, text: str, problems: list[LogProblem]) -> str | None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.definitions import load_all
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
 
 FLOAT64 = "float64"
@@ -42,7 +42,7 @@ class AuditTolerances:
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the tolerances."""
-    return (root or repository_root()) / "rules" / "audit"
+    return rules_folder(root) / "audit"
 
 
 def load_audit_tolerances(workload: str, root: Path | None = None) -> AuditTolerances:

@@ -4,19 +4,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.definitions import load_all, load_one
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of a prepared data set; ``size_bytes`` and ``sha256`` are those of the decompressed content.
+    """One file of a prepared data set; ``size_bytes``, ``sha256`` and ``md5`` are those of the decompressed content.
 
-    ``sha256`` is None where none was published: the archive's checksum then verifies the content.
+    The digests are None where none was published: the archive's checksum then verifies the content. SHA-256 verifies; a record whose MD5
+    differs although its SHA-256 does not was not made from the file.
     """
 
     name: str
     size_bytes: int
     sha256: str | None = None
+    md5: str | None = None
     download_size_bytes: int | None = None  # compressed; None for files that are not downloaded
 
 
@@ -74,7 +76,7 @@ class DataSetDefinition:
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the definitions."""
-    return (root or repository_root()) / "rules" / "datasets"
+    return rules_folder(root) / "datasets"
 
 
 def load_data_set(name: str, root: Path | None = None) -> DataSetDefinition:

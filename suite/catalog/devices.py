@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.definitions import load_all, load_one
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 GENERIC = "generic"
 
@@ -130,7 +130,7 @@ class Device:
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the profiles."""
-    return (root or repository_root()) / "rules" / "devices"
+    return rules_folder(root) / "devices"
 
 
 def load_device(name: str, root: Path | None = None) -> Device:

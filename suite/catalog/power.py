@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
 
 
@@ -100,7 +100,7 @@ class _PowerFile:
 
 def path(root: Path | None = None) -> Path:
     """The file of the rules."""
-    return (root or repository_root()) / "rules" / "power.toml"
+    return rules_folder(root) / "power.toml"
 
 
 @functools.cache  # a checker of many bundles reads the file once

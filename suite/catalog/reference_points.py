@@ -9,7 +9,7 @@ from typing import Any
 
 from suite.errors import FileError
 from suite.files.json_file import read_json, write_json
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 SCHEMA = 2
 READABLE_SCHEMAS = (1, SCHEMA)  # 1: every run reached its target
@@ -59,7 +59,7 @@ class ReferencePoint:
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the points."""
-    return (root or repository_root()) / "rules" / "reference_points"
+    return rules_folder(root) / "reference_points"
 
 
 def load_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from suite.catalog.definitions import load_all, unknown_name
 from suite.catalog.workloads import Workload, load_workload
 from suite.errors import SuiteError
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 PINNED = ("model", "parameters", "data", "initial_weights", "epochs", "eval_every_epochs", "target_accuracy", "optimizer", "preprocessing", "tunable")
 """Fields of a workload that decide what is trained, for how long, and what may be tuned."""
@@ -90,7 +90,7 @@ def pin(workload: Workload) -> PinnedWorkload:
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the definitions."""
-    return (root or repository_root()) / "rules" / "rounds"
+    return rules_folder(root) / "rounds"
 
 
 @cache
@@ -101,10 +101,19 @@ def load_rounds(root: Path | None = None) -> tuple[Round, ...]:
 
 def load_round(name: str, root: Path | None = None) -> Round:
     """The round of this name; raises SuiteError with the nearest name if there is none."""
-    found = next((each for each in load_rounds(root) if each.name == name), None)
+    found = _round_named(name, root)
     if found is None:
         raise SuiteError(unknown_name("round", name, [each.name for each in load_rounds(root)], "`suite list rounds`"))
     return found
+
+
+def judging_round(name: str | None, root: Path | None = None) -> Round:
+    """The round of this name, whose rules judge what names it; the current one where there is no such round."""
+    return _round_named(name, root) or current_round(root)
+
+
+def _round_named(name: str | None, root: Path | None) -> Round | None:
+    return next((each for each in load_rounds(root) if each.name == name), None)
 
 
 def current_round(root: Path | None = None) -> Round:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from suite.catalog.definitions import load_all, load_one
 from suite.errors import SuiteError
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 
 class Variable(str, enum.Enum):
@@ -53,7 +53,7 @@ class StudyDefinition:
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the definitions."""
-    return (root or repository_root()) / "rules" / "studies"
+    return rules_folder(root) / "studies"
 
 
 def load_study(name: str, root: Path | None = None) -> StudyDefinition:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
 
 
@@ -37,4 +37,4 @@ class UncountedLimits:
 @cache
 def load_uncounted_limits(root: Path | None = None) -> UncountedLimits:
     """The rulebook's limits."""
-    return read_toml((root or repository_root()) / "rules" / "uncounted.toml", UncountedLimits)
+    return read_toml(rules_folder(root) / "uncounted.toml", UncountedLimits)

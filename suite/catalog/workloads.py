@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.definitions import load_all, load_one
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,8 @@ class Workload:
     """One workload. ``forward_macs`` are the multiply-adds of a forward pass per sample; a training step has about three times that.
 
     ``target_accuracy`` is None where no target has been established: a run then trains all epochs.
-    ``threads`` is the default number of threads; None: one per usable core.
+    ``threads`` is the default number of threads; None: one per usable core. ``normalisation_statistics``: the model keeps running means and
+    variances, which are a part of its training state.
     """
 
     name: str
@@ -116,11 +117,12 @@ class Workload:
     target_accuracy: float | None = None
     other_data: tuple[OtherData, ...] = ()
     threads: int | None = None
+    normalisation_statistics: bool = True
 
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the definitions."""
-    return (root or repository_root()) / "rules" / "workloads"
+    return rules_folder(root) / "workloads"
 
 
 def load_workload(name: str, root: Path | None = None) -> Workload:

@@ -14,16 +14,20 @@ from rich.table import Table
 
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.frameworks import load_frameworks
+from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.catalog.power import load_power_rules, power_sources
 from suite.cli.options import Json
 from suite.datasets import locate
 from suite.errors import SuiteError
+from suite.experiments.machine_load import MachineLoad, measure_load
 from suite.files.paths import home
 from suite.launch import environments
 from suite.machine.identify import identify
 from suite.machine.power_mode import NVPMODEL, PowerSettings, read_power_settings
 from suite.meters.meter import Meter
 from suite.meters.registry import open_meters
+
+LOAD_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ def _machine() -> Iterator[Diagnosis]:
     identity = identify()
     yield Diagnosis("device profile", True, f"{identity.device.name} ({identity.evidence})")
     yield _power_mode(read_power_settings())
+    yield diagnose_load(measure_load(LOAD_S))
     yield Diagnosis("Python", True, platform.python_version())
     yield Diagnosis("memory", True, f"{psutil.virtual_memory().available / 2**30:.1f} GiB available")
     place = next(path for path in (home(), *home().parents) if path.exists())
@@ -72,6 +77,16 @@ def _power_mode(settings: PowerSettings) -> Diagnosis:
         remedy = "let this user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status" if settings.source == NVPMODEL else ""
         return Diagnosis("power mode", False, settings.notes["mode"], remedy)
     return Diagnosis("power mode", True, "; ".join((settings.label, *settings.differences)))
+
+
+def diagnose_load(load: MachineLoad) -> Diagnosis:
+    """What other programs and the hypervisor take of the machine now; a run would be disturbed by more than the rulebook's limits."""
+    busiest = ", ".join(f"{name} ({pid}) {cores:.2f}" for name, pid, cores in load.programs)
+    found = f"{load.foreign:.2f} of {load.cores} cores in use by other programs" + (f": {busiest}" if busiest else "")
+    found += f"; {load.stolen:.2f} taken by the hypervisor" if load.stolen > 0 else ""
+    found += "" if load.waiting is None else f"; some task waited for a CPU {load.waiting:.0%} of the time"
+    is_quiet = load.foreign <= MAX_FOREIGN_SHARE * load.cores and load.stolen <= MAX_STOLEN_SHARE * load.cores
+    return Diagnosis("quiet machine", is_quiet, found, "" if is_quiet else "stop other programs before a run: its times would be partly theirs")
 
 
 def diagnose_meters(meters: Iterable[Meter]) -> Iterator[Diagnosis]:

@@ -8,7 +8,8 @@ from pathlib import Path
 from reference_impls import node as this_node
 from reference_impls.contract import SECONDS_PER_NS
 from suite.cluster.links import LinkMeasure, LinkMeasures, measure_links
-from suite.cluster.nodes import Answer, NodeFacts, Question, ask_nodes
+from suite.cluster.nodes import Answer, NodeFacts, Question, ask_nodes, same_suite
+from suite.files.paths import repository_root
 from suite.launch.environments import Environment
 from suite.launch.placement import Placement, is_this_machine
 
@@ -59,7 +60,7 @@ def judge(answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Exp
 
 
 def _expected(environment: Environment) -> Expected:
-    root = this_node.ROOT
+    root = str(repository_root())
     return Expected(this_node.suite_version(root), this_node.source_digest(root), this_node.git_state(root), environment.packages)
 
 
@@ -79,7 +80,7 @@ def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[Cl
 
 
 def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
-    remedy = f"put the same checkout on every node: rsync -a {this_node.ROOT}/ {host}:{this_node.ROOT}/"
+    remedy = same_suite(host)
     if facts.version != expected.version:
         yield ClusterProblem(host, "suite", f"{host} has version {facts.version} of the suite and this machine {expected.version}", remedy)
     elif facts.source_sha256 != expected.source_sha256:

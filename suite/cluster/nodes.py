@@ -2,15 +2,17 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.files.paths import repository_root
+from suite import __version__
+from suite.files.paths import checkout, repository_root
 from suite.launch.placement import is_this_machine
-from suite.launch.remote_shell import NO_CHECKOUT, NO_INTERPRETER, module_script, remote_command
+from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command
 
 CONNECT_TIMEOUT_S, FACTS_TIMEOUT_S = 15.0, 900.0
 
@@ -67,6 +69,14 @@ def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
         return tuple(pool.map(lambda host: _ask(host, next((other for other in hosts if other != host), None), question), hosts))
 
 
+def same_suite(host: str) -> str:
+    """What to do so that ``host`` has the suite of this machine: copy the checkout, or install the same version in the same folder."""
+    root = checkout()
+    if root is None:
+        return f"install the suite {__version__} on {host} in a virtual environment in the same folder: {sys.prefix}"
+    return f"put the same checkout there: rsync -a {root}/ {host}:{root}/"
+
+
 def _ask(host: str, peer: str | None, question: Question) -> Answer:
     here = is_this_machine(host)
     typed = f"{question.agent or 'ssh'} {host} true"
@@ -91,11 +101,8 @@ def _ask(host: str, peer: str | None, question: Question) -> Answer:
 
 
 def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Question) -> Answer:
-    if ran.returncode == NO_CHECKOUT:
-        place = repository_root()
-        return Answer(
-            host, True, None, f"{host} has no checkout of the suite in {place}", f"put the same checkout there: rsync -a {place}/ {host}:{place}/"
-        )
+    if ran.returncode == NO_SUITE:
+        return Answer(host, True, None, f"{host} has no suite in {repository_root()}", same_suite(host))
     if ran.returncode == NO_INTERPRETER:
         return Answer(
             host,
@@ -109,7 +116,7 @@ def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Questio
         return Answer(host, True, _facts(values))
     except (ValueError, IndexError, KeyError, TypeError):
         last = _last_line(ran.stderr or ran.stdout)
-        return Answer(host, True, None, f"{host} could not report its facts: {last}", "put the same checkout and environment on every node")
+        return Answer(host, True, None, f"{host} could not report its facts: {last}", "put the same suite and environment on every node")
 
 
 def _facts(values: Mapping[str, Any]) -> NodeFacts:

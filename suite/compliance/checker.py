@@ -1,6 +1,5 @@
 """Checks requests before a run, and bundles after it."""
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -10,7 +9,7 @@ from reference_impls.contract import ContractError, Request, request_from_dict
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.catalog.divisions import Division
-from suite.catalog.rounds import Round, current_round, load_rounds
+from suite.catalog.rounds import Round, current_round, judging_round
 from suite.catalog.workloads import Workload
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.malformed import MALFORMED, not_applied
@@ -18,6 +17,7 @@ from suite.compliance.registry import rules_of
 from suite.compliance.rule import MAX_VIOLATIONS, BundleContext, RequestContext, Rule, Violation
 from suite.compliance.rules.preconditions import READABLE, REQUEST_READABLE, RUN_COMPLETE
 from suite.compliance.rules.witness import witnessed_by
+from suite.compliance.values import is_number
 from suite.errors import FileError, SuiteError
 
 REQUEST_FILE = "the request"
@@ -96,8 +96,8 @@ def _workload(judged_by: Round, name: str) -> Workload:
 
 
 def round_of(run: RunRecord) -> Round:
-    """The round that a run names, whose rules judge it; the current one where there is no such round, which rule `round-known` reports."""
-    return next((each for each in load_rounds() if each.name == run.round), current_round())
+    """The round whose rules judge a run; rule `round-known` reports a name that is no round's."""
+    return judging_round(run.round)
 
 
 def _division(run: RunRecord) -> str:
@@ -145,7 +145,7 @@ def _typed(request: Request) -> Request:
     if request.steps is not None and (not isinstance(request.steps, int) or isinstance(request.steps, bool) or request.steps < 1):
         raise TypeError("steps must be a whole number above zero, or null")
     numbers = (request.optimizer.base_learning_rate, request.optimizer.momentum, request.optimizer.weight_decay)
-    if not all(_is_number(value) for value in numbers):
+    if not all(is_number(value) for value in numbers):
         raise TypeError("the optimizer's settings must be numbers")
     names = (request.workload, request.model, request.framework, request.platform, request.data.name)
     if not all(isinstance(value, str) and len(value) <= MAX_NAME_LENGTH for value in names):
@@ -154,16 +154,11 @@ def _typed(request: Request) -> Request:
         raise TypeError("batches must be a string and drop_cache_every_epoch true or false")
     if not all(isinstance(value, list) for value in (request.preprocessing.mean, request.preprocessing.std)):
         raise TypeError("mean and std must be lists")
-    if request.target_accuracy is not None and not _is_number(request.target_accuracy):
+    if request.target_accuracy is not None and not is_number(request.target_accuracy):
         raise TypeError("target_accuracy must be a number")
     if request.division not in [division.value for division in Division]:
         raise TypeError(f"there is no division {str(request.division)[:50]!r}")
     return request
-
-
-def _is_number(value: object) -> bool:
-    """A number, no boolean, within the range of a float."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:

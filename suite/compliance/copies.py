@@ -1,8 +1,10 @@
-"""Near copies of runs: step times that vary together, or that are the same in another order.
+"""Near copies of runs: step times or losses that vary together, or step times that are the same in another order.
 
 Two honest runs do not vary together: docs/checking.md has the correlations of honest pairs. For independent step times the chance of a correlation
 of MIN_CORRELATIONS is below 1e-20 a pair (Fisher's z).
-Losses alone decide nothing: equal machines compute equal losses from equal seeds.
+Losses are compared of closed runs with different seeds: there the seed decides the order of the samples, so that
+their losses vary independently.
+Equal machines compute equal losses from equal seeds.
 """
 
 from collections import Counter
@@ -27,7 +29,10 @@ DIGITS = 9
 
 @dataclass(frozen=True, eq=False)
 class StepTimes:
-    """What is compared of a run: its steps' variation, one array per length, and a sample of the ratios of computing to fetching.
+    """What is compared of a run: the variation of its steps and of its losses, one array per length, and a sample of the ratios of computing to
+    fetching.
+
+    ``seed`` decides the order of the samples; None where it need not (the open division), and losses are not compared.
 
     The sample is the KEPT_RATIOS ratios with the smallest hashes, so that runs with the same ratios have the same sample (Broder, "On the resemblance
     and containment of documents", 1997). Arrays are None for a run that is too short or whose steps do not vary.
@@ -35,6 +40,8 @@ class StepTimes:
 
     variations: tuple[Values | None, ...]
     ratios: Values | None
+    losses: tuple[Values | None, ...] = ()
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -46,13 +53,15 @@ class Likeness:
     what: str
 
 
-def step_times(steps: StepRecords) -> StepTimes:
-    """What is compared of a run's steps: those of rank 0."""
+def step_times(steps: StepRecords, seed: int | None = None) -> StepTimes:
+    """What is compared of a run's steps: those of rank 0. ``seed`` as in the result."""
     first = steps.first_rank
     with np.errstate(all="ignore"):  # times may be anything: the rules of bundles report them
+        losses: Values = np.log(first.loss[: LENGTHS[0]])
         logarithms: Values = np.log(np.nansum(first.parts_s[:, : LENGTHS[0]], axis=0))
         ratios: Values = np.round(np.log(first.compute_s) - np.log(first.fetch_stall_s), DIGITS)
-    return StepTimes(tuple(_variation(logarithms[:length], length) for length in LENGTHS), _sample(ratios[np.isfinite(ratios)]))
+    times, of_losses = (tuple(_variation(values[:length], length) for length in LENGTHS) for values in (logarithms, losses))
+    return StepTimes(times, _sample(ratios[np.isfinite(ratios)]), of_losses, seed)
 
 
 def _sample(ratios: Values) -> Values | None:
@@ -83,24 +92,27 @@ def _variation(logarithms: Values, length: int) -> Values | None:
 def find_likenesses(runs: Sequence[StepTimes]) -> tuple[Likeness, ...]:
     """Every pair of runs that are near copies, each pair once, the smaller place first."""
     found: dict[tuple[int, int], Likeness] = {}
-    for likeness in (*_alike(runs), *_reordered(runs)):
+    by_losses = (
+        each for each in _alike([run.losses for run in runs], "losses") if None is not runs[each.one].seed != runs[each.other].seed is not None
+    )
+    for likeness in (*_alike([run.variations for run in runs], "step times"), *_reordered(runs), *by_losses):
         found.setdefault((likeness.one, likeness.other), likeness)
     return tuple(found[pair] for pair in sorted(found))
 
 
-def _alike(runs: Sequence[StepTimes]) -> Iterator[Likeness]:
-    """Pairs whose steps vary together, over the most steps that both have."""
+def _alike(runs: Sequence[tuple[Values | None, ...]], what: str) -> Iterator[Likeness]:
+    """Pairs of runs whose variations, one per length, go together, over the most steps that both have; ``what`` names the values."""
     for index, (length, least) in enumerate(zip(LENGTHS, MIN_CORRELATIONS, strict=True)):
-        places = [place for place, run in enumerate(runs) if run.variations[index] is not None]
-        longer = {place for place in places if index and runs[place].variations[index - 1] is not None}
+        places = [place for place, variations in enumerate(runs) if variations and variations[index] is not None]
+        longer = {place for place in places if index and runs[place][index - 1] is not None}
         if len(places) < 2:
             continue
-        rows = np.stack([_known(runs[place].variations[index]) for place in places])
+        rows = np.stack([_known(runs[place][index]) for place in places])
         for first, second in zip(*np.nonzero(np.triu(rows @ rows.T, 1) >= least), strict=True):
             one, other = places[first], places[second]
             if not {one, other} <= longer:
                 correlation = float(rows[first] @ rows[second])
-                yield Likeness(one, other, f"step times that vary together (correlation {correlation:.2f} over the first {length} steps)")
+                yield Likeness(one, other, f"{what} that vary together (correlation {correlation:.2f} over the first {length} steps)")
 
 
 def _known(values: Values | None) -> Values:

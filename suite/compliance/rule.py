@@ -1,6 +1,6 @@
 """A rule of bundles: one object with its text, its check and the faults that prove the check."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -77,6 +77,12 @@ class BundleContext:
     def log(self) -> Log:
         """Rank 0's log."""
         return self.bundle.log()
+
+    def logs(self) -> Iterator[tuple[int, Log]]:
+        """Every rank with its log, read as it is asked for."""
+        yield 0, self.log
+        for rank in range(1, self.request.parallel.ranks):
+            yield rank, self.bundle.log(rank)
 
     @cached_property
     def steps(self) -> "StepRecords":

@@ -16,14 +16,14 @@ from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import Workload, load_workloads
 from suite.compliance.registry import ALL, MODULES, AnyRule, rules_of
 from suite.files.generated import fill, table
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 
 _EXAMPLE = re.compile(r"^    times (?P<times>[\d. ]+) s: score (?P<score>[\d.]+) s, spread (?P<spread>[\d.]+) s$", re.MULTILINE)
 
 
 def path(root: Path | None = None) -> Path:
     """The rulebook's file."""
-    return (root or repository_root()) / "rules" / "RULES.md"
+    return rules_folder(root) / "RULES.md"
 
 
 def render(text: str) -> str:

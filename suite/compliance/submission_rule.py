@@ -25,6 +25,7 @@ class SubmittedRun:
     its first readings; None where there are too few. ``submission`` is the submission's folder. ``boot`` is the boot id of rank 0's machine,
     ``span_ns`` the time of its log on that machine's monotonic clock, ``idle_ns`` that of the idle machine's readings; None where not recorded.
     ``epochs_to_target`` is infinite for a run that missed its target, None for one without. A ``is_withdrawn`` run is no part of its entry.
+    ``states`` are the digests of its parameters and velocities after every epoch.
     ``power_meters`` are those that read power during the run, on the first node. ``nonce`` is run.json's record of where the seed came from.
     """
 
@@ -47,6 +48,7 @@ class SubmittedRun:
     idle_ns: tuple[int, int] | None
     is_withdrawn: bool
     power_meters: frozenset[str]
+    states: frozenset[str] = frozenset()
     nonce: Mapping[str, Any] | None = None
 
     @property

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from suite.bundle.layout import SYSTEM
+from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, CachedBundle
-from suite.catalog.rounds import current_round, load_rounds
+from suite.catalog.divisions import Division
+from suite.catalog.rounds import judging_round
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
 from suite.compliance.copies import StepTimes, find_likenesses, step_times
 from suite.compliance.finding import Finding, Severity
@@ -123,10 +125,10 @@ def _read_submission(path: Path, verdict_of: Callable[[CachedBundle], BundleVerd
             bundle = CachedBundle(folder.path)
             verdicts.append(verdict_of(bundle))
             runs.append(_read(path, folder, bundle))
-            times.append(step_times(bundle.steps()))
+            times.append(step_times(bundle.steps(), _seed_of_order(runs[-1])))
         except SuiteError as error:
             broken.append(str(error))
-    judged_by = next((each for each in load_rounds() if each.name == declaration.round), current_round())
+    judged_by = judging_round(declaration.round)
     context = SubmissionContext(path, declaration, judged_by, system, tuple(runs), unexpected)
     return _Submission(context, tuple(times), tuple(verdicts), tuple(broken))
 
@@ -162,8 +164,20 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         is_withdrawn=is_withdrawn(folder.path),
         idle_ns=bundle.baseload().span_ns,
         power_meters=frozenset(channel.source for channel in channels if channel.unit == "W"),
+        states=_states(log),
         nonce=run.nonce,
     )
+
+
+def _seed_of_order(run: SubmittedRun) -> int | None:
+    """The seed that decides the order of the samples; None in the open division, where something else may."""
+    seed = run.request.get("seed")
+    return seed if run.request.get("division") == Division.CLOSED.value and isinstance(seed, int) else None
+
+
+def _states(log: Log) -> frozenset[str]:
+    values = [event.value for event in log.all("state_digests") if isinstance(event.value, dict)]
+    return frozenset(str(value.get(kind)) for value in values for kind in ("parameter", "velocity"))
 
 
 def _digest(values: "np.ndarray[Any, Any]") -> str | None:

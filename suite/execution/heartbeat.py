@@ -6,7 +6,7 @@ import socket
 import socketserver
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,6 +14,8 @@ from reference_impls.rank import ADDRESS_VARIABLE, HEARTBEAT_PERIOD_S, HEARTBEAT
 from suite.launch.mpirun import FailedProcess
 
 START_TIMEOUT_S = 60.0
+RELEASE_TIMEOUT_S = 6.0
+"""Within the ten seconds for which a rank waits for a reply; enough for a recorder to attach its meters."""
 MAX_LINE_BYTES = 4096
 STOPPED = ("T", "t")
 
@@ -35,6 +37,8 @@ class Heartbeat:
 class HeartbeatMonitor:
     """A TCP server that receives the heartbeats of all ranks of a run; a connection without the run's token is closed.
 
+    A rank starts its program when its first heartbeat is replied to: after :meth:`release`, or after six seconds without it.
+
     Failures are: no heartbeat from a rank in the first minute; none for ten seconds after that; a rank that is stopped for ten seconds;
     a rank that exited while others kept running for ten seconds.
     """
@@ -44,6 +48,8 @@ class HeartbeatMonitor:
         self._last: dict[int, Heartbeat] = {}
         self._exited: list[Heartbeat] = []
         self._lock = threading.Lock()
+        self._released: set[int] = set()
+        self._release = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
         self._server = _Server(("" if hosts else "127.0.0.1", 0), self)
         self._address = f"{_address_for(hosts)}:{self._server.server_address[1]}"
@@ -64,6 +70,18 @@ class HeartbeatMonitor:
         if self._thread is not None:  # shutdown() would wait for ever for a server that does not run
             self._server.shutdown()
         self._server.disconnect()
+        self.release(range(self._ranks))
+
+    def release(self, ranks: Iterable[int]) -> None:
+        """Let these ranks start their programs; repeatable."""
+        with self._release:
+            self._released.update(ranks)
+            self._release.notify_all()
+
+    def wait_for_release(self, rank: int) -> None:
+        """Return when the rank may start its program."""
+        with self._release:
+            self._release.wait_for(lambda: rank in self._released, RELEASE_TIMEOUT_S)
 
     def failure(self) -> str | None:
         """The first failed rank, its node and what failed, as a sentence; None while every rank is alive."""
@@ -162,6 +180,8 @@ class _Connection(socketserver.StreamRequestHandler):
                 beat = self.server.monitor.receive(line)
                 if beat is None:
                     return
+                if last is None:
+                    self.server.monitor.wait_for_release(beat.rank)
                 last = beat
                 self.wfile.write(b"\n")
         self.server.connections.discard(self.request)

@@ -33,7 +33,7 @@ def start_implementation(
 ) -> "subprocess.Popen[bytes]":
     """Start the implementation, its output appended to ``output``, ``extra`` added to its environment, open files ``inherited``.
 
-    See :func:`suite.launch.process.start`.
+    It waits until :func:`suite.launch.gate.release`. See :func:`suite.launch.process.start`.
     """
     variables = {**child_environment(request.training.threads), **extra}
     if request.training.parallel.ranks > 1:

@@ -8,7 +8,8 @@ standard output, line by line:
 1. the node's description: ``{"node", "link", "system"}``,
 2. where power can be read, the readings of ``baseload_s``, as in baseload.csv,
 3. ``{"page_cache"}``, once it is emptied or filled,
-4. after it received ``record PID``, readings as in readings.csv, once a second,
+4. after it received ``record PID``, ``{"attached": true}``, once the meters are attached to the ranks, which wait for it; then readings as in
+   readings.csv, once a second,
 5. after it received ``stop``, the last readings and ``{"meters"}``.
 
 It exits, with everything that it started, when standard input closes or brings nothing for ten seconds: the harness is gone, or the
@@ -39,6 +40,8 @@ from suite.meters.registry import open_meters
 
 HEARTBEAT, RECORD, STOP = "heartbeat", "record", "stop"
 """The harness's messages; a heartbeat only shows that the harness is alive."""
+
+ATTACHED = "attached"
 
 
 def main() -> int:
@@ -81,6 +84,8 @@ def _record(folder: Path, data: Path) -> int:
     for message in _messages():
         if message[:1] == [RECORD]:
             recorder.start(MeteredProcess(parent_of(Path("/"), int(message[1])) or int(message[1]), data))
+            recorder.wait_until_attached()
+            _send({ATTACHED: True})
         sent_bytes += _forward(folder / READINGS_RAW, sent_bytes)
         if message == [STOP]:
             meters = recorder.stop()

@@ -4,7 +4,6 @@ Nothing that a meter does can stop a run: failures, blocking calls and failed wr
 """
 
 import threading
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +11,10 @@ from pathlib import Path
 from reference_impls.contract import NS_PER_S
 from suite.bundle.layout import READINGS_RAW
 from suite.execution.clock import Clock, SystemClock
+from suite.execution.edge_watch import EdgeWatch
 from suite.execution.meter_session import MeterRecord, MeterSession
 from suite.execution.readings_file import ReadingsFile
-from suite.meters.meter import Meter, MeteredProcess, Moments, Reading, WithHelper, WithSettings, is_number, moments_of
+from suite.meters.meter import Meter, MeteredProcess, Moments, Reading, WithHelper, WithSettings, is_number, is_read_at_edges, moments_of, opens_first
 from suite.meters.schedule import Schedule
 
 __all__ = ["MeterRecord", "Recorder"]
@@ -24,6 +24,8 @@ MAX_FAILURES_IN_A_ROW = 3
 RETRY_S = 10.0
 FLUSH_S = 1.0
 STOP_TIMEOUT_S = 5.0
+ATTACH_TIMEOUT_S = 4.0
+"""Less than a rank waits for a reply to its first heartbeat (reference_impls.rank)."""
 
 
 class Recorder:
@@ -32,6 +34,8 @@ class Recorder:
     Only the recorder's thread opens, reads and closes a meter. A meter that raises three times in a row is read again after ten seconds:
     a sensor may come back, and a dead one costs next to nothing. One that blocks delays the others; the gaps show
     in every record. ``stop_timeout_s`` is how long :meth:`stop` waits for it.
+
+    Meters with ``at_edges`` are also read as soon as rank 0 writes the beginning or end of a phase into ``directory`` (EdgeWatch).
     """
 
     def __init__(
@@ -46,31 +50,62 @@ class Recorder:
         self._stop_timeout_s = stop_timeout_s
         self._path = directory / file_name
         self._sessions = {meter.name: MeterSession(meter) for meter in meters}
-        self._stopping = threading.Event()
+        self._wake, self._attached = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._file: ReadingsFile | None = None
         self._file_lock = threading.Lock()
         self._active: str | None = None
         self._error: str | None = None
-        self._cost_s = 0.0
-        self._extra_reads: deque[str] = deque()
+        self._cost_s = self._edges_cost_s = 0.0
+        self._extra_reads: list[str] = []
+        self._is_stopping = False
+        self._extra_lock = threading.Lock()
+        self._edges = EdgeWatch(directory, self._at_edge)
 
     def start(self, process: MeteredProcess) -> None:
-        """Start reading; returns at once."""
+        """Start reading; returns at once. The process may wait at its gate until :meth:`wait_until_attached` has returned."""
         self._file = ReadingsFile(self._path)
         self._thread = threading.Thread(target=self._run, args=(process,), name=RECORDER, daemon=True)
+        if any(is_read_at_edges(session.meter) for session in self._sessions.values()):
+            self._edges.start()
         self._thread.start()
+
+    def wait_until_attached(self, timeout_s: float = ATTACH_TIMEOUT_S) -> None:
+        """Return when every meter with ``opens_first`` is attached to the process, or has failed to; one that takes longer is recorded as late."""
+        if not self._attached.wait(timeout_s):
+            late = self._sessions.get(self._active or "")
+            if late is not None:
+                late.count_failure(f"was not attached within {timeout_s:g} s; the implementation was started without it")
 
     def read_soon(self, name: str) -> None:
         """Read a meter once between its scheduled readings, within the shortest period of all meters; returns at once."""
-        self._extra_reads.append(name)
+        with self._extra_lock:
+            self._extra_reads.append(name)
+
+    def _at_edge(self) -> None:
+        """Read the meters that are read at edges, now."""
+        with self._extra_lock:
+            names = [name for name, session in self._sessions.items() if is_read_at_edges(session.meter) and name not in self._extra_reads]
+            self._extra_reads[:0] = names
+            self._wake.set()
+
+    def _take_extra(self) -> list[str]:
+        """The names of the meters to read between their turns; the recorder sleeps again unless it is stopping."""
+        with self._extra_lock:
+            names, self._extra_reads = self._extra_reads, []
+            if not self._is_stopping:
+                self._wake.clear()
+            return names
 
     def stop(self) -> tuple[MeterRecord, ...]:
         """Read once more and close every meter; returns each meter's record, then the recorder's own.
 
         Nothing is written afterwards, not even by a meter that still blocks.
         """
-        self._stopping.set()
+        self._edges_cost_s = self._edges.stop()
+        with self._extra_lock:
+            self._is_stopping = True
+            self._wake.set()
         if self._thread is not None:
             self._thread.join(self._stop_timeout_s)
             if self._thread.is_alive() and self._active in self._sessions:
@@ -87,12 +122,13 @@ class Recorder:
     def _recorder_record(self, file: ReadingsFile | None) -> MeterRecord:
         error = self._error or (file.failure if file is not None else None)
         written = file.written if file is not None else 0
-        return MeterRecord(RECORDER, FLUSH_S, True, "", readings=written, failures=int(error is not None), last_error=error, cost_s=self._cost_s)
+        return MeterRecord(
+            RECORDER, FLUSH_S, True, "", readings=written, failures=int(error is not None), last_error=error, cost_s=self._cost_s + self._edges_cost_s
+        )
 
     def _run(self, process: MeteredProcess) -> None:
         try:
-            for session in self._sessions.values():
-                self._open(session, process)
+            self._open_all(process)
             self._read_until_stopped()
             for session in self._opened():
                 self._read(session)
@@ -100,29 +136,45 @@ class Recorder:
                 self._close(session)
         except Exception as error:  # noqa: BLE001 - any error is recorded; the run continues
             self._error = f"{type(error).__name__}: {error}"
+            self._attached.set()
         self._cost_s = self._clock.thread_cpu_s()
+
+    def _open_all(self, process: MeteredProcess) -> None:
+        """Open every meter; those that the process waits for are opened first by suite.meters.registry."""
+        waited_for = {name for name, session in self._sessions.items() if opens_first(session.meter)}
+        for name, session in self._sessions.items():
+            if not waited_for:
+                self._attached.set()
+            self._open(session, process)
+            waited_for.discard(name)
+        self._attached.set()
 
     def _read_until_stopped(self) -> None:
         clock = self._clock
         periods_s = {session.meter.name: session.meter.period_s for session in self._opened()}
         at_random = [name for name in periods_s if _is_drawn_here(self._sessions[name].meter)]
         schedule = Schedule({**periods_s, RECORDER: FLUSH_S}, clock.now_ns(), at_random)
+        is_woken = False
         while True:
-            self._read_extra()
-            name, due_ns = schedule.next()
-            if clock.wait(self._stopping, max(0, due_ns - clock.now_ns()) / NS_PER_S):
+            extra = self._take_extra()
+            if is_woken and not extra:  # woken for nothing else: the end of the run
                 return
+            for name in extra:
+                self._read_extra(name)
+            name, due_ns = schedule.next()
+            is_woken = clock.wait(self._wake, max(0, due_ns - clock.now_ns()) / NS_PER_S)
+            if is_woken:
+                continue
             if name == RECORDER:
                 self._flush()
             elif self._sessions[name].retry_after_ns <= due_ns:
                 self._read(self._sessions[name])
             schedule.taken(name, clock.now_ns())
 
-    def _read_extra(self) -> None:
-        while self._extra_reads:
-            session = self._sessions.get(self._extra_reads.popleft())
-            if session is not None and session.is_open:
-                self._read(session)
+    def _read_extra(self, name: str) -> None:
+        session = self._sessions.get(name)
+        if session is not None and session.is_open:
+            self._read(session)
 
     def _opened(self) -> list[MeterSession]:
         return [session for session in self._sessions.values() if session.is_open]

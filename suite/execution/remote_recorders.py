@@ -22,12 +22,12 @@ from reference_impls.node import link_towards
 from reference_impls.rank import HEARTBEAT_PERIOD_S
 from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NodeRecord
-from suite.execution.node_recorder import HEARTBEAT, RECORD, STOP
+from suite.execution.node_recorder import ATTACHED, HEARTBEAT, RECORD, STOP
 from suite.execution.readings_file import COLUMNS
 from suite.execution.request import RunRequest
-from suite.files.paths import repository_root
+from suite.files.paths import checkout, repository_root
 from suite.launch.placement import Placement, is_this_machine
-from suite.launch.remote_shell import NO_CHECKOUT, NO_INTERPRETER, module_script, remote_command
+from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command
 from suite.machine.page_cache import CacheState
 
 START_TIMEOUT_S, PAGE_CACHE_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 900.0, 5.0
@@ -49,7 +49,8 @@ class RemoteRecorders:
             "with_identity": request.with_identity,
         }
         self._baseload_s = request.baseload_s
-        self._interpreters, self._path = (Path(sys.executable), interpreter), path
+        # Only a checkout brings the recorder's module to a framework's interpreter.
+        self._interpreters, self._path = (Path(sys.executable), *((interpreter,) if checkout() else ())), path
         self._recorders: dict[int, _RemoteRecorder] = {}
 
     def __enter__(self) -> "RemoteRecorders":
@@ -76,9 +77,18 @@ class RemoteRecorders:
         return [(recorder.facts.get("page_cache") or {}).get("is_cold") for recorder in self._recorders.values()]
 
     def tick(self, pids: Mapping[int, int]) -> None:
-        """Exchange messages with every recorder: heartbeats, the training process to record (``pids``, by rank), and readings."""
+        """Exchange messages with every recorder: heartbeats, the training process to record (``pids``, by rank), and readings.
+
+        A node's recording begins when all its ranks have started: they wait until its meters are attached to them.
+        """
         for place, recorder in self._recorders.items():
-            recorder.tick(pids.get(place * self._placement.ranks_per_node))
+            ranks = self._ranks(place)
+            recorder.tick(pids[ranks[0]] if all(rank in pids for rank in ranks) else None)
+
+    def attached_ranks(self) -> tuple[int, ...]:
+        """The ranks of the nodes whose meters are attached, or cannot be: the harness's own, and those whose recorder said so or failed."""
+        places = (0, *(place for place, recorder in self._recorders.items() if recorder.problem is not None or ATTACHED in recorder.facts))
+        return tuple(rank for place in places for rank in self._ranks(place))
 
     def stop(self) -> None:
         """Stop every recorder and wait up to five seconds for its last readings."""
@@ -205,8 +215,8 @@ class _RemoteRecorder:
 
     def _exit_reason(self) -> str:
         code = self._process.wait()
-        if code == NO_CHECKOUT:
-            return f"there is no checkout of the suite in {repository_root()}"
+        if code == NO_SUITE:
+            return f"there is no suite in {repository_root()}"
         if code == NO_INTERPRETER:
             return "there is no interpreter for the recorder; the suite and its environments must be in the same place on every node"
         return self._last_error_line[:300] or f"its recorder ended with exit code {code}"

@@ -34,6 +34,7 @@ from suite.execution.run_lock import RunLock, is_held
 from suite.execution.witnessing import ask_receipt, ask_stamp
 from suite.files.json_file import write_json
 from suite.launch.environments import Environment
+from suite.launch.gate import release
 from suite.launch.mpirun import is_rank_error
 from suite.launch.process import ExitReport, terminate, wait
 from suite.machine import system
@@ -155,6 +156,8 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
             if monitor:
                 monitor.start()
             recorders.local.start(MeteredProcess(process.pid, Path(request.training.data.directory)))
+            recorders.local.wait_until_attached()
+            release(process)
             problem = _follow_log(process, path, observer, recorders.local, partial(_check_nodes, monitor, recorders.remote))
         except KeyboardInterrupt:
             is_interrupted = True
@@ -275,9 +278,12 @@ def _open_bundle(request: RunRequest, environment: Environment, command: tuple[s
 
 
 def _check_nodes(monitor: HeartbeatMonitor | None, remote: RemoteRecorders) -> str | None:
-    """Exchange messages with the remote recorders; returns which rank failed, or None."""
+    """Exchange messages with the remote recorders, let ranks start whose node's meters are attached; returns which rank failed, or None."""
     remote.tick(monitor.pids() if monitor else {})
-    return monitor.failure() if monitor else None
+    if monitor is None:
+        return None
+    monitor.release(remote.attached_ranks())
+    return monitor.failure()
 
 
 def _follow_log(

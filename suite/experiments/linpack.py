@@ -18,7 +18,7 @@ from suite.experiments import hpl
 from suite.experiments.linpack_power import PowerRecording
 from suite.experiments.lu import Solved
 from suite.files.json_file import write_json
-from suite.files.paths import repository_root
+from suite.files.paths import checkout
 from suite.files.toml_file import from_plain
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
@@ -142,8 +142,8 @@ def _seal(directory: Path, record: Linpack) -> Linpack:
 def _run(command: Sequence[str], variables: dict[str, str], directory: Path, power: PowerRecording, sections: Path | None, needs_blas: bool) -> _Ran:
     """Run the program to its end. HPL's solving time is read from the output file ``sections``, if given. Raises SuiteError for a slow BLAS."""
     environment = {**os.environ, "OMPI_MCA_rmaps_base_oversubscribe": "1", **variables}
-    if sys.executable == command[0]:
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(repository_root()), os.environ.get("PYTHONPATH"))))
+    if sys.executable == command[0] and (root := checkout()):
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
     with (directory / layout.OUTPUT).open("wb") as output:
         process = subprocess.Popen(
             list(command), cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True

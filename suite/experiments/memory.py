@@ -13,6 +13,7 @@ from suite.bundle.reader import Bundle
 from suite.execution.implementation import start_implementation
 from suite.execution.request import RunRequest
 from suite.launch.environments import Environment
+from suite.launch.gate import release
 from suite.launch.process import terminate, wait
 
 KILLED = -9
@@ -75,6 +76,7 @@ def _one_step(request: RunRequest, environment: Environment, batch_size: int) ->
         output = Path(folder) / layout.OUTPUT
         process = start_implementation(replace(request, training=training, keep_states=False), environment, output)
         try:
+            release(process)
             return wait(process, output).exit_code == 0
         except (KeyboardInterrupt, subprocess.SubprocessError):
             terminate(process)

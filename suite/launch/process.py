@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 
 from suite.files.paths import repository_root
+from suite.launch.gate import close, gated
 from suite.launch.mpirun import FailedProcess, failed_process, last_output_line
 
 PR_SET_PDEATHSIG = 1
@@ -40,8 +41,8 @@ class ExitReport:
 def start(command: Sequence[str], variables: Mapping[str, str], output: Path, inherited: tuple[int, ...] = ()) -> "subprocess.Popen[bytes]":
     """Start ``command`` in the repository's root and a new session, its output appended to ``output``; it inherits the open files ``inherited``.
 
-    The kernel kills it when the harness dies. Call this from the main thread, before any other thread exists: the parent-death
-    signal is sent when the thread that started the process exits.
+    The process waits until :func:`suite.launch.gate.release`, and then becomes the command. The kernel kills it when the harness dies. Call this from
+    the main thread, before any other thread exists: the parent-death signal is sent when the thread that started the process exits.
     """
     libc = ctypes.CDLL(None)
 
@@ -50,10 +51,10 @@ def start(command: Sequence[str], variables: Mapping[str, str], output: Path, in
 
     with output.open("ab") as stream:
         return subprocess.Popen(
-            command,
+            gated(command),
             cwd=repository_root(),
             env=variables,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=stream,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -65,6 +66,7 @@ def start(command: Sequence[str], variables: Mapping[str, str], output: Path, in
 def terminate(process: "subprocess.Popen[Any]") -> None:
     """Terminate a session leader and all its descendants, those in other sessions included (mpirun's ssh): SIGTERM, then SIGKILL."""
     descendants = _descendants(process)
+    close(process)
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, signal_number)

@@ -1,4 +1,4 @@
-"""Commands on other hosts: the SSH command line, and the script that starts a module of the checkout there."""
+"""Commands on other hosts: the SSH command line, and the script that starts a module of the suite there."""
 
 import shlex
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from pathlib import Path
 from suite.files.paths import repository_root
 
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
-NO_CHECKOUT, NO_INTERPRETER = 71, 72
-"""Exit codes of :func:`module_script`: no checkout in this host's path, none of the interpreters."""
+NO_SUITE, NO_INTERPRETER = 71, 72
+"""Exit codes of :func:`module_script`: no suite in this host's path, none of the interpreters."""
 
 
 def remote_command(host: str, agent: str | None, script: str) -> list[str]:
@@ -17,13 +17,13 @@ def remote_command(host: str, agent: str | None, script: str) -> list[str]:
 
 
 def module_script(interpreters: Sequence[Path], module: str, argument: str) -> str:
-    """A shell script that runs ``python -m module argument`` in the checkout, which must have the same path on every host.
+    """A shell script that runs ``python -m module argument`` in the suite's folder, which must have the same path on every host.
 
-    The first interpreter that exists is used. Exits with NO_CHECKOUT or NO_INTERPRETER when one of them is missing.
+    The first interpreter that exists is used. Exits with NO_SUITE or NO_INTERPRETER when one of them is missing.
     """
     pythons = " ".join(shlex.quote(str(interpreter)) for interpreter in interpreters)
     return (
-        f"cd {shlex.quote(str(repository_root()))} || exit {NO_CHECKOUT}; "
+        f"cd {shlex.quote(str(repository_root()))} || exit {NO_SUITE}; "
         f'for python in {pythons}; do test -x "$python" && exec "$python" -m {module} {shlex.quote(argument)}; done; '
         f"exit {NO_INTERPRETER}"
     )

@@ -13,7 +13,7 @@ def process_tree(root: Path, pid: int) -> list[int]:
     proc = root / "proc"
     if not (proc / str(pid)).exists():
         return []
-    children_of = _children_of(proc, pid)
+    children_of = children_reader(proc)
     found, waiting = [], [pid]
     while waiting:
         found.append(waiting.pop())
@@ -23,26 +23,33 @@ def process_tree(root: Path, pid: int) -> list[int]:
 
 def parent_of(root: Path, pid: int) -> int | None:
     """The parent of a process; None once either has exited (process 1 adopts orphans)."""
-    fields = _stat_fields(root / "proc" / str(pid))
+    fields = stat_fields(root / "proc" / str(pid))
     return int(fields[1]) if fields and int(fields[1]) > 1 else None
 
 
 def cpu_s(root: Path, pids: list[int]) -> float:
     """CPU time of the processes and of their children that were waited for, s; a process that has just exited adds nothing."""
-    fields = [_stat_fields(root / "proc" / str(pid)) for pid in pids]
+    fields = [stat_fields(root / "proc" / str(pid)) for pid in pids]
     return sum(int(ticks) for each in fields for ticks in each[11:15]) / CLOCK_TICKS_PER_S  # utime, stime, cutime, cstime
 
 
-def _children_of(proc: Path, pid: int) -> Callable[[int], list[int]]:
+def children_reader(proc: Path) -> Callable[[int], list[int]]:
     """A function that returns a process's children: from the kernel's list, or without CONFIG_PROC_CHILDREN from every process's parent."""
-    if (proc / str(pid) / "task" / str(pid) / "children").exists():
-        return lambda parent: _listed_children(proc / str(parent))
-    by_parent = defaultdict(list)
-    for process in proc.glob("[0-9]*"):
-        fields = _stat_fields(process)
-        if fields:
-            by_parent[int(fields[1])].append(int(process.name))
-    return lambda parent: by_parent[parent]
+    by_parent: dict[int, list[int]] | None = None
+
+    def children_of(parent: int) -> list[int]:
+        nonlocal by_parent
+        if by_parent is None and (proc / str(parent) / "task" / str(parent) / "children").exists():
+            return _listed_children(proc / str(parent))
+        if by_parent is None:
+            by_parent = defaultdict(list)
+            for process in proc.glob("[0-9]*"):
+                fields = stat_fields(process)
+                if fields:
+                    by_parent[int(fields[1])].append(int(process.name))
+        return by_parent.get(parent, [])
+
+    return children_of
 
 
 def _listed_children(process: Path) -> list[int]:
@@ -56,7 +63,7 @@ def _listed_children(process: Path) -> list[int]:
     return found
 
 
-def _stat_fields(process: Path) -> list[str]:
+def stat_fields(process: Path) -> list[str]:
     """The fields of ``stat`` after the command's name, which may contain spaces and brackets: state, parent, ...; empty once it has exited."""
     try:
         return (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

@@ -1,70 +1,117 @@
-"""The events that are counted, and their codes on each kind of processor."""
+"""The events that are counted, and their codes on each kind of processor core."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.machine.procfs import in_order, integer
+from suite.catalog.counter_events import AT
+from suite.machine.procfs import in_order, integer, text
 from suite.meters.perf_event import EventCode
 
 SOFTWARE, HARDWARE, CACHE = 1, 0, 3  # PERF_TYPE_SOFTWARE, _HARDWARE, _HW_CACHE
+PMU_SHIFT = 32  # PERF_PMU_TYPE_SHIFT: which kind of core a generic event is of, on processors with two kinds
+DEVICES = "sys/bus/event_source/devices"
 
 
 @dataclass(frozen=True)
 class CounterEvent:
-    """One event by the suite's name: its unit, and one code per kind of processor in this machine (big and little cores differ).
+    """One event on one kind of core. ``name`` is the suite's name: one per meaning, whatever the processor.
 
-    ``only_in_kernel`` events never happen in user mode: where the kernel may not be counted, they would read 0, which is wrong.
+    ``pmu`` is the kernel's name of the counting unit; ``event`` the kernel's name of the event. ``channel`` names the core's kind where the machine
+    has several. ``unsupported`` says why the unit cannot count it; None: it may. ``only_in_kernel`` events never happen in user mode: where the
+    kernel may not be counted, they would read 0, which is wrong.
     """
 
     name: str
     unit: str
-    codes: tuple[EventCode, ...]
+    pmu: str
+    event: str
+    code: EventCode
+    channel: str
+    unsupported: str | None = None
     only_in_kernel: bool = False
 
     @property
     def is_hardware(self) -> bool:
         """Counted by the processor; software events are counted by the kernel."""
-        return any(code.kind != SOFTWARE for code in self.codes)
+        return self.code.kind != SOFTWARE
+
+    @property
+    def description(self) -> str:
+        """The event's identity for the record: unit, the kernel's name, type and config of perf_event_open(2)."""
+        return f"{self.pmu}/{self.event}/ type={self.code.kind} config={self.code.config:#x}"
+
+
+def _software(name: str, event: str, config: int, unit: str = "events", only_in_kernel: bool = False) -> CounterEvent:
+    return CounterEvent(name, unit, "software", event, EventCode(SOFTWARE, config), name, None, only_in_kernel)
 
 
 # linux/perf_event.h, perf_sw_ids
 SOFTWARE_EVENTS = (
-    CounterEvent("task_clock", "ns", (EventCode(SOFTWARE, 1),)),
-    CounterEvent("page_faults", "events", (EventCode(SOFTWARE, 2),)),
-    CounterEvent("major_faults", "events", (EventCode(SOFTWARE, 6),)),
-    CounterEvent("context_switches", "events", (EventCode(SOFTWARE, 3),), only_in_kernel=True),
-    CounterEvent("cpu_migrations", "events", (EventCode(SOFTWARE, 4),), only_in_kernel=True),
+    _software("task_clock", "task-clock", 1, "ns"),
+    _software("page_faults", "page-faults", 2),
+    _software("major_faults", "major-faults", 6),
+    _software("context_switches", "context-switches", 3, only_in_kernel=True),
+    _software("cpu_migrations", "cpu-migrations", 4, only_in_kernel=True),
 )
-# linux/perf_event.h, perf_hw_id and perf_hw_cache_id: x86
-GENERIC_CODES: Mapping[str, EventCode] = {
-    "cycles": EventCode(HARDWARE, 0),
-    "instructions": EventCode(HARDWARE, 1),
-    "l1d_access": EventCode(CACHE, 0x00000),  # loads; x86 has no generic event for stores
-    "l1d_refill": EventCode(CACHE, 0x10000),
-    "branches": EventCode(HARDWARE, 4),
-    "branch_mispredicts": EventCode(HARDWARE, 5),
-}
+# linux/perf_event.h, perf_hw_id and perf_hw_cache_id: x86 and others. There is no generic event for every access of the L1 data cache.
+GENERIC_EVENTS = (
+    ("cycles", "cycles", HARDWARE, 0),
+    ("instructions", "instructions", HARDWARE, 1),
+    ("l1d_loads", "L1-dcache-loads", CACHE, 0x00000),
+    ("l1d_load_misses", "L1-dcache-load-misses", CACHE, 0x10000),
+    ("branches", "branches", HARDWARE, 4),
+    ("branch_mispredicts", "branch-misses", HARDWARE, 5),
+)
 # Arm Architecture Reference Manual, PMU common events: Cortex-A57, A72, A76, A78AE, Carmel. The cycle counter and six others fit
 # at once. The kernel's generic names are not used: its cache-misses is the L1D refill there.
-ARM_CONFIGS: Mapping[str, int] = {
-    "cycles": 0x11,
-    "instructions": 0x08,
-    "l1d_access": 0x04,
-    "l1d_refill": 0x03,
-    "branches": 0x12,
-    "branch_mispredicts": 0x10,
-    "memory_access": 0x13,
-}
-ARM_PMUS = ("armv8_*", "armv7_*", "apple_*", "arm_pmu*")
+ARM_EVENTS = (
+    ("cycles", "cpu_cycles", 0x11),
+    ("instructions", "inst_retired", 0x08),
+    ("l1d_access", "l1d_cache", 0x04),
+    ("l1d_refill", "l1d_cache_refill", 0x03),
+    ("branches", "br_pred", 0x12),
+    ("branch_mispredicts", "br_mis_pred", 0x10),
+    ("memory_access", "mem_access", 0x13),
+)
+ARM_PMUS = ("armv8_*", "armv7_*", "armv9_*", "arm_pmu*")
+OTHER_NAMES = {"cpu_cycles": "cycles", "inst_retired": "instructions"}  # of Apple's units, whose codes are their own
+OWN_CODES = ("apple_*",)
+HYBRID_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")  # x86
 
 
 def events(root: Path = Path("/")) -> tuple[CounterEvent, ...]:
-    """Every event to try on the machine below ``root``; opening an event shows whether it can be counted."""
-    devices = root / "sys/bus/event_source/devices"
-    arm = [kind for pattern in ARM_PMUS for pmu in in_order(devices.glob(pattern)) if (kind := integer(pmu / "type")) is not None]
+    """Every event on each kind of core of the machine below ``root``; opening one that is not ``unsupported`` shows whether it can be counted."""
+    devices = root / DEVICES
+    arm = [pmu for pattern in (*ARM_PMUS, *OWN_CODES) for pmu in in_order(devices.glob(pattern)) if integer(pmu / "type") is not None]
     if arm:
-        hardware = tuple(CounterEvent(name, "events", tuple(EventCode(kind, config) for kind in arm)) for name, config in ARM_CONFIGS.items())
-    else:
-        hardware = tuple(CounterEvent(name, "events", (code,)) for name, code in GENERIC_CODES.items())
-    return SOFTWARE_EVENTS + hardware
+        return (*SOFTWARE_EVENTS, *(event for pmu in arm for event in _arm_events(pmu, several=len(arm) > 1)))
+    hybrid = [devices / name for name in HYBRID_PMUS if integer(devices / name / "type") is not None]
+    return (*SOFTWARE_EVENTS, *(event for pmu in hybrid or [devices / "cpu"] for event in _generic_events(pmu, is_hybrid=bool(hybrid))))
+
+
+def _arm_events(pmu: Path, several: bool) -> Iterator[CounterEvent]:
+    """Raw events. A unit opens raw events that it lacks, too, and counts 0: what the kernel does not list for it is unsupported."""
+    kind, listed = integer(pmu / "type") or 0, pmu / "events"
+    for name, event, config in ARM_EVENTS:
+        unsupported = None
+        if listed.is_dir():
+            event, own = next(
+                ((each, code) for each in (event, OTHER_NAMES.get(event, event)) if (code := _code(listed / each)) is not None), (event, None)
+            )
+            unsupported = f"{pmu.name} does not list {event}" if own is None else None
+            config = config if own is None else own
+        yield CounterEvent(name, "events", pmu.name, event, EventCode(kind, config), f"{name}{AT}{pmu.name}" if several else name, unsupported)
+
+
+def _generic_events(pmu: Path, is_hybrid: bool) -> Iterator[CounterEvent]:
+    core = (integer(pmu / "type") or 0) << PMU_SHIFT if is_hybrid else 0
+    for name, event, kind, config in GENERIC_EVENTS:
+        yield CounterEvent(name, "events", pmu.name, event, EventCode(kind, config | core), f"{name}{AT}{pmu.name}" if is_hybrid else name)
+
+
+def _code(path: Path) -> int | None:
+    """The code in an event's file, ``event=0x11``; None where there is no such file, or it has other terms."""
+    match = re.fullmatch(r"event=(0x[0-9a-f]+|\d+)", text(path) or "")
+    return int(match[1], 0) if match else None

@@ -60,9 +60,10 @@ class Meter(Protocol):
 
     A meter is one module in ``suite/meters/sources`` that ends with ``METER = <its class>``; the class is called with the root of /proc and
     /sys. ``description`` says what it reads; the first paragraph of the class's docstring lists its channels. A class with
-    ``opens_first = True`` is opened before all others: it has to be attached before the implementation starts a thread. A class with
+    ``opens_first = True`` is opened before all others: it is attached to the implementation's process, which starts only then. A class with
     ``moments = Moments.RANDOM`` is read at random moments: one that reads power at the moment when it is asked, which would beat with a load
-    as regular as the clock. A meter with a background thread draws the moments there.
+    as regular as the clock. A meter with a background thread draws the moments there. A class with ``at_edges = True`` is read at the beginning
+    and end of each phase of the run (epochs, evaluations) as well: counters, whose increase belongs to the phase.
     """
 
     name: str
@@ -93,6 +94,16 @@ class WithSettings(Protocol):
 def moments_of(meter: Meter) -> Moments:
     """When the meter is read within its periods."""
     return getattr(meter, "moments", Moments.FIXED)
+
+
+def opens_first(meter: "Meter | type[Meter]") -> bool:
+    """Whether the meter is attached to the process, which waits for it at its start."""
+    return bool(getattr(meter, "opens_first", False))
+
+
+def is_read_at_edges(meter: Meter) -> bool:
+    """Whether the meter is also read at the beginning and end of each phase."""
+    return getattr(meter, "at_edges", False)
 
 
 @runtime_checkable

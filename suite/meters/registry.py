@@ -10,7 +10,7 @@ from typing import cast
 
 from suite.errors import SuiteError
 from suite.meters import sources
-from suite.meters.meter import Meter
+from suite.meters.meter import Meter, opens_first
 
 MeterFactory = Callable[[Path], Meter]
 
@@ -23,7 +23,7 @@ def meter_classes() -> tuple[type[Meter], ...]:
     """
     names = [module.name for module in pkgutil.iter_modules(sources.__path__)]
     found = [meter_of(importlib.import_module(f"{sources.__name__}.{name}")) for name in names]
-    return tuple(sorted(found, key=lambda meter: (not getattr(meter, "opens_first", False), meter.name)))
+    return tuple(sorted(found, key=lambda meter: (not opens_first(meter), meter.name)))
 
 
 def meter_of(module: ModuleType) -> type[Meter]:

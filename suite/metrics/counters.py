@@ -4,30 +4,35 @@ Computed from the log, the step records and the readings of the meter "counters"
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import COUNTERS, SCHEMA
+from suite.bundle.layout import RUN as RUN_FILE
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
-from suite.catalog.counter_events import HARDWARE_EVENTS, SOFTWARE_EVENTS
-from suite.metrics.figure import Figure, unknown
+from suite.catalog.counter_events import AT, HARDWARE_EVENTS, SOFTWARE_EVENTS
+from suite.metrics.edges import Edge, edge_of, edge_uncertainty
+from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.uncertainty import Uncertainty
 from suite.metrics.window import Counter, Measured
 
 SOURCE = "counters"
 USER_ONLY = ":u"
 EVENTS = (*SOFTWARE_EVENTS, *HARDWARE_EVENTS)
 MIN_PERIODS = 10  # up to one period at each end is interpolated, possibly from another phase: an error of at most a tenth each
+MAX_EDGE_SHARE = 0.02  # of a shorter window: how far a reading may be from each edge
 RATIOS = {
     "instructions_per_cycle": ("instructions", "cycles"),
     "l1d_miss_ratio": ("l1d_refill", "l1d_access"),
+    "l1d_load_miss_ratio": ("l1d_load_misses", "l1d_loads"),
     "branch_mispredict_ratio": ("branch_mispredicts", "branches"),
 }
-INIT, RUN = "init", "run"
+INIT, RUN, EPOCH, EVALUATION = "init", "run", "epoch", "evaluation"
 NO_RUN = "the run was not finished"
 # figure, event, unit, scale
 COUNTS = (
@@ -40,7 +45,18 @@ COUNTS = (
     ("cpu_time_s", "task_clock", "s", SECONDS_PER_NS),
 )
 # figure, ratio
-RATIO_FIGURES = (("ipc", "instructions_per_cycle"), ("l1d_miss_ratio", "l1d_miss_ratio"), ("branch_mispredict_ratio", "branch_mispredict_ratio"))
+RATIO_FIGURES = (
+    ("ipc", "instructions_per_cycle"),
+    ("l1d_miss_ratio", "l1d_miss_ratio"),
+    ("l1d_load_miss_ratio", "l1d_load_miss_ratio"),
+    ("branch_mispredict_ratio", "branch_mispredict_ratio"),
+)
+# figure, event, unit, scale: means over epochs 2 to last, without evaluations
+EPOCH_COUNTS = (
+    ("instructions_per_epoch", "instructions", "instructions", 1.0),
+    ("cycles_per_epoch", "cycles", "cycles", 1.0),
+    ("cpu_time_per_epoch_s", "task_clock", "s", SECONDS_PER_NS),
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +64,9 @@ class EventCount:
     """An event in a phase. ``count`` is scaled by enabled / running time; None when unknown, with the ``reason``.
 
     ``running_ratio`` is the fraction of the time in which the processor counted; below 1 the count is an extrapolation.
-    ``includes_kernel`` is False where only user mode was counted.
+    ``includes_kernel`` is False where only user mode was counted. ``uncertainty`` is how far the count may be off because no reading was at the
+    phase's very edges: the distance times the rate around the edge. ``by_unit`` are the parts of ``count`` that each kind of core counted,
+    where the processor has several.
     """
 
     count: float | None
@@ -56,16 +74,25 @@ class EventCount:
     running_ratio: float | None
     includes_kernel: bool | None
     reason: str | None = None
+    uncertainty: float | None = None
+    by_unit: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
 class PhaseCounts:
-    """One phase: its window on the monotonic clock, every event by name, and the ratios (None: one of the two events is unknown)."""
+    """One phase: its window on the monotonic clock, every event by name, and the ratios (None: one of the two events is unknown).
+
+    ``start_distance_s`` and ``stop_distance_s``: from each edge to the nearest reading of the counters, negative for one before the edge.
+    ``ratios_by_unit``: the ratios of each kind of core, where the processor has several.
+    """
 
     start_ns: int
     stop_ns: int
     events: Mapping[str, EventCount]
     ratios: Mapping[str, float | None]
+    start_distance_s: float | None
+    stop_distance_s: float | None
+    ratios_by_unit: Mapping[str, Mapping[str, float | None]] | None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -73,8 +100,8 @@ class PhaseCounts:
 
 
 def phases(log: Log, steps: StepRecords) -> dict[str, Window]:
-    """Window of each finished phase on the monotonic clock: ``init``, ``run`` (the training region, evaluations included) and ``epoch <n>``
-    (first fetch to last step)."""
+    """Window of each finished phase on the monotonic clock: ``init``, ``run`` (the training region, evaluations included), ``epoch <n>``
+    (first fetch to last step) and ``evaluation <n>``, the evaluation after epoch n."""
     found = {}
     for name in (INIT, RUN):
         start, stop = log.first(f"{name}_start"), log.first(f"{name}_stop")
@@ -84,21 +111,54 @@ def phases(log: Log, steps: StepRecords) -> dict[str, Window]:
     for epoch, of_epoch in steps.first_rank.by_epoch():
         stop_ns = stops_ns.get(epoch)
         if stop_ns is not None:
-            found[f"epoch {epoch}"] = (int(of_epoch.start_ns[0]), stop_ns)
+            found[f"{EPOCH} {epoch}"] = (int(of_epoch.start_ns[0]), stop_ns)
+    begun_ns = {event.epoch: event.mono_ns for event in log.all("eval_start")}
+    for event in log.all("eval_stop"):
+        start_ns = begun_ns.get(event.epoch)
+        if event.epoch is not None and event.mono_ns is not None and start_ns is not None:
+            found[f"{EVALUATION} {event.epoch}"] = (start_ns, event.mono_ns)
     return found
+
+
+def later_epochs(counted: Mapping[str, "PhaseCounts"]) -> list["PhaseCounts"]:
+    """The phases of epochs 2 to last."""
+    return [phase for name, phase in counted.items() if name.startswith(f"{EPOCH} ") and name != f"{EPOCH} 1"]
 
 
 def count(bundle: Bundle) -> dict[str, PhaseCounts]:
     """Counts of every phase of a bundle, finished or not."""
-    counts = bundle.cached("counts", lambda: count_phases(bundle.channels(), phases(bundle.log(), bundle.steps())))
+    counts = bundle.cached("counts", lambda: count_phases(bundle.channels(), phases(bundle.log(), bundle.steps()), at_edges=_at_edges(bundle)))
     return cast("dict[str, PhaseCounts]", counts)
 
 
-def count_phases(channels: Channels, windows: Mapping[str, Window]) -> dict[str, PhaseCounts]:
-    """Counts of each named window."""
+def _at_edges(bundle: Bundle) -> bool:
+    """Whether the counters were read at edges, too: those of schema 1 were read on their period only."""
+    return not (bundle.path / RUN_FILE).is_file() or bundle.run().schema > 1
+
+
+def count_phases(channels: Channels, windows: Mapping[str, Window], *, at_edges: bool = True) -> dict[str, PhaseCounts]:
+    """Counts of each named window. With ``at_edges`` a short one counts if there are readings at both of its edges."""
     found = {channel.name: channel for channel in channels.of(SOURCE)}
-    counts = {event: _count_event(found, event, windows) for event in EVENTS}  # event after event: one's channels are in memory at a time
-    return {name: _phase_counts(window, {event: counts[event][name] for event in EVENTS}) for name, window in windows.items()}
+    units = tuple(sorted({unit for name in found if (unit := _unit(name))}))
+    counts = {
+        event: _count_event(found, event, units, windows, at_edges) for event in EVENTS
+    }  # event after event: one's channels are in memory at a time
+    edges = _edges(found, windows)
+    return {name: _phase_counts(window, {event: counts[event][name] for event in EVENTS}, units, *edges[name]) for name, window in windows.items()}
+
+
+def _unit(channel: str) -> str:
+    """The counting unit in a channel's name, on processors with several: ``cycles@armv8_cortex_a55:u.count``; else empty."""
+    return channel.rpartition(".")[0].removesuffix(USER_ONLY).partition(AT)[2]
+
+
+def _edges(channels: Mapping[str, Channel], windows: Mapping[str, Window]) -> dict[str, tuple[float | None, float | None]]:
+    """Distance of the nearest reading to both edges of each window, s. All counters are read together: any channel of counts will do."""
+    counts = [channel for name, channel in channels.items() if name.endswith(".count")]
+    if not counts:
+        return {name: (None, None) for name in windows}
+    times_ns = counts[0].in_time.t_ns
+    return {name: (edge_of(times_ns, window[0]), edge_of(times_ns, window[1])) for name, window in windows.items()}
 
 
 def derive_counters(bundle: Bundle) -> dict[str, Any]:
@@ -123,50 +183,132 @@ def counter_figures(phase: PhaseCounts | None) -> dict[str, Figure]:
     return figures
 
 
-def _phase_counts(window: Window, events: Mapping[str, EventCount]) -> PhaseCounts:
-    return PhaseCounts(*window, events, {name: _quotient(events[upper], events[lower]) for name, (upper, lower) in RATIOS.items()})
+def _phase_counts(
+    window: Window, events: Mapping[str, EventCount], units: tuple[str, ...], start_s: float | None, stop_s: float | None
+) -> PhaseCounts:
+    ratios = {name: _quotient(events[upper].count, events[lower].count) for name, (upper, lower) in RATIOS.items()}
+    by_unit = {
+        unit: {name: _quotient(_of_unit(events[upper], unit), _of_unit(events[lower], unit)) for name, (upper, lower) in RATIOS.items()}
+        for unit in units
+    }
+    return PhaseCounts(*window, events, ratios, start_s, stop_s, by_unit or None)
 
 
-def _count_event(channels: Mapping[str, Channel], event: str, windows: Mapping[str, Window]) -> dict[str, EventCount]:
+def _of_unit(event: EventCount, unit: str) -> float | None:
+    return None if event.by_unit is None else event.by_unit.get(unit)
+
+
+def _count_event(
+    channels: Mapping[str, Channel], event: str, units: tuple[str, ...], windows: Mapping[str, Window], at_edges: bool
+) -> dict[str, EventCount]:
     """An event's counts in every window, by the window's name."""
-    scope = next((scope for scope in (event, event + USER_ONLY) if f"{scope}.count" in channels), None)
-    if scope is None:
+    scopes = {unit: scope for unit in units if (scope := _scope_of(channels, event, unit)) is not None}
+    of_any_core = None if scopes else _scope_of(channels, event, "")
+    if of_any_core is not None:
+        scopes = {"": of_any_core}
+    if not scopes:
         return {name: EventCount(None, None, None, None, "it was not counted on this machine") for name in windows}
-    unit, includes_kernel = channels[f"{scope}.count"].unit, scope == event
-    of_event = (f"{scope}.{part}" for part in ("count", "enabled", "running"))
-    counters = {name: Counter(channels[name]) for name in of_event if name in channels}
-    return {name: _count_in(counters, scope, window, unit, includes_kernel) for name, window in windows.items()}
+    first = next(iter(scopes.values()))
+    unit, includes_kernel = channels[f"{first}.count"].unit, not any(scope.endswith(USER_ONLY) for scope in scopes.values())
+    lacking = [each for each in units if each not in scopes and "" not in scopes]
+    if lacking:
+        reason = f"{', '.join(lacking)} does not count it: the work of these cores is missing"
+        return {name: EventCount(None, unit, None, includes_kernel, reason) for name in windows}
+    parts = [f"{scope}.{part}" for scope in scopes.values() for part in ("count", "enabled", "running")]
+    counters = {name: Counter(channels[name]) for name in parts if name in channels}
+    found = {name: _count_in(counters, scopes, window, unit, includes_kernel) for name, window in windows.items()}
+    short = {name: _too_short(counters, scopes, window, at_edges) for name, window in windows.items()}
+    return {
+        name: EventCount(None, unit, None, includes_kernel, short[name]) if count.count is not None and short[name] else count
+        for name, count in found.items()
+    }
 
 
-def _count_in(counters: Mapping[str, Counter], scope: str, window: Window, unit: str, includes_kernel: bool) -> EventCount:
-    measured = _increase(counters, f"{scope}.count", window)
-    running_ratio = _running_ratio(counters, scope, window)
-    if measured.value is None or running_ratio is None:
-        return EventCount(None, unit, None, includes_kernel, measured.reason or "the processor never counted it in this phase")
-    return EventCount(measured.value / running_ratio, unit, running_ratio, includes_kernel)
+def _scope_of(channels: Mapping[str, Channel], event: str, unit: str) -> str | None:
+    named = f"{event}{AT}{unit}" if unit else event
+    return next((scope for scope in (named, named + USER_ONLY) if f"{scope}.count" in channels), None)
 
 
-def _running_ratio(counters: Mapping[str, Counter], scope: str, window: Window) -> float | None:
+def _count_in(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window, unit: str, includes_kernel: bool) -> EventCount:
+    """The count of a window, summed over the kinds of cores: a thread runs on one at a time, so that they share its enabled time."""
+    measured = {each: _increase(counters, f"{scope}.count", window) for each, scope in scopes.items()}
+    edge = _edge(counters, scopes, window)
+    reason = next((each.reason for each in measured.values() if each.value is None), None)
+    running_ratio = _running_ratio(counters, scopes, window)
+    raw = {each: one.value for each, one in measured.items() if one.value is not None}
+    is_hardware = any(f"{scope}.enabled" in counters for scope in scopes.values())
+    if reason is None and running_ratio is not None and is_hardware and not any(raw.values()):
+        reason = "it counted 0: the processor lacks it"
+    if reason is not None or running_ratio is None:
+        return EventCount(None, unit, None, includes_kernel, reason or "the processor never counted it in this phase")
+    by_unit = {each: value / running_ratio for each, value in raw.items()} if "" not in scopes else None
+    uncertainty = None if edge.uncertainty is None else edge.uncertainty / running_ratio
+    return EventCount(sum(raw.values()) / running_ratio, unit, running_ratio, includes_kernel, None, uncertainty, by_unit)
+
+
+def _edge(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window) -> Edge:
+    """Distance of the readings from the window's edges, and what it makes uncertain, over all kinds of cores."""
+    edges = [edge_uncertainty(counters[f"{scope}.count"].readings, window) for scope in scopes.values()]
+    known = [edge.uncertainty for edge in edges if edge.uncertainty is not None]
+    return Edge(max(edge.distance_s for edge in edges), sum(known) if len(known) == len(edges) else None)
+
+
+def _too_short(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window, at_edges: bool) -> str | None:
+    """Why a window is too short for its readings; None where it is long, or where it was read at its very edges."""
+    length_s = (window[1] - window[0]) * SECONDS_PER_NS
+    period_s = max(counters[f"{scope}.count"].period_s or 0.0 for scope in scopes.values())
+    if length_s >= MIN_PERIODS * period_s or (at_edges and _edge(counters, scopes, window).distance_s <= MAX_EDGE_SHARE * length_s):
+        return None
+    return f"the window is shorter than {MIN_PERIODS} periods of {period_s:.3g} s"
+
+
+def _running_ratio(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window) -> float | None:
     """Fraction of the time in which a hardware event was counted; None when it never was. Software events are always counted."""
-    if f"{scope}.enabled" not in counters:
+    if not any(f"{scope}.enabled" in counters for scope in scopes.values()):
         return 1.0
-    enabled_s, running_s = (_increase(counters, f"{scope}.{part}", window).value for part in ("enabled", "running"))
-    return min(running_s / enabled_s, 1.0) if enabled_s and running_s else None
+    enabled_s = [_increase(counters, f"{scope}.enabled", window).value for scope in scopes.values()]
+    running_s = [_increase(counters, f"{scope}.running", window).value for scope in scopes.values()]
+    longest_s, whole_s = max((each or 0.0 for each in enabled_s), default=0.0), sum(each or 0.0 for each in running_s)
+    return min(whole_s / longest_s, 1.0) if longest_s and whole_s else None
 
 
 def _increase(counters: Mapping[str, Counter], name: str, window: Window) -> Measured:
     counter = counters.get(name)
-    return counter.increase(window, MIN_PERIODS) if counter else Measured(None, f"{name} was not read", 0.0, 0, None, None, 0, 0)
+    return counter.increase(window) if counter else Measured(None, f"{name} was not read", 0.0, 0, None, None, 0, 0)
 
 
-def _quotient(numerator: EventCount, denominator: EventCount) -> float | None:
-    return numerator.count / denominator.count if numerator.count is not None and denominator.count else None
+def _quotient(numerator: float | None, denominator: float | None) -> float | None:
+    return numerator / denominator if numerator is not None and denominator else None
 
 
 def _count_figure(event: EventCount, unit: str, scale: float) -> Figure:
     if event.count is None:
         return unknown(unit, COUNTERS, str(event.reason))
-    return Figure(event.count * scale, unit, COUNTERS, 1, coverage=event.running_ratio, method=_scope([event]))
+    uncertainty = _of_edges(event.uncertainty, scale)
+    return Figure(event.count * scale, unit, COUNTERS, 1, coverage=event.running_ratio, method=_scope([event]), uncertainty=uncertainty)
+
+
+def _of_edges(uncertainty: float | None, scale: float) -> Uncertainty | None:
+    return None if uncertainty is None else Uncertainty(0.0, 0.0, 0.0, 0.0, uncertainty * scale, False)
+
+
+def epoch_figures(counted: Mapping[str, PhaseCounts]) -> dict[str, Figure]:
+    """Counts of an epoch, from its first fetch to its last step, without the evaluation: means over epochs 2 to last."""
+    later, figures = later_epochs(counted), {}
+    for name, event, unit, scale in EPOCH_COUNTS:
+        known = [found for phase in later if (found := phase.events[event]).count is not None]
+        missing = next(
+            (str(phase.events[event].reason) for phase in later if phase.events[event].count is None), "fewer than two epochs were finished"
+        )
+        if not known or len(known) < len(later):
+            figures[name] = unknown(unit, COUNTERS, missing)
+            continue
+        mean = mean_figure([scale * (found.count or 0.0) for found in known], unit, COUNTERS, missing)
+        widths = [found.uncertainty for found in known if found.uncertainty is not None]
+        uncertainty = _of_edges(sum(widths) / len(widths), scale) if len(widths) == len(known) else None
+        coverage = min(found.running_ratio or 0.0 for found in known)
+        figures[name] = replace(mean, coverage=coverage, uncertainty=uncertainty, method=_scope(known))
+    return figures
 
 
 def _ratio_figure(phase: PhaseCounts, ratio: str) -> Figure:
@@ -181,4 +323,6 @@ def _ratio_figure(phase: PhaseCounts, ratio: str) -> Figure:
 
 def _scope(events: list[EventCount]) -> str:
     mode = "kernel and user mode" if all(event.includes_kernel for event in events) else "user mode only"
-    return f"every thread and process of the implementation on this machine, {mode}"
+    units = sorted({unit for event in events for unit in event.by_unit or ()})
+    kinds = f"; {' and '.join(units)} together, each by itself in counters.json" if units else ""
+    return f"every thread and process of the implementation on this machine, {mode}{kinds}"

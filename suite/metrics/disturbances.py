@@ -7,6 +7,7 @@ import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.channels import Channel, Channels
+from suite.catalog.throttling import is_throttling_channel
 
 MIN_STEP_S = 0.05  # slewing moves both clocks; smaller differences are noise of reading them
 SINCE_BOOT = ".since_boot"
@@ -80,4 +81,5 @@ def _events(channel: Channel, stop_ns: int) -> Iterator[ThrottlingEvent]:
 
 def _throttling_channels(channels: Channels) -> tuple[Channel, ...]:
     of_gpu = (channel for channel in channels.of("nvml") if channel.name.endswith(".throttle_reasons"))
-    return (*channels.of("throttling"), *of_gpu)
+    of_processor = (channel for channel in channels.of("throttling") if is_throttling_channel(channel.name))
+    return (*of_processor, *of_gpu)

@@ -15,13 +15,14 @@ from suite.bundle.layout import READINGS
 from suite.metrics import power_mode
 from suite.metrics.disturbances import find_clock_steps, find_throttling, is_watched
 from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.load_figures import load_figures
 from suite.metrics.window import Counter
 
 MAX_DISTANCE_S = 2.0  # maximum distance of a page cache reading from its moment; the harness takes one at each end of an epoch
 MIN_PERIODS = 5  # shortest window of a counter: up to one period is interpolated at each end
 COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
 # The power mode's settings are written when they change: a mean over such readings has no meaning.
-COUNTER_SOURCES = ("counters", "disk", "network", "wall-clock", power_mode.SOURCE)
+COUNTER_SOURCES = ("counters", "disk", "load", "network", "wall-clock", power_mode.SOURCE)
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figu
         value = None if window is None else resident_ratio(channels, window[at])
         reason = "the run was not finished" if window is None else f"the page cache was not read within {MAX_DISTANCE_S:g} s of this moment"
         figures[name] = unknown("ratio", READINGS, reason) if value is None else Figure(value, "ratio", READINGS, 1)
-    return {**figures, **_disturbance_figures(channels, window)}
+    return {**figures, **load_figures(channels, window), **_disturbance_figures(channels, window)}
 
 
 def resident_ratio(channels: Channels, moment_ns: int, window_s: float = math.inf) -> float | None:

@@ -96,7 +96,7 @@ def derive(bundle: Bundle) -> Summary:
     held, held_nodes = channels.kept(EVERY_EPOCH + names_of(totals)), [node.with_totals_kept() for node in nodes]
     epochs = derive_epochs(log, steps, held, totals, held_nodes)
     phases = counters.count(bundle)
-    later = [(phase.start_ns, phase.stop_ns) for name, phase in phases.items() if name not in (counters.INIT, counters.RUN, "epoch 1")]
+    later = [(phase.start_ns, phase.stop_ns) for phase in counters.later_epochs(phases)]
     times, uncounted = time_figures(epochs), uncounted_intervals(log)
     run_times = RunTimes(run, later, times["time_to_epoch_s"], uncounted)
     shares = [epoch.communication_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
@@ -113,6 +113,7 @@ def derive(bundle: Bundle) -> Summary:
         **energies,
         **baseload,
         **counters.counter_figures(phases.get(counters.RUN)),
+        **counters.epoch_figures(phases),
         **machine_figures(channels, run),
     }
     trained = sum(epoch.steps for epoch in epochs)

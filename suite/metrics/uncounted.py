@@ -4,6 +4,7 @@ The log has ``uncounted_start`` and ``uncounted_stop`` with the same ``reason``;
 energy of the run is that of its counted windows.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,8 @@ from suite.bundle.log import Log, LogEvent
 from suite.metrics.energy import Energy
 
 START, STOP = "uncounted_start", "uncounted_stop"
+MAX_SHARE_UNREAD = 0.02
+"""Of a window: what is left out without a reading of its own then moves an energy by less than on-board sensors err."""
 
 
 @dataclass(frozen=True)
@@ -74,19 +77,24 @@ def counted_s(window: Window, intervals: Sequence[UncountedInterval]) -> float:
 def counted_energy(energy_of: Callable[[int, int], Energy | None], window: Window, intervals: Sequence[UncountedInterval]) -> Energy | None:
     """The energy of a window without that of its intervals; ``energy_of`` gives the energy from start to stop. Their readings do not count.
 
-    None where ``energy_of`` has none for the window. The uncertainty is that of the whole window.
+    An interval whose own energy is not known, as one after the last reading, is taken at the window's mean power, and all of that is added to the
+    half-width of the gaps. None where ``energy_of`` has none for the window, or where such intervals are more than :data:`MAX_SHARE_UNREAD` of it.
     """
     whole = energy_of(*window)
     inside = [interval for interval in intervals if window[0] <= interval.start_ns < interval.stop_ns <= window[1]]
     if whole is None or whole.energy_j is None or not inside:
         return whole
-    parts = [part for interval in inside if (part := energy_of(interval.start_ns, interval.stop_ns)) is not None]
-    missing = next((part.reason for part in parts if part.energy_j is None), None)
-    if missing is not None:
+    parts = [(interval, part) for interval in inside if (part := energy_of(interval.start_ns, interval.stop_ns)) is not None]
+    unread_share = sum(interval.length_s for interval, part in parts if part.energy_j is None) / ((window[1] - window[0]) * SECONDS_PER_NS)
+    if unread_share > MAX_SHARE_UNREAD:
+        missing = next(part.reason for _, part in parts if part.energy_j is None)
         return replace(whole, energy_j=None, uncertainty=None, reason=f"of what is not counted: {missing}")
+    unread_j = whole.energy_j * unread_share
+    uncertainty = whole.uncertainty and replace(whole.uncertainty, gaps=math.hypot(whole.uncertainty.gaps, unread_j))
     return replace(
         whole,
-        energy_j=whole.energy_j - sum(part.energy_j or 0.0 for part in parts),
-        count=whole.count - sum(part.count for part in parts),
-        rejected=whole.rejected - sum(part.rejected for part in parts),
+        energy_j=whole.energy_j - unread_j - sum(part.energy_j or 0.0 for _, part in parts),
+        count=whole.count - sum(part.count for _, part in parts),
+        rejected=whole.rejected - sum(part.rejected for _, part in parts),
+        uncertainty=uncertainty,
     )

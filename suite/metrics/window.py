@@ -60,13 +60,13 @@ class Counter:
     def __init__(self, channel: Channel) -> None:
         ordered = channel.in_time
         kept = growing(ordered.t_ns, ordered.values)
-        self._readings = ordered if kept.all() else ordered.select(kept)
+        self.readings = ordered if kept.all() else ordered.select(kept)
         self.period_s = channel.period_s
 
-    def increase(self, window: Window, min_periods: int) -> Measured:
+    def increase(self, window: Window, min_periods: int = 0) -> Measured:
         """Increase in ``window``; None, with a reason, if it is shorter than ``min_periods``: up to one period is interpolated at each end."""
         period_s = self.period_s or 0.0
-        measured = _measure_plausible(self._readings.t_ns, self._readings.values, *window, period_s, is_counter=True)
+        measured = _measure_plausible(self.readings.t_ns, self.readings.values, *window, period_s, is_counter=True)
         if measured.value is not None and (window[1] - window[0]) * SECONDS_PER_NS < min_periods * period_s:
             return replace(measured, value=None, reason=f"the window is shorter than {min_periods} periods of {period_s:.3g} s")
         return measured

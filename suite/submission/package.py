@@ -13,7 +13,7 @@ from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_json, write_json
-from suite.files.paths import repository_root
+from suite.files.paths import checkout
 from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability, plain_name
 from suite.submission.folders import audit_path, probe_path
 from suite.submission.launches import declare_entries
@@ -60,7 +60,7 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
     folders = _folders(bundles, request)
     evidence = {probe_path(folder, *_subject(path)): path for path in request.probes} | _audits(folder, folders, request)
     entries = declare_entries(bundles, request.launches, request.planned_runs)
-    code = code_of(repository_root())
+    code = code_of(checkout())
     declaration = Declaration(SCHEMA, request.organization, round_name, request.availability, __version__, code, request.notes, entries)
     try:
         for run_folder, bundle in folders.items():
@@ -152,17 +152,22 @@ def _copy(bundle: Bundle, target: Path) -> None:
         shutil.copyfile(bundle.file(name), target / name)
 
 
-def code_of(checkout: Path) -> Code:
-    """The checked-out commit, the repository's address, and whether files differ from the commit; None where git does not know."""
+def code_of(root: Path | None) -> Code:
+    """The checked-out commit, the repository's address, and whether files differ from the commit; None where git does not know.
+
+    An installed suite (``root`` None) or an unpacked archive is no repository, although a folder above it may be one.
+    """
+    if root is None or not (root / ".git").exists():
+        return Code(None, None, None)
     commit, address, changes = (
-        _git(checkout, *arguments) for arguments in (("rev-parse", "HEAD"), ("config", "--get", "remote.origin.url"), ("status", "--porcelain"))
+        _git(root, *arguments) for arguments in (("rev-parse", "HEAD"), ("config", "--get", "remote.origin.url"), ("status", "--porcelain"))
     )
     return Code(_without_password(address), commit, None if changes is None else bool(changes))
 
 
-def _git(checkout: Path, *arguments: str) -> str | None:
+def _git(root: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", "-C", str(checkout), *arguments], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None

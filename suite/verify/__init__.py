@@ -1,1 +1,1 @@
-"""Verifies that implementations train the same model: the same numbers from the same weights and data."""
+"""Verifies training by repeating it: implementations against the same weights and data, and runs by their first steps (`suite audit`)."""

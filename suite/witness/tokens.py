@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from suite.files.paths import repository_root
+from suite.files.paths import rules_folder
 from suite.files.signature import SignatureState, verify
 from suite.witness.statement import NAMESPACE, read_statement
 
@@ -39,7 +39,7 @@ class TokenVerdict:
 
 def trust_list(root: Path | None = None) -> Path:
     """The folder of the witnesses that the rulebook knows: ``allowed_signers`` and certificates of authorities, ``<name>.pem``."""
-    return (root or repository_root()) / "rules" / "witnesses"
+    return rules_folder(root) / "witnesses"
 
 
 def verify_token(token: Mapping[str, Any], digest: str, trusted: Path) -> TokenVerdict:

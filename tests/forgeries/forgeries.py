@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from reference_impls.contract import Request, request_from_dict
-from suite.audit.replaying import replay
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
 from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.verify.replaying import replay
 
 STEPS = 30
 IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"

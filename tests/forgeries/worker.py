@@ -7,13 +7,13 @@ from pathlib import Path
 from unittest import mock
 
 from reference_impls import contract
-from suite.audit import replaying
 from suite.catalog.frameworks import Framework
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import find
+from suite.verify import replaying
 
 
 @contextmanager

@@ -537,8 +537,8 @@ def _rebuild_log(events, ends, eval_s, correct, eval_samples, steps, rank, sever
 
 
 def digests_of(run, epoch: int, rank: int) -> dict[str, str]:
-    """Digests of a training state: parameters and velocities are those of every rank, statistics each rank's own."""
-    states = {"parameter": f"{run} {epoch}", "velocity": f"{run} {epoch} v", "statistic": f"{run} {epoch} {rank}"}
+    """Digests of a training state: parameters and velocities are those of every rank; LeNet-5 has no statistics."""
+    states = {"parameter": f"{run} {epoch}", "velocity": f"{run} {epoch} v", "statistic": ""}
     return {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 
 from suite.errors import SuiteError
-from suite.files.paths import repository_root
+from suite.files.paths import checkout
 
 TEMPLATES = Path(__file__).parent / "templates"
 SUFFIX = ".template"
@@ -68,7 +68,11 @@ def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
     Raises SuiteError for a name that no part of this kind can have, and for one that exists; nothing is written then.
     """
     _refuse_invalid(kind, name)
-    root, folder = root or repository_root(), TEMPLATES / kind.value
+    root, folder = root or checkout(), TEMPLATES / kind.value
+    if root is None:
+        raise SuiteError(
+            f"A {kind.value} is written into a checkout of the suite, and this suite is installed: use that of a checkout (`make setup` there)."
+        )
     values = {"name": name, "module": name.replace("-", "_"), "class_name": "".join(word.capitalize() for word in re.split("[-_]", name))}
     files = {_place(template.relative_to(folder), values): template for template in sorted(folder.rglob(f"*{SUFFIX}"))}
     if name in _known_names(kind):

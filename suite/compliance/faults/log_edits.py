@@ -63,6 +63,14 @@ def set_event(bundle: EditableBundle, /, key: str, number: int = 0, **values: An
 
 
 @edit
+def add_point(bundle: EditableBundle, key: str, value: object) -> None:
+    """Log another value right before init_stop."""
+    stop = bundle.event("init_stop")
+    added = dict(stop, event_type="POINT_IN_TIME", key=key, value=value, metadata=dict(stop["metadata"]))
+    bundle.events.insert(bundle.events.index(stop), added)
+
+
+@edit
 def copy_value(bundle: EditableBundle, key: str, source: int, target: int) -> None:
     """Set the value of an event to that of another one with the same key."""
     bundle.event(key, target)["value"] = bundle.event(key, source)["value"]
@@ -304,6 +312,15 @@ def delay_start(bundle: EditableBundle, by_s: int) -> None:
         event["metadata"]["mono_ns"] -= by_s * 10**9
         event["time_ms"] -= by_s * 1000
     bundle.run["started_time_ms"] -= by_s * 1000
+
+
+@edit
+def build_at_once(bundle: EditableBundle) -> None:
+    """Let initialisation begin right before it ends."""
+    stop = bundle.event("init_stop")
+    first, last = bundle.events.index(bundle.event("init_start")), bundle.events.index(stop)
+    for place in range(first, last):
+        bundle.events[place]["metadata"]["mono_ns"] = stop["metadata"]["mono_ns"] - (last - place) * 1000
 
 
 @edit

@@ -7,6 +7,7 @@ from suite.bundle.layout import BASELOAD
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit
 from suite.compliance.faults.log_edits import set_everywhere, set_request
+from suite.compliance.faults.table_edits import rename_source
 
 if TYPE_CHECKING:
     import pandas
@@ -86,12 +87,14 @@ def set_peak_memory(bundle: EditableBundle, factor: float) -> None:
 
 
 @edit
-def log_peak_memory(bundle: EditableBundle, factor: float) -> None:
-    """Log ``factor`` times the peak memory that was read."""
+def log_peak_memory(bundle: EditableBundle, factor: float, ranks: int = 1) -> None:
+    """Log ``factor`` times the peak memory that was read, for a number of ranks."""
     set_peak_memory(1.0)(bundle)
     peak_bytes = float(bundle.readings.loc[bundle.at("memory", "largest_process_peak_rss"), "value"].max())
     stop = bundle.event("run_stop")
-    logged = dict(stop, event_type="POINT_IN_TIME", key="peak_rss_of_ranks", value=[round(peak_bytes * factor)], metadata=dict(stop["metadata"]))
+    logged = dict(
+        stop, event_type="POINT_IN_TIME", key="peak_rss_of_ranks", value=[round(peak_bytes * factor)] * ranks, metadata=dict(stop["metadata"])
+    )
     bundle.events.insert(bundle.events.index(stop) + 1, logged)
 
 
@@ -101,6 +104,20 @@ def empty_cache_without_reading(bundle: EditableBundle) -> None:
     set_everywhere("cache_cleared", True)(bundle)
     scale_readings("disk", "read_bytes", 0.0)(bundle)
     add_channel("page-cache", "resident", "ratio", lambda time_s: min(1.0, time_s))(bundle)
+
+
+@edit
+def add_switches(bundle: EditableBundle, migrations: float) -> None:
+    """Read a hundred context switches a second, and this many migrations for each of them."""
+    add_channel("counters", "context_switches.count", "events", lambda time_s: float(round(100 * time_s)))(bundle)
+    add_channel("counters", "cpu_migrations.count", "events", lambda time_s: float(round(100 * migrations * time_s)))(bundle)
+
+
+@edit
+def read_without_work(bundle: EditableBundle) -> None:
+    """Read 500 MB a second from a disk that is never busy."""
+    scale_readings("disk", "read_bytes", 60_000.0)(bundle)
+    add_constant_channel("disk", "busy", "s", 3.0)(bundle)
 
 
 @edit
@@ -117,6 +134,45 @@ def scale_meter_times(bundle: EditableBundle, name: str, factor: float) -> None:
     rows = _rows(bundle, name)
     first_ns = bundle.readings.loc[rows, "t_ns"].min()
     bundle.readings.loc[rows, "t_ns"] = first_ns + ((bundle.readings.loc[rows, "t_ns"] - first_ns) * factor).astype("int64")
+
+
+@edit
+def silence_clocks(bundle: EditableBundle, governor: str) -> None:
+    """Describe a governor, and leave out the readings of the cores' clocks."""
+    bundle.system["cpu_governor"] = governor
+    bundle.system["notes"].pop("cpu_governor", None)
+    bundle.readings = bundle.readings[~_rows(bundle, "cpu", "frequency")].reset_index(drop=True)
+    _count(bundle)
+
+
+@edit
+def count_written(bundle: EditableBundle, more: int) -> None:
+    """Add the recorder's own record, with more readings than were written."""
+    record = {**bundle.run["meters"][0], "name": "recorder", "readings": len(bundle.readings) + more}
+    bundle.run["meters"] = [meter for meter in bundle.run["meters"] if meter["name"] != "recorder"] + [record]
+
+
+@edit
+def hurry_meters(bundle: EditableBundle, factor: float) -> None:
+    """Scale the times of all meters since the first reading, with what their records state; the kernel's keep their period."""
+    first_ns = bundle.readings["t_ns"].min()
+    bundle.readings["t_ns"] = first_ns + ((bundle.readings["t_ns"] - first_ns) * factor).astype("int64")
+    for meter in bundle.run["meters"]:
+        meter.update({name: meter[name] * factor for name in ("achieved_period_s", "longest_gap_s")})
+
+
+@edit
+def free_meters(bundle: EditableBundle) -> None:
+    """Let reading cost no meter any CPU time."""
+    for meter in bundle.run["meters"]:
+        meter["cost_s"] = 0.0
+
+
+@edit
+def leave_meter_out(bundle: EditableBundle, name: str) -> None:
+    """Leave out a meter's readings; its record says that it was not there."""
+    bundle.readings = bundle.readings[~bundle.at(name)].reset_index(drop=True)
+    set_meter(name, available=False, reason="permission denied", readings=0, achieved_period_s=None, longest_gap_s=None)(bundle)
 
 
 @edit
@@ -164,6 +220,33 @@ def set_values(bundle: EditableBundle, source: str, channel: str, every: int, ch
     """Change one reading of ``every``."""
     rows = bundle.readings.index[bundle.at(source, channel)][::every]
     bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].map(change)
+
+
+@edit
+def clip_highest(bundle: EditableBundle, source: str, channel: str, share: float) -> None:
+    """Cut the highest readings to the quantile above which they are."""
+    rows = bundle.at(source, channel)
+    values = bundle.readings.loc[rows, "value"]
+    bundle.readings.loc[rows, "value"] = values.clip(upper=values.quantile(1 - share))
+
+
+@edit
+def call_analyser(bundle: EditableBundle, source: str) -> None:
+    """Call a power meter an analyser of the board, and let it read whole watts."""
+    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+
+    rename_source(source, "meter-csv", "board.analyser")(bundle)
+    rows = bundle.at("meter-csv")
+    bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].round() + bundle.readings.loc[rows, "t_ns"] // 10**9 % 2
+    change_baseload(lambda idle: idle.assign(source="meter-csv", channel="board.analyser"))(bundle)
+    write_power_rules(bundle.path, bundle.readings["source"].unique())
+
+
+@edit
+def take_idle_from_run(bundle: EditableBundle, source: str) -> None:
+    """Write the first readings of a meter in the run as those of the idle machine."""
+    values = bundle.readings.loc[bundle.at(source), "value"].to_numpy()
+    change_baseload(lambda rows: rows.assign(value=values[: len(rows)]))(bundle)
 
 
 @edit

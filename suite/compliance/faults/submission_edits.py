@@ -101,6 +101,20 @@ def copy_losses(target: EditableBundle, source: EditableBundle) -> None:
     target.steps.loc[: steps - 1, "loss"] = source.steps["loss"].iloc[:steps]
 
 
+def copy_losses_with_noise(target: EditableBundle, source: EditableBundle) -> None:
+    """Copy the losses, each with up to two hundredths of noise."""
+    import numpy as np  # start-up
+
+    copy_losses(target, source)
+    target.steps["loss"] *= np.exp(np.random.default_rng(3).uniform(-0.02, 0.02, len(target.steps)))
+
+
+def copy_digests(target: EditableBundle, source: EditableBundle) -> None:
+    """Copy the digests of the training states."""
+    for number, event in enumerate(event for event in source.events if event["key"] == "state_digests"):
+        target.event("state_digests", number)["value"] = event["value"]
+
+
 def copy_step_times(target: EditableBundle, source: EditableBundle) -> None:
     """Copy the times between steps."""
     differences_ns = source.steps["start_ns"].iloc[: len(target.steps)].diff().fillna(0).astype("int64")

@@ -4,17 +4,21 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.nodes import read_nodes
 from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.reading_edits import (
     add_channel,
     add_constant_channel,
+    add_switches,
     empty_cache_without_reading,
     log_peak_memory,
     lower_frequency,
+    read_without_work,
     scale_readings,
     set_peak_memory,
 )
+from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
@@ -37,8 +41,10 @@ PEAK_TOLERANCE = 1.05
 MIN_LOGGED_PEAK = 0.8
 BUSY_TOLERANCE, BUSY_SLACK_S = 1.05, 1.0
 LINK_TOLERANCE = 1.05
+MAX_IDLE_BYTES = 2.0**28  # the kernel counts busy time in ticks; 2 ms for each MiB and more in honest runs
+MIN_TASK_S = 5.0  # of a task clock, in which a thread must have been switched; honest runs: 25 switches a second and more
+MIGRATIONS_TOLERANCE, MIGRATIONS_SLACK = 1.1, 20.0
 EMPTIED = 0.5
-RUN_AGAIN = "never edit readings; check the meter, run again"
 
 
 def _arithmetic(context: BundleContext) -> Iterator[Violation]:
@@ -49,14 +55,16 @@ def _arithmetic(context: BundleContext) -> Iterator[Violation]:
         cycles, instructions = (_rate(node, name, window) for name in ("cycles", "instructions"))
         cores, clock_hz = _clock(node, window)
         if cycles is not None and cores and cycles > cores * clock_hz * SCALING:
-            yield Violation(node.file, f"at most {cores} x {clock_hz / 1e9:.2f} thousand million cycles a second", f"{cycles / 1e9:.2f}", RUN_AGAIN)
+            yield Violation(
+                node.file, f"at most {cores} x {clock_hz / 1e9:.2f} thousand million cycles a second", f"{cycles / 1e9:.2f}", READINGS_AS_READ
+            )
         if cycles is not None and instructions is not None and instructions > MAX_PER_CYCLE * cycles:
             ratio = instructions / cycles if cycles > 0 else math.inf
-            yield Violation(node.file, f"at most {MAX_PER_CYCLE:g} instructions a cycle", f"{ratio:.3g}", RUN_AGAIN)
+            yield Violation(node.file, f"at most {MAX_PER_CYCLE:g} instructions a cycle", f"{ratio:.3g}", READINGS_AS_READ)
         for part, whole in PARTS:
             smaller, larger = _rate(node, part, window), _rate(node, whole, window)
             if smaller is not None and larger is not None and smaller > SCALING * larger:
-                yield Violation(node.file, f"at most as many {part} as {whole}", f"{smaller:.4g} and {larger:.4g} a second", RUN_AGAIN)
+                yield Violation(node.file, f"at most as many {part} as {whole}", f"{smaller:.4g} and {larger:.4g} a second", READINGS_AS_READ)
 
 
 def _clock(node: "NodeContext", window: tuple[int, int]) -> tuple[int, float]:
@@ -79,7 +87,7 @@ def _whole(context: BundleContext) -> Iterator[Violation]:
             parts = ((channel.values % 1) != 0).nonzero()[0]
             if channel.unit == "events" and len(parts):
                 observed = f"{channel.values[parts[0]]:.15g} of {channel.name}, {len(parts)} such readings"
-                yield Violation(node.file, "whole numbers of events", observed, RUN_AGAIN)
+                yield Violation(node.file, "whole numbers of events", observed, READINGS_AS_READ)
 
 
 def _enough(context: BundleContext) -> Iterator[Violation]:
@@ -95,7 +103,7 @@ def _enough(context: BundleContext) -> Iterator[Violation]:
         instructions = _rate(node, "instructions", window)
         if instructions is not None and instructions < needed:
             expected = f"{needed:.3g} instructions a second or more for the arithmetic of {request.model}"
-            yield Violation(node.file, expected, f"{instructions:.3g}", RUN_AGAIN)
+            yield Violation(node.file, expected, f"{instructions:.3g}", READINGS_AS_READ)
 
 
 def _clock_follows(context: BundleContext) -> Iterator[Violation]:
@@ -115,7 +123,7 @@ def _clock_follows(context: BundleContext) -> Iterator[Violation]:
             expected = (
                 f"steps of epoch {slow}, at {known[slow] / 1e9:.2f} GHz, to compute longer than those of epoch {fast}, at {known[fast] / 1e9:.2f} GHz"
             )
-            yield Violation(node.file, expected, f"{slow_s * 1000:.3f} and {fast_s * 1000:.3f} ms", RUN_AGAIN)
+            yield Violation(node.file, expected, f"{slow_s * 1000:.3f} and {fast_s * 1000:.3f} ms", READINGS_AS_READ)
 
 
 def _fastest_hz(channels: "list[Channel]", window: tuple[int, int]) -> float:
@@ -133,18 +141,21 @@ def _silicon(context: BundleContext) -> Iterator[Violation]:
                 expected, observed = f"at most {MAX_FREQUENCY_HZ / 1e9:g} GHz", f"{channel.maximum / 1e9:g} GHz"
             else:
                 continue
-            yield Violation(node.file, expected, f"{observed} by {channel.source} {channel.name}"[:200], RUN_AGAIN)
+            yield Violation(node.file, expected, f"{observed} by {channel.source} {channel.name}"[:200], READINGS_AS_READ)
 
 
 def _memory(context: BundleContext) -> Iterator[Violation]:
     """Check the implementation's memory against an interpreter's, the kernel's peak, and the peak that the implementation logged."""
     for node in context.nodes:
         rss, peak, size = (node.channels.get("memory", name) for name in ("process_tree_rss", "largest_process_peak_rss", "process_tree_size"))
-        if len(rss) and rss.maximum < MIN_RSS_BYTES:
-            yield Violation(node.file, f"{MIN_RSS_BYTES} bytes or more in use by the implementation", f"{rss.maximum:.0f} at most", RUN_AGAIN)
+        in_run = rss.during(context.window) if node.is_on_clock and context.window is not None else rss  # before, its interpreter starts
+        if len(in_run) and in_run.maximum < MIN_RSS_BYTES:
+            yield Violation(
+                node.file, f"{MIN_RSS_BYTES} bytes or more in use by the implementation", f"{in_run.maximum:.0f} at most", READINGS_AS_READ
+            )
         if len(rss) and len(peak) and len(size) and rss.maximum > PEAK_TOLERANCE * peak.maximum * max(size.maximum, 1.0):
             expected = f"at most {peak.maximum:.0f} bytes in each of {size.maximum:.0f} processes, the largest peak"
-            yield Violation(node.file, expected, f"{rss.maximum:.0f} bytes in use", RUN_AGAIN)
+            yield Violation(node.file, expected, f"{rss.maximum:.0f} bytes in use", READINGS_AS_READ)
     logged = context.log.first("peak_rss_of_ranks")
     largest = context.bundle.channels().get("memory", "largest_process_peak_rss")
     size = context.bundle.channels().get("memory", "process_tree_size")
@@ -154,7 +165,7 @@ def _memory(context: BundleContext) -> Iterator[Violation]:
     before = largest.select(largest.t_ns <= logged.mono_ns)
     if peaks and len(before) and max(peaks) < MIN_LOGGED_PEAK * before.maximum:
         expected = f"peak_rss_of_ranks near {before.maximum:.0f} bytes, the largest peak of a process in the readings"
-        yield Violation("log.txt", expected, f"{max(peaks):.0f}", RUN_AGAIN, logged.line)
+        yield Violation("log.txt", expected, f"{max(peaks):.0f}", READINGS_AS_READ, logged.line)
 
 
 def _disk(context: BundleContext) -> Iterator[Violation]:
@@ -164,11 +175,14 @@ def _disk(context: BundleContext) -> Iterator[Violation]:
         if len(busy) >= 2:
             passed_s, busy_s = float(busy.t_ns[-1] - busy.t_ns[0]) * 1e-9, float(busy.values[-1] - busy.values[0])
             if busy_s > BUSY_TOLERANCE * passed_s + BUSY_SLACK_S:
-                yield Violation(node.file, f"a disk that is busy for {passed_s:.1f} s at most", f"{busy_s:.1f} s", RUN_AGAIN)
+                yield Violation(node.file, f"a disk that is busy for {passed_s:.1f} s at most", f"{busy_s:.1f} s", READINGS_AS_READ)
+        moved_bytes = sum(each.maximum - each.minimum for each in (read, node.channels.get("disk", "write_bytes")) if len(each) >= 2)
+        if len(busy) >= 2 and busy.maximum == busy.minimum and moved_bytes > MAX_IDLE_BYTES:
+            yield Violation(node.file, f"a disk that is busy while it moves {moved_bytes:.0f} bytes", "0 s of busy time", READINGS_AS_READ)
         filled = context.request.cache_cleared is True and len(resident) >= 2 and resident.maximum - float(resident.values[0]) >= EMPTIED
         if filled and len(read) >= 2 and read.maximum == read.minimum:
             expected = f"bytes read from the disk: {resident.maximum - float(resident.values[0]):.0%} of the data came into the emptied page cache"
-            yield Violation(node.file, expected, "none", RUN_AGAIN)
+            yield Violation(node.file, expected, "none", READINGS_AS_READ)
 
 
 def _network(context: BundleContext) -> Iterator[Violation]:
@@ -185,12 +199,42 @@ def _network(context: BundleContext) -> Iterator[Violation]:
         rates = {channel.name: bytes_per_s for channel in channels if (bytes_per_s := rate(channel, window)) is not None}
         for name, bytes_per_s in rates.items():
             if isinstance(speed, int | float) and speed > 0 and name.startswith(f"{interface}.") and bytes_per_s * 8e-6 > LINK_TOLERANCE * speed:
-                yield Violation(node.file, f"at most {speed:g} Mbit/s on {interface}"[:200], f"{bytes_per_s * 8e-6:.0f} Mbit/s", RUN_AGAIN)
+                yield Violation(node.file, f"at most {speed:g} Mbit/s on {interface}"[:200], f"{bytes_per_s * 8e-6:.0f} Mbit/s", READINGS_AS_READ)
         if rates and not any(bytes_per_s > 0 for bytes_per_s in rates.values()):
-            yield Violation(node.file, "gradients exchanged over the network", "no byte sent or received in the run", RUN_AGAIN)
+            yield Violation(node.file, "gradients exchanged over the network", "no byte sent or received in the run", READINGS_AS_READ)
+
+
+def _switches(context: BundleContext) -> Iterator[Violation]:
+    """Check context switches against the time that the implementation ran, and migrations between cores against them."""
+    for node in context.nodes:
+        switches, migrations, clock = (_increase(node, name) for name in ("context_switches", "cpu_migrations", "task_clock"))
+        if switches is None:
+            continue
+        if switches == 0 and clock is not None and clock * SECONDS_PER_NS > MIN_TASK_S:
+            expected = f"context switches in {clock * SECONDS_PER_NS:.1f} s of the task clock: the loop waits for the disk after every epoch"
+            yield Violation(node.file, expected, "none", READINGS_AS_READ)
+        if migrations is not None and migrations > MIGRATIONS_TOLERANCE * switches + MIGRATIONS_SLACK:
+            expected = f"no more migrations between cores than the {switches:.0f} context switches"
+            yield Violation(node.file, expected, f"{migrations:.0f}", READINGS_AS_READ)
+
+
+def _increase(node: "NodeContext", name: str) -> float | None:
+    """How far a count rose from its first to its last reading; None where it was not read twice."""
+    count = node.channels.get("counters", f"{name}.count").in_time
+    return float(count.values[-1] - count.values[0]) if len(count) >= 2 else None
 
 
 RULES = (
+    Rule(
+        id="switches-fit",
+        sentence="In five seconds of its task clock the implementation was switched, and no more often moved between cores than switched.",
+        rationale="The training loop waits for the storage medium after every epoch, and the kernel moves a thread while it does not run.",
+        bundle_check=_switches,
+        faults=(
+            recomputed("no context switch", add_constant_channel("counters", "context_switches.count", "events", 0.0)),
+            recomputed("three times as many migrations as switches", add_switches(3.0)),
+        ),
+    ),
     Rule(
         id="counts-possible",
         sentence="The counts of the processor fit one another, its cores and its clock.",
@@ -258,12 +302,13 @@ RULES = (
     ),
     Rule(
         id="disk-fits",
-        sentence="The disk is busy for no longer than time passes, and is read when data come into an emptied page cache.",
+        sentence="The disk is busy while it moves bytes, for no longer than time passes, and is read when data come into an emptied page cache.",
         rationale="The kernel counts the time with a request in flight, and the bytes of every request.",
         bundle_check=_disk,
         faults=(
             recomputed("a disk that is busy for four seconds a second", add_channel("disk", "busy", "s", lambda time_s: 4 * time_s)),
             recomputed("the page cache filled without reading", empty_cache_without_reading()),
+            recomputed("a disk that reads 500 MB a second and is never busy", read_without_work()),
         ),
     ),
     Rule(

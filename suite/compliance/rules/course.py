@@ -29,6 +29,7 @@ from suite.compliance.faults.log_edits import (
 )
 from suite.compliance.faults.table_edits import PARTS, drop_step, repeat_step, scale_column, set_cell, set_cell_of_rank, swap_first_steps
 from suite.compliance.finding import Severity
+from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import numbers, seconds
 
@@ -40,7 +41,6 @@ ORDER = 30  # what follows relies on the order of events
 ONCE_IN_ORDER = ("init_start", "init_stop", "run_start", "run_stop")
 PER_EPOCH = ("epoch_start", "epoch_stop")
 EVALUATION = ("eval_start", "eval_accuracy", "eval_stop")
-RUN_AGAIN = "the suite's training loop does not write such records: hand in the files as the run wrote them, or mend the implementation"
 WALL_CLOCK_STEP_S = 0.25
 ROUNDING_S = 1e-6
 
@@ -51,11 +51,11 @@ def _events(context: BundleContext) -> Iterator[Violation]:
         events = context.log.all(key)
         if len(events) != 1:
             observed = f"{len(events)} times, in the lines {numbers(event.line for event in events)}" if events else "no such event"
-            yield Violation("log.txt", f"{key} once", observed, RUN_AGAIN, events[1].line if len(events) > 1 else None)
+            yield Violation("log.txt", f"{key} once", observed, TRAINING_LOOP, events[1].line if len(events) > 1 else None)
         firsts += events[:1]
     for before, after in pairwise(firsts):
         if before.line >= after.line:
-            yield Violation("log.txt", f"{before.key} before {after.key}", f"{before.key} in line {before.line}", RUN_AGAIN, after.line)
+            yield Violation("log.txt", f"{before.key} before {after.key}", f"{before.key} in line {before.line}", TRAINING_LOOP, after.line)
 
 
 def _epochs(context: BundleContext) -> Iterator[Violation]:
@@ -67,11 +67,11 @@ def _epochs(context: BundleContext) -> Iterator[Violation]:
     for index, event in enumerate(events):
         key, epoch = PER_EPOCH[index % 2], index // 2 + 1
         if event.key != key or event.epoch != epoch:
-            yield Violation("log.txt", f"{key} of epoch {epoch}", f"{event.key} of epoch {event.epoch}", RUN_AGAIN, event.line)
+            yield Violation("log.txt", f"{key} of epoch {epoch}", f"{event.key} of epoch {event.epoch}", TRAINING_LOOP, event.line)
             return
     if not events or len(events) % 2:
         observed, line = (f"epoch {events[-1].epoch} has no epoch_stop", events[-1].line) if events else ("no epoch_start", None)
-        yield Violation("log.txt", "at least one epoch, all of them finished", observed, RUN_AGAIN, line)
+        yield Violation("log.txt", "at least one epoch, all of them finished", observed, TRAINING_LOOP, line)
         return
     last, interval = len(events) // 2, context.request.eval_every_epochs
     cut_short = (
@@ -82,9 +82,9 @@ def _epochs(context: BundleContext) -> Iterator[Violation]:
     evaluated = [event.epoch for event in context.log.all("eval_accuracy")]
     if evaluated != expected:
         observed = f"after {numbers(epoch for epoch in evaluated if epoch is not None)}, {len(evaluated)} in all"
-        yield Violation("log.txt", f"one evaluation after each of the epochs {numbers(expected)}", observed, RUN_AGAIN)
+        yield Violation("log.txt", f"one evaluation after each of the epochs {numbers(expected)}", observed, TRAINING_LOOP)
     if last > context.request.epochs:
-        yield Violation("log.txt", f"at most {context.request.epochs} epochs", f"{last}", RUN_AGAIN, events[-1].line)
+        yield Violation("log.txt", f"at most {context.request.epochs} epochs", f"{last}", TRAINING_LOOP, events[-1].line)
     yield from _outside_the_run(context.log)
 
 
@@ -94,7 +94,7 @@ def _outside_the_run(log: Log) -> Iterator[Violation]:
         is_early, is_late = start is not None and event.line < start.line, stop is not None and event.line > stop.line
         if event.key in (*PER_EPOCH, *EVALUATION) and (is_early or is_late):
             observed = f"{event.key} of epoch {event.epoch} {'before run_start' if is_early else 'after run_stop'}"
-            yield Violation("log.txt", "epochs and evaluations from run_start to run_stop", observed, RUN_AGAIN, event.line)
+            yield Violation("log.txt", "epochs and evaluations from run_start to run_stop", observed, TRAINING_LOOP, event.line)
             return
 
 
@@ -103,14 +103,14 @@ def _monotonic(context: BundleContext) -> Iterator[Violation]:
     previous: LogEvent | None = None
     for event in context.log.events:
         if event.mono_ns is None:
-            yield Violation("log.txt", "metadata.mono_ns on every event", f"none on {event.key}", RUN_AGAIN, event.line)
+            yield Violation("log.txt", "metadata.mono_ns on every event", f"none on {event.key}", TRAINING_LOOP, event.line)
             return
         if previous is not None and previous.mono_ns is not None and event.mono_ns < previous.mono_ns:
             yield Violation(
                 "log.txt",
                 f"{event.key} not before line {previous.line}",
                 f"{previous.mono_ns - event.mono_ns} ns before it",
-                RUN_AGAIN,
+                TRAINING_LOOP,
                 event.line,
             )
             return
@@ -119,7 +119,7 @@ def _monotonic(context: BundleContext) -> Iterator[Violation]:
     other = next((event for event, boot in zip(context.log.events, boots, strict=True) if boot != boots[0]), None)
     if other is not None:
         observed = f"{len(set(boots))} boot ids; the second begins with {other.key}"
-        yield Violation("log.txt", "one boot of the machine", observed, RUN_AGAIN, other.line)
+        yield Violation("log.txt", "one boot of the machine", observed, TRAINING_LOOP, other.line)
 
 
 def _wall_clock(context: BundleContext) -> Iterator[Violation]:
@@ -141,9 +141,9 @@ def _step_counts(context: BundleContext) -> Iterator[Violation]:
         misplaced = next(((index, step) for index, step in enumerate(of_rank.step.tolist(), start=1) if step != index), None)
         if misplaced is not None:
             observed = f"step {misplaced[1]} in row {misplaced[0]} of epoch {int(of_rank.epoch[misplaced[0] - 1])}"
-            yield Violation(STEPS, f"steps 1 to {len(of_rank)} of rank {rank}, each once and in order", observed, RUN_AGAIN)
+            yield Violation(STEPS, f"steps 1 to {len(of_rank)} of rank {rank}, each once and in order", observed, TRAINING_LOOP)
         if list(of_rank.epochs) != sorted(finished):
-            yield Violation(STEPS, f"steps of rank {rank} in the epochs {numbers(finished)}", f"in {numbers(of_rank.epochs)}", RUN_AGAIN)
+            yield Violation(STEPS, f"steps of rank {rank} in the epochs {numbers(finished)}", f"in {numbers(of_rank.epochs)}", TRAINING_LOOP)
     for epoch, of_epoch in context.steps.by_epoch():
         if context.request.steps is not None and int(of_epoch.step.max()) == context.request.steps:
             continue
@@ -153,7 +153,7 @@ def _step_counts(context: BundleContext) -> Iterator[Violation]:
             observed = f"{len(sizes)} steps, {sum(sizes)} samples"
             if wrong is not None:
                 observed += f"; {sizes[wrong]} samples in step {sorted(set(of_epoch.step.tolist()))[wrong]}"
-            yield Violation(STEPS, f"{steps} steps of {batch} samples, {samples} in all, in epoch {epoch}", observed, RUN_AGAIN)
+            yield Violation(STEPS, f"{steps} steps of {batch} samples, {samples} in all, in epoch {epoch}", observed, TRAINING_LOOP)
 
 
 def _step_times(context: BundleContext) -> Iterator[Violation]:
@@ -171,7 +171,7 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violat
         part = next(name for name, value_s in zip(PARTS, steps.parts_s[:, row], strict=True) if not value_s >= -ROUNDING_S)
         value_s = float(steps.parts_s[PARTS.index(part), row])
         observed = f"{value_s:g} s in step {steps.step[row]} of epoch {steps.epoch[row]}, {int(bad.sum())} in all"
-        yield Violation(STEPS, f"{part} of 0 s or more on rank {rank}", observed, RUN_AGAIN)
+        yield Violation(STEPS, f"{part} of 0 s or more on rank {rank}", observed, TRAINING_LOOP)
         return
     early = steps.start_ns[1:] * SECONDS_PER_NS < steps.ends_s[:-1] - ROUNDING_S
     if early.any():
@@ -179,7 +179,7 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violat
         overlap_s = float(steps.ends_s[row - 1] - steps.start_ns[row] * SECONDS_PER_NS)
         observed = f"step {steps.step[row]} of epoch {steps.epoch[row]} begins {seconds(overlap_s)} before the one before it ends"
         observed += f", {int(early.sum())} in all"
-        yield Violation(STEPS, f"steps of rank {rank} one after another", observed, RUN_AGAIN)
+        yield Violation(STEPS, f"steps of rank {rank} one after another", observed, TRAINING_LOOP)
     for start, stop in zip(log.all("epoch_start"), log.all("epoch_stop"), strict=False):
         inside = steps.epoch == start.epoch
         if not inside.any() or start.mono_ns is None or stop.mono_ns is None:
@@ -190,7 +190,7 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violat
             row = int(outside.nonzero()[0][0])
             early_s, late_s = (start.mono_ns - int(steps.start_ns[row])) * SECONDS_PER_NS, float(steps.ends_s[row]) - stop.mono_ns * SECONDS_PER_NS
             where = f"begins {seconds(early_s)} before epoch_start" if early_s > 0 else f"ends {seconds(late_s)} after epoch_stop"
-            yield Violation(STEPS, expected, f"step {steps.step[row]} {where}, {int(outside.sum())} in all", RUN_AGAIN)
+            yield Violation(STEPS, expected, f"step {steps.step[row]} {where}, {int(outside.sum())} in all", TRAINING_LOOP)
 
 
 CLOCK_EVENTS = (("run_start", 0), ("epoch_start", 1), ("epoch_stop", 1), ("eval_accuracy", 2), ("init_stop", 0))

@@ -1,11 +1,12 @@
 """Data: the set that its definition describes, the files that were read, and the page cache's state."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from suite.bundle.data_record import DATA, read_data_record
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.data_record import DATA, DataRecord, read_data_record
 from suite.bundle.layout import READINGS, RUN
 from suite.catalog.data_sets import DataSetDefinition, load_data_set, load_data_sets
 from suite.compliance.faults.fault import both, recomputed, unsealed
@@ -19,6 +20,11 @@ from suite.files.digest import FileDigest
 ORDER = 22  # after the request as a whole
 
 MAX_RESIDENT_RATIO = 0.5
+MIN_START_S, MAX_START_S = 0.05, 1800.0
+"""From the digests to init_start, beside the reading: an interpreter starts in 0.05 s or more; a baseload, emptying the page cache and loading a
+framework from an SD card take minutes. Honest runs: 0.27 to 12.0 s in all."""
+MAX_DIGEST_BYTES_PER_S, MIN_DIGEST_BYTES_PER_S = 4e9, 1e6  # of SHA-256 and MD5 together, on the fastest core; of the slowest card
+MAX_PICTURE_S = 0.1  # to open and read one of many small files
 GENERATED = "synthetic"
 READ_AGAIN = "run `suite data verify`, then run again: the run directory is never edited"
 
@@ -76,12 +82,44 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
         return
     found = {file.name: file for file in record.files}
     for file in definition.files:
-        yield from _file(file.name, {"size_bytes": file.size_bytes, "sha256": file.sha256}, found.get(file.name))
+        yield from _file(file.name, {"size_bytes": file.size_bytes, "sha256": file.sha256, "md5": file.md5}, found.get(file.name))
     for table in definition.tables:
         yield from _file(table.name, {"md5": table.md5}, found.get(table.name))
+    yield from _pictures(context, definition, record)
+
+
+def _pictures(context: BundleContext, definition: DataSetDefinition, record: DataRecord) -> Iterator[Violation]:
+    """Check number and digest of the pictures: as many as samples where they are pinned, none where the data set has no pictures of its own."""
     if definition.pictures is not None and record.pictures_sha256 != definition.pictures.sha256:
         expected = f"pictures with the digest {definition.pictures.sha256} over all of them"
         yield Violation(DATA, expected, f"{record.pictures} pictures with {record.pictures_sha256}", READ_AGAIN)
+    samples = context.request.data.train_samples + context.request.data.eval_samples
+    if definition.pictures is not None and record.pictures < samples:
+        yield Violation(DATA, f"{samples} pictures or more, one for each sample that the tables name", f"{record.pictures}", READ_AGAIN)
+    if definition.pictures is None and (record.pictures != 0 or record.pictures_sha256 is not None):
+        observed = f"{record.pictures} pictures with the digest {str(record.pictures_sha256)[:80]}"
+        yield Violation(DATA, f"no digests of pictures: rules/datasets pins none of {definition.title}", observed, READ_AGAIN)
+
+
+def _when(context: BundleContext) -> Iterator[Violation]:
+    """Check when the digests were taken: right before the run, and long enough before it to read the files.
+
+    Rank 0 may run on another machine than the harness, whose monotonic clocks cannot be compared.
+    """
+    start = context.log.first("init_start")
+    if not (context.bundle.path / DATA).exists() or start is None or start.mono_ns is None:
+        return
+    if start.metadata.get("boot") != context.system.get("boot"):
+        return
+    record = read_data_record(context.bundle)
+    before_s = (start.mono_ns - record.taken_ns) * SECONDS_PER_NS
+    size_bytes = sum(file.size_bytes for file in record.files)
+    least_s = MIN_START_S + size_bytes / MAX_DIGEST_BYTES_PER_S
+    most_s = MAX_START_S + size_bytes / MIN_DIGEST_BYTES_PER_S + record.pictures * MAX_PICTURE_S
+    if not least_s <= before_s <= most_s:
+        expected = f"digests of {size_bytes} bytes taken {least_s:.2f} to {most_s:.0f} s before init_start"
+        observed = f"taken_ns is {abs(before_s):.6g} s {'before' if before_s >= 0 else 'after'} it"
+        yield Violation(DATA, expected, observed, "hand in data.json as `suite run` wrote it right before the run")
 
 
 def _file(name: str, published: Mapping[str, Any], found: FileDigest | None) -> Iterator[Violation]:
@@ -124,6 +162,10 @@ def _other_digest(content: Any) -> None:
     content["files"][0]["sha256"] = "0" * 64
 
 
+def _later(seconds: float) -> Callable[[Any], None]:
+    return lambda content: content.update(taken_ns=content["taken_ns"] + round(seconds * 1e9))
+
+
 RULES = (
     Rule(
         id="data-as-defined",
@@ -149,7 +191,20 @@ RULES = (
             unsealed(f"{DATA} lost, the manifest made to fit", resealed(delete(DATA))),
             *both("another digest of the training images", change_file(DATA, _other_digest)),
             *both("the last file not read", change_file(DATA, lambda content: content["files"].pop())),
+            *both("the MD5 of another file", change_file(DATA, lambda content: content["files"][0].update(md5="0" * 32))),
+            *both("pictures of MNIST", change_file(DATA, lambda content: content.update(pictures=70_000, pictures_sha256="5" * 64))),
             *both("files of another data set", change_file(DATA, lambda content: content.update(name="digits"))),
+        ),
+    ),
+    Rule(
+        id="data-digested-before",
+        sentence="The digests of the data were taken before init_start: long enough to read the files, and in the same half-hour.",
+        rationale="The harness takes them right before it starts the implementation. Digests of another moment say nothing of what was read.",
+        bundle_check=_when,
+        faults=tuple(
+            fault
+            for name, seconds in (("after the run", 3600), ("ten hours earlier", -36_000), ("a microsecond before the log", 19.999999))
+            for fault in both(f"digests {name}", change_file(DATA, _later(seconds)))
         ),
     ),
     Rule(

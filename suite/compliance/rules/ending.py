@@ -19,8 +19,9 @@ from suite.compliance.faults.log_edits import (
     shift_event,
 )
 from suite.compliance.faults.table_edits import scale_column
+from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.compliance.rules.course import EVALUATION, RUN_AGAIN
+from suite.compliance.rules.course import EVALUATION
 from suite.compliance.wording import numbers, seconds, shown
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _evaluations(context: BundleContext) -> Iterator[Violation]:
             expected = (event.key, event.epoch) if event.key not in EVALUATION else ("eval_start", stopped_epoch)
         stopped_epoch = event.epoch if event.key == "epoch_stop" else stopped_epoch
         if (event.key, event.epoch) != expected:
-            yield Violation("log.txt", f"{expected[0]} of epoch {expected[1]}", f"{event.key} of epoch {event.epoch}", RUN_AGAIN, event.line)
+            yield Violation("log.txt", f"{expected[0]} of epoch {expected[1]}", f"{event.key} of epoch {event.epoch}", TRAINING_LOOP, event.line)
             return
 
 
@@ -64,12 +65,16 @@ def _ends_as_requested(context: BundleContext) -> Iterator[Violation]:
     last = max(epochs, default=0)
     if reached and reached[0].epoch != last:
         yield Violation(
-            "log.txt", f"the run to end with epoch {reached[0].epoch}, which reached the target", f"epochs up to {last}", RUN_AGAIN, reached[0].line
+            "log.txt",
+            f"the run to end with epoch {reached[0].epoch}, which reached the target",
+            f"epochs up to {last}",
+            TRAINING_LOOP,
+            reached[0].line,
         )
     limited = request.steps is not None and len(context.steps.first_rank) == request.steps
     if not reached and not limited and last < request.epochs:
         line = None if stop is None else stop.line
-        yield Violation("log.txt", f"training until the target or epoch {request.epochs}", f"the run ended after epoch {last}", RUN_AGAIN, line)
+        yield Violation("log.txt", f"training until the target or epoch {request.epochs}", f"the run ended after epoch {last}", TRAINING_LOOP, line)
 
 
 def _epoch_ends(context: BundleContext) -> Iterator[Violation]:
@@ -89,10 +94,10 @@ def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violati
         late_s = stop.mono_ns * SECONDS_PER_NS - float(steps.ends_s[inside].max())
         if abs(late_s) > MAX_END_DIFFERENCE_S:
             observed = f"{seconds(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step {int(steps.step[inside].max())}"
-            yield Violation(name, f"epoch_stop of epoch {stop.epoch} at the end of its last step", observed, RUN_AGAIN, stop.line)
+            yield Violation(name, f"epoch_stop of epoch {stop.epoch} at the end of its last step", observed, TRAINING_LOOP, stop.line)
         if stop.metadata.get("steps") != int(inside.sum()):
             observed = f"steps = {shown(stop.metadata.get('steps'))} in the log"
-            yield Violation(name, f"{int(inside.sum())} steps in epoch {stop.epoch}, as in {STEPS}", observed, RUN_AGAIN, stop.line)
+            yield Violation(name, f"{int(inside.sum())} steps in epoch {stop.epoch}, as in {STEPS}", observed, TRAINING_LOOP, stop.line)
 
 
 def _filled(context: BundleContext) -> Iterator[Violation]:
@@ -120,7 +125,7 @@ def _record(context: BundleContext) -> Iterator[Violation]:
     is_known = run.closed_later is None or run.exit_code is not None  # `suite finish` cannot know how a process ended that nobody waited for
     if (is_known and run.exit_code != 0) or run.message is not None:
         observed = f"exit code {run.exit_code!r}, message {run.message!r}"[:200]
-        yield Violation(RUN, "exit code 0 and no message for a finished run", observed, RUN_AGAIN)
+        yield Violation(RUN, "exit code 0 and no message for a finished run", observed, TRAINING_LOOP)
     if first is None:
         return
     started_ms, fix = run.started_time_ms, "wait until NTP has set the clock, then run again"

@@ -9,8 +9,8 @@ from suite.bundle.log import Log, LogEvent
 from suite.compliance.faults.fault import Fault, recomputed
 from suite.compliance.faults.rank_log_edits import reboot_rank, remove_of_rank, set_of_rank, shift_rank
 from suite.compliance.faults.table_edits import scale_column_of_rank, set_column_of_rank
+from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.compliance.rules.course import RUN_AGAIN
 from suite.compliance.rules.integrity import repeats_request
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LONGEST_STEPS, ROUNDING_S = 2.0, 0.001
 
 
 def _other_logs(context: BundleContext) -> Iterator[tuple[int, Log]]:
-    return ((rank, context.bundle.log(rank)) for rank in range(1, context.request.parallel.ranks))
+    return ((rank, log) for rank, log in context.logs() if rank)
 
 
 def _requests(context: BundleContext) -> Iterator[Violation]:
@@ -38,7 +38,7 @@ def _requests(context: BundleContext) -> Iterator[Violation]:
             if event is None or event.value != expected:
                 observed = "no such event" if event is None else repr(event.value)[:200]
                 yield Violation(
-                    log_name(rank), f"{key} = {expected!r}, as rank 0 logged"[:200], observed, RUN_AGAIN, None if event is None else event.line
+                    log_name(rank), f"{key} = {expected!r}, as rank 0 logged"[:200], observed, TRAINING_LOOP, None if event is None else event.line
                 )
 
 
@@ -50,12 +50,12 @@ def _results(context: BundleContext) -> Iterator[Violation]:
         for place, event in enumerate(found):
             wanted = _result(expected[place]) if place < len(expected) else "no further event"
             if _result(event) != wanted:
-                yield Violation(log_name(rank), f"{wanted}, as in rank 0's log"[:300], _result(event)[:200], RUN_AGAIN, event.line)
+                yield Violation(log_name(rank), f"{wanted}, as in rank 0's log"[:300], _result(event)[:200], TRAINING_LOOP, event.line)
                 break
         else:
             if len(found) < len(expected):
                 missing = expected[len(found)]
-                yield Violation(log_name(rank), f"{_result(missing)}, as in rank 0's log"[:300], "no such event", RUN_AGAIN)
+                yield Violation(log_name(rank), f"{_result(missing)}, as in rank 0's log"[:300], "no such event", TRAINING_LOOP)
 
 
 def _result(event: LogEvent) -> str:
@@ -72,12 +72,12 @@ def _clocks(context: BundleContext) -> Iterator[Violation]:
         for event in log.events:
             if event.mono_ns is None or (last_ns is not None and event.mono_ns < last_ns):
                 observed = "none" if event.mono_ns is None or last_ns is None else f"{last_ns - event.mono_ns} ns before the event above"
-                yield Violation(name, f"a monotonic time of {event.key} that is not before the last event's", observed, RUN_AGAIN, event.line)
+                yield Violation(name, f"a monotonic time of {event.key} that is not before the last event's", observed, TRAINING_LOOP, event.line)
                 break
             last_ns = event.mono_ns
         other = next((event for event in log.events if event.metadata.get("boot") != boot), None)
         if other is not None:
-            yield Violation(name, f"one boot of rank {rank}'s machine", f"another boot id from {other.key} on", RUN_AGAIN, other.line)
+            yield Violation(name, f"one boot of rank {rank}'s machine", f"another boot id from {other.key} on", TRAINING_LOOP, other.line)
 
 
 def _in_step(context: BundleContext) -> Iterator[Violation]:
@@ -96,14 +96,14 @@ def _epoch_in_step(rank: int, epoch: int, steps: "StepRecords", first: "StepReco
     shares = [_explained(one) for one in (first, steps)]
     if abs(shares[0] - shares[1]) > MAX_UNEXPLAINED_SHARE:
         expected = f"fetch, copy, compute and communication to take as much of epoch {epoch} on rank {rank} as on rank 0, {shares[0]:.1%}"
-        yield Violation(STEPS, expected, f"{shares[1]:.1%}: the ranks wait for one another in every step", RUN_AGAIN)
+        yield Violation(STEPS, expected, f"{shares[1]:.1%}: the ranks wait for one another in every step", TRAINING_LOOP)
     starts_s = [(one.start_ns - one.start_ns[0]) * SECONDS_PER_NS for one in (first, steps)]
     apart_s = abs(starts_s[1] - starts_s[0])
     limit_s = LONGEST_STEPS * max(float((one.ends_s - one.start_ns * SECONDS_PER_NS).max()) for one in (first, steps)) + ROUNDING_S
     if (apart_s > limit_s).any():
         place = int((apart_s > limit_s).argmax())
         expected = f"step {steps.step[place]} (epoch {epoch}) on rank {rank} within {limit_s:.3g} s of rank 0's, counted from the epoch's first step"
-        yield Violation(STEPS, expected, f"{apart_s[place]:.3g} s apart", RUN_AGAIN)
+        yield Violation(STEPS, expected, f"{apart_s[place]:.3g} s apart", TRAINING_LOOP)
 
 
 def _explained(steps: "StepRecords") -> float:
@@ -118,14 +118,14 @@ def _exchanges(context: BundleContext) -> Iterator[Violation]:
     exchanged_s = context.steps.communication_s
     if parallel.ranks == 1 and (exchanged_s > 0).any():
         step = context.steps.step[exchanged_s > 0][0]
-        yield Violation(STEPS, "no communication in a run of one rank", f"{exchanged_s.max():.3g} s of it, first in step {step}", RUN_AGAIN)
+        yield Violation(STEPS, "no communication in a run of one rank", f"{exchanged_s.max():.3g} s of it, first in step {step}", TRAINING_LOOP)
     if parallel.nodes == 1 or parallel.collective != "mpi":
         return
     for rank, steps in context.steps.by_rank():
         without = ~(steps.communication_s > 0)
         if without.any():
             observed = f"none in {int(without.sum())} of {len(steps)} steps, first in step {steps.step[without][0]}"
-            yield Violation(STEPS, f"a wait for the gradients of the other nodes in every step of rank {rank}", observed, RUN_AGAIN)
+            yield Violation(STEPS, f"a wait for the gradients of the other nodes in every step of rank {rank}", observed, TRAINING_LOOP)
 
 
 def _request_faults() -> Iterator[Fault]:

@@ -10,6 +10,7 @@ from suite.bundle.log import Log, LogEvent
 from suite.compliance.faults.fault import both, recomputed, sealed
 from suite.compliance.faults.log_edits import (
     HOUR_NS,
+    add_point,
     delay_later_events,
     delay_start,
     freeze_wall_clock,
@@ -17,8 +18,10 @@ from suite.compliance.faults.log_edits import (
     set_event,
     shift_everything,
 )
+from suite.compliance.finding import Severity
+from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.compliance.rules.course import RUN_AGAIN
+from suite.compliance.wording import MAX_NAMES, shown
 
 ORDER = 35  # after the order of events
 
@@ -30,18 +33,21 @@ REPEATED = {"clock_offsets_ns": 2}
 BY_OTHER_RULES = ("eval_accuracy",)
 MIN_CLOCK_INTERVALS, MIN_CLOCK_INTERVAL_S, CLOCK_RATES = 3, 0.5, (0.5, 2.0)
 MAX_INIT_S = 1800.0
+NAMESPACE = "edge"
+OF_THE_CONTRACT = {
+    *(f"{what}_{end}" for what in ("init", "run", "epoch", "eval", "uncounted") for end in ("start", "stop")),
+    *("eval_accuracy", "state_digests", "chain_heads", "bucket_times", "nodes_of_ranks", "clock_offsets_ns", "ranks", "peak_rss_of_ranks"),
+    *(f"submission_{what}" for what in ("benchmark", "org", "division", "status", "platform")),
+    *("framework", "framework_version", "framework_threads", "accelerator", "model", "parameters", "initial_weights", "seed", "collective"),
+    *("data_set", "cache_clear", "train_samples", "eval_samples", "global_batch_size", "max_epochs", "target_accuracy"),
+    *(f"opt_{what}" for what in ("name", "base_learning_rate", "momentum", "weight_decay", "learning_rate_schedule")),
+}
+"""What the suite's loop logs, and the facts that the rules read."""
 HOLE_S, HOLE_SHARE = 5.0, 0.1
 
 
-def _logs(context: BundleContext) -> Iterator[tuple[int, Log]]:
-    """Every rank's log."""
-    yield 0, context.log
-    for rank in range(1, context.request.parallel.ranks):
-        yield rank, context.bundle.log(rank)
-
-
 def _once(context: BundleContext) -> Iterator[Violation]:
-    for rank, log in _logs(context):
+    for rank, log in context.logs():
         points = [event for event in log.events if not event.key.endswith((START, STOP)) and event.key not in BY_OTHER_RULES]
         counts = Counter((event.key, event.epoch) for event in points)
         for (key, epoch), count in counts.items():
@@ -51,12 +57,29 @@ def _once(context: BundleContext) -> Iterator[Violation]:
                 values = " and ".join(repr(event.value)[:60] for event in events[:2])
                 lines = ", ".join(str(event.line) for event in events[:5])
                 observed = f"{count} times (lines {lines}), with the values {values}"
-                yield Violation(log_name(rank), f"{key[:80]}{of_epoch} once", observed, RUN_AGAIN, events[-1].line)
+                yield Violation(log_name(rank), f"{key[:80]}{of_epoch} once", observed, TRAINING_LOOP, events[-1].line)
+
+
+def _namespaces(context: BundleContext) -> Iterator[Violation]:
+    for rank, log in context.logs():
+        others = [event for event in log.events if event.namespace != NAMESPACE]
+        if others:
+            observed = f"{others[0].namespace!r} of {others[0].key}"[:200] + (f", and of {len(others) - 1} more events" if len(others) > 1 else "")
+            yield Violation(log_name(rank), f"the namespace {NAMESPACE!r} in every line", observed, TRAINING_LOOP, others[0].line)
+
+
+def _known_keys(context: BundleContext) -> Iterator[Violation]:
+    """Report the keys that an implementation logs of its own: the contract allows them, and readers should see them."""
+    others = {event.key: event for event in context.log.events if event.key not in OF_THE_CONTRACT}
+    if others:
+        observed = ", ".join(f"{key[:40]} = {shown(event.value)[:60]}" for key, event in list(others.items())[:MAX_NAMES])
+        fix = "explain them in the notes of the submission"
+        yield Violation("log.txt", "the keys of the contract", observed, fix, next(iter(others.values())).line)
 
 
 def _types(context: BundleContext) -> Iterator[Violation]:
     """Check that starts and stops are the ends of intervals, and everything else a point in time."""
-    for rank, log in _logs(context):
+    for rank, log in context.logs():
         wrong: dict[str, list[LogEvent]] = {}
         for event in log.events:
             if event.event_type != _type_of(event.key):
@@ -64,7 +87,7 @@ def _types(context: BundleContext) -> Iterator[Violation]:
         for key, events in wrong.items():
             observed = f"event_type {events[0].event_type[:40]!r} in line {events[0].line}"
             observed += f" and {len(events) - 1} more" if len(events) > 1 else ""
-            yield Violation(log_name(rank), f"event_type {_type_of(key)!r} for {key[:80]}", observed, RUN_AGAIN, events[0].line)
+            yield Violation(log_name(rank), f"event_type {_type_of(key)!r} for {key[:80]}", observed, TRAINING_LOOP, events[0].line)
 
 
 def _type_of(key: str) -> str:
@@ -73,16 +96,16 @@ def _type_of(key: str) -> str:
 
 def _clocks(context: BundleContext) -> Iterator[Violation]:
     """Check that monotonic times are not negative, and that the wall clock runs: it may be set, but it does not stand still."""
-    for rank, log in _logs(context):
+    for rank, log in context.logs():
         early = next((event for event in log.events if event.mono_ns is not None and event.mono_ns < 0), None)
         if early is not None:
-            yield Violation(log_name(rank), "a monotonic clock that counts from the boot", f"mono_ns = {early.mono_ns}", RUN_AGAIN, early.line)
+            yield Violation(log_name(rank), "a monotonic clock that counts from the boot", f"mono_ns = {early.mono_ns}", TRAINING_LOOP, early.line)
         timed = [(event.time_ms / 1000, event.mono_ns * SECONDS_PER_NS) for event in log.events if event.mono_ns is not None]
         intervals = [(later[0] - wall_s, later[1] - mono_s) for (wall_s, mono_s), later in pairwise(timed)]
         rates = [wall_s / mono_s for wall_s, mono_s in intervals if mono_s >= MIN_CLOCK_INTERVAL_S]
         if len(rates) >= MIN_CLOCK_INTERVALS and not CLOCK_RATES[0] <= median(rates) <= CLOCK_RATES[1]:
             expected = "a wall clock (time_ms) that runs as fast as the monotonic clock between most events"
-            yield Violation(log_name(rank), expected, f"{median(rates):.2g} s a second, the median of {len(rates)} intervals", RUN_AGAIN)
+            yield Violation(log_name(rank), expected, f"{median(rates):.2g} s a second, the median of {len(rates)} intervals", TRAINING_LOOP)
 
 
 def _initialisation(context: BundleContext) -> Iterator[Violation]:
@@ -97,14 +120,14 @@ def _initialisation(context: BundleContext) -> Iterator[Violation]:
 
 def _holes(context: BundleContext) -> Iterator[Violation]:
     """Check that between run_start and run_stop hardly any time lies outside logged intervals (epochs, evaluations)."""
-    for rank, log in _logs(context):
+    for rank, log in context.logs():
         epochs_s = _lengths_s(log)
         allowed_s = HOLE_S + HOLE_SHARE * (sum(epochs_s) / len(epochs_s) if epochs_s else 0.0)
         for before, after, hole_s in _outside(log):
             if hole_s > allowed_s:
                 names = [f"{event.key}{'' if event.epoch is None else f' of epoch {event.epoch}'}" for event in (before, after)]
                 expected = f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, which no logged interval covers"
-                yield Violation(log_name(rank), expected, f"{hole_s:.3f} s", RUN_AGAIN, after.line)
+                yield Violation(log_name(rank), expected, f"{hole_s:.3f} s", TRAINING_LOOP, after.line)
 
 
 def _lengths_s(log: Log) -> list[float]:
@@ -143,6 +166,24 @@ RULES = (
             *(fault for key in ("global_batch_size", "parameters") for fault in both(f"{key} twice", repeat_event(key))),
             *both("the number of ranks twice, of two ranks", repeat_event("ranks"), ranks=2),
         ),
+    ),
+    Rule(
+        id="log-namespace",
+        sentence="Every line of a log has the namespace edge.",
+        rationale="The contract writes it; lines of another namespace are another program's.",
+        bundle_check=_namespaces,
+        faults=(
+            *both("a line of another program", set_event("epoch_stop", namespace="mlperf")),
+            sealed("a line without a namespace", set_event("seed", namespace=None)),
+        ),
+    ),
+    Rule(
+        id="log-keys-own",
+        sentence="Keys that are not the contract's are reported with their values.",
+        rationale="An implementation may log more of itself. A reader should see it: weights that were loaded, or another precision.",
+        severity=Severity.NOTE,
+        bundle_check=_known_keys,
+        faults=both("weights that were loaded", add_point("weights_loaded", "/data/lenet.pt")),
     ),
     Rule(
         id="log-event-types",

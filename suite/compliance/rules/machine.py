@@ -14,6 +14,7 @@ from suite.catalog.power import Coverage, PowerTotal, Tier, totals
 from suite.compliance.faults.fault import both
 from suite.compliance.faults.file_edits import set_run, set_system, update_system
 from suite.compliance.faults.log_edits import set_device
+from suite.compliance.faults.reading_edits import silence_clocks
 from suite.compliance.faults.table_edits import add_channel, rename_source, scale_counter, set_frequency
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -36,6 +37,7 @@ WORDS_OF = {
     X86: re.compile(r"\b(amd|intel|epyc|xeon|ryzen|athlon|celeron|pentium|x86|i386|i686)", re.IGNORECASE),
 }
 """Words in the names of kernels and processors that belong to one family of instruction sets."""
+OTHER_SYSTEMS = re.compile(r"\b(windows|mac ?os|darwin|(free|open|net)bsd|solaris|illumos)\b", re.IGNORECASE)
 BOARD_SENSORS = ("ina3221", "tegrastats", "jtop")
 FASTEST_CORE_HZ = 7e9  # no processor that is sold runs as fast
 CLOCK_TOLERANCE = 1.08  # nominal clocks are rounded, and boards differ by one step of their table
@@ -87,6 +89,10 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
             other = next((found[0] for of, words in WORDS_OF.items() if of != family and (found := words.search(text))), None)
             if other is not None and not WORDS_OF[family].search(text):
                 yield Violation(file, f"a {name} for {system['architecture']}", f"{text[:100]!r}, with the word {other!r}", KEEP)
+        without_linux = OTHER_SYSTEMS.search(str(system.get("operating_system")))
+        if without_linux is not None:
+            observed = f"{without_linux[0]!r} in operating_system"
+            yield Violation(file, "an operating system with a Linux kernel, on which the suite runs", observed, KEEP)
         size_bytes = system.get("memory_size_bytes")
         if isinstance(size_bytes, int) and size_bytes % KIB:
             observed = f"{size_bytes}, {size_bytes % KIB} bytes more than {size_bytes // KIB} KiB"
@@ -113,8 +119,9 @@ def _libraries(context: BundleContext) -> Iterator[Violation]:
     others = {name for framework in frameworks.values() if framework.packages != own.packages for name in framework.packages if name in libraries}
     version = context.system.get("framework_version")
     file, fix = context.nodes[0].system_file, KEEP
-    if not installed and others:
-        yield Violation(file, f"{' or '.join(own.packages)} among the libraries of a run in {named}", f"{', '.join(sorted(others))}", fix)
+    if not installed and context.system.get("libraries") is not None:
+        observed = ", ".join(sorted(others)) if others else f"no package of a framework among {len(libraries)}"
+        yield Violation(file, f"{' or '.join(own.packages)} among the libraries of a run in {named}", observed, fix)
     elif installed and _public(version) not in {_public(libraries[name]) for name in installed}:
         found = ", ".join(f"{name} {libraries[name]}" for name in installed)
         yield Violation(file, f"framework_version {version!r} among the libraries"[:200], found[:200], fix)
@@ -141,6 +148,7 @@ def _evidence(context: BundleContext) -> Iterator[Violation]:
         if evidence.startswith("asked for; "):
             return
         names = [UNNAMED if board is None else str(board)]
+        evidence = evidence.partition(": ")[0]
     if not any(name in evidence for name in names):
         expected = f"device_evidence that names {' or '.join(repr(name) for name in names)}"
         yield Violation(RUN, expected[:300], f"{evidence!r}"[:200], KEEP)
@@ -165,6 +173,15 @@ def _clocks(context: BundleContext) -> Iterator[Violation]:
             expected = f"at most {limit_hz / 1e6:.0f} million cycles a second and core, the highest clock of {whose}"
             yield Violation(node.file, expected, observed, "describe all cores that were used")
         yield from _governed(node, nominal_hz)
+
+
+def _scaled(context: BundleContext) -> Iterator[Violation]:
+    """Check that the cores' clocks were read where there is a governor: the kernel keeps both in one folder."""
+    for node in context.nodes:
+        governor, cores = node.system.get("cpu_governor"), node.channels.of("cpu")
+        if governor is not None and cores and not any(each.name.startswith("frequency.core") for each in cores):
+            expected = f"readings of the cores' clocks, which a kernel with the governor {governor!r} offers"[:200]
+            yield Violation(node.file, expected, "none by the meter cpu", KEEP)
 
 
 def _governed(node: NodeContext, nominal_hz: float | None) -> Iterator[Violation]:
@@ -270,7 +287,7 @@ RULES = (
     ),
     Rule(
         id="system-possible",
-        sentence="Instruction set, kernel, processor, memory and Python can be those of one machine.",
+        sentence="Instruction set, kernel, operating system, processor, memory and Python can be those of one Linux machine.",
         rationale="A description that was typed by hand mixes machines.",
         bundle_check=_possible,
         faults=tuple(
@@ -282,18 +299,20 @@ RULES = (
                 {"architecture": "x86_64", "cpu_model": "Cortex-A76"},
                 {"memory_size_bytes": 25_000_000_000},
                 {"python": "2.7.3"},
+                {"operating_system": "Windows 11 Pro"},
             )
             for fault in both(", ".join(f"{name} {value}" for name, value in values.items()), update_system(values))
         ),
     ),
     Rule(
         id="framework-installed",
-        sentence="The framework's version is that of its package among the libraries, and the libraries are not those of another framework.",
+        sentence="The framework's package is among the libraries, in the version that system.json states for the framework.",
         rationale="The harness lists the packages of the environment that trained.",
         bundle_check=_libraries,
         faults=(
             *both("another version installed", _as_pytorch(numpy="1.0", torch="9.9.9+cpu")),
             *both("another framework installed", _as_pytorch(numpy="1.0", tensorflow_cpu="1.0")),
+            *both("no framework installed", _as_pytorch(numpy="1.0")),
         ),
     ),
     Rule(
@@ -325,6 +344,13 @@ RULES = (
                 ],
             ),
         ),
+    ),
+    Rule(
+        id="governor-read",
+        sentence="Where the processor's governor is known, the cores' clocks were read.",
+        rationale="The kernel keeps governor and clock of a core in the same folder (cpufreq), which the meter reads.",
+        bundle_check=_scaled,
+        faults=both("a governor and no clock", silence_clocks("ondemand")),
     ),
     Rule(
         id="cores-described",

@@ -1,13 +1,26 @@
 """Meters: what they say of themselves in run.json, and the times of their readings."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE
 from suite.compliance.faults.fault import both, recomputed
-from suite.compliance.faults.reading_edits import drop_readings, round_reading_times, scale_longest_gaps, scale_meter_times, set_meter, shift_end
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.faults.reading_edits import (
+    drop_readings,
+    free_meters,
+    hurry_meters,
+    leave_meter_out,
+    round_reading_times,
+    scale_longest_gaps,
+    scale_meter_times,
+    set_meter,
+    shift_end,
+)
+from suite.compliance.faults.table_edits import rename_source
+from suite.compliance.remedies import READINGS_AS_READ
+from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.values import is_number
 
 if TYPE_CHECKING:
     from suite.bundle.channels import Channel
@@ -19,18 +32,23 @@ MIN_READINGS = 5
 MAX_PERIOD_DIFFERENCE = 0.04  # relative; the recorder computes the same median from the same times: real runs differ by 10^-16
 LONGER_GAP, GAP_SLACK_S = 1.5, 0.05
 MIN_METERS, FOUND_GAP = 3, 0.999  # 1.000 for three meters or more in each of 26 real runs
-MIN_EDGE_S, EDGE_SHARE, EDGE_PERIODS = 10.0, 0.25, 2.0
+MIN_EDGE_S, EDGE_SHARE, EDGE_PERIODS = 10.0, 0.1, 2.0
+SCHEDULED = ("cpu", "memory", "disk", "network", "counters", "wall-clock")
+"""Meters of the kernel that the recorder reads on a fixed schedule. Others have a clock of their own, or are read between two moments."""
+MIN_SCHEDULED_READINGS, MIN_PERIOD_RATIO = 20, 0.97  # the last reading may come early; 0.999 and more in honest runs of 20 readings
+OWN_CLOCK, MAX_AHEAD_S = "meter-csv", 2.0
+"""Tables of another program have its clock; honest ones ended up to 0.4 s after the other meters (a clock of whole seconds), or before them."""
+MIN_COST_S = 10.0  # of a run whose meters must have cost a microsecond; 0.01 s and more in honest runs of a second
 CALLS_SLACK, MORE_CALLS = 5.0, 1.1
 MAX_TAIL_S = 5.0  # 0.2 to 4.2 s in 26 real runs; a slow machine that needs long to exit needed longer to load, which is added
 ROUND_NS, MIN_ROUND = 100_000, 20  # boards' clocks tick every 52 ns, or every microsecond
-FIX = "run again; never edit readings or the meters' records"
 
 
 def _available(context: BundleContext) -> Iterator[Violation]:
     for node, name, record, channels in _meters(context):
         if channels and record.get("available") is not True:
             observed = f"{sum(map(len, channels))} readings of {name}, which {node.meters_file} says was not available"
-            yield Violation(node.file, "readings of available meters only", observed, FIX)
+            yield Violation(node.file, "readings of available meters only", observed, READINGS_AS_READ)
 
 
 def _periods(context: BundleContext) -> Iterator[Violation]:
@@ -40,10 +58,10 @@ def _periods(context: BundleContext) -> Iterator[Violation]:
         stated_s = record.get("achieved_period_s")
         if not periods_s:
             continue
-        nearest_s = min(periods_s, key=lambda period_s: abs(period_s - stated_s)) if _is_number(stated_s) else periods_s[0]
-        if not _is_number(stated_s) or abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * stated_s:
+        nearest_s = min(periods_s, key=lambda period_s: abs(period_s - stated_s)) if is_number(stated_s) else periods_s[0]
+        if not is_number(stated_s) or abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * stated_s:
             expected = f"a reading of {name} every {stated_s!r} s, its achieved_period_s in {node.meters_file}"[:300]
-            yield Violation(node.file, expected, f"every {nearest_s:.6g} s", FIX)
+            yield Violation(node.file, expected, f"every {nearest_s:.6g} s", READINGS_AS_READ)
 
 
 def _gaps(context: BundleContext) -> Iterator[Violation]:
@@ -53,19 +71,19 @@ def _gaps(context: BundleContext) -> Iterator[Violation]:
     window = context.window
     for node, name, record, channels in _meters(context):
         stated_s, period_s = record.get("longest_gap_s"), record.get("period_s")
-        if record.get("failures") != 0 or not channels or not _is_number(stated_s) or not _is_number(period_s):
+        if record.get("failures") != 0 or not channels or not is_number(stated_s) or not is_number(period_s):
             continue
         gap_s = min(_longest_gap_s(node, channel) for channel in channels)
         if gap_s > LONGER_GAP * stated_s + GAP_SLACK_S:
             expected = f"no gap over {stated_s:.3g} s between readings of {name}, which states no failure in {node.meters_file}"
-            yield Violation(node.file, expected, f"{gap_s:.2f} s", FIX)
+            yield Violation(node.file, expected, f"{gap_s:.2f} s", READINGS_AS_READ)
         if window is None or not node.is_on_clock:
             continue
         late_s = max(min(channel.t_ns.min() for channel in channels) - window[0], window[1] - max(channel.t_ns.max() for channel in channels))
         late_s *= SECONDS_PER_NS
         if late_s > max(MIN_EDGE_S, EDGE_SHARE * seconds(window), EDGE_PERIODS * period_s, LONGER_GAP * stated_s):
             expected = f"readings of {name} over the whole run: it states no failure and no gap over {stated_s:.3g} s"
-            yield Violation(node.file, expected, f"none for {late_s:.2f} s at the run's start or end", FIX)
+            yield Violation(node.file, expected, f"none for {late_s:.2f} s at the run's start or end", READINGS_AS_READ)
 
 
 def _longest_gap_s(node: "NodeContext", channel: "Channel") -> float:
@@ -86,14 +104,14 @@ def _stated_gaps(context: BundleContext) -> Iterator[Violation]:
     found: dict[str, list[tuple[str, float, float]]] = {}
     for node, name, record, channels in _meters(context):
         stated_s = record.get("longest_gap_s")
-        if _is_number(stated_s) and max(map(len, channels), default=0) >= MIN_READINGS:
+        if is_number(stated_s) and max(map(len, channels), default=0) >= MIN_READINGS:
             longest_s = max(float((each.in_time.t_ns[1:] - each.in_time.t_ns[:-1]).max()) for each in channels if len(each) > 1) * SECONDS_PER_NS
             found.setdefault(node.file, []).append((name, stated_s, longest_s))
     for file, gaps in found.items():
         if len(gaps) >= MIN_METERS and all(longest_s < FOUND_GAP * stated_s for _, stated_s, longest_s in gaps):
             name, stated_s, longest_s = gaps[0]
             expected = f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its record states, or so of another meter"
-            yield Violation(file, expected, f"{longest_s:.6g} s at most; so of all {len(gaps)} meters", FIX)
+            yield Violation(file, expected, f"{longest_s:.6g} s at most; so of all {len(gaps)} meters", READINGS_AS_READ)
 
 
 def _failures(context: BundleContext) -> Iterator[Violation]:
@@ -101,13 +119,13 @@ def _failures(context: BundleContext) -> Iterator[Violation]:
     for node, name, record, channels in _meters(context):
         failures, period_s = record.get("failures"), record.get("period_s")
         span_ns = node.channels.span_ns
-        if not channels or span_ns is None or not _is_number(failures) or not _is_number(period_s) or not failures > 0 or not period_s > 0:
+        if not channels or span_ns is None or not is_number(failures) or not is_number(period_s) or not failures > 0 or not period_s > 0:
             continue
         readings = max(map(len, channels))
         calls = (span_ns[1] - span_ns[0]) * SECONDS_PER_NS / period_s * MORE_CALLS + CALLS_SLACK
         if readings <= calls < readings + failures:
             expected = f"at most {calls:.0f} calls of {name}, one every {period_s:g} s"
-            yield Violation(node.meters_file, expected, f"{readings} readings and {failures:g} failures", FIX)
+            yield Violation(node.meters_file, expected, f"{readings} readings and {failures:g} failures", READINGS_AS_READ)
 
 
 def _end(context: BundleContext) -> Iterator[Violation]:
@@ -123,32 +141,87 @@ def _end(context: BundleContext) -> Iterator[Violation]:
     if tail_s > MAX_TAIL_S + loading_s:
         last = next(channel for channel in own if channel.t_ns.max() == last_ns)
         expected = f"readings up to {MAX_TAIL_S + loading_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s, and the time before run_start"
-        yield Violation(node.file, expected, f"{last.source} was read {tail_s:.1f} s after it", FIX)
+        yield Violation(node.file, expected, f"{last.source} was read {tail_s:.1f} s after it", READINGS_AS_READ)
+
+
+def _schedule(context: BundleContext) -> Iterator[Violation]:
+    """Check that the kernel's meters were not read more often than once a period: one at least was not, unless all their times were scaled."""
+    found: dict[str, list[tuple[str, float, float]]] = {}
+    for node, name, record, channels in _meters(context):
+        period_s = record.get("period_s")
+        longest = max(channels, key=len, default=None)
+        if name in SCHEDULED and longest is not None and len(longest) >= MIN_SCHEDULED_READINGS and is_number(period_s) and period_s > 0:
+            found.setdefault(node.file, []).append((name, period_s, longest.period_s or 0.0))
+    for file, meters in found.items():
+        if all(between_s < MIN_PERIOD_RATIO * period_s for _, period_s, between_s in meters):
+            name, period_s, between_s = meters[0]
+            expected = f"a reading of {name} every {period_s:g} s or less often, as it is asked for"
+            observed = f"every {between_s:.4g} s in the median" + (f"; so of all {len(meters)} meters of the kernel" if len(meters) > 1 else "")
+            yield Violation(file, expected, observed, READINGS_AS_READ)
+
+
+def _ahead(context: BundleContext) -> Iterator[Violation]:
+    """Check that a table of another program does not end after the other meters, which are all read once more when the run has ended."""
+    for node in context.nodes:
+        last_ns = {source: max(int(each.t_ns.max()) for each in node.channels.of(source)) for source in {each.source for each in node.channels}}
+        own_ns = last_ns.pop(OWN_CLOCK, None)
+        if own_ns is None or not last_ns:
+            continue
+        ahead_s = (own_ns - max(last_ns.values())) * SECONDS_PER_NS
+        if ahead_s > MAX_AHEAD_S:
+            expected = f"readings of {OWN_CLOCK} until the last ones of the other meters, or {MAX_AHEAD_S:g} s later"
+            fix = 'set the clock of the machine that writes the table, or state `clock = "power-step"` in meters.toml (docs/measuring.md)'
+            yield Violation(node.file, expected, f"{ahead_s:.2f} s later", fix)
+
+
+def _cost(context: BundleContext) -> Iterator[Violation]:
+    """Check that reading cost CPU time; `suite finish` cannot know it."""
+    from suite.compliance.evidence import seconds  # start-up: loads numpy
+
+    if context.run.closed_later is not None or context.window is None or not seconds(context.window) > MIN_COST_S:
+        return
+    for node in context.nodes:
+        costs_s = [record.get("cost_s") for record in node.meters if isinstance(record, Mapping) and record.get("available") is True]
+        if node.is_whole and len(node.channels) and costs_s and not any(is_number(cost_s) and cost_s > 0 for cost_s in costs_s):
+            expected = "CPU time for reading the meters: cost_s above zero of one at least"
+            yield Violation(node.meters_file, expected, f"none of {len(costs_s)} meters, for {len(node.channels)} readings", READINGS_AS_READ)
+
+
+def _of_linux(context: BundleContext) -> Iterator[Violation]:
+    """Check that processor and memory were read on every node: the kernel has them for everybody."""
+    for node, records in _recorded(context):
+        for name in OF_EVERY_LINUX:
+            if name in records and not node.channels.of(name):
+                reason = str(records[name].get("reason") or "no reading")[:200]
+                fix = "let the user of the run read /proc; inside a container, run on the host"
+                yield Violation(node.meters_file, f"readings of {name}, which every Linux offers in /proc", reason, fix)
 
 
 def _rounded(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         if len(node.channels) >= MIN_ROUND and not any((channel.t_ns % ROUND_NS).any() for channel in node.channels):
             expected = "times of a clock, which ticks in nanoseconds"
-            yield Violation(node.file, expected, f"{len(node.channels)} readings at whole tenths of a millisecond", FIX)
+            yield Violation(node.file, expected, f"{len(node.channels)} readings at whole tenths of a millisecond", READINGS_AS_READ)
 
 
 def _meters(context: BundleContext) -> "Iterator[tuple[NodeContext, str, Mapping[str, Any], Sequence[Channel]]]":
     """Every meter's record with the channels that were read; nodes whose recorder was lost or could not write are left out."""
-    for node in context.nodes:
-        records = {str(record.get("name")): record for record in node.meters if isinstance(record, Mapping)}
-        if not node.is_whole or records.get("recorder", {}).get("last_error") is not None:
-            continue
+    for node, records in _recorded(context):
         for name, record in records.items():
             if name != "recorder":
                 yield node, name, record, node.channels.of(name)
 
 
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18
+def _recorded(context: BundleContext) -> "Iterator[tuple[NodeContext, Mapping[str, Mapping[str, Any]]]]":
+    """Every node with its meters' records by name; without nodes whose recorder was lost or could not write."""
+    for node in context.nodes:
+        records = {str(record.get("name")): record for record in node.meters if isinstance(record, Mapping)}
+        if node.is_whole and records.get("recorder", {}).get("last_error") is None:
+            yield node, records
 
 
 METERS = ("um25c", "cpu", "counters")
+OF_EVERY_LINUX = ("cpu", "memory")
 
 RULES = (
     Rule(
@@ -171,7 +244,7 @@ RULES = (
     ),
     Rule(
         id="meter-gaps",
-        sentence="A meter that states no failure has no hole in its readings, nor misses a quarter of the run and ten seconds.",
+        sentence="A meter that states no failure has no hole in its readings, nor misses a tenth of the run and ten seconds at its start or end.",
         rationale="The recorder states the longest time without a reading: readings that were left out contradict it.",
         bundle_check=_gaps,
         faults=(
@@ -195,9 +268,44 @@ RULES = (
         faults=both("a hundred failures of a meter with all readings", set_meter("cpu", failures=100, last_error="timed out")),
     ),
     Rule(
+        id="meter-schedule",
+        sentence="The kernel's meters are read no more often than once a period.",
+        rationale="The recorder waits for the period to pass. Readings and records that were made to fit shorter times come faster.",
+        bundle_check=_schedule,
+        faults=(recomputed("all times of the kernel's meters a tenth shorter", hurry_meters(0.9)),),
+    ),
+    Rule(
+        id="meter-clock",
+        sentence="A table that another program writes ends when the other meters do, or two seconds later.",
+        rationale="It has a clock of its own. Where that clock is wrong, the power of another moment is counted.",
+        bundle_check=_ahead,
+        faults=(
+            recomputed(
+                "the table of another program four seconds later",
+                lambda bundle: [rename_source("um25c", "meter-csv", "board.analyser")(bundle), scale_meter_times("meter-csv", 1.2)(bundle)],
+            ),
+        ),
+    ),
+    Rule(
+        id="meter-cost",
+        sentence="Reading the meters cost CPU time.",
+        rationale="The recorder measures its own time, so that its share of the run's load is known.",
+        bundle_check=_cost,
+        faults=both("meters that cost nothing", free_meters()),
+    ),
+    Rule(
+        id="meters-of-linux",
+        sentence="Processor and memory are read on every node of a closed run.",
+        rationale="Every Linux offers them to every user. Without them nothing shows how a result came about.",
+        divisions=CLOSED,
+        bundle_check=_of_linux,
+        faults=both("the processor's meter left out", leave_meter_out("cpu")),
+    ),
+    Rule(
         id="readings-end",
-        sentence="The readings end within five seconds of the log's last event, and the time that the implementation took to load.",
-        rationale="The recorder stops when the implementation exits. Later readings belong to a longer run.",
+        sentence="The readings end soon after the log does: within five seconds, and as long as it took from the first reading to run_start.",
+        rationale="The recorder stops when the implementation has exited. A machine that loads a framework slowly also leaves it slowly. "
+        "Later readings belong to a longer run.",
         bundle_check=_end,
         faults=(
             *both("power readings ten seconds later", shift_end(10.0, "um25c")),

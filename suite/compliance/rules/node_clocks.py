@@ -12,8 +12,8 @@ from suite.compliance.faults.fault import recomputed, unsealed
 from suite.compliance.faults.file_edits import append, change_file, copy_file, resealed
 from suite.compliance.faults.log_edits import set_event, set_request
 from suite.compliance.faults.rank_log_edits import set_in_all_logs
+from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.compliance.rules.course import RUN_AGAIN
 
 ORDER = 62  # after the record of the nodes
 
@@ -26,15 +26,17 @@ _OF_PLACE = re.compile(r"(?:log\.rank|readings\.node|baseload\.node)(\d{1,9})\.\
 def _placed(context: BundleContext) -> Iterator[Violation]:
     """Check that all events that name the ranks' nodes are alike, and name no more nodes than were requested."""
     parallel, said = context.request.parallel, None
-    for rank in range(parallel.ranks):
-        for event in context.bundle.log(rank).all("nodes_of_ranks"):
+    for rank, log in context.logs():
+        for event in log.all("nodes_of_ranks"):
             said = event.value if said is None else said
             if event.value != said:
-                yield Violation(log_name(rank), f"nodes_of_ranks = {said!r}, as before"[:300], f"{event.value!r}"[:200], RUN_AGAIN, event.line)
+                yield Violation(log_name(rank), f"nodes_of_ranks = {said!r}, as before"[:300], f"{event.value!r}"[:200], TRAINING_LOOP, event.line)
                 return
     named = {str(name) for name in said} if isinstance(said, list) else set()
     if len(named) > parallel.nodes:
-        yield Violation("log.txt", f"ranks on {parallel.nodes} node{'s' * (parallel.nodes > 1)}", f"on {', '.join(sorted(named))}"[:200], RUN_AGAIN)
+        yield Violation(
+            "log.txt", f"ranks on {parallel.nodes} node{'s' * (parallel.nodes > 1)}", f"on {', '.join(sorted(named))}"[:200], TRAINING_LOOP
+        )
 
 
 def _offsets(context: BundleContext) -> Iterator[Violation]:
@@ -43,7 +45,9 @@ def _offsets(context: BundleContext) -> Iterator[Violation]:
     for event in context.log.all("clock_offsets_ns"):
         offsets = event.value
         if not isinstance(offsets, list) or len(offsets) != ranks or not all(map(_is_offset, offsets)):
-            yield Violation("log.txt", f"an offset and its uncertainty in ns for each of {ranks} ranks", f"{offsets!r}"[:200], RUN_AGAIN, event.line)
+            yield Violation(
+                "log.txt", f"an offset and its uncertainty in ns for each of {ranks} ranks", f"{offsets!r}"[:200], TRAINING_LOOP, event.line
+            )
             return
         worst = max(range(ranks), key=lambda rank: offsets[rank][1])
         if offsets[worst][1] > MAX_UNCERTAINTY_NS:
@@ -54,14 +58,14 @@ def _offsets(context: BundleContext) -> Iterator[Violation]:
             far = next((rank for rank in range(ranks) if abs(offsets[rank][0]) > offsets[rank][1] + ROUNDING_NS), None)
             if far is not None:
                 observed = f"rank {far}'s is {offsets[far][0] * SECONDS_PER_NS:.6g} s ahead of rank 0's"
-                yield Violation("log.txt", "one monotonic clock for all ranks of one machine", observed, RUN_AGAIN, event.line)
+                yield Violation("log.txt", "one monotonic clock for all ranks of one machine", observed, TRAINING_LOOP, event.line)
         if first is not None and event.mono_ns is not None and first.mono_ns is not None:
             allowed_ns = MAX_DRIFT * abs(event.mono_ns - first.mono_ns) + ROUNDING_NS
             for rank, (before, after) in enumerate(zip(first.value, offsets, strict=True)):
                 drift_ns = abs(after[0] - before[0])
                 if drift_ns > allowed_ns + before[1] + after[1]:
                     expected = f"rank {rank}'s clock to drift by {allowed_ns * SECONDS_PER_NS:.3g} s at most ({MAX_DRIFT:.1%} of the time)"
-                    yield Violation("log.txt", expected, f"{drift_ns * SECONDS_PER_NS:.3g} s", RUN_AGAIN, event.line)
+                    yield Violation("log.txt", expected, f"{drift_ns * SECONDS_PER_NS:.3g} s", TRAINING_LOOP, event.line)
         first = event if first is None else first
 
 
@@ -109,7 +113,7 @@ def _files(context: BundleContext) -> Iterator[Violation]:
         what, count = ("rank", parallel.ranks) if name.startswith("log.") else ("node", parallel.nodes)
         if not 1 <= int(found[1]) < count:
             asked = f"{count} {what}{'s' * (count > 1)}"
-            yield Violation(name, f"files of {asked}, the number requested", f"a file of {what} {found[1]}", f"remove it, or {RUN_AGAIN}")
+            yield Violation(name, f"files of {asked}, the number requested", f"a file of {what} {found[1]}", f"remove it, or {TRAINING_LOOP}")
 
 
 RULES = (

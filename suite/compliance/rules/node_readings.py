@@ -17,6 +17,7 @@ from suite.compliance.faults.table_edits import (
     scale_unit,
 )
 from suite.compliance.node_context import NodeContext
+from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.rules.plausibility import below_idle
 
@@ -29,7 +30,6 @@ MIN_SILENCE_S, SILENT_SHARE, SILENT_PERIODS = 10.0, 0.1, 10.0
 MIN_SHARE_OF_LOAD = 0.25  # of the load that a rank's compute time needs: hypervisors and sleeping threads take some of it
 HALF_OF_IDLE = 0.5
 MIN_SAME, ROUNDING_NS = 10, 2
-RUN_AGAIN = "run again; never edit readings"
 
 
 def _throughout(context: BundleContext) -> Iterator[Violation]:
@@ -47,7 +47,7 @@ def _throughout(context: BundleContext) -> Iterator[Violation]:
         if gap_s > longest_s:
             observed = f"none for {gap_s:.1f} s, from {(inside[place] - window[0]) * SECONDS_PER_NS:.1f} s after run_start on"
             expected = f"a reading of some meter every {longest_s:.1f} s, because no loss of the recorder is recorded"
-            yield Violation(node.file, expected, observed, RUN_AGAIN)
+            yield Violation(node.file, expected, observed, READINGS_AS_READ)
 
 
 def _periods_s(node: NodeContext) -> list[float]:
@@ -78,7 +78,7 @@ def _loads(context: BundleContext) -> Iterator[Violation]:
         needed = MIN_SHARE_OF_LOAD * 100 / cores * max(computed_s) / ((window[1] - window[0]) * SECONDS_PER_NS)
         if load.mean < needed:
             expected = f"a load of {needed:.1f} % or more of the {cores} cores of {record.host}, whose rank computed for {max(computed_s):.1f} s"
-            yield Violation(node.file, expected, f"{load.mean:.1f} %", RUN_AGAIN)
+            yield Violation(node.file, expected, f"{load.mean:.1f} %", READINGS_AS_READ)
 
 
 def _half_idle(context: BundleContext) -> Iterator[Violation]:
@@ -99,7 +99,7 @@ def _apart(context: BundleContext) -> Iterator[Violation]:
             same = next((found for pair in pairs if (found := _same_moments(*pair))), None)
             if same is not None:
                 observed = f"the same {same} times between readings, to {ROUNDING_NS} ns"
-                yield Violation(name, f"readings at other moments than in {file}", observed, RUN_AGAIN)
+                yield Violation(name, f"readings at other moments than in {file}", observed, READINGS_AS_READ)
 
 
 def _same_moments(one: "Channels", other: "Channels") -> int | None:

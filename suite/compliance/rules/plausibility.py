@@ -13,6 +13,7 @@ from suite.compliance.faults.fault import both, recomputed, sealed
 from suite.compliance.faults.file_edits import set_system
 from suite.compliance.faults.log_edits import set_device
 from suite.compliance.faults.power_mode_edits import claim_orin_on_raspberry_pi
+from suite.compliance.faults.reading_edits import add_idle_utilisation
 from suite.compliance.faults.table_edits import change_second_node, overload, scale_column, scale_power, scale_unit, set_cell, speed_up
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -26,6 +27,7 @@ MIN_POWER_W = 0.1
 MIN_ADAPTER_EFFICIENCY = 0.8
 LIMIT_TOLERANCE = 1.1
 MIN_SHARE_OF_IDLE = 1.01  # the mean of ten idle seconds is uncertain by less; boards draw 1.1 to 3 times their idle power under load
+MIN_SHARE_OF_LOAD = 0.6  # of the power before the run, at the same utilisation: other programs' instructions draw up to half as much again
 MAX_IDLE_UTILISATION = 25.0  # %
 TRAINING_PER_FORWARD = 3  # backward costs twice the forward pass
 GIB = 2**30
@@ -72,6 +74,22 @@ def _limit_w(device: Device | None, coverage: Coverage) -> float | None:
 
 def _above_idle(context: BundleContext) -> Iterator[Violation]:
     yield from below_idle(context, MIN_SHARE_OF_IDLE, is_busy)
+    yield from _below_load(context)
+
+
+def _below_load(context: BundleContext) -> Iterator[Violation]:
+    """Nodes that were busy before the run, and drew much less in it although they were as busy."""
+    window = context.window
+    for node in (node for node in context.nodes if node.is_on_clock and window is not None and is_busy(node)):
+        assert window is not None
+        before = node.idle.get("cpu", "utilisation.total").mean
+        share = min(1.0, node.channels.get("cpu", "utilisation.total").during(window).mean / before) * MIN_SHARE_OF_LOAD
+        for channel in (channel for channel in node.idle if channel.unit == "W" and channel.mean > 0):
+            power_w = node.channels.get(channel.source, channel.name).during(window).mean
+            if power_w < share * channel.mean:
+                expected = f"{share:.0%} or more of the {channel.mean:.2f} W that the machine drew before the run, when it was busy to {before:.0f} %"
+                observed = f"{power_w:.2f} W by {channel.source} {channel.name} on average over the run"
+                yield Violation(node.file, expected, observed, "check the sensor, and stop other programs before a run")
 
 
 def below_idle(context: BundleContext, share_of_idle: float, is_excused: Callable[[NodeContext], bool] = lambda _: False) -> Iterator[Violation]:
@@ -178,11 +196,16 @@ RULES = (
     ),
     Rule(
         id="power-above-idle",
-        sentence="A machine draws more than its idle power while it trains, by a hundredth or more, if it was idle before.",
-        rationale="Readings that were made smaller contradict the baseload, measured right before the run.",
+        sentence="While it trains, a machine draws a hundredth more than its idle power, or more. If other programs kept a quarter of the processor "
+        "busy before the run, it draws three fifths of its power then, or more, where the processor is as busy.",
+        rationale="The baseload is measured by the same meter right before the run: readings that were made smaller fall below it. A busy machine's "
+        "power is no idle power, so only a fall that no other load explains is refused; such a baseload is reported by `baseload-idle`.",
         bundle_check=_above_idle,
         faults=(
             *both("a third of the power", scale_power(0.33)),
+            *both(
+                "a busy machine before the run, a tenth of the power", lambda bundle: [add_idle_utilisation(90.0)(bundle), scale_power(0.1)(bundle)]
+            ),
             recomputed("the second node draws less than it did idle", change_second_node(scale_unit("W", 0.4)), ranks=2),
         ),
     ),

@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import BASELOAD
-from suite.catalog.power import totals
+from suite.catalog.power import Tier, totals
 from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.reading_edits import (
     add_idle_utilisation,
+    call_analyser,
     change_baseload,
+    clip_highest,
     paste_idle_power,
     remove_baseload,
     set_constant,
     set_units,
     set_values,
+    take_idle_from_run,
 )
 from suite.compliance.finding import Severity
+from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.rules.plausibility import MAX_IDLE_UTILISATION, is_busy
 
@@ -30,17 +34,21 @@ ORDER = 86  # after the power rules
 MIN_READINGS, MIN_POWER_W = 50, 0.5  # recorded rails of a Jetson, in steps of 0.4 W, repeat a value for 18 s, their sum for 6 s
 COARSE = ("shelly", "tasmota", "meter-csv", "attached")  # plugs state 0.1 W or 1 W and may repeat a value; what a table's meter resolves is unknown
 BLOCK, DISTINCT = 16, 10
+IDLE_BLOCK, IDLE_DISTINCT = 10, 8
+MIN_CLIPPED, MAX_CLIPPED_SHARE, MORE_THAN_OTHERS = 5, 0.03, 3.0
+"""At the largest value: one reading of 59 to 395 in honest runs with such meters. Coarse sensors repeat their other values as often."""
+MIN_RESOLVED = 5  # readings with the idle machine's; that as many of a finer meter are whole steps by chance is unlikely: 1e-5
+DECIMAL_STEPS_W = (100.0, 10.0, 1.0, 0.1)
 MAX_IMPLAUSIBLE_SHARE, MIN_IMPLAUSIBLE = 0.05, 3
-MIN_IDLE_S, MIN_IDLE_READINGS = 2.0, 3
+MIN_IDLE_S, MIN_IDLE_READINGS = 1.0, 3  # three readings, each at a random moment of its second, lie a second apart at the least
 MAX_IDLE_AGE_S = 300.0  # emptying the page cache and starting the recorder takes seconds
-RUN_AGAIN = "run again; never edit readings"
 
 
 def _units(context: BundleContext) -> Iterator[Violation]:
     for node, unit, channel in _power_channels(context):
         if channel.unit != unit:
             expected = f"{channel.source} {channel.name} in {unit}, as its power rule says"
-            yield Violation(node.file, expected, f"in {channel.unit!r}"[:200], RUN_AGAIN)
+            yield Violation(node.file, expected, f"in {channel.unit!r}"[:200], READINGS_AS_READ)
 
 
 def _plausible(context: BundleContext) -> Iterator[Violation]:
@@ -93,7 +101,62 @@ def _own(context: BundleContext) -> Iterator[Violation]:
         places = repeated_block(channel.values, BLOCK, DISTINCT) if unit == "W" else None
         if places is not None:
             observed = f"{BLOCK} readings from number {places[1] + 1} on are those from number {places[0] + 1} on"
-            yield Violation(node.file, f"readings of their own of {channel.source} {channel.name}", observed, RUN_AGAIN)
+            yield Violation(node.file, f"readings of their own of {channel.source} {channel.name}", observed, READINGS_AS_READ)
+
+
+def _unclipped(context: BundleContext) -> Iterator[Violation]:
+    """Check that a finely resolved power channel does not stand at its largest value in many readings, where no other value occurs as often."""
+    import numpy as np  # start-up
+
+    window = context.window
+    for node, unit, channel in _power_channels(context):
+        if unit != "W" or window is None or not node.is_on_clock:
+            continue
+        values = channel.during(window).known
+        if len(values) < MIN_READINGS:
+            continue
+        distinct, counts = np.unique(values, return_counts=True)
+        if len(distinct) < 3:
+            continue
+        at_most, others = int(counts[-1]), int(counts[:-1].max())
+        if at_most >= MIN_CLIPPED and at_most > MAX_CLIPPED_SHARE * len(values) and at_most > MORE_THAN_OTHERS * others:
+            expected = f"readings of {channel.source} {channel.name} that rarely equal the largest one"
+            observed = f"{distinct[-1]:g} W in {at_most} of {len(values)} readings; no other value in more than {others}"
+            yield Violation(node.file, expected, observed, "choose a range of the meter that the board does not exceed; never edit readings")
+
+
+def _resolved(context: BundleContext) -> Iterator[Violation]:
+    """Check the decimal step of an analyser's readings against the error that its total promises."""
+    import numpy as np  # start-up
+
+    for node in context.nodes:
+        for total in totals(context.power_rules, ((channel.source, channel.name) for channel in node.channels)):
+            if total.rule.tier is not Tier.ANALYSER or total.rule.unit != "W":
+                continue
+            for channel in (node.channels.get(total.source, name) for name in total.channels):
+                known = np.concatenate([channel.known, node.idle.get(channel.source, channel.name).known])
+                step_w = next((step_w for step_w in DECIMAL_STEPS_W if np.allclose(known / step_w, np.round(known / step_w), rtol=0, atol=1e-6)), 0.0)
+                error_w = total.rule.gain_error * channel.mean
+                if len(known) >= MIN_RESOLVED and step_w / 2 > error_w > 0:
+                    expected = f"an analyser that resolves {2 * error_w:.3g} W or less: {total.rule.gain_error:.0%} of its mean power either way"
+                    fix = "state the tier of the meter in meters.toml: an analyser, a wall meter, a sensor on the board or an estimate"
+                    yield Violation(node.file, expected, f"{channel.source} {channel.name} in steps of {step_w:g} W", fix)
+
+
+def _idle_own(context: BundleContext) -> Iterator[Violation]:
+    """Check that the idle machine's readings do not occur again in the run, in the same order."""
+    import numpy as np  # start-up
+
+    from suite.compliance.evidence import repeated_block  # start-up: loads numpy
+
+    for node, unit, channel in _power_channels(context):
+        idle = node.idle.get(channel.source, channel.name)
+        if unit != "W" or len(idle) < IDLE_BLOCK:
+            continue
+        places = repeated_block(np.concatenate([idle.values, channel.values]), IDLE_BLOCK, IDLE_DISTINCT)
+        if places is not None and places[0] < len(idle) <= places[1]:
+            observed = f"{IDLE_BLOCK} readings from number {places[0] + 1} on are those of the run from number {places[1] - len(idle) + 1} on"
+            yield Violation(node.idle_file, f"readings of the idle machine by {channel.source} {channel.name}", observed, READINGS_AS_READ)
 
 
 def _power_channels(context: BundleContext) -> "Iterator[tuple[NodeContext, str, Channel]]":
@@ -130,7 +193,7 @@ def _idle_window(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.idle_file, expected, f"{max(map(len, idle))} over {length_s:.2f} s", "run again without a shorter --baseload")
         if age_s > MAX_IDLE_AGE_S:
             expected = f"the idle machine measured in the {MAX_IDLE_AGE_S:g} s before the run's first reading"
-            yield Violation(node.idle_file, expected, f"{age_s:.0f} s before it", RUN_AGAIN)
+            yield Violation(node.idle_file, expected, f"{age_s:.0f} s before it", READINGS_AS_READ)
 
 
 def _idle(context: BundleContext) -> Iterator[Violation]:
@@ -183,6 +246,27 @@ RULES = (
         faults=both("the idle machine's readings again and again", paste_idle_power()),
     ),
     Rule(
+        id="power-unclipped",
+        sentence="A power meter that resolves finely does not read its largest value in a thirtieth of the run.",
+        rationale="Peaks of power differ in their last digits. A limit that is reached again and again is that of the meter's range, or of an edit.",
+        bundle_check=_unclipped,
+        faults=both("the highest tenth of the readings cut", clip_highest("um25c", "power", 0.1)),
+    ),
+    Rule(
+        id="power-resolved",
+        sentence="What is called an analyser resolves the error that its tier promises: two hundredths of the mean power.",
+        rationale="Results of analysers are ranked with one another. A plug that reads whole watts is a wall meter.",
+        bundle_check=_resolved,
+        faults=(recomputed("whole watts of an analyser", call_analyser("um25c")),),
+    ),
+    Rule(
+        id="baseload-own",
+        sentence="No ten readings of the idle machine follow one another in the run too.",
+        rationale="They are noise in their last digits. Readings of the run that are called idle make the training seem to add nothing.",
+        bundle_check=_idle_own,
+        faults=(recomputed("the idle readings are the run's first ones", take_idle_from_run("um25c")),),
+    ),
+    Rule(
         id="baseload-meter",
         sentence="The idle machine's power was read by a meter that was read during the run.",
         rationale="The share of the baseload compares two readings of one meter.",
@@ -191,7 +275,7 @@ RULES = (
     ),
     Rule(
         id="baseload-window",
-        sentence="The idle machine was measured for two seconds or more, five minutes before the run's first reading at most.",
+        sentence="The idle machine's power was read three times or more, over a second or more, five minutes before the run's first reading at most.",
         rationale="A chosen moment, or one of another day, is no baseload.",
         bundle_check=_idle_window,
         faults=(

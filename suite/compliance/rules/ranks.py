@@ -9,12 +9,12 @@ from suite.compliance.faults.fault import Fault, both, of_first_run, recomputed,
 from suite.compliance.faults.file_edits import change_lines, copy_from_second_run, halve, rechained, replace_in_line, resealed
 from suite.compliance.faults.log_edits import EPOCHS, add_correct, reverse_chain_heads, set_metadata, set_request, shift_clock_offset
 from suite.compliance.faults.table_edits import drop_rank, rename_rank, set_cell, shrink_share
+from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import numbers, shown
 
 ORDER = 50  # after rank 0's own records
 
-RUN_AGAIN = "the suite's training loop does not write such records: hand in the files as the run wrote them, or mend the implementation"
 AT_THE_END = None
 """Stands for an epoch: the exchange of chain values before the last line."""
 
@@ -26,17 +26,17 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
     ranks = context.request.parallel.ranks
     recorded = list(context.steps.ranks)
     if recorded != list(range(ranks)):
-        yield Violation(STEPS, f"steps of the ranks {numbers(range(ranks))}", f"of the ranks {numbers(recorded)}", RUN_AGAIN)
+        yield Violation(STEPS, f"steps of the ranks {numbers(range(ranks))}", f"of the ranks {numbers(recorded)}", TRAINING_LOOP)
         return
     logged = context.log.value("ranks")
     if logged != ranks:
-        yield Violation("log.txt", f"ranks = {ranks}, as requested", shown(logged), RUN_AGAIN)
+        yield Violation("log.txt", f"ranks = {ranks}, as requested", shown(logged), TRAINING_LOOP)
     for rank, steps in context.steps.by_rank():
         samples, shares = steps.samples.tolist(), _shares(context, len(steps), rank)
         wrong = next((index for index, share in enumerate(shares) if samples[index] != share), None)
         if wrong is not None:
             expected = f"rank {rank} to take every {ranks}th sample of each mini-batch, from the {rank + 1}th: {shares[wrong]} samples"
-            yield Violation(STEPS, expected, f"{samples[wrong]} samples in step {steps.step[wrong]} of epoch {steps.epoch[wrong]}", RUN_AGAIN)
+            yield Violation(STEPS, expected, f"{samples[wrong]} samples in step {steps.step[wrong]} of epoch {steps.epoch[wrong]}", TRAINING_LOOP)
 
 
 def _shares(context: BundleContext, steps: int, rank: int) -> list[int]:
@@ -49,7 +49,7 @@ def _shares(context: BundleContext, steps: int, rank: int) -> list[int]:
 def _agree(context: BundleContext) -> Iterator[Violation]:
     """Check that each rank's log holds every rank's chain value after each epoch and at the end: none can be rewritten alone."""
     ranks = context.request.parallel.ranks
-    logs = [context.log, *(context.bundle.log(rank) for rank in range(1, ranks))]
+    logs = [log for _, log in context.logs()]
     for rank, log in enumerate(logs):
         foreign = next((event for event in log.events if event.metadata.get("rank", rank) != rank), None)
         if foreign is not None:

@@ -8,6 +8,7 @@ from suite.bundle.layout import node_baseloads
 from suite.compliance.faults.fault import both, recomputed, sealed, unsealed
 from suite.compliance.faults.file_edits import delete, resealed, set_system
 from suite.compliance.faults.log_edits import HOUR_NS, delay_stop
+from suite.compliance.faults.reading_edits import count_written
 from suite.compliance.faults.table_edits import (
     SECOND_NODE,
     a_day_earlier,
@@ -22,6 +23,7 @@ from suite.compliance.faults.table_edits import (
     silence,
 )
 from suite.compliance.finding import Severity
+from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
@@ -35,13 +37,14 @@ BEFORE_LOG_S = 3600.0
 GAP_PERIODS, MIN_GAP_S = 10.0, 5.0
 ROUNDING = 1.005
 # Counters that only a new boot resets. Energy counters are exempt: a sensor's glitch makes the energy unknown and is no forgery.
-RISING = ("counters", "disk")
+RISING = ("counters", "disk", "network")
+COUNTERS_OF_32_BITS, MAX_COUNT_OF_32_BITS = ("network",), 2**32
+"""Some drivers of interfaces count in 32 bits: their counters begin again after 4 GiB."""
 IN_USE = ("used", "available", "process_tree_rss", "largest_process_peak_rss")
 RANGES: Mapping[str, tuple[float, float]] = {
     "%": (0.0, 100.0 * ROUNDING), "ratio": (0.0, 1.0 * ROUNDING), "B": (0.0, 2.0**60), "Hz": (0.0, 1e11), "degC": (-60.0, 200.0),
     "events": (0.0, 2.0**64), "operations": (0.0, 2.0**64), "processes": (0.0, 2.0**22), "ns": (0.0, 2.0**64), "W": (-50.0, 5000.0),
 }  # fmt: skip
-RUN_AGAIN = "hand in the readings as they were recorded"
 
 
 def _in_run(context: BundleContext) -> Iterator[Violation]:
@@ -69,7 +72,9 @@ def _within(name: str, table: "Channels", span: tuple[float, float], where: str)
     if first is not None:
         away_s = (span[0] - first_ns if first_ns < span[0] else first_ns - span[1]) * SECONDS_PER_NS
         when = f"{away_s:.1f} s {'before' if first_ns < span[0] else 'after'} that time"
-        yield Violation(name, f"readings {where}", f"{count} of {len(table)} outside, the first of {first.source} {first.name}, {when}", RUN_AGAIN)
+        yield Violation(
+            name, f"readings {where}", f"{count} of {len(table)} outside, the first of {first.source} {first.name}, {when}", READINGS_AS_READ
+        )
 
 
 def _order(context: BundleContext) -> Iterator[Violation]:
@@ -80,7 +85,7 @@ def _order(context: BundleContext) -> Iterator[Violation]:
             if len(late):
                 expected = f"readings of {channel.source} {channel.name} one after another"
                 observed = f"reading {late[0] + 2} at {t_ns[late[0] + 1]} ns, the one before at {t_ns[late[0]]} ns"
-                yield Violation(node.file, expected, observed, RUN_AGAIN)
+                yield Violation(node.file, expected, observed, READINGS_AS_READ)
 
 
 def _counted(context: BundleContext) -> Iterator[Violation]:
@@ -92,17 +97,24 @@ def _counted(context: BundleContext) -> Iterator[Violation]:
         for source in sorted({*(channel.source for channel in node.channels), *(name for name in meters if name != "recorder")}):
             recorded, present = meters.get(source, {}).get("readings", 0), sum(map(len, node.channels.of(source)))
             if recorded != present:
-                yield Violation(node.file, f"{recorded!r} readings of {source}, the count in {node.meters_file}", f"{present}", RUN_AGAIN)
+                yield Violation(node.file, f"{recorded!r} readings of {source}, the count in {node.meters_file}", f"{present}", READINGS_AS_READ)
+        written = meters.get("recorder", {}).get("readings")
+        if written is not None and written != len(node.channels):
+            expected = f"{written!r} readings in all, which the recorder wrote by its record in {node.meters_file}"
+            yield Violation(node.file, expected, f"{len(node.channels)}", READINGS_AS_READ)
 
 
 def _rising(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         for channel in (channel for source in RISING for channel in node.channels.of(source)):
             values = channel.values
-            falls = (values[1:] < values[:-1]).nonzero()[0]
+            has_fallen = values[1:] < values[:-1]
+            if channel.source in COUNTERS_OF_32_BITS and channel.maximum < MAX_COUNT_OF_32_BITS:
+                has_fallen &= values[:-1] < MAX_COUNT_OF_32_BITS / 2
+            falls = has_fallen.nonzero()[0]
             if len(falls):
                 observed = f"{values[falls[0] + 1]:g} in reading {falls[0] + 2} after {values[falls[0]]:g}, {len(falls)} falls"
-                yield Violation(node.file, f"the counter {channel.source} {channel.name} never to fall", observed, RUN_AGAIN)
+                yield Violation(node.file, f"the counter {channel.source} {channel.name} never to fall", observed, READINGS_AS_READ)
 
 
 def _possible(context: BundleContext) -> Iterator[Violation]:
@@ -111,12 +123,12 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         for channel in node.channels:
             if channel.units > 1:
-                yield Violation(node.file, f"one unit for {channel.source} {channel.name}", f"{channel.units} units", RUN_AGAIN)
+                yield Violation(node.file, f"one unit for {channel.source} {channel.name}", f"{channel.units} units", READINGS_AS_READ)
             values, (low, high) = channel.values, RANGES.get(channel.unit, (-np.inf, np.inf))
             bad = np.flatnonzero(~(np.abs(values) < np.inf) | (values < low) | (values > high))
             if len(bad):
                 observed = f"{values[bad[0]]:g} of {channel.source} {channel.name} at {int(channel.t_ns[bad[0]])} ns, {len(bad)} in all"
-                yield Violation(node.file, f"values from {low:g} to {high:g} {channel.unit}", observed, RUN_AGAIN)
+                yield Violation(node.file, f"values from {low:g} to {high:g} {channel.unit}", observed, READINGS_AS_READ)
 
 
 def _fit_machine(context: BundleContext) -> Iterator[Violation]:
@@ -126,10 +138,10 @@ def _fit_machine(context: BundleContext) -> Iterator[Violation]:
         used_bytes = max((memory.maximum for name in IN_USE if len((memory := node.channels.get("memory", name)).known)), default=0.0)
         if isinstance(size_bytes, int) and size_bytes > 0 and used_bytes > size_bytes * ROUNDING:
             observed = f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}), by the memory meter"
-            yield Violation(node.file, f"at most {size_bytes} bytes of memory, as in {node.system_file}", observed, RUN_AGAIN)
+            yield Violation(node.file, f"at most {size_bytes} bytes of memory, as in {node.system_file}", observed, READINGS_AS_READ)
         cores_read = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
         if isinstance(cores, int) and 0 < cores_read < cores:
-            yield Violation(node.file, f"readings of {cores} cores, as in {node.system_file}", f"of {cores_read}", RUN_AGAIN)
+            yield Violation(node.file, f"readings of {cores} cores, as in {node.system_file}", f"of {cores_read}", READINGS_AS_READ)
 
 
 def _gaps(context: BundleContext) -> Iterator[Violation]:
@@ -195,23 +207,25 @@ RULES = (
     ),
     Rule(
         id="readings-counted",
-        sentence="Each meter has as many readings as the recorder counted.",
+        sentence="Each meter has as many readings as the recorder counted, and all of them together as many as it wrote.",
         rationale="It shows readings that were left out or inserted.",
         bundle_check=_counted,
         faults=(
             *(fault for source in SOURCES for fault in both(f"a reading of {source} left out", drop_reading(source))),
             *(fault for source in SOURCES for fault in both(f"a reading of {source} put in", insert_reading(source))),
+            *both("ten readings more written than there are", count_written(10)),
             recomputed("a reading of the second node left out", change_second_node(lambda rows: rows.drop(index=rows.index[3])), ranks=2),
             unsealed("all readings of the second node lost", resealed(delete(SECOND_NODE)), ranks=2),
         ),
     ),
     Rule(
         id="counters-never-fall",
-        sentence="Counters of the processor and of the disk never fall.",
+        sentence="Counters of the processor, the disk and the network never fall.",
         rationale="They count from the run's or the boot's start; one that falls was edited or is of two boots.",
         bundle_check=_rising,
         faults=(
             *(fault for source, channel in COUNTERS for fault in both(f"{channel} falls", set_reading(source, channel, -1, 0.0))),
+            recomputed("the counter of bytes sent falls", set_reading("network", "eth0.sent", -1, 0.0), ranks=2),
             recomputed("counters of the second node fall", change_second_node(scale_unit("events", -1)), ranks=2),
         ),
     ),

@@ -1,15 +1,17 @@
 """Training states: the digests that every rank logs after every epoch"""
 
+import hashlib
 import re
 from collections.abc import Iterator
 
 from reference_impls.contract import log_name
 from reference_impls.training_state import KINDS
 from suite.bundle.log import Log, LogEvent
+from suite.catalog.divisions import Division
 from suite.compliance.faults.fault import Fault, both, recomputed, unsealed
 from suite.compliance.faults.file_edits import Lines, change_lines, rechained, replace_in_line, resealed
 from suite.compliance.faults.log_edits import copy_value, remove_event, repeat_event, set_event, set_metadata
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, Rule, Violation
 
 ORDER = 55  # after the ranks' logs
 
@@ -17,16 +19,20 @@ FIX = "run again with the suite's loop: it logs the digests of what Implementati
 SHARED = ("parameter", "velocity")
 """What is equal on all ranks; each normalises with its own statistics."""
 
+NOTHING = hashlib.sha256().hexdigest()
+
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def _digests(context: BundleContext) -> Iterator[Violation]:
-    ranks = context.request.parallel.ranks
-    logs = [context.log, *(context.bundle.log(rank) for rank in range(1, ranks))]
+    logs = list(context.logs())
+    is_closed = context.request.division == Division.CLOSED.value
     for epoch in context.log.finished_epochs():
         first = None
-        for rank, log in enumerate(logs):
+        for rank, log in logs:
             events = [event for event in log.all("state_digests") if event.epoch == epoch]
+            if not events and not is_closed:
+                continue
             if len(events) != 1 or not _is_well_formed(events[0]):
                 observed, line = (f"{len(events)}", None) if len(events) != 1 else (f"{events[0].value!r}"[:200], events[0].line)
                 yield Violation(log_name(rank), f"one state_digests of epoch {epoch}: SHA-256 of {', '.join(KINDS)}", observed, FIX, line)
@@ -37,19 +43,35 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
                 if found != wanted:
                     expected = f"the {kind} digest of epoch {epoch} as on the other ranks, {wanted[:16]}…"
                     yield Violation(log_name(rank), expected, f"{found[:16]}…", FIX, events[0].line)
-    for rank, log in enumerate(logs):
+    for rank, log in logs:
         yield from _unchanged(log, rank)
+        if is_closed or context.request.model == context.workload.model:
+            yield from _own(log, rank, context.workload.normalisation_statistics)
 
 
 def _unchanged(log: Log, rank: int) -> Iterator[Violation]:
-    """Epochs after which the parameters are those of an earlier epoch."""
+    """Epochs after which parameters or velocities are those of an earlier epoch."""
     seen: dict[str, int | None] = {}
     for event in filter(_is_well_formed, log.all("state_digests")):
-        digest = event.value["parameter"]
-        if digest in seen:
-            expected, observed = f"other parameters after epoch {event.epoch} than before", f"those of epoch {seen[digest]}"
-            yield Violation(log_name(rank), expected, observed, FIX, event.line)
-        seen.setdefault(digest, event.epoch)
+        for kind in SHARED:
+            digest = event.value[kind]
+            if digest in seen and seen[digest] != event.epoch:
+                expected, observed = f"another {kind} digest after epoch {event.epoch} than before", f"that of epoch {seen[digest]}"
+                yield Violation(log_name(rank), expected, observed, FIX, event.line)
+            seen.setdefault(digest, event.epoch)
+
+
+def _own(log: Log, rank: int, has_statistics: bool) -> Iterator[Violation]:
+    """Digests that two kinds share, or of statistics that the model does not have."""
+    for event in filter(_is_well_formed, log.all("state_digests")):
+        if event.value["parameter"] == event.value["velocity"]:
+            expected = f"parameters and velocities with digests of their own after epoch {event.epoch}"
+            yield Violation(log_name(rank), expected, f"{event.value['parameter'][:16]}… of both", FIX, event.line)
+        statistics = event.value["statistic"]
+        if (statistics == NOTHING) == has_statistics:
+            name = f"{NOTHING[:16]}…, the SHA-256 of nothing"
+            expected = f"a statistic digest other than {name}" if has_statistics else f"the statistic digest {name}: the model normalises nothing"
+            yield Violation(log_name(rank), f"{expected}, after epoch {event.epoch}"[:300], f"{statistics[:16]}…", FIX, event.line)
 
 
 def _is_well_formed(event: LogEvent) -> bool:
@@ -69,6 +91,9 @@ def _faults() -> Iterator[Fault]:
     ):
         yield recomputed(f"digests: {name}", set_event("state_digests", value=value))
     yield recomputed("the digests of epoch 1 after epoch 2", copy_value("state_digests", 0, 1))
+    one, other = "1" * 64, "2" * 64
+    yield recomputed("one digest of parameters and velocities", set_event("state_digests", value=dict.fromkeys(SHARED, one) | {"statistic": NOTHING}))
+    yield recomputed("statistics of LeNet-5", set_event("state_digests", value={"parameter": one, "velocity": other, "statistic": other}))
     for kind in SHARED:
         change = replace_in_line("state_digests", f'"{kind}": "', f'"{kind}": "0')
         yield unsealed(f"rank 1's {kind} digest with a digit more", resealed(change_lines(log_name(1), rechained(change))), ranks=2)
@@ -85,10 +110,11 @@ def _exchange(lines: Lines) -> Lines:
 RULES = (
     Rule(
         id="state-digests",
-        sentence="Every rank logs digests of parameters, velocities and statistics after every epoch; the first two are equal on all ranks.",
+        sentence="Every rank of a closed run logs digests of parameters, velocities and statistics after every epoch. Wherever they are logged, those "
+        "of parameters and velocities are equal on all ranks, new after every epoch and different from each other; those of the statistics of a model "
+        "without any are that of nothing.",
         rationale="They fix every epoch's training state before anybody knows which one an audit will ask for.",
         bundle_check=_digests,
         faults=tuple(_faults()),
-        divisions=CLOSED,
     ),
 )

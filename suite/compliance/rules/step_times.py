@@ -10,6 +10,7 @@ from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.log_edits import delay_epochs
 from suite.compliance.faults.step_edits import average_steps, cut_slowest, repeat_step_times, round_steps, without_part
 from suite.compliance.faults.table_edits import scale_column, set_cell
+from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ MIN_STEPS, MAX_STEPS, MAX_EPOCHS = 100, 1000, 200  # that are compared with one 
 MAX_CORRELATION, LIMIT = 0.9, 3.0  # 0.24 at most in 26 real runs, of differences limited to three interquartile ranges
 MAX_PAUSE_S, MAX_PAUSE_SHARE = 0.5, 0.01  # 0.1 ms at most in real runs on a busy machine
 WITHOUT_PAUSE = (("run_start", "epoch_start"), ("eval_stop", "epoch_start"), ("eval_stop", "run_stop"))
-RUN_AGAIN = "the training loop does not write such records: run again"
 
 
 def _taken(context: BundleContext) -> Iterator[Violation]:
@@ -35,13 +35,13 @@ def _taken(context: BundleContext) -> Iterator[Violation]:
         idle = (steps.compute_s <= 0).nonzero()[0]
         if len(idle):
             observed = f"0 s in step {steps.step[idle[0]]} of rank {rank}, {len(idle)} such steps"
-            yield Violation(STEPS, "compute time in every step, which has a loss", observed, RUN_AGAIN)
+            yield Violation(STEPS, "compute time in every step, which has a loss", observed, TRAINING_LOOP)
         if _mostly_zero(steps.fetch_stall_s):
-            yield Violation(STEPS, "some time to fetch a mini-batch", f"0 s in most steps of rank {rank}", RUN_AGAIN)
+            yield Violation(STEPS, "some time to fetch a mini-batch", f"0 s in most steps of rank {rank}", TRAINING_LOOP)
         if context.request.accelerator == "cuda" and _mostly_zero(steps.copy_s):
-            yield Violation(STEPS, "some time to copy a mini-batch to the accelerator", f"0 s in most steps of rank {rank}", RUN_AGAIN)
+            yield Violation(STEPS, "some time to copy a mini-batch to the accelerator", f"0 s in most steps of rank {rank}", TRAINING_LOOP)
         if parallel.ranks > 1 and not parallel.overlap and _mostly_zero(steps.communication_s):
-            yield Violation(STEPS, "some time to exchange gradients without overlap", f"0 s in most steps of rank {rank}", RUN_AGAIN)
+            yield Violation(STEPS, "some time to exchange gradients without overlap", f"0 s in most steps of rank {rank}", TRAINING_LOOP)
 
 
 def _mostly_zero(part_s: "Values") -> bool:
@@ -62,7 +62,7 @@ def _scatter(context: BundleContext) -> Iterator[Violation]:
         for name, often in (("in all", whole), ("of computing", computing)):
             if often is not None:
                 observed = f"{often[0] * 1e3:.6f} ms {name} in {often[1]} of {len(steps)} steps of rank {rank}"
-                yield Violation(STEPS, "step times that differ, as on a real machine", observed, RUN_AGAIN)
+                yield Violation(STEPS, "step times that differ, as on a real machine", observed, TRAINING_LOOP)
                 break
 
 
@@ -96,7 +96,7 @@ def _own(context: BundleContext) -> Iterator[Violation]:
         if len(alike):
             first, second = (list(courses)[place] for place in alike[0])
             observed = f"those of epoch {second} are those of epoch {first}, step by step, on rank {rank}; {len(alike)} such pairs of epochs"
-            yield Violation(STEPS, "step times of their own in every epoch", observed, RUN_AGAIN)
+            yield Violation(STEPS, "step times of their own in every epoch", observed, TRAINING_LOOP)
 
 
 def _course(steps: "StepRecords") -> "Values | None":
@@ -127,7 +127,7 @@ def _no_pause(context: BundleContext) -> Iterator[Violation]:
         pause_s = counted_s((before.mono_ns, after.mono_ns), uncounted)
         if pause_s > longest_s:
             expected = f"{after.key} right after {before.key}, within {longest_s:.2f} s"
-            yield Violation("log.txt", expected, f"{pause_s:.2f} s in which nothing was recorded", RUN_AGAIN, after.line)
+            yield Violation("log.txt", expected, f"{pause_s:.2f} s in which nothing was recorded", TRAINING_LOOP, after.line)
 
 
 RULES = (

@@ -7,9 +7,11 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.compliance.faults.fault import of_first_run, of_submission, sealed
 from suite.compliance.faults.log_edits import shift_wall_clock
 from suite.compliance.faults.submission_edits import (
+    copy_digests,
     copy_first_run,
     copy_from_second,
     copy_losses,
+    copy_losses_with_noise,
     copy_readings,
     copy_step_times,
     copy_with_noise,
@@ -80,7 +82,19 @@ def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
         if _is_later(context, copied.run, copied.other):
             observed = f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}"
             fix = "submit each run once; if this is the original, show the reviewer its receipt by a witness, or its commit"
-            yield Violation(copied.run.name, "step times that vary independently of those of any other run", observed, fix)
+            yield Violation(copied.run.name, "step times and losses that vary independently of those of any other run", observed, fix)
+
+
+def _states(context: SubmissionContext) -> Iterator[Violation]:
+    """Runs that share a training state with a run of another seed."""
+    for run in context.runs:
+        for other in (*context.runs, *context.other_runs):
+            shared = run.states & other.states
+            if shared and run.request.get("seed") != other.request.get("seed"):
+                observed = f"{len(shared)} digests of {_seed_and_name(other)}, among them {min(shared)[:16]}…"
+                fix = "run it again with its own seed: parameters and velocities that follow from another one are others"
+                yield Violation(run.name, f"digests of training states of its own, with seed {run.request.get('seed')!r}"[:200], observed[:300], fix)
+                break
 
 
 def _overlaps(context: SubmissionContext) -> Iterator[Violation]:
@@ -140,14 +154,22 @@ RULES = (
     ),
     SubmissionRule(
         id="submission-near-copies",
-        sentence="The step times of no two runs vary together, in whatever order.",
-        rationale="What slows single steps differs from run to run; a copy keeps it, even scaled or with noise.",
+        sentence="The step times of no two runs vary together, in whatever order, nor do the losses of closed runs of different seeds.",
+        rationale="What slows single steps differs from run to run, and so do the samples of a mini-batch; a copy keeps both, even with noise.",
         check=_near_copies,
         faults=(
             of_submission("run 1 as run 4, with noise", copy_with_noise(0.01)),
             of_submission("run 1 as run 4, with noise, a hundredth slower", copy_with_noise(0.03, 1.01)),
             of_submission("run 1's steps as run 4, in another order", copy_with_noise(0.0, 1.0, is_shuffled=True)),
+            of_submission("run 1 with run 2's losses, with noise", copy_from_second(copy_losses_with_noise)),
         ),
+    ),
+    SubmissionRule(
+        id="submission-states",
+        sentence="No run has a training state of another seed: digests of parameters or velocities.",
+        rationale="Two seeds have different initial weights and orders, and so different states after every epoch.",
+        check=_states,
+        faults=(of_submission("run 1 with run 2's digests", copy_from_second(copy_digests)),),
     ),
     SubmissionRule(
         id="submission-overlap",

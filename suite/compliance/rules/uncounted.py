@@ -20,8 +20,7 @@ SHORTER = "keep states on a faster disk (--output), or without --keep-states"
 
 
 def _bounded(context: BundleContext) -> Iterator[Violation]:
-    for rank in range(context.request.parallel.ranks):
-        log = context.log if rank == 0 else context.bundle.log(rank)
+    for rank, log in context.logs():
         yield from _form(log, log_name(rank))
         yield from _lengths(log, log_name(rank))
 

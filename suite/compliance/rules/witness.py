@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import RUN, SYSTEM
 from suite.bundle.log import chain_head
-from suite.compliance.faults.fault import save_after, unsealed
+from suite.compliance.faults.fault import both, save_after, unsealed
+from suite.compliance.faults.file_edits import set_run
 from suite.compliance.faults.log_edits import set_boot
 from suite.compliance.faults.witness_edits import (
     edited_after,
@@ -30,6 +31,7 @@ ORDER = 76  # after the log's own times
 MAX_START_S, MAX_STOP_S = 60.0, 30.0
 """Longest time from the receipt to init_start (starting Python, loading the framework), and from run_stop to the stamp (ending it)."""
 MAX_ANSWER_S = 6.0
+OPTION = "--witness"
 TOLERANCE_S, DRIFT = 2.0, 5e-4
 """How far two clocks may differ: authorities stamp whole seconds, and NTP slews a clock by up to 500 ppm."""
 RESTORE = "restore the bundle as `suite run` sealed it; a witnessed run that was edited is made again"
@@ -38,6 +40,10 @@ RESTORE = "restore the bundle as `suite run` sealed it; a witnessed run that was
 def _time(context: BundleContext) -> Iterator[Violation]:
     record = read_witness_record(context.bundle.path)
     if record is None:
+        words = [str(word) for word in context.run.command]
+        if any(word == OPTION or word.startswith(f"{OPTION}=") for word in words):
+            observed = f"no {NAME}, which the harness writes even where the witness does not answer"
+            yield Violation(RUN, f"the record of the witness that the command names ({OPTION})", observed, RESTORE)
         return
     verdict = witness_verdict(context, record)
     yield from _tokens(verdict)
@@ -178,6 +184,7 @@ RULES = (
             unsealed("the stamp before run_stop", witnessed(after_s=-1)),
             unsealed("100 s from the receipt to init_start", witnessed(before_s=100)),
             unsealed("40 s from run_stop to the stamp", witnessed(after_s=40)),
+            *both("a command that names a witness, and no record", set_run("command", ["suite", "run", "--witness", "http://lab:8731"])),
             unsealed("an answer that took a minute", witnessed(change=slower_answers(60))),
             unsealed("receipt and stamp exchanged", witnessed(change=exchanged)),
             *(

@@ -3,7 +3,8 @@
 import errno
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,30 +25,33 @@ Read = Callable[[int], Count]
 
 @dataclass(frozen=True)
 class _Counter:
-    """An event that is counted: the handles of every thread, by kind of processor."""
+    """An event that is counted: the handles of every thread."""
 
     channel: str
     event: CounterEvent
-    handles: tuple[tuple[int, ...], ...]
+    handles: tuple[int, ...]
 
 
 class CountersMeter:
     """Channels ``<event>.count`` and, of hardware events, ``<event>.enabled`` and ``<event>.running`` (s), counted since the run
-    began; ``<event>:u`` where only user mode may be counted. Derived figures scale by enabled / running.
+    began; ``<event>@<unit>`` on processors with several kinds of cores, ``<event>:u`` where only user mode may be counted. Derived figures
+    scale by enabled / running. Read at the beginning and end of every epoch and evaluation, too.
 
-    The events are attached to the implementation's process as it starts, while it is an interpreter with one thread. Every thread and
-    process that it starts from then on inherits them: thread pools, data-loader workers, the ranks of a local mpirun. Threads and
-    children that exist already are attached one by one. Source: perf_event_open(2).
+    The events are attached to the process that waits to become the implementation or mpirun (suite.launch.gate). Every thread and process that
+    it starts inherits them: thread pools, data-loader workers, ranks. On another node of a run they are attached, one by one, to mpirun's
+    process there and to the ranks' processes, which wait likewise (reference_impls.rank). Source: perf_event_open(2).
     """
 
     name = "counters"
-    opens_first = True  # a thread that starts while the meters are opened would be missed
+    opens_first = True  # a thread or process that is started before the events are attached is not counted
+    at_edges = True
     period_s = 0.5
     description = "instructions, cycles, caches, branches and page faults of the implementation"
 
     def __init__(self, root: Path = Path("/"), open_event: Open = perf_event.open_event, read_event: Read = perf_event.read_event) -> None:
         self._root, self._open_event, self._read_event = root, open_event, read_event
         self._counters: list[_Counter] = []
+        self._settings: dict[str, str] = {}
 
     def availability(self) -> MeterAvailability:
         """Whether anything can be counted; the reason names the hardware events that cannot."""
@@ -60,9 +64,9 @@ class CountersMeter:
         missing, forbidden = [], False
         for event in events(self._root):
             try:
-                self._close(self._attach(event, [0]))
+                self._close(self._attach(event, [0]).handles)
             except OSError as error:
-                missing.append(event.name)
+                missing.append(event.channel)
                 forbidden = forbidden or error.errno in FORBIDDEN
         if len(missing) == len(events(self._root)):
             if forbidden:
@@ -87,70 +91,65 @@ class CountersMeter:
         ]
         for event in events(self._root):
             try:
-                self._counters.append(self._attach(event, threads))
-            except OSError:
-                continue  # availability() has named it
+                counter = self._attach(event, threads)
+            except OSError as error:
+                self._settings[event.channel] = f"not counted: {event.unsupported or error.strerror}; {event.description}"
+            else:
+                self._settings[counter.channel] = event.description
+                self._counters.append(counter)
         if not self._counters:
             raise OSError("the implementation had exited before anything could be counted")
 
     def read(self) -> list[Reading]:
-        """Every count so far."""
+        """Every count so far: sums over the threads."""
         readings = []
         for counter in self._counters:
             before_ns = time.monotonic_ns()
-            by_kind = [[self._read_event(handle) for handle in handles] for handles in counter.handles]
+            counts = [self._read_event(handle) for handle in counter.handles]
             t_ns = (before_ns + time.monotonic_ns()) // 2
-            total = _total(by_kind)
-            readings.append(Reading(t_ns, self.name, f"{counter.channel}.count", total.count, counter.event.unit))
+            readings.append(Reading(t_ns, self.name, f"{counter.channel}.count", sum(each.count for each in counts), counter.event.unit))
             if counter.event.is_hardware:
-                readings.append(Reading(t_ns, self.name, f"{counter.channel}.enabled", total.enabled_s, "s"))
-                readings.append(Reading(t_ns, self.name, f"{counter.channel}.running", total.running_s, "s"))
+                readings.append(Reading(t_ns, self.name, f"{counter.channel}.enabled", sum(each.enabled_s for each in counts), "s"))
+                readings.append(Reading(t_ns, self.name, f"{counter.channel}.running", sum(each.running_s for each in counts), "s"))
         return readings
+
+    def settings(self) -> Mapping[str, str]:
+        """By channel: counting unit, the kernel's name of the event, its type and config; or why it is not counted."""
+        return self._settings
 
     def close(self) -> None:
         """Stop counting."""
         while self._counters:
-            self._close(self._counters.pop())
+            self._close(self._counters.pop().handles)
 
     def _attach(self, event: CounterEvent, threads: list[int]) -> _Counter:
         """Count the event in these threads: kernel and user mode, or user mode only where the kernel may not be counted."""
+        if event.unsupported is not None:
+            raise OSError(errno.ENOENT, event.unsupported)
         try:
-            return _Counter(event.name, event, self._handles(event, threads, include_kernel=True))
+            return _Counter(event.channel, event, self._handles(event, threads, include_kernel=True))
         except OSError as error:
             if error.errno not in FORBIDDEN or event.only_in_kernel:
                 raise
-        return _Counter(event.name + USER_ONLY, event, self._handles(event, threads, include_kernel=False))
+        return _Counter(event.channel + USER_ONLY, event, self._handles(event, threads, include_kernel=False))
 
-    def _handles(self, event: CounterEvent, threads: list[int], include_kernel: bool) -> tuple[tuple[int, ...], ...]:
-        """One handle per thread, by kind of processor; all or none. A thread that has just exited is skipped."""
-        opened: list[list[int]] = [[] for _ in event.codes]
+    def _handles(self, event: CounterEvent, threads: list[int], include_kernel: bool) -> tuple[int, ...]:
+        """One handle per thread; all or none. A thread that has just exited is skipped."""
+        opened: list[int] = []
         try:
-            for handles, code in zip(opened, event.codes, strict=True):
-                for thread in threads:
-                    try:
-                        handles.append(self._open_event(code, thread, include_kernel))
-                    except ProcessLookupError:
-                        continue
+            for thread in threads:
+                with suppress(ProcessLookupError):
+                    opened.append(self._open_event(event.code, thread, include_kernel))
         except OSError:
-            self._close(_Counter("", event, tuple(map(tuple, opened))))
+            self._close(opened)
             raise
-        if not any(opened):
+        if not opened:
             raise ProcessLookupError(errno.ESRCH, "every thread has exited")
-        return tuple(map(tuple, opened))
+        return tuple(opened)
 
-    def _close(self, counter: _Counter) -> None:
-        for handles in counter.handles:
-            for handle in handles:
-                os.close(handle)
-
-
-def _total(by_kind: list[list[Count]]) -> Count:
-    """Sum over threads and kinds of processor; a thread runs on one kind at a time, so the kinds share its enabled time."""
-    return Count(
-        sum(each.count for counts in by_kind for each in counts),
-        max(sum(each.enabled_s for each in counts) for counts in by_kind),
-        sum(each.running_s for counts in by_kind for each in counts),
-    )
+    def _close(self, handles: Sequence[int]) -> None:
+        for handle in handles:
+            os.close(handle)
 
 
 METER = CountersMeter

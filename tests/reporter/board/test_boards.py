@@ -80,3 +80,10 @@ def test_a_badge_says_that_an_audit_agrees(runs: Path, tmp_path: Path, changes: 
     submission = package([runs / "lenet-pytorch-1"], offer, tmp_path / "submissions")
     add_audit(changes)(submission)
     assert badges(submission)[1:] == badge
+
+
+@pytest.mark.parametrize(("share", "is_shown"), [(0.02, False), (0.4, True)])
+def test_a_badge_says_that_other_programs_ran(share: float, is_shown: bool, runs: Path, tmp_path: Path, edit: Callable[..., None]) -> None:
+    bundle = Path(shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run"))
+    edit(bundle, "summary.json", lambda summary: summary["figures"]["foreign_cpu_share"].update(value=share, reason=None, count=20))
+    assert ("other programs ran" in badges(bundle)) is is_shown

@@ -1,6 +1,8 @@
 """`suite doctor` lists every source: available, or the reason and the remedy; a broken source does not make it fail."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from suite.cli.doctor import diagnose_meters, doctor
+from suite.cli.doctor import diagnose_load, diagnose_meters, doctor
+from suite.experiments.machine_load import MachineLoad, measure_load
 from suite.meters.registry import meter_classes, open_meters
 
 
@@ -54,3 +57,28 @@ def test_a_driver_that_breaks_does_not_hide_the_other_sources(tmp_path: Path) ->
     first, second = diagnose_meters([broken, sound])
     assert (first.there, first.found) == (False, "the availability check failed: ZeroDivisionError: division by zero")
     assert second.what == f"meter: {sound.name}"
+
+
+def test_the_callers_own_children_are_not_foreign_and_not_named() -> None:
+    burner = subprocess.Popen([sys.executable, "-c", "print(1, flush=True)\nwhile True: pass"], stdout=subprocess.PIPE)
+    assert burner.stdout is not None
+    burner.stdout.readline()
+    try:
+        load = measure_load(0.5)
+    finally:
+        burner.kill()
+        burner.wait()
+    assert burner.pid not in {pid for _, pid, _ in load.programs}
+    assert load.seconds >= 0.5 and 0 <= load.foreign <= load.cores * 1.1
+
+
+@pytest.mark.parametrize(
+    ("foreign", "stolen", "is_quiet", "words"),
+    [(0.05, 0.0, True, "0.05 of 2 cores"), (0.9, 0.0, False, "stress (7) 0.90"), (0.0, 0.4, False, "0.40 taken by the hypervisor")],
+)
+def test_the_doctor_says_whether_the_machine_is_quiet(foreign: float, stolen: float, is_quiet: bool, words: str) -> None:
+    programs = (("stress", 7, foreign),) if foreign > 0.5 else ()
+    diagnosis = diagnose_load(MachineLoad(1.0, 2, foreign, stolen, 0.25, programs))
+    assert diagnosis.there is is_quiet
+    assert words in diagnosis.found and "waited for a CPU 25% of the time" in diagnosis.found
+    assert bool(diagnosis.remedy) is not is_quiet

@@ -82,7 +82,7 @@ def test_an_unknown_kind_is_a_usage_error(suite: Run) -> None:
 def test_the_command_prints_files_and_next_steps(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from suite.cli import skeletons
 
-    monkeypatch.setattr(skeletons, "repository_root", lambda: tmp_path)
+    monkeypatch.setattr(skeletons, "checkout", lambda: tmp_path)
     answer = CliRunner().invoke(app, ["new", "device", "new-one", *options])
     assert answer.exit_code == 0, answer.output
     if options:

@@ -5,12 +5,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import psutil
 import pytest
 
-from reference_impls.rank import HEARTBEAT_TIMEOUT_S, TOKEN_VARIABLE, name_of, state_of
-from suite.execution.heartbeat import START_TIMEOUT_S, Heartbeat, HeartbeatMonitor
+from reference_impls.rank import HEARTBEAT_PERIOD_S, HEARTBEAT_TIMEOUT_S, TOKEN_VARIABLE, name_of, state_of
+from suite.execution import heartbeat
+from suite.execution.heartbeat import RELEASE_TIMEOUT_S, START_TIMEOUT_S, Heartbeat, HeartbeatMonitor
+from suite.execution.recorder import ATTACH_TIMEOUT_S
 from suite.files.paths import repository_root
 from suite.launch.mpirun import FailedProcess
 
@@ -142,11 +146,43 @@ def test_a_monitor_whose_ranks_could_not_be_started_is_closed_at_once() -> None:
 def test_a_rank_is_killed_when_the_monitor_closes() -> None:
     monitor = HeartbeatMonitor(1, ())
     monitor.start()
+    monitor.release([0])
     rank = start_rank(monitor)
     assert rank.stdout is not None
     rank.stdout.readline()  # the program runs
     monitor.close()
     assert rank.wait(HEARTBEAT_TIMEOUT_S * 2) == -signal.SIGKILL
+
+
+def test_a_rank_starts_its_program_when_its_nodes_meters_are_attached(eventually: Callable[[Callable[[], Any]], Any]) -> None:
+    monitor = HeartbeatMonitor(2, ())
+    monitor.start()
+    rank = start_rank(monitor)
+    assert rank.stdout is not None
+    eventually(monitor.pids)
+    monitor.release([1])
+    assert monitor.pids() == {0: rank.pid} and "reference_impls.rank" in psutil.Process(rank.pid).cmdline()
+    monitor.release([0])
+    assert rank.stdout.readline() == b"\n"
+    assert "reference_impls.rank" not in psutil.Process(rank.pid).cmdline()
+    rank.kill()
+    rank.communicate()
+    monitor.close()
+
+
+def test_a_rank_that_nobody_releases_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "RELEASE_TIMEOUT_S", 0.01)
+    monitor = HeartbeatMonitor(1, ())
+    monitor.start()
+    rank = start_rank(monitor)
+    assert rank.stdout is not None and rank.stdout.readline() == b"\n"
+    rank.kill()
+    rank.communicate()
+    monitor.close()
+
+
+def test_a_rank_waits_for_its_release_for_less_than_for_a_reply() -> None:
+    assert ATTACH_TIMEOUT_S < RELEASE_TIMEOUT_S < HEARTBEAT_TIMEOUT_S - HEARTBEAT_PERIOD_S
 
 
 def test_a_process_is_described_by_the_kernel() -> None:

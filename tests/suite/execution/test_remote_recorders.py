@@ -68,6 +68,8 @@ def test_a_remote_nodes_readings_and_description_are_in_the_bundle(nodes: Remote
     assert nodes.prepare() == [False]  # warm, so that no test empties the page cache of the whole machine
     table = tmp_path / "readings.node1.csv"
     process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    assert nodes.attached_ranks() == (0,)
+    tick_until(nodes, {0: 1, 1: process.pid}, lambda: nodes.attached_ranks() == (0, 1))
     tick_until(nodes, {0: 1, 1: process.pid}, lambda: table.exists() and "largest_process_peak_rss" in table.read_text())
     nodes.stop()
     process.communicate()
@@ -101,7 +103,7 @@ def test_a_machine_with_two_names_is_not_measured_twice(request_of: Callable[...
     ("script", "words"),
     [
         ("echo 'ssh: Connection refused' >&2; exit 255", "ssh: Connection refused"),
-        ("exit 71", "no checkout of the suite"),
+        ("exit 71", "no suite in"),
         ("exit 72", "no interpreter"),
         ("exit 3", "exit code 3"),
         ('shift; exec sh -c "PYTHONPATH=/nowhere; cd /; exec /usr/bin/env python3 -m no_such_module"', "no_such_module"),
@@ -112,6 +114,7 @@ def test_a_node_that_cannot_be_measured_is_recorded_with_the_reason(
 ) -> None:
     with RemoteRecorders(request_of(script), Path(sys.executable), tmp_path) as recorders:
         assert recorders.prepare() == [None]
+        assert recorders.attached_ranks() == (0, 1)
         recorders.tick({1: 1})
         recorders.stop()
         assert words in str(recorders.records(CACHE)[1].problem)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from suite.launch import remote_shell
-from suite.launch.remote_shell import NO_CHECKOUT, NO_INTERPRETER, SSH, module_script, remote_command
+from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, SSH, module_script, remote_command
 
 MISSING = Path("/no/such/python")
 
@@ -26,7 +26,7 @@ def test_the_first_interpreter_that_exists_gets_the_argument_unchanged() -> None
 def test_a_missing_interpreter_and_a_missing_checkout_have_exit_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(module_script((MISSING,), "json.tool", "")).returncode == NO_INTERPRETER
     monkeypatch.setattr(remote_shell, "repository_root", lambda: Path("/no/such/checkout"))
-    assert run(module_script((Path(sys.executable),), "json.tool", "")).returncode == NO_CHECKOUT
+    assert run(module_script((Path(sys.executable),), "json.tool", "")).returncode == NO_SUITE
 
 
 def test_ssh_asks_nothing_and_an_agent_is_called_like_it() -> None:

@@ -124,5 +124,5 @@ def test_nothing_is_left_open(worker: "subprocess.Popen[str]") -> None:
 
 
 def test_this_machines_events_have_names_of_their_own() -> None:
-    names = [event.name for event in events()]
+    names = [event.channel for event in events()]
     assert len(names) == len(set(names))

@@ -67,7 +67,8 @@ def test_an_unfinished_run_has_no_training_region() -> None:
 def test_a_bundle_has_init_run_and_every_epoch(good_bundle: Path) -> None:
     bundle = Bundle(good_bundle)
     found = phases(bundle.log(), bundle.steps())
-    assert list(found) == ["init", "run", "epoch 1", "epoch 2", "epoch 3"]
+    assert list(found) == ["init", "run", *(f"{kind} {number}" for kind in ("epoch", "evaluation") for number in (1, 2, 3))]
+    assert found["epoch 1"][1] <= found["evaluation 1"][0] < found["evaluation 1"][1] <= found["epoch 2"][0]
     assert found["init"][1] <= found["run"][0] <= found["epoch 1"][0] < found["epoch 1"][1] <= found["epoch 2"][0] < found["run"][1]
 
 

@@ -1,5 +1,6 @@
 """What is not counted into a run's time and energy."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from suite.bundle.log import Log, LogEvent
 from suite.bundle.reader import Bundle
 from suite.metrics.energy import integrate_power
 from suite.metrics.summary import derive
+from suite.metrics.uncertainty import Uncertainty
 from suite.metrics.uncounted import UncountedInterval, counted_energy, counted_s, counted_windows, uncounted_intervals
 from tests.builders import Scenario, make_bundle
 
@@ -89,6 +91,18 @@ def test_without_readings_around_an_interval_there_is_no_energy() -> None:
     found = counted_energy(energy_of, (0, 10 * SECOND), (interval(4, 6),))
     assert found.energy_j is None
     assert "not counted" in str(found.reason)
+
+
+def test_a_moment_after_the_last_reading_is_taken_at_the_mean_power_and_widens_the_interval() -> None:
+    t_ns = np.arange(0, 9 * SECOND + 1, SECOND)
+    exact = Uncertainty(sampling=0.0, quantisation=0.0, gain=0.0, gaps=0.0, time=0.0, possibly_aliased=False)
+
+    def energy_of(start_ns: int, stop_ns: int):  # type: ignore[no-untyped-def]
+        return replace(integrate_power(t_ns, np.full(len(t_ns), 10.0), start_ns, stop_ns, 1.0, (0.0, 100.0)), uncertainty=exact)
+
+    counted = counted_energy(energy_of, (0, 10 * SECOND), (interval(9.7, 9.8),))
+    assert counted.energy_j == pytest.approx(9.9 * 10.0)
+    assert counted.uncertainty.half_width == pytest.approx(0.1 * 10.0)
 
 
 def test_a_summary_shows_the_gross_time_beside_the_counted_one(tmp_path: Path) -> None:

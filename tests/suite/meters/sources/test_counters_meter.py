@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.meters.counter_events import ARM_CONFIGS, HARDWARE, SOFTWARE, EventCode, events
+from suite.meters.counter_events import ARM_EVENTS, HARDWARE, SOFTWARE, EventCode, events
 from suite.meters.meter import MeteredProcess
 from suite.meters.perf_event import Count
 from suite.meters.sources.counters import CountersMeter
@@ -74,17 +74,56 @@ def test_arm_events_are_raw_codes_of_that_processors_own_unit(tree) -> None:
     kernel = FakeKernel(allows_all)
     values(tree(PROCESS | RPI4), kernel)
     hardware = {code for code, _, _ in kernel.opened.values() if code.kind != SOFTWARE}
-    assert hardware == {EventCode(7, config) for config in ARM_CONFIGS.values()}
+    assert hardware == {EventCode(7, config) for _, _, config in ARM_EVENTS}
 
 
-def test_two_kinds_of_core_are_added_up_and_share_the_time(tree) -> None:
+def test_two_kinds_of_core_have_channels_of_their_own(tree) -> None:
     """A thread that was two thirds of its time on one kind: each kind's unit ran only then."""
 
     def counts(code: EventCode) -> Count:
         return {8: Count(200, 3.0, 2.0), 9: Count(70, 3.0, 1.0)}.get(code.kind, Count(1, 3.0, 3.0))
 
     found = values(tree({**PROCESS, **TX2, "proc/100/task/100/children": ""}), FakeKernel(allows_all, counts))
-    assert (found["cycles.count"], found["cycles.enabled"], found["cycles.running"]) == (540, 6.0, 6.0)  # two threads
+    big, little = "cycles@armv8_cortex_a57", "cycles@armv8_nvidia_denver"
+    assert [found[f"{big}.{part}"] for part in ("count", "enabled", "running")] == [400, 6.0, 4.0]  # two threads
+    assert [found[f"{little}.{part}"] for part in ("count", "enabled", "running")] == [140, 6.0, 2.0]
+    assert "cycles.count" not in found
+    assert found["task_clock.count"] == 2
+
+
+def listed(pmu: str, *names: str, kind: int = 8) -> dict[str, str]:
+    """A counting unit and the events that the kernel lists for it."""
+    folder = f"sys/bus/event_source/devices/{pmu}"
+    return {f"{folder}/type": f"{kind}\n"} | {f"{folder}/events/{name}": f"event={code}\n" for name, code in (each.split("=") for each in names)}
+
+
+A55 = listed("armv8_cortex_a55", "cpu_cycles=0x0011", "inst_retired=0x0008", "l1d_cache=0x0004", "br_pred=0x0012")
+
+
+def test_a_raw_event_that_the_kernel_does_not_list_is_unsupported_not_0(tree) -> None:
+    """The kernel opens it, and it counts 0."""
+    kernel = FakeKernel(allows_all, lambda code: Count(0 if code.config == 0x03 else 10, 1.0, 1.0))
+    meter = CountersMeter(tree(PROCESS | A55), kernel.open, kernel.read)
+    meter.open(MeteredProcess(100, Path("/data")))
+    channels, settings = {reading.channel for reading in meter.read()}, meter.settings()
+    meter.close()
+    assert "l1d_refill.count" not in channels and "l1d_access.count" in channels
+    assert settings["l1d_refill"].startswith("not counted: armv8_cortex_a55 does not list l1d_cache_refill")
+    assert settings["l1d_access"] == "armv8_cortex_a55/l1d_cache/ type=8 config=0x4"
+    assert "does not count l1d_refill, branch_mispredicts, memory_access" in CountersMeter(tree({}), kernel.open).availability().reason
+
+
+def test_units_with_codes_of_their_own_are_asked_for_them(tree) -> None:
+    root = tree(listed("apple_firestorm_pmu", "cycles=0x02", "instructions=0x8c", kind=10))
+    codes = {event.name: event.code for event in events(root) if event.is_hardware and event.unsupported is None}
+    assert codes == {"cycles": EventCode(10, 0x02), "instructions": EventCode(10, 0x8C)}
+
+
+def test_x86_with_two_kinds_of_cores_counts_generic_events_on_each(tree) -> None:
+    root = tree({"sys/bus/event_source/devices/cpu_core/type": "4\n", "sys/bus/event_source/devices/cpu_atom/type": "10\n"})
+    codes = {event.channel: event.code for event in events(root)}
+    assert codes["cycles@cpu_core"] == EventCode(0, 4 << 32)
+    assert codes["l1d_loads@cpu_atom"] == EventCode(3, 10 << 32)
 
 
 def test_events_that_the_processor_lacks_are_absent_not_zero(tree) -> None:
@@ -130,7 +169,7 @@ def test_an_event_that_fails_in_one_thread_leaves_no_handle_open(tree) -> None:
 
 
 def test_x86_uses_the_kernels_generic_events(tree) -> None:
-    codes = {event.name: event.codes for event in events(tree({}))}
-    assert codes["l1d_refill"] == (EventCode(3, 0x10000),)
-    assert codes["instructions"] == (EventCode(0, 1),)
-    assert "memory_access" not in codes
+    codes = {event.name: event.code for event in events(tree({}))}
+    assert codes["l1d_load_misses"] == EventCode(3, 0x10000)
+    assert codes["instructions"] == EventCode(0, 1)
+    assert not {"memory_access", "l1d_access", "l1d_refill"} & set(codes)  # the generic events count loads only: another name

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pandas
+import pytest
 
 from suite.bundle.channels import channels_of_frame
 from suite.meters.meter import MeteredProcess
@@ -101,3 +102,57 @@ def test_a_flag_that_cannot_be_read_is_unknown_not_off(tree) -> None:
     meter = ThrottlingMeter(tree({FLAGS: "gone\n"}))
     meter.open(MeteredProcess(1, Path("/data")))
     assert meter.read() == []
+
+
+def cooling(**states: int) -> dict[str, str]:
+    """Files of cooling devices by type, active above 0."""
+    files = {}
+    for number, (kind, state) in enumerate(states.items()):
+        folder = f"sys/class/thermal/cooling_device{number}"
+        files |= {f"{folder}/type": f"{kind}\n", f"{folder}/cur_state": f"{state}\n"}
+    return files
+
+
+ORIN = {"cpu-throttle-alert": 1, "gpu-throttle-alert": 0, "cv0-throttle-alert": 0, "hot-surface-alert": 1, "pwm-fan": 2, "cpufreq-cpu0": 3}
+LAPTOP = {"Processor": 0, "iwlwifi_1": 7, "LCD": 40, "Fan": 1, "TCC Offset": 3, "intel_powerclamp": -1, "acpi_video0": 2}
+
+
+@pytest.mark.parametrize(
+    ("states", "active"),
+    [(ORIN, {"cooling.0.cpu-throttle-alert", "cooling.5.cpufreq-cpu0"}), (LAPTOP, set())],
+    ids=["AGX Orin at 99 degrees", "laptop that cools its Wi-Fi"],
+)
+def test_only_devices_that_slow_a_processor_are_throttling(tree, states, active) -> None:
+    found = values(tree(cooling(**states)))
+    assert {channel for channel, value in found.items() if value} == active
+    assert not any("hot-surface" in channel or "iwlwifi" in channel or "LCD" in channel for channel in found)
+
+
+def test_a_wifi_card_that_an_older_meter_recorded_is_not_throttling() -> None:
+    rows = [(second * 10**9, "throttling", channel, 1.0, "active") for second in range(3) for channel in ("cooling.4.iwlwifi_1", "cooling.2.LCD")]
+    readings = pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"])
+    assert find_throttling(channels_of_frame(readings), 0, 2 * 10**9) == ()
+
+
+def test_a_package_and_a_core_are_counted_once(tree) -> None:
+    files = {}
+    for cpu in range(4):  # two cores with two threads each, in one package
+        folder = f"sys/devices/system/cpu/cpu{cpu}"
+        files |= {f"{folder}/thermal_throttle/{level}_throttle_count": "3\n" for level in ("core", "package")}
+        files |= {f"{folder}/topology/physical_package_id": "0\n", f"{folder}/topology/core_id": f"{cpu % 2}\n"}
+    assert set(values(tree(files))) == {"thermal.core.cpu0", "thermal.core.cpu1", "thermal.package.cpu0"}
+
+
+def test_an_over_current_event_that_slows_nothing_is_not_throttling(tree) -> None:
+    folder = "sys/class/hwmon/hwmon2"
+    files = {f"{folder}/oc{n}_event_cnt": "4\n" for n in (1, 2)} | {f"{folder}/oc1_throt_en": "1\n", f"{folder}/oc2_throt_en": "0\n"}
+    assert values(tree(files)) == {"over_current.oc1": 4}
+
+
+def test_the_settings_name_the_trip_points_that_slow_the_processor(tree) -> None:
+    zone, files = "sys/class/thermal/thermal_zone0", cooling(**ORIN)
+    files |= {f"{zone}/type": "cpu-thermal\n", f"{zone}/cdev0": "-> ../cooling_device0", f"{zone}/cdev1": "-> ../cooling_device3"}
+    for number, (kind, millidegrees) in enumerate((("passive", 99000), ("active", 70000))):
+        files |= {f"{zone}/trip_point_{number}_type": f"{kind}\n", f"{zone}/trip_point_{number}_temp": f"{millidegrees}\n"}
+        files |= {f"{zone}/cdev{number}_trip_point": f"{number}\n"}
+    assert ThrottlingMeter(tree(files)).settings() == {"cpu-thermal cpu-throttle-alert 0": "passive at 99 degC"}

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from reference_impls import contract
 from suite import __version__
-from suite.audit.kept_state import HandedIn, KeptState, open_state
-from suite.audit.replaying import Replayed, replay, replay_in_float64, usable_threads
 from suite.bundle.layout import MANIFEST, RUN, STEPS
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
@@ -24,6 +22,8 @@ from suite.launch import environments
 from suite.machine.system import board_name, cpu_model
 from suite.metrics.audit_record import RATE_ERROR, SCHEMA, AuditedBundle, AuditRecord, Replayer, StateAudit, rate_error_found
 from suite.metrics.replayed_losses import MAX_STEPS, AuditVerdict, LossComparison, ReplayedLosses, compare_losses, recorded_losses
+from suite.verify.kept_state import HandedIn, KeptState, open_state
+from suite.verify.replaying import Replayed, replay, replay_in_float64, usable_threads
 
 DEFAULT_STEPS = 10
 """Later steps decide nothing: rounding has by then moved the losses by as much as a lie (docs/auditing.md)."""

@@ -1,0 +1,31 @@
+"""Adds `suite/installed/` to the wheel: rules, implementations and submitters' keys, as a checkout has them (docs/decisions.md, 48)."""
+
+import shutil
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+BESIDE_THE_PACKAGES = ("rules", "reference_impls", "submissions/ALLOWED_SIGNERS")
+
+
+class BuildSuite(build_py):
+    """Builds the packages, then copies what implementations are started from. An editable installation uses the checkout itself."""
+
+    def run(self) -> None:
+        """Start from nothing: the files of an earlier build would be in the wheel too."""
+        if self.editable_mode:
+            super().run()
+            return
+        shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+        for name in BESIDE_THE_PACKAGES:
+            target = Path(self.build_lib, "suite", "installed", name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if Path(name).is_dir():
+                shutil.copytree(name, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copyfile(name, target)
+
+
+setup(cmdclass={"build_py": BuildSuite})

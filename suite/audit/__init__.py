@@ -1,1 +1,0 @@
-"""Audits a bundle: trains its first steps again and compares the losses."""

@@ -1,0 +1,98 @@
+"""Load: other programs and the hypervisor took little of the machine, and the readings of it fit the other meters."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
+from suite.compliance.faults.fault import both, recomputed
+from suite.compliance.faults.load_edits import add_load
+from suite.compliance.finding import Severity
+from suite.compliance.rule import BundleContext, Rule, Violation
+
+if TYPE_CHECKING:
+    from suite.compliance.node_context import NodeContext
+
+ORDER = 84  # after the CPU time's own rules
+
+TOLERANCE, SLACK = 1.1, 0.1
+"""Of rates in cores: readings of two meters are up to a second apart, and ticks are a hundredth of a second."""
+MIN_WINDOW_S = 10.0
+FIX = "never edit readings; run again"
+
+
+def _undisturbed(context: BundleContext) -> Iterator[Violation]:
+    """Report what other programs and the hypervisor took of each node's CPU time during the run."""
+    from suite.compliance.evidence import seconds  # start-up: loads numpy
+    from suite.metrics.load_figures import cores_of, load_figures  # start-up: loads numpy
+
+    window = context.window
+    for node in (node for node in context.nodes if node.is_on_clock and window is not None):
+        assert window is not None
+        figures, capacity_s = load_figures(node.channels, window), cores_of(node.channels) * seconds(window)
+        limits = (
+            ("foreign_cpu_s", MAX_FOREIGN_SHARE, "other programs", "stop other programs (`suite doctor` names the busiest), and run again"),
+            ("steal_cpu_s", MAX_STOLEN_SHARE, "the hypervisor", "run on the machine itself, or on a host with free cores"),
+        )
+        for name, limit, who, fix in limits:
+            taken_s = figures[name].value
+            if taken_s is not None and capacity_s > 0 and taken_s > limit * capacity_s:
+                expected = f"at most {limit:.0%} of {capacity_s:.0f} CPU seconds taken by {who} during the run"
+                yield Violation(node.file, expected, f"{taken_s:.1f} CPU seconds, {taken_s / capacity_s:.1%}", fix)
+
+
+def _possible(context: BundleContext) -> Iterator[Violation]:
+    """Check busy, stolen and own CPU time against the cores, the utilisation and the implementation's CPU time."""
+    from suite.compliance.evidence import rate, seconds  # start-up: loads numpy
+
+    window = context.window
+    if window is None or not seconds(window) >= MIN_WINDOW_S:
+        return
+    for node in (node for node in context.nodes if node.is_on_clock):
+        busy, own, steal = (rate(node.channels.get("load", name), window) for name in ("busy", "own", "steal"))
+        if busy is None or own is None:
+            continue
+        if own > busy * TOLERANCE + SLACK:
+            yield Violation(node.file, f"at most {busy:.2f} CPU seconds a second by the suite's processes, all that were busy", f"{own:.2f}", FIX)
+        implementation = rate(node.channels.get("cpu", "process_tree"), window)
+        if implementation is not None and implementation > own * TOLERANCE + SLACK:
+            expected = f"{implementation:.2f} CPU seconds a second or more by the suite's processes, as much as the implementation's"
+            yield Violation(node.file, expected, f"{own:.2f}", FIX)
+        used = _busy_cores(node, window)
+        if used is not None and abs(busy + (steal or 0.0) - used) > (TOLERANCE - 1) * used + SLACK:
+            expected = f"{used:.2f} busy CPU seconds a second, as utilisation.total says"
+            yield Violation(node.file, expected, f"{busy + (steal or 0.0):.2f} by the meter load", FIX)
+
+
+def _busy_cores(node: "NodeContext", window: tuple[int, int]) -> float | None:
+    """Cores that were busy or stolen, by the CPU meter."""
+    from suite.metrics.load_figures import cores_of  # start-up: loads numpy
+
+    total, cores = node.channels.get("cpu", "utilisation.total").during(window), cores_of(node.channels)
+    return total.mean / 100 * cores if len(total) >= 2 and cores else None
+
+
+RULES = (
+    Rule(
+        id="foreign-load",
+        sentence=f"Other programs take at most {MAX_FOREIGN_SHARE:.0%} of a machine's CPU time during the run, and the hypervisor at most "
+        f"{MAX_STOLEN_SHARE:.0%}.",
+        rationale="They take cores, caches and memory bandwidth from the training: its times and its energy are then partly theirs.",
+        severity=Severity.WARNING,
+        bundle_check=_undisturbed,
+        faults=(
+            recomputed("another program on a third of a core", add_load(busy=1.0, own=0.66)),
+            recomputed("a hypervisor that takes a third of a core", add_load(busy=0.7, own=0.66, steal=0.33)),
+        ),
+    ),
+    Rule(
+        id="load-possible",
+        sentence="The load fits the other meters: own at most busy, at least the implementation's CPU time, busy and stolen as the utilisation says.",
+        rationale="Utilisation, the load and the implementation's CPU time are counts of the same cores by different meters.",
+        bundle_check=_possible,
+        faults=(
+            *both("more own CPU time than was busy", add_load(busy=1.0, own=1.8)),
+            *both("less own CPU time than the implementation's", add_load(busy=1.0, own=0.1)),
+            *both("foreign load edited away", add_load(busy=0.5, own=0.5)),
+        ),
+    ),
+)

@@ -1,0 +1,115 @@
+"""Least times of the training loop: to fetch a mini-batch, to exchange gradients, to begin the next step, to build a model."""
+
+from collections.abc import Iterator
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.layout import STEPS
+from suite.compliance.faults.fault import both, recomputed
+from suite.compliance.faults.log_edits import build_at_once
+from suite.compliance.faults.step_edits import close_gaps
+from suite.compliance.faults.table_edits import scale_column, set_column_of_rank
+from suite.compliance.remedies import TRAINING_LOOP
+from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.values import is_number
+
+ORDER = 94  # after the other rules about single steps
+
+MIN_FETCH_S = 50e-9
+"""For a sample, in the median step: to copy and convert 784 pixels at sixteen a nanosecond. Honest runs without workers: 410 ns and more on a
+server's processor, 1,030 ns in mini-batches of 128."""
+MIN_GAP_NS = 20.0
+"""Between two steps, in the median: one reading of a clock. Honest runs: 1,160 ns and more, 730 ns the shortest of all gaps."""
+MIN_EXCHANGE_S = 5e-6
+"""In the median step: two messages through shared memory, and Python's call. Honest runs of two ranks and more: 286 microseconds and more, 42 the
+shortest of all."""
+MIN_BUILD_S = 2e-9
+"""For a parameter: to draw its initial weight and copy it to the model. Honest runs: 76 ns and more."""
+ON_TIME = "take a time stamp before each fetch (start_ns in reference_impls/contract.py): what follows a step is no part of the next fetch"
+STATE_WORKERS = "where other threads or processes fetch, state their number with --workers, then run again"
+
+
+def _fetch(context: BundleContext) -> Iterator[Violation]:
+    """Check the fetches of a process that makes its mini-batches itself; batches of stall analyses are in memory."""
+    import numpy as np  # start-up
+
+    if context.request.loading.workers != 0 or context.request.batches != "read":
+        return
+    for rank, steps in context.steps.by_rank():
+        fetch_s = float(np.median(steps.fetch_stall_s / np.maximum(steps.samples, 1)))
+        if fetch_s < MIN_FETCH_S:
+            expected = f"{MIN_FETCH_S * 1e9:g} ns or more to fetch a sample in the median step of rank {rank}, without workers"
+            yield Violation(STEPS, expected, f"{fetch_s * 1e9:.3g} ns", STATE_WORKERS)
+
+
+def _apart(context: BundleContext) -> Iterator[Violation]:
+    import numpy as np  # start-up
+
+    for rank, steps in context.steps.by_rank():
+        lengths_ns = np.nansum(np.round(steps.parts_s / SECONDS_PER_NS), axis=0)
+        gaps_ns = (steps.start_ns[1:] - steps.start_ns[:-1] - lengths_ns[:-1])[steps.epoch[1:] == steps.epoch[:-1]]
+        if len(gaps_ns) and float(np.median(gaps_ns)) < MIN_GAP_NS:
+            expected = f"{MIN_GAP_NS:g} ns or more from the end of a step to the next fetch, in the median of rank {rank}"
+            yield Violation(STEPS, expected, f"{np.median(gaps_ns):g} ns in {len(gaps_ns)} pairs of steps", ON_TIME)
+
+
+def _exchange(context: BundleContext) -> Iterator[Violation]:
+    """Check the waits for the suite's own all-reduce; a framework's own is not measured apart."""
+    import numpy as np  # start-up
+
+    parallel = context.request.parallel
+    if parallel.ranks == 1 or parallel.collective != "mpi":
+        return
+    for rank, steps in context.steps.by_rank():
+        wait_s = float(np.median(steps.communication_s))
+        if wait_s < MIN_EXCHANGE_S:
+            expected = f"{MIN_EXCHANGE_S * 1e6:g} microseconds or more to wait for the other ranks' gradients in the median step of rank {rank}"
+            yield Violation(STEPS, expected, f"{wait_s * 1e6:.3g} microseconds", TRAINING_LOOP)
+
+
+def _build(context: BundleContext) -> Iterator[Violation]:
+    start, stop, parameters = context.log.first("init_start"), context.log.first("init_stop"), context.log.value("parameters")
+    if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None or not is_number(parameters):
+        return
+    took_s, least_s = (stop.mono_ns - start.mono_ns) * SECONDS_PER_NS, MIN_BUILD_S * parameters
+    if took_s < least_s:
+        expected = f"{least_s * 1e6:.3g} microseconds or more from init_start to init_stop, to draw {parameters:g} initial weights"
+        fix = "log init_start before the model is built and init_stop after it"
+        yield Violation("log.txt", expected, f"{took_s * 1e6:.3g} microseconds", fix, stop.line)
+
+
+RULES = (
+    Rule(
+        id="fetch-takes",
+        sentence="Without workers, fetching takes 50 ns a sample or more, in the median step of a closed run.",
+        rationale="Whoever makes mini-batches in the training process copies, decodes and normalises every pixel. Less time means that the wait was "
+        "counted as something else, or that others made them.",
+        divisions=CLOSED,
+        bundle_check=_fetch,
+        faults=(
+            *both("every fetch a thousandth of what it was", scale_column("fetch_stall_s", 0.001)),
+            recomputed("two microseconds to fetch on rank 1", set_column_of_rank(1, "fetch_stall_s", 2e-6), ranks=2),
+        ),
+    ),
+    Rule(
+        id="steps-apart",
+        sentence="Between two steps of an epoch time passes: 20 ns or more in the median.",
+        rationale="The loop keeps a step's record before it reads the clock for the next fetch. Steps without a gap were moved together, or their "
+        "overhead was counted as a part.",
+        bundle_check=_apart,
+        faults=both("the time between the steps counted as fetching", close_gaps()),
+    ),
+    Rule(
+        id="exchange-takes",
+        sentence="Ranks wait 5 microseconds or more for the suite's all-reduce, in the median step, overlapped or not.",
+        rationale="The last gradients are summed after the backward pass has ended, which takes messages and copies.",
+        bundle_check=_exchange,
+        faults=(recomputed("waits of a microsecond", set_column_of_rank(None, "communication_s", 1e-6), ranks=2),),
+    ),
+    Rule(
+        id="initialisation-takes",
+        sentence="From init_start to init_stop passes as long as it takes to draw the initial weights: 2 ns a parameter.",
+        rationale="The interval holds the building of the model. What is built, compiled or tuned before init_start is in no record.",
+        bundle_check=_build,
+        faults=both("init_start right before init_stop", build_at_once()),
+    ),
+)

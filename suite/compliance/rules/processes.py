@@ -1,0 +1,126 @@
+"""Processes of the implementation: their number, and their memory by several records."""
+
+from collections.abc import Iterator
+
+from reference_impls.contract import log_name
+from suite.compliance.faults.fault import both, recomputed
+from suite.compliance.faults.reading_edits import add_channel, add_constant_channel, log_peak_memory
+from suite.compliance.remedies import READINGS_AS_READ, TRAINING_LOOP
+from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.values import is_number
+
+ORDER = 85  # after the counters and gauges
+
+HELPERS = 1
+"""Beside a single rank and its workers: a launcher, or the process in which Python tracks shared memory. None in honest runs."""
+LAUNCHERS, PROCESSES_PER_RANK = 4, 3
+"""mpirun with its proxies, and a rank with what starts it. Honest runs of 2, 3 and 4 ranks: 6 to 8, 8 and 10 processes, with no workers."""
+MAX_FALL = 0.05  # of a peak: the kernel adds up memory in batches; honest runs of one process: 0.0075
+MAX_MEMORY_CHANGE = 0.01  # of the sum of used and available memory; to the byte the same in honest runs
+
+
+def _requested(context: BundleContext) -> Iterator[Violation]:
+    """Check the number of processes that was read most of the time, against ranks and workers."""
+    import numpy as np  # start-up
+
+    request, window = context.request, context.window
+    ranks, workers = request.parallel.ranks, request.loading.workers
+    if window is None or not isinstance(workers, int):
+        return
+    most = ranks * workers + (1 + HELPERS if ranks == 1 else LAUNCHERS + PROCESSES_PER_RANK * ranks)
+    for node in (node for node in context.nodes if node.is_on_clock):
+        size = node.channels.get("memory", "process_tree_size").during(window)
+        if len(size) and float(np.median(size.values)) > most:
+            expected = f"at most {most} processes for {ranks} rank{'s' * (ranks > 1)} with {workers} workers each"
+            fix = "state the processes that load data with --workers, and the ranks with --ranks-per-node; then run again"
+            yield Violation(node.file, expected, f"{np.median(size.values):g} in the median of {len(size)} readings in the run", fix)
+
+
+def _listed(context: BundleContext) -> Iterator[Violation]:
+    ranks = context.request.parallel.ranks
+    for rank, log in context.logs():
+        for event in log.all("peak_rss_of_ranks"):
+            peaks = event.value if isinstance(event.value, list) else []
+            if len(peaks) != ranks or not all(is_number(peak) and peak > 0 for peak in peaks):
+                expected = f"peak_rss_of_ranks: {ranks} number{'s' * (ranks > 1)} above zero, one per rank"
+                yield Violation(log_name(rank), expected, f"{event.value!r}"[:200], TRAINING_LOOP, event.line)
+
+
+def _peaks(context: BundleContext) -> Iterator[Violation]:
+    """Check that the peak of a single process never falls; of several, the one with the highest may end."""
+    for node in context.nodes:
+        peak, size = (node.channels.get("memory", name) for name in ("largest_process_peak_rss", "process_tree_size"))
+        if not size.maximum <= 1:
+            continue
+        before, after = peak.values[:-1], peak.values[1:]
+        falls = (after < (1 - MAX_FALL) * before).nonzero()[0]
+        if len(falls):
+            observed = f"{after[falls[0]]:.0f} bytes in reading {falls[0] + 2} after {before[falls[0]]:.0f}"
+            yield Violation(node.file, "the peak memory of one process never to fall", observed, READINGS_AS_READ)
+
+
+def _sums(context: BundleContext) -> Iterator[Violation]:
+    for node in context.nodes:
+        used, available = (node.channels.get("memory", name) for name in ("used", "available"))
+        if not len(used) or len(used) != len(available):
+            continue
+        sums = used.values + available.values
+        low, high = float(sums.min()), float(sums.max())
+        if high - low > MAX_MEMORY_CHANGE * high:
+            expected = "used and available memory to add up to the machine's memory in every reading"
+            yield Violation(node.file, expected, f"from {low:.0f} to {high:.0f} bytes", READINGS_AS_READ)
+
+
+RULES = (
+    Rule(
+        id="processes-requested",
+        sentence="The implementation has no more processes than its ranks, its workers and what starts them.",
+        rationale="Two ranks that are called one, or workers that are not stated, train with the cores of another request.",
+        bundle_check=_requested,
+        faults=(
+            *both("five processes of one rank", add_constant_channel("memory", "process_tree_size", "processes", 5.0)),
+            recomputed("forty processes of two ranks", add_constant_channel("memory", "process_tree_size", "processes", 40.0), ranks=2),
+        ),
+    ),
+    Rule(
+        id="ranks-peaks",
+        sentence="Where the log states peaks of memory, it states one for each rank.",
+        rationale="Every rank is a process, and states the peak that the kernel kept for it.",
+        bundle_check=_listed,
+        faults=(
+            *both("the peaks of two ranks in a run of one", log_peak_memory(1.0, 2)),
+            recomputed("no peak", log_peak_memory(1.0, 0)),
+            recomputed("one peak of two ranks", log_peak_memory(1.0, 1), ranks=2),
+        ),
+    ),
+    Rule(
+        id="peak-memory-rises",
+        sentence="The peak memory of a single process never falls, but for a twentieth.",
+        rationale="The kernel keeps the largest resident set since the process began.",
+        bundle_check=_peaks,
+        faults=(
+            recomputed(
+                "a peak that falls by a fifth",
+                lambda bundle: [
+                    add_constant_channel("memory", "process_tree_size", "processes", 1.0)(bundle),
+                    add_channel("memory", "largest_process_peak_rss", "B", lambda time_s: 3e8 if time_s < 10 else 2.4e8)(bundle),
+                ],
+            ),
+        ),
+    ),
+    Rule(
+        id="memory-adds-up",
+        sentence="Used and available memory add up to the same sum in every reading, to a hundredth.",
+        rationale="The meter computes the used memory from the whole and the available memory of one moment.",
+        bundle_check=_sums,
+        faults=(
+            recomputed(
+                "half of the used memory in the second half of the run",
+                lambda bundle: [
+                    add_channel("memory", "used", "B", lambda time_s: 2e8 if time_s < 10 else 1e8)(bundle),
+                    add_channel("memory", "available", "B", lambda time_s: 4e8)(bundle),
+                ],
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,94 @@
+"""Notices within a millisecond that the implementation has written the beginning or end of a phase: inotify(7) on the run directory.
+
+The implementation waits for nothing. A phase begins right after its line in the log; an epoch ends right before its first step record is
+written, which is long before the line ``epoch_stop``: all records are on the storage medium by then.
+"""
+
+import ctypes
+import os
+import select
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from reference_impls.contract import log_name, steps_name
+
+EDGES = tuple(f'"{phase}_{end}"'.encode() for phase in ("init", "run", "epoch", "eval") for end in ("start", "stop"))
+IN_MODIFY, IN_CLOEXEC, IN_NONBLOCK = 0x2, os.O_CLOEXEC, os.O_NONBLOCK
+EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name that follows
+BUFFER_BYTES = 65536
+MIN_INTERVAL_S = 0.02
+"""Between two edges that step records show: an implementation may write them step by step."""
+
+
+class EdgeWatch:
+    """Calls ``at_edge``, from a thread of its own, at every edge that rank 0 writes into ``directory``, from :meth:`start` to :meth:`stop`.
+
+    Where inotify is not available (the limit of watches is reached), nothing is called: readings are then as far from the edges as their period.
+    """
+
+    def __init__(self, directory: Path, at_edge: Callable[[], None]) -> None:
+        self._directory, self._at_edge = directory, at_edge
+        self._log, self._steps = log_name(0).encode(), steps_name(0).encode()
+        self._position, self._last_s, self._cost_s = 0, 0.0, 0.0
+        self._thread: threading.Thread | None = None
+        self._events, self._stop = -1, (-1, -1)
+
+    def start(self) -> None:
+        """Start watching."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        self._events = libc.inotify_init1(IN_CLOEXEC | IN_NONBLOCK)
+        if self._events < 0 or libc.inotify_add_watch(self._events, os.fsencode(self._directory), IN_MODIFY) < 0:
+            return
+        self._stop = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="edges", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> float:
+        """Stop watching; returns the CPU time that it took, s."""
+        if self._thread is not None:
+            os.write(self._stop[1], b".")
+            self._thread.join()
+        for handle in (self._events, *self._stop):
+            if handle >= 0:
+                os.close(handle)
+        self._events, self._stop = -1, (-1, -1)
+        return self._cost_s
+
+    def _run(self) -> None:
+        poll = select.poll()
+        poll.register(self._events, select.POLLIN)
+        poll.register(self._stop[0], select.POLLIN)
+        while self._stop[0] not in {handle for handle, _ in poll.poll()}:
+            if self._is_edge(set(_names(os.read(self._events, BUFFER_BYTES)))):
+                self._last_s = time.monotonic()
+                self._at_edge()
+        self._cost_s = time.thread_time()
+
+    def _is_edge(self, modified: set[bytes]) -> bool:
+        added = self._new_text() if self._log in modified else b""
+        if any(edge in added for edge in EDGES):
+            return True
+        return self._steps in modified and time.monotonic() - self._last_s > MIN_INTERVAL_S
+
+    def _new_text(self) -> bytes:
+        """What was appended to the log since the last call."""
+        with suppress(OSError), (self._directory / log_name(0)).open("rb") as stream:
+            stream.seek(self._position)
+            added = stream.read()
+            self._position += len(added)
+            return added
+        return b""
+
+
+def _names(events: bytes) -> Iterator[bytes]:
+    """File names of inotify events."""
+    position = 0
+    while position + EVENT.size <= len(events):
+        *_, length = EVENT.unpack_from(events, position)
+        position += EVENT.size
+        yield events[position : position + length].rstrip(b"\0")
+        position += length

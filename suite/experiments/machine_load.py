@@ -1,0 +1,61 @@
+"""The load of this machine before a run: what other programs take of its cores now, and which programs."""
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from suite.machine.process_tree import process_tree
+from suite.meters.meter import MeteredProcess
+from suite.meters.sources.load import LoadMeter
+
+MIN_CORES = 0.02
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class MachineLoad:
+    """Means over ``seconds``: ``cores`` of the machine, and of these ``foreign`` and ``stolen`` ones.
+
+    ``waiting`` is the share of the time in which some task waited for a CPU; None where the kernel has no pressure stall information.
+    ``programs`` are the busiest other programs that ran all the time: name, process id and cores.
+    """
+
+    seconds: float
+    cores: int
+    foreign: float
+    stolen: float
+    waiting: float | None
+    programs: tuple[tuple[str, int, float], ...]
+
+
+def measure_load(seconds: float) -> MachineLoad:
+    """Measure for ``seconds``; the caller's own processes are not foreign."""
+    meter = LoadMeter()
+    meter.open(MeteredProcess(os.getpid(), Path.cwd()))
+    began_s, before, programs = time.monotonic(), _values(meter), _programs()
+    time.sleep(seconds)
+    after, later = _values(meter), _programs()
+    took_s = time.monotonic() - began_s
+    rate = {name: (after[name] - before[name]) / took_s for name in before if name in after}
+    used = {key: (cpu_s - programs[key]) / took_s for key, cpu_s in later.items() if key in programs}
+    busiest = sorted(((name, pid, cores) for (name, pid), cores in used.items() if cores > MIN_CORES), key=lambda each: -each[2])
+    foreign = max(0.0, rate["busy"] - rate["own"])
+    return MachineLoad(took_s, os.cpu_count() or 1, foreign, rate["steal"], rate.get("cpu.some"), tuple(busiest[:SHOWN]))
+
+
+def _values(meter: LoadMeter) -> dict[str, float]:
+    return {reading.channel: reading.value for reading in meter.read()}
+
+
+def _programs() -> Mapping[tuple[str, int], float]:
+    """CPU seconds by name and process id of every process but this one and its descendants."""
+    own, found = set(process_tree(Path("/"), os.getpid())), {}
+    for process in psutil.process_iter(("name", "pid", "cpu_times")):
+        times = process.info["cpu_times"]
+        if times is not None and process.pid not in own:
+            found[str(process.info["name"]), process.pid] = times.user + times.system
+    return found

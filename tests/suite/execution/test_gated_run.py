@@ -1,0 +1,155 @@
+"""A run whose implementation waits at its gate: the meters are attached first, and Ctrl-C or a killed harness leaves nothing behind."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from suite import api
+from suite.bundle.reader import Bundle
+from suite.execution.recorder import Recorder
+from suite.experiments import one_run
+from suite.files.paths import repository_root
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from tests.launchers import waits_at_its_gate, with_ctrl_c
+
+OPTIONS = api.RunOptions(division=api.Division.OPEN, device="auto", workload="lenet", framework="fake", data="digits", epochs=1)
+
+
+class GateMeter:
+    """Attached to the process at its gate: calls ``then`` with its pid."""
+
+    name, period_s, description, opens_first = "gate", 0.5, "what waits", True
+
+    def __init__(self, then: Callable[[int], object]) -> None:
+        self._then = then
+        self.pid, self.waited, self.attached_ns = 0, False, 0
+
+    def availability(self) -> MeterAvailability:
+        return AVAILABLE
+
+    def open(self, process: MeteredProcess) -> None:
+        self.pid = process.pid
+        deadline_s = time.monotonic() + 10
+        while not waits_at_its_gate(process.pid) and time.monotonic() < deadline_s:
+            time.sleep(0.002)
+        self.waited = waits_at_its_gate(process.pid)
+        self._then(process.pid)
+        self.attached_ns = time.monotonic_ns()
+
+    def read(self) -> list[Reading]:
+        return []
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def metered(digits: Path, suite_home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
+    """Let runs in this process have this meter alone."""
+    monkeypatch.setenv("SUITE_HOME", str(suite_home))
+    return lambda meter: monkeypatch.setattr(one_run, "open_meters", lambda: (meter,))
+
+
+def test_the_implementation_starts_after_its_meters_are_attached_and_before_anything_is_timed(metered: Callable[[Any], None], tmp_path: Path) -> None:
+    meter = GateMeter(lambda pid: None)
+    metered(meter)
+    api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
+    bundle = Bundle(tmp_path / "run")
+    first = bundle.log().events[0]
+    assert meter.waited
+    assert first.mono_ns is not None and meter.attached_ns < first.mono_ns
+    assert first.mono_ns < bundle.steps_frame()["start_ns"].min()
+
+
+def test_ctrl_c_at_the_gate_is_an_interrupted_run(metered: Callable[[Any], None], tmp_path: Path) -> None:
+    def interrupt(pid: int) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        psutil.Process(pid).wait(20)
+
+    meter = GateMeter(interrupt)
+    metered(meter)
+    with with_ctrl_c(), pytest.raises(api.Interrupted):
+        api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
+    assert meter.waited and not psutil.pid_exists(meter.pid)
+    assert Bundle(tmp_path / "run").run().status == "interrupted"
+    assert (tmp_path / "run" / "output.txt").read_bytes() == b""
+
+
+KILLED = """
+import sys
+from suite.experiments import one_run
+from tests.suite.execution.test_gated_run import OPTIONS, GateMeter
+from suite import api
+def tell(pid):
+    print(pid, flush=True)
+    sys.stdin.read()
+one_run.open_meters = lambda: (GateMeter(tell),)
+api.run(api.resolve(OPTIONS, sys.argv[1], baseload_s=0))
+"""
+
+
+def test_a_harness_that_is_killed_at_the_gate_leaves_no_orphan(digits: Path, suite_home: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "run")]
+    variables = {**os.environ, "SUITE_HOME": str(suite_home)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables, cwd=repository_root()) as killed:
+        assert killed.stdout is not None
+        ended = os.pidfd_open(int(killed.stdout.readline()))
+        killed.send_signal(signal.SIGKILL)
+    assert select.select([ended], [], [], 10)[0], "the gate still waits"
+    os.close(ended)
+    assert Bundle(tmp_path / "run").run().status == "running"
+    assert (tmp_path / "run" / "output.txt").read_bytes() == b""
+
+
+def test_a_meter_that_is_not_attached_in_time_is_recorded_and_stops_nothing(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    released = threading.Event()
+    meter = SlowMeter(released)
+    recorder = Recorder([meter], tmp_path)
+    recorder.start(MeteredProcess(process.pid, tmp_path))
+    assert meter.asked.wait(10)
+    recorder.wait_until_attached(0.01)
+    released.set()
+    recorder.wait_until_attached()
+    record, *_ = recorder.stop()
+    process.communicate(b"\n")
+    assert record.failures == 1 and "was not attached within 0.01 s" in (record.last_error or "")
+
+
+class SlowMeter(GateMeter):
+    """Waits as it is opened."""
+
+    def __init__(self, released: threading.Event) -> None:
+        super().__init__(lambda pid: None)
+        self.asked, self._released = threading.Event(), released
+
+    def open(self, process: MeteredProcess) -> None:
+        self.asked.set()
+        self._released.wait(10)
+
+
+class LateMeter(SlowMeter):
+    """One that need not be attached."""
+
+    name, opens_first = "late", False
+
+
+def test_the_implementation_waits_for_no_other_meter(tmp_path: Path) -> None:
+    released = threading.Event()
+    late = LateMeter(released)
+    recorder = Recorder([late], tmp_path)
+    recorder.start(MeteredProcess(os.getpid(), tmp_path))
+    recorder.wait_until_attached()
+    assert not released.is_set()
+    released.set()
+    assert [record.failures for record in recorder.stop()] == [0, 0]
