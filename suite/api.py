@@ -38,12 +38,9 @@ if TYPE_CHECKING:
     from suite.metrics.convergence import Comparison
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
-<<<<<<< HEAD
     from suite.traces.attaching import Attachment
     from suite.traces.sniffing import TraceOptions
-=======
     from suite.verify.kept_state import Draw
->>>>>>> main
 
 __all__ = [
     "Accelerator", "Attachment", "AuditRecord", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames",
@@ -159,7 +156,7 @@ def attach_power(
     Without ``offset_s`` (seconds that are added to the trace's times to count them from run_start) the clock is fitted. With ``dry_run`` nothing is
     written. Raises SuiteError, and nothing is changed, for a trace that cannot be read or does not fit.
     """
-    from suite.catalog.power import Coverage, Tier
+    from suite.catalog.power import Coverage, Tier  # start-up: as below
     from suite.execution.attach import attach_trace  # start-up: pandas
     from suite.traces.sniffing import TraceOptions  # start-up: pandas
 
@@ -177,7 +174,7 @@ def attach_power(
 
 def energy_figure(bundle: str | Path) -> dict[str, Any]:
     """The energy of a closed run as summary.json has it: value, unit, sensor, uncertainty, or the reason for none."""
-    from suite.bundle.reader import Bundle
+    from suite.bundle.reader import Bundle  # start-up: as below
     from suite.metrics.summary import read_summary  # start-up: NumPy
 
     figure: dict[str, Any] = read_summary(Bundle(Path(bundle)))["figures"]["energy_j"]

@@ -24,7 +24,7 @@ Change = Callable[[Path], object]
 def attached(run: Path, change: Change = lambda run: None, by_hand: bool = False) -> None:
     """Attach a trace that follows the run, then apply a change."""
     from suite.bundle.reader import Bundle  # start-up: as below
-    from suite.catalog.power import Coverage, Tier
+    from suite.catalog.power import Coverage, Tier  # start-up: as below
     from suite.traces.attaching import attach, prepare  # start-up: pandas
     from suite.traces.course import course_of  # start-up: NumPy
     from suite.traces.sniffing import TraceOptions  # start-up: pandas
