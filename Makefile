@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables extending mutation outsider audit energy-intervals fuzz interruptions check-memory clean
+.PHONY: help setup demo test quick bench lint rules docs-tables locks extending mutation outsider audit energy-intervals meter-cost simulate-ranks fuzz interruptions check-memory clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, draw a leaderboard page"
@@ -13,10 +13,13 @@ help:
 	@echo "make bench   run every benchmark and write docs/benchmarks.md, in about 40 minutes; BENCH=--quick is a smoke test"
 	@echo "make rules   fill the tables of rules/RULES.md from what the checker applies"
 	@echo "make docs-tables  fill the generated tables of docs/: the tree, meters, faults"
+	@echo "make locks   resolve every framework for every platform and write the locks of its environments; needs the network"
 	@echo "make extending  make the examples of docs/extending.md in a scratch copy and run their contract tests"
 	@echo "make mutation  how many single faults the checker finds, each by the right rule, and which rules fired"
 	@echo "make outsider  how many lies that an outsider wrote the checker refuses, and which honest variations"
 	@echo "make energy-intervals  how often the intervals of energies hold the true energy: waves, sensors, recorded traces"
+	@echo "make meter-cost  CPU time of a reading of every meter and of 150 a second, and memory over ten scripted hours"
+	@echo "make simulate-ranks  how often scores are told apart, and ranks and their intervals are right, on boards of known truth"
 	@echo "make audit   audit the reference runs in every framework, and forty forgeries of them; needs MNIST (suite data prepare mnist)"
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
 	@echo "make interruptions  end 200 runs at random moments: is anything that was trained lost? in half an hour"
@@ -61,6 +64,11 @@ lint: setup
 rules: setup
 	@$(VENV)/bin/python -m suite.compliance.rulebook
 
+locks: setup
+	@$(VENV)/bin/python -m pip install --quiet uv packaging
+	@PATH="$(VENV)/bin:$$PATH" $(VENV)/bin/python -m tools.lock_environments
+	@$(VENV)/bin/python -m tools.docs_tables
+
 docs-tables: setup
 	@$(VENV)/bin/python -m tools.docs_tables
 
@@ -75,6 +83,12 @@ outsider: $(VENV)/tested
 
 energy-intervals: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.suite.metrics.energy_simulation
+
+meter-cost: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.suite.meters.reading_cost
+
+simulate-ranks: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.suite.metrics.score_simulation
 
 audit: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.forgeries.score

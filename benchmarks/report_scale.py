@@ -144,6 +144,7 @@ def make_run(folder: Path, entry: int, number: int) -> None:
         step_s=0.02 * (1 + 0.3 * ((entry * 7919) % 1000) / 1000),
         power_w=3 + 2 * ((entry * 104729) % 1000) / 1000,
         jitter=0.01,
+        learning_rate=0.04,
         counted=True,
     )
     make_bundle(folder / f"generated-{number:05d}", scenario)

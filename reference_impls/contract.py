@@ -384,17 +384,25 @@ class StepWriter:
     """Appends step records to a rank's CSV, once per epoch: never inside the measured region."""
 
     def __init__(self, sink: Sink) -> None:
-        self._sink = sink
+        self._sink, self._is_announced = sink, False
         self._sink.write(",".join(STEP_COLUMNS) + "\n")
 
-    def write(self, records: List[StepRecord]) -> None:
-        """Append the records and sync; floats are written so that they read back exactly.
+    def announce(self, record: StepRecord) -> None:
+        """Write the first record of an epoch ahead of the others: by it the harness notices at once that the epoch's last step has ended
+        (suite.execution.edge_watch)."""
+        self._append([record])
+        self._is_announced = True
 
-        The first record goes ahead: by it the harness notices at once that the epoch has ended (suite.execution.edge_watch).
-        """
-        for part in (records[:1], records[1:]):
-            self._sink.write("".join(",".join(map(repr, record)) + "\n" for record in part))
+    def write(self, records: List[StepRecord]) -> None:
+        """Append an epoch's records and sync; floats are written so that they read back exactly."""
+        if records and not self._is_announced:
+            self.announce(records[0])
+        self._append(records[1:])
         self._sink.sync()
+        self._is_announced = False
+
+    def _append(self, records: List[StepRecord]) -> None:
+        self._sink.write("".join(",".join(map(repr, record)) + "\n" for record in records))
 
     def close(self) -> None:
         """Close the file."""

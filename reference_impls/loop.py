@@ -192,10 +192,11 @@ class _Training:
         """The measured region: nothing but fetch, copy and step, and the clock between them.
 
         Returns the records and the time of the last step's end. Starting the pipeline (its workers, for example) is part of the
-        first fetch; finding it exhausted is after the last step and part of no time.
+        first fetch; finding it exhausted (workers end then) is after the last step and part of no time, and so is announcing the end.
         """
         request, rank = self._request, self._world.rank
-        horizon = request.epochs * _steps_per_epoch(request)
+        whole = _steps_per_epoch(request)
+        horizon = request.epochs * whole
         schedule, base = SCHEDULES[request.optimizer.schedule], request.optimizer.base_learning_rate
         to_device, step = self._implementation.to_device, self._implementation.step
         sizes = _global_sizes(request)
@@ -213,6 +214,8 @@ class _Training:
             fetch_stall_s, copy_s = (fetched_ns - start_ns) * SECONDS_PER_NS, (copied_ns - fetched_ns) * SECONDS_PER_NS
             compute_s = (stepped_ns - copied_ns) * SECONDS_PER_NS - communication_s
             records.append(StepRecord(epoch, index + 1, rank, samples, start_ns, fetch_stall_s, copy_s, compute_s, communication_s, loss))
+            if len(records) == whole:
+                self._records.steps.announce(records[0])
             if len(records) == left:
                 break
             start_ns = monotonic_ns()

@@ -68,12 +68,20 @@ def git_state(root: str) -> Optional[str]:
 
 
 def packages() -> Optional[Dict[str, str]]:
-    """Name and version of every package of this interpreter; None before Python 3.8, which has no importlib.metadata."""
+    """Name and version of every package of this interpreter; None before Python 3.8 without setuptools."""
     try:
         from importlib import metadata  # Python 3.8 and later
     except ImportError:
-        return None
+        return _packages_by_setuptools()
     return {entry.metadata["Name"]: entry.version for entry in metadata.distributions() if entry.metadata["Name"]}
+
+
+def _packages_by_setuptools() -> Optional[Dict[str, str]]:
+    try:
+        import pkg_resources  # optional: part of setuptools, which boards with Python 3.6 have
+    except ImportError:
+        return None
+    return {each.project_name: each.version for each in pkg_resources.working_set}
 
 
 def data_digest(folder: str) -> Optional[str]:

@@ -78,22 +78,26 @@ def resolve(
     baseload_s: float = DEFAULT_BASELOAD_S,
     witness: str | None = None,
     keep_states: bool = False,
+    meters: str | None = None,
     power_pulse: bool = False,
 ) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
     ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md). ``keep_states`` keeps every epoch's training
-    state in a folder beside the run directory (docs/auditing.md). ``power_pulse`` makes a pattern of loads before and after the run, which
-    :func:`attach_power` finds in a logger's trace.
+    state in a folder beside the run directory (docs/auditing.md). ``meters`` names the meters to read ("cpu,load"), or to leave out ("-jtop").
+    ``power_pulse`` makes a pattern of loads before and after the run, which :func:`attach_power` finds in a logger's trace.
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
+    from suite.meters.choice import left_out_meters  # start-up: meters
     from suite.witness.client import check_address  # start-up: HTTP
+
+    left_out = left_out_meters(meters)
 
     if witness is not None:
         check_address(witness)
     resolved = resolve_options(_typed(options), None if output is None else Path(output))
-    return replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states, power_pulse=power_pulse)
+    return replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states, left_out=left_out, power_pulse=power_pulse)
 
 
 def _typed(options: RunOptions) -> RunOptions:
@@ -131,7 +135,8 @@ def run(
 def finish(paths: Paths) -> "tuple[FinishedRun, ...]":
     """Close runs that were left unclosed: killed, cut off by a power failure or a full disk, interrupted, or failed.
 
-    A run whose training ended is closed as finished, one that was cut off in training as interrupted; a closed run stays as it is.
+    A run whose training ended is closed as finished, one that was cut off in training as interrupted; a closed run stays as it is, but for a
+    witness's stamp over its files that the closing did not get: the witness is asked again.
     Raises SuiteError for the first one that cannot be closed: it still runs, or its disk is full.
     """
     from suite.execution import finish as finishing  # start-up: execution
@@ -312,8 +317,8 @@ def compare_with_reference(paths: Paths) -> ReferenceComparison:
     return ReferenceComparison(epochs=epochs, point=point, test=test)
 
 
-def compare(frames: "Frames", figure: str = "time_to_target_s") -> "tuple[EntryComparison, ...]":
-    """Compare every pair of accepted entries on each leaderboard by one figure of their runs: ratio, 95 % interval, significance."""
+def compare(frames: "Frames", figure: str = "score_s") -> "tuple[EntryComparison, ...]":
+    """Compare every pair of accepted entries on each leaderboard by a score or a figure of their runs: ratio, 95 % interval, whether they differ."""
     from reporter.board.comparison import compare_entries  # start-up: pandas
 
     return compare_entries(frames, figure)

@@ -19,6 +19,7 @@ from suite.bundle.reader import Bundle, RunRecord
 from suite.bundle.stall_folder import Source
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import load_device
+from suite.catalog.frameworks import load_framework
 from suite.catalog.rounds import current_round
 from suite.catalog.workloads import load_workload
 from suite.execution.meter_session import MeterRecord
@@ -59,7 +60,8 @@ class Scenario:
     ``throttled_s`` is for how long, from its middle on, the firmware says that the run was throttled; None: nothing would say so. ``idle_w`` was
     read in the ten seconds before the run. ``counted``: a processor with hardware counters, and a disk whose reads are counted. ``batches`` and
     ``drop_cache`` are those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings, the same ones, on its own
-    clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks.
+    clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks. ``learning_rate``: None for the
+    workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -85,6 +87,7 @@ class Scenario:
     idle_w: float | None = None
     nodes: int = 1
     later_s: int = 0
+    learning_rate: float | None = None
 
 
 RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
@@ -109,9 +112,9 @@ def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
     (path / layout.OUTPUT).write_text("made up by tests\n")
     write_data_record(path, _data_record(scenario))
     write_power_rules(path, readings["source"].unique())
+    write_json(path / layout.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
     write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
-    write_json(path / layout.RUN, replace(make_record(request, scenario, "finished"), meters=_meters(readings)))
     manifest.seal(path)
     return path
 
@@ -128,7 +131,8 @@ def make_analysis(path: Path) -> Path:
 
 def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
     """This machine with two cores, as another boot."""
-    found = system.describe(scenario.device, system.Software(scenario.framework, "1.0", {"numpy": "1.0"}), path, with_identity=False)
+    libraries = dict.fromkeys(("numpy", *load_framework(scenario.framework).packages[:1]), "1.0")
+    found = system.describe(scenario.device, system.Software(scenario.framework, "1.0", libraries), path, with_identity=False)
     notes = {name: note for name, note in found.notes.items() if name not in ("boot", "cpu_cores")}
     return replace(found, boot=BOOT, cpu_cores=2, cpu_governor=None, notes={**notes, "cpu_governor": "made up by tests"})
 
@@ -176,7 +180,9 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
         eval_every_epochs=1,
         target_accuracy=workload.target_accuracy,
         global_batch_size=scenario.batch_size,
-        optimizer=contract.Optimizer(settings.name, settings.base_learning_rate, settings.momentum, settings.weight_decay, settings.schedule),
+        optimizer=contract.Optimizer(
+            settings.name, scenario.learning_rate or settings.base_learning_rate, settings.momentum, settings.weight_decay, settings.schedule
+        ),
         initial_weights=workload.initial_weights,
         data=contract.DataSet(scenario.data, "/data", "idx", 10, *sizes, True, False),
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), "none"),
@@ -351,7 +357,8 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     first_ns, last_ns = int(steps["start_ns"].min()), int(steps["start_ns"].max())
     scatter = random.Random(f"{scenario.seed} {scenario.step_s}")  # no two runs are read at the same moments
     times = [t_ns + scatter.randrange(1000) for t_ns in range(first_ns, last_ns, 500_000_000)]
-    rows = [(t_ns, "memory", "process_tree_rss", 2.0e8, "B") for t_ns in times] + [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
+    rows = [(t_ns, "memory", f"process_tree_{kind}", 2.0e8, "B") for t_ns in times for kind in ("rss", "pss")]
+    rows += [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
     if scenario.counted:
         rows += [(t_ns, "cpu", f"utilisation.core{core}", 50.0, "%") for t_ns in times for core in (0, 1)]
         rows += [(t_ns, "cpu", "process_tree", round((t_ns - first_ns) * 1e-9 * CPU_SHARE, 2), "s") for t_ns in times]

@@ -20,4 +20,4 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
 fi
 echo "setting up the suite in $venv (packages come from the network, or pip's cache; a minute or so)"
 "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --editable .
+"$venv/bin/python" -m pip install --quiet --editable ".[report,digits]"

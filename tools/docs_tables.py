@@ -11,9 +11,11 @@ from pathlib import Path
 
 from suite.catalog.audit import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Identity, Sample, load_devices
+from suite.catalog.frameworks import load_frameworks, locks_folder
 from suite.compliance.rulebook import fault_table
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
+from suite.launch.recipe import name_of, read_lock
 from suite.meters.meter import Meter
 from suite.meters.registry import meter_classes
 
@@ -108,7 +110,19 @@ def _tolerance_at(tolerances: AuditTolerances, pair: tuple[str, ...], step: int)
     return "—" if value is None else f"{value:g}"
 
 
-TABLES: Writers = {"audit-tolerances": _audit_tolerances, "boards": _boards, "meters": _meters, "faults": fault_table, "tree": _tree}
+def _locks() -> str:
+    """One row per lock: what it is for, and its sizes."""
+    rows = []
+    for framework in load_frameworks():
+        for path in sorted(locks_folder(framework).glob("*.txt")) if framework.environment_of is None else ():
+            found = read_lock(path)
+            main = next(pin.split()[0] for pin in found.pins if name_of(pin) in {name_of(name) for name in framework.packages})
+            sizes = (f"{size / 1e6:,.0f} MB" for size in (found.download_bytes, found.disk_bytes))
+            rows.append((framework.title, f"`{path.stem}`", f"`{main}`", str(len(found.pins)), *sizes))
+    return table(("framework", "platform", "version", "packages", "to download", "on disk"), rows)
+
+
+TABLES: Writers = {"audit-tolerances": _audit_tolerances, "boards": _boards, "locks": _locks, "meters": _meters, "faults": fault_table, "tree": _tree}
 
 
 if __name__ == "__main__":

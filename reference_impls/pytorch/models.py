@@ -37,7 +37,11 @@ class LeNet5(nn.Module):
 
 def mobilenetv3_large(classes: int) -> nn.Module:
     """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, because frameworks draw different masks."""
-    return import_torchvision().models.mobilenet_v3_large(num_classes=classes, dropout=0.0)
+    model = import_torchvision().models.mobilenet_v3_large(num_classes=classes)
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0  # not by an argument: torchvision 0.11 (JetPack 4) ignores one without a word
+    return model
 
 
 def resnet18(classes: int) -> nn.Module:

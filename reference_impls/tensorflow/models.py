@@ -4,7 +4,7 @@ Layers carry the canonical names, torchvision's: the layer ``conv1`` holds ``con
 """
 
 from functools import partial
-from typing import Callable
+from typing import Callable, Tuple
 
 import keras
 from keras import layers
@@ -56,7 +56,7 @@ def vgg11(classes: int) -> keras.Model:
     return keras.Model(images, layers.Dense(classes, name="classifier")(layers.Flatten()(x)))
 
 
-def resnet(block: Block, expansion: int, depths: tuple[int, ...], small_images: bool, classes: int) -> keras.Model:
+def resnet(block: Block, expansion: int, depths: Tuple[int, ...], small_images: bool, classes: int) -> keras.Model:
     """A residual network (He et al., CVPR 2016); ``small_images`` have the stem of its section 4.2: a 3x3 convolution, no pooling."""
     normalized = Normalization(momentum=0.1, epsilon=1e-5)
     if small_images:

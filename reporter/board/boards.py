@@ -1,19 +1,22 @@
-"""Leaderboards: the entries of one workload, division and data set, sorted and ranked."""
+"""Leaderboards: the entries of one workload, division, data set and round, by score, with their ranks and tables of energies."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from reporter.board.columns import FACETS, FIGURE_COLUMNS, Cell, Column, Facet, make_cell, show_facet
-from reporter.board.ranking import Rank, rank_entries
+from reporter.board.energies import EnergyTable, energy_tables, place_of
+from reporter.board.ranking import Rank, rank_entries, unranked
 from reporter.data.entries import make_labels
+from reporter.data.entry_scores import SCORE_S, EntryScores, Status
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
-from reporter.data.missed import reached_text, why_unranked
-from reporter.data.values import values_of_runs
+from reporter.data.missed import TIME_TO_TARGET, reached_text
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.rounds import load_rounds
+from suite.catalog.scoring import load_scoring
 
-RANKED_BY = "time_to_target_s"
+ORDER = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
+"""Figures that rows are sorted by: the next one where the one before is unknown or equal."""
 ALWAYS = ("device", "framework")
 DISTURBANCES = {"throttled_events": (0, "throttled"), "foreign_cpu_share": (MAX_FOREIGN_SHARE, "other programs ran")}
 """Badges by figure: shown when the highest value of an entry's runs is above the limit."""
@@ -21,17 +24,22 @@ EVIDENCE_WORDS = {"audited_in": "audited in", "witnessed_by": "witnessed by", "s
 SEEDS = {"round": "seeds of the round's nonce", "self-chosen": "seeds of the submitter's nonce", "none": "seeds chosen by the submitter"}
 """Badges by where the seeds of an entry came from."""
 NO_ROUND = "no round"
-UNRANKED = Rank(None, 0, "not ranked")
+NOT_ACCEPTED = unranked("not ranked: it is not accepted")
 
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root; ``reached`` is empty unless a run missed the target."""
+    """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root; ``reached`` is empty unless a run missed the target.
+
+    ``instrument`` is the place of the energy's instrument in the rulebook's order.
+    """
 
     entry: Mapping[str, Any]
     label: str
     evidence: str
     rank: Rank
+    scores: EntryScores
+    instrument: int
     facets: tuple[str, ...]
     cells: tuple[Cell, ...]
     findings: int
@@ -41,7 +49,10 @@ class BoardRow:
 
 @dataclass(frozen=True)
 class Board:
-    """``facets`` are the properties in which rows differ, ``same`` those that all rows share, as (heading, value)."""
+    """``facets`` are the properties in which rows differ, ``same`` those that all rows share, as (heading, value).
+
+    ``accepted`` are the confirmed and provisional rows by score, then the unranked ones; ``projected`` stand apart.
+    """
 
     slug: str
     workload: str
@@ -54,18 +65,26 @@ class Board:
     same: tuple[tuple[str, str], ...]
     columns: tuple[Column, ...]
     accepted: tuple[BoardRow, ...]
+    projected: tuple[BoardRow, ...]
     refused: tuple[BoardRow, ...]
     withdrawn: tuple[BoardRow, ...]
+    energies: tuple[EnergyTable, ...]
 
     @property
     def runs(self) -> int:
-        """Number of runs of the accepted entries."""
+        """Number of runs of the accepted entries, projected ones left out."""
         return sum(int(row.entry["runs"]) for row in self.accepted)
 
     @property
-    def is_compared(self) -> bool:
-        """Whether at least one entry has enough runs for a rank."""
-        return any(row.rank.rank is not None for row in self.accepted)
+    def ranked(self) -> tuple[BoardRow, ...]:
+        """The rows with a rank."""
+        return tuple(row for row in self.accepted if row.rank.best is not None)
+
+    @property
+    def why_no_ranks(self) -> str | None:
+        """Why no entry has a rank, where all have the same reason; None otherwise."""
+        reasons = {row.rank.reason for row in self.accepted}
+        return reasons.pop() if len(reasons) == 1 else None
 
 
 def make_boards(frames: Frames) -> list[Board]:
@@ -91,12 +110,38 @@ def _board(frames: Frames, workload: str, division: str, data: str, judged_by: s
     same = tuple((facet.heading, _joined(facet, facets.values())) for facet in FACETS if facet not in differ)
     columns = tuple(column for column in FIGURE_COLUMNS if any(column.figure in found for found in figures.values()))
     rows = list(_rows(frames, entries, figures, facets, differ, columns))
-    states = {state: tuple(row for row in rows if row.entry["state"] == state) for state in (ACCEPTED, REFUSED, WITHDRAWN)}
+    accepted, projected, refused, withdrawn = (
+        tuple(row for row in rows if _section(row) == name) for name in (ACCEPTED, PROJECTED, REFUSED, WITHDRAWN)
+    )
     own_data = all(bool(entry["own_data"]) for entry in entries)
     slug = "-".join(_slug(word) for word in (workload, division, data, judged_by))
-    accepted = frames.accepted()
-    by_state = (states[ACCEPTED], states[REFUSED], states[WITHDRAWN])
-    return Board(slug, workload, division, data, judged_by, own_data, accepted, differ, same, columns, *by_state)
+    energies = energy_tables({row.entry["entry_id"]: row.scores for row in accepted}, load_scoring())
+    return Board(
+        slug,
+        workload,
+        division,
+        data,
+        judged_by,
+        own_data,
+        frames.accepted(),
+        differ,
+        same,
+        columns,
+        accepted,
+        projected,
+        refused,
+        withdrawn,
+        energies,
+    )
+
+
+PROJECTED = "projected"
+
+
+def _section(row: BoardRow) -> str:
+    """The table of a board that the row is in."""
+    state = str(row.entry["state"])
+    return PROJECTED if state == ACCEPTED and row.scores.status is Status.PROJECTED else state
 
 
 def _differs(facet: Facet, rows: Iterable[Mapping[str, str]]) -> bool:
@@ -121,24 +166,22 @@ def _rows(
     differ: tuple[Facet, ...],
     columns: tuple[Column, ...],
 ) -> Iterator[BoardRow]:
-    """The rows sorted by time to target, then time per epoch, then entry id."""
-    labels, values = make_labels(entries), values_of_runs(frames.accepted(), RANKED_BY)
-    ranked = {
-        entry["entry_id"]: values[entry["entry_id"]]
-        for entry in entries
-        if entry["state"] == ACCEPTED and why_unranked(entry) is None and len(values.get(entry["entry_id"], [])) == (entry["reached"] or 0)
-    }
-    ranks = {**rank_entries(ranked), **{entry["entry_id"]: Rank(None, 0, reason) for entry in entries if (reason := why_unranked(entry))}}
+    """The rows: confirmed and provisional ones by score, then the others; equal ones by entry id."""
+    labels, scores = make_labels(entries), {entry["entry_id"]: frames.scores[entry["entry_id"]] for entry in entries}
+    ranks = _ranks({name: scores[name] for name in (entry["entry_id"] for entry in entries if entry["state"] == ACCEPTED)})
+    by_id = {entry["entry_id"]: entry for entry in entries}
     runs: dict[str, list[str]] = {}
     for run, entry_id in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
         runs.setdefault(entry_id, []).append(run)
-    for entry in sorted(entries, key=lambda entry: (*_order(figures.get(entry["entry_id"], {})), entry["entry_id"])):
-        name, found = entry["entry_id"], figures.get(entry["entry_id"], {})
+    for name in sorted(labels, key=lambda name: (*_order(scores[name], figures.get(name, {})), name)):
+        entry, found = by_id[name], figures.get(name, {})
         yield BoardRow(
             entry,
             labels[name],
             f"entries/{name}.html",
-            ranks.get(name, UNRANKED),
+            ranks.get(name, NOT_ACCEPTED),
+            scores[name],
+            place_of(scores[name].instrument or (), load_scoring()),
             tuple(facets[name][facet.name] for facet in differ),
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
             sum(len(frames.verdicts[run].findings) for run in runs[name]),
@@ -147,10 +190,18 @@ def _rows(
         )
 
 
-def _order(figures: Mapping[str, Any]) -> tuple[float, float]:
-    values = [figures.get(name, {}).get("value") for name in (RANKED_BY, "time_to_epoch_s")]
-    first, second = (float(value) if known(value) else float("inf") for value in values)
-    return first, second
+def _ranks(scores: Mapping[str, EntryScores]) -> dict[str, Rank]:
+    """The rank of every accepted entry, or why it has none."""
+    confirmed = {name: one.time.measured for name, one in scores.items() if one.status is Status.CONFIRMED and one.time is not None}
+    others = {name: unranked(one.reason or "") for name, one in scores.items() if name not in confirmed}
+    return {**rank_entries(confirmed, load_scoring()), **others}
+
+
+def _order(scores: EntryScores, figures: Mapping[str, Any]) -> tuple[float, ...]:
+    """Confirmed and provisional entries in one order by score; behind them the others, by score or by what was measured."""
+    behind = float(scores.status not in (Status.CONFIRMED, Status.PROVISIONAL))
+    values = [figures.get(name, {}).get("value") for name in ORDER]
+    return behind, *(float(value) if known(value) else float("inf") for value in values)
 
 
 def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, str]:

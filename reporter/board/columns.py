@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import known
 from reporter.data.text import digits
 
@@ -40,8 +41,14 @@ class Column:
         return digits(scaled) if self.places is None else f"{scaled:.{self.places}f}"
 
 
-FIGURE_COLUMNS = (
-    Column("time_to_target_s", "time to target", "s", "run_start to the evaluation that reaches the target accuracy"),
+SCORE_COLUMNS = (
+    Column(SCORE_S, "score", "s", "time of a training to the target, at the epochs of the round's reference points; with its 95 % interval"),
+    Column(SCORE_J, "energy to target", "J", "energy of a training to the target, at the same epochs; with its 95 % interval", is_energy=True),
+)
+"""Figures of entries that no single run has."""
+
+RUN_COLUMNS = (
+    Column("time_to_target_s", "time to target", "s", "as measured: run_start to the evaluation that reaches the target accuracy"),
     Column("time_to_epoch_s", "time per epoch", "s", "first fetch to last step, mean of epochs 2 to last"),
     Column("initialisation_s", "initialisation", "s", "init_start to run_start: building, compiling, tuning; in no other time", shown=False),
     Column("first_epoch_s", "epoch 1", "s", "first fetch to last step of epoch 1, with cold caches", shown=False),
@@ -71,15 +78,17 @@ FIGURE_COLUMNS = (
         file_name="foreign_cpu_share_percent",
     ),
     Column(
-        "peak_rss_bytes",
+        "peak_memory_bytes",
         "peak memory",
         "MiB",
-        "peak resident set of the training processes, read once a second",
+        "peak memory of the training processes, pages that they share counted once",
         2.0**-20,
         0,
-        file_name="peak_rss_mib",
+        file_name="peak_memory_mib",
     ),
 )
+
+FIGURE_COLUMNS = (*SCORE_COLUMNS, *RUN_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -117,7 +126,10 @@ OTHER_FIGURES = {
     "compute_s": "compute",
     "communication_s": "communication",
     "overhead_s": "overhead",
+    "worker_start_s": "start of the data-loading processes",
+    "compute_share": "share of an epoch computing",
     "accelerator_utilisation": "accelerator utilisation",
+    "resident_sum_max_bytes": "sum of resident sets",
     "cpu_utilisation": "CPU utilisation",
 }
 
@@ -132,7 +144,10 @@ def name_of_figure(figure: str) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """``text`` and ``spread`` are shown; ``raw`` and ``raw_spread``, in the column's unit, are for sorting and export; ``why`` explains a dash."""
+    """``text`` and ``spread``, an interval or a standard deviation, are shown; the raw ones, in the column's unit, are for sorting and export.
+
+    ``why`` explains a dash.
+    """
 
     column: Column
     text: str
@@ -140,6 +155,7 @@ class Cell:
     raw: str = ""
     raw_spread: str = ""
     why: str = ""
+    raw_interval: tuple[str, str] = ("", "")
 
 
 def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
@@ -152,7 +168,10 @@ def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
     spread = float(figure["spread"]) if known(figure["spread"]) else None
     shown = "" if spread is None else f"± {digits(spread * column.factor, 2)}"
     raw_spread = "" if spread is None else f"{spread * column.factor:.6g}"
-    return Cell(column, column.write(value), shown, f"{value * column.factor:.6g}", raw_spread)
+    ends = [float(figure[end]) for end in ("interval_low", "interval_high") if known(figure.get(end))]
+    shown = f"{column.write(ends[0])} to {column.write(ends[1])}" if ends else shown
+    raw_interval = (f"{ends[0] * column.factor:.6g}", f"{ends[1] * column.factor:.6g}") if ends else ("", "")
+    return Cell(column, column.write(value), shown, f"{value * column.factor:.6g}", raw_spread, raw_interval=raw_interval)
 
 
 def show_facet(value: object) -> str:

@@ -1,32 +1,32 @@
-"""Compares the entries of a leaderboard pairwise by the values of their runs."""
+"""Compares pairs of entries by a score, or by a figure of their runs. A pair's verdict depends on its two entries alone."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from reporter.board.ranking import SIGNIFICANCE_LEVEL, holm, rank_entries
 from reporter.data.entries import make_labels
+from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import Frames, rows_of
 from reporter.data.values import values_of_runs
+from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
-from suite.metrics.mean_ratio import MeanRatio, mean_ratio
+from suite.metrics.comparisons import Measured, Ratio, measured, ratio
 
-BOARD = ["workload", "division", "data"]
+BOARD = ["workload", "division", "data", "round"]
 
 
 @dataclass(frozen=True)
 class EntryComparison:
-    """Two entries of one workload, division and data set: the geometric mean of ``entry``'s runs over that of ``base``'s.
+    """Two entries of one workload, division, data set and round: the score of ``entry`` over that of ``base``.
 
-    ``low`` and ``high`` bound the ratio's 95 % interval. ``differs`` is True where the ratio differs from 1 at the 5 % level, corrected for
-    the number of pairs on their board (Holm). All four are None, with the ``reason``, where an entry has too few runs.
+    ``low`` and ``high`` bound the ratio's 95 % interval; ``differs`` where it does not hold 1. All four are None, with the ``reason``, where an
+    entry has too few runs or no such value, and for energies of different instruments.
     """
 
     workload: str
     division: str
     data: str
+    round: str
     entry: str
     base: str
     ratio: float | None
@@ -36,33 +36,73 @@ class EntryComparison:
     reason: str | None
 
 
+@dataclass(frozen=True)
+class Comparable:
+    """An entry's value for comparisons; None with the ``reason`` where there is none. ``instrument`` is that of an energy."""
+
+    label: str
+    value: Measured | None
+    reason: str | None
+    instrument: tuple[str, str] | None = None
+
+
 def compare_entries(frames: Frames, figure: str) -> tuple[EntryComparison, ...]:
-    """Compare every pair of accepted entries on each board by one figure of their runs. Runs without the figure do not count."""
-    if figure not in set(frames.figures["figure"]):
-        raise SuiteError(f"No run has a figure {figure!r}; they have {', '.join(sorted(set(frames.figures['figure'])))}.")
+    """Compare every pair of accepted entries on each board by a score (score_s, score_energy_j) or by a figure of their runs.
+
+    Runs without the figure do not count.
+    """
+    names = {SCORE_S, SCORE_J, *frames.figures["figure"]}
+    if figure not in names:
+        raise SuiteError(f"No run has a figure {figure!r}; they have {', '.join(sorted(names))}.")
     accepted = frames.accepted()
-    values = values_of_runs(accepted, figure)
-    boards = accepted.entries.groupby(BOARD, sort=True)
-    return tuple(pair for _, entries in boards for pair in _compare_board(list(rows_of(entries)), values))
+    values = {} if figure in (SCORE_S, SCORE_J) else values_of_runs(accepted, figure)
+    boards = accepted.entries.groupby(BOARD, sort=True, dropna=False)
+    return tuple(pair for _, entries in boards for pair in _compare_board(accepted, list(rows_of(entries)), figure, values))
 
 
-def _compare_board(entries: Sequence[Mapping[str, object]], values: Mapping[str, Sequence[float]]) -> Iterator[EntryComparison]:
-    """All pairs of a board; the pairs with enough runs share Holm's correction."""
-    labels = make_labels(entries)
-    runs = {name: values.get(name, ()) for name in labels}
-    reasons = {name: rank.reason for name, rank in rank_entries(runs).items()}
-    pairs = list(itertools.combinations(labels, 2))
-    ratios = {pair: mean_ratio(runs[pair[0]], runs[pair[1]]) for pair in pairs if not (reasons[pair[0]] or reasons[pair[1]])}
-    rejected = dict(zip(ratios, holm(np.array([one.p_value for one in ratios.values()]), SIGNIFICANCE_LEVEL).tolist(), strict=True))
-    for entry, base in pairs:
-        found: MeanRatio | None = ratios.get((entry, base))
-        yield EntryComparison(
-            **{name: str(entries[0][name]) for name in BOARD},
-            entry=labels[entry],
-            base=labels[base],
-            ratio=found.ratio if found else None,
-            low=found.low if found else None,
-            high=found.high if found else None,
-            differs=rejected.get((entry, base)),
-            reason=None if found else "; ".join(f"{labels[name]}: {reasons[name]}" for name in (entry, base) if reasons[name]),
-        )
+def compare_pair(one: Comparable, other: Comparable) -> Ratio | str:
+    """The ratio of two entries, or why there is none."""
+    reasons = [f"{each.label}: {each.reason}" for each in (one, other) if each.reason]
+    if reasons or one.value is None or other.value is None:
+        return "; ".join(reasons)
+    if one.instrument != other.instrument:
+        return "energies of different instruments or coverages do not compare"
+    scoring = load_scoring()
+    return ratio(one.value, other.value, scoring.level, scoring.epochs_level)
+
+
+def comparables(frames: Frames, entries: Sequence[Mapping[str, object]], figure: str, values: Mapping[str, Sequence[float]]) -> dict[str, Comparable]:
+    """What is compared of each entry, by entry id: its score, or the values of its runs."""
+    scoring, labels = load_scoring(), make_labels(entries)
+    found = {}
+    for name, label in labels.items():
+        scores = frames.scores[name]
+        if figure in (SCORE_S, SCORE_J):
+            score = scores.of(figure)
+            value, reason = (score.measured, None) if score is not None else (None, scores.missing[figure])
+            instrument = scores.instrument if figure == SCORE_J else None
+        else:
+            runs = values.get(name, ())
+            value, reason, instrument = _measured(runs, scoring.noise_floor), None, None
+        if value is None or value.runs < scoring.min_runs:
+            reason = reason or f"{0 if value is None else value.runs} of the {scoring.min_runs} runs needed"
+        found[name] = Comparable(label, None if reason else value, reason, instrument)
+    return found
+
+
+def _measured(runs: Sequence[float], noise_floor: float) -> Measured | None:
+    return measured(runs, noise_floor**2) if runs and min(runs) > 0 else None
+
+
+def _compare_board(
+    frames: Frames, entries: Sequence[Mapping[str, object]], figure: str, values: Mapping[str, Sequence[float]]
+) -> Iterator[EntryComparison]:
+    board = {name: str(entries[0][name]) for name in BOARD}
+    for one, other in itertools.combinations(comparables(frames, entries, figure, values).values(), 2):
+        found = compare_pair(one, other)
+        if isinstance(found, str):
+            yield EntryComparison(**board, entry=one.label, base=other.label, ratio=None, low=None, high=None, differs=None, reason=found)
+        else:
+            yield EntryComparison(
+                **board, entry=one.label, base=other.label, ratio=found.ratio, low=found.low, high=found.high, differs=found.is_different, reason=None
+            )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.data import frames as columns
-from reporter.data.derived import counted_figures, derived_figures
+from reporter.data.derived import cost_figures, counted_figures, derived_figures
 from reporter.data.figure_fields import sensor_columns, significance
 from reporter.data.frames import Row
 from reporter.data.text import plain, plain_or_none, reason_of
@@ -82,6 +82,7 @@ def _read(path: Path) -> BundleRows:
         figures += counted_figures(run_id, bundle.json(COUNTERS)) if (path / COUNTERS).is_file() else []
         figures += derived_figures(figures)
         epochs = [_epoch(run_id, epoch) for epoch in summary["epochs"]]
+        figures += cost_figures(run_id, run["trained_s"], epochs, next((row for row in figures if row["figure"] == "energy_j"), None))
         is_generated = bool(record.request["data"]["synthetic"])
         is_studied = record.request["batches"] != "read" or bool(record.request["drop_cache_every_epoch"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -4,11 +4,15 @@ import hashlib
 import json
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from reporter.data.entry_scores import SCORE_S, EntryScores
 from reporter.data.frames import ENTRIES, IDENTITY, Row, known
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
+from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
+from suite.bundle.layout import READINGS, STEPS
+from suite.catalog.scoring import load_scoring
 
 COUNTED = ("runs", "reached", "planned_runs", "launches")
 """Columns of an entry that are not those of its first run."""
@@ -38,6 +42,36 @@ def _entry(members: Sequence[Row]) -> Row:
     declared = {name: members[0].get(name) for name in ("planned_runs", "launches")}
     evidence = {name: _shared(members, name) for name in EVIDENCE}
     return {**shared, **declared, **evidence, "runs": len(members), "reached": reached}
+
+
+def make_scores(entries: Iterable[Row], runs: Iterable[Row], figures: Iterable[Row]) -> dict[str, EntryScores]:
+    """The scores of every entry, by entry id."""
+    of_runs: dict[str, dict[str, Row]] = {}
+    for figure in figures:
+        if figure["figure"] in COST_FIGURES:
+            of_runs.setdefault(figure["run_id"], {})[figure["figure"]] = figure
+    members: dict[str, list[Row]] = {}
+    for run in runs:
+        members.setdefault(run["entry_id"], []).append(run)
+    return {entry["entry_id"]: score_entry(entry, members[entry["entry_id"]], of_runs) for entry in entries}
+
+
+def make_score_figures(scores: Mapping[str, EntryScores]) -> Iterator[Row]:
+    """A row of entry_figures for each score of each entry, known or not."""
+    for entry, of_entry in scores.items():
+        for name in PARTS:
+            yield _score_figure(entry, name, of_entry)
+
+
+def _score_figure(entry: str, name: str, scores: EntryScores) -> Row:
+    score = scores.of(name)
+    row = {"entry_id": entry, "figure": name, "unit": UNITS[name], "runs": 0, "source": STEPS if name == SCORE_S else READINGS}
+    if score is None:
+        return {**row, "reason": scores.missing[name]}
+    values = list(score.by_run.values())
+    known_ends = {"interval_low": score.interval.low, "interval_high": score.interval.high}
+    row |= {"value": score.interval.value, "runs": len(values), "low": min(values), "high": max(values), **known_ends}
+    return {**row, "spread": statistics.stdev(values), "spread_over": "runs"} if len(values) > 1 else row
 
 
 def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]:
@@ -80,6 +114,8 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
         return {**row, "reason": f"{of}{missing[0]['reason'] or 'no reason given'}"}
     mean = math.fsum(values) / len(values)
     row |= {"value": mean, "low": min(values), "high": max(values)}
+    if name == TIME_TO_TARGET and (around := time_interval(values, load_scoring())):
+        row |= {"interval_low": around.low, "interval_high": around.high}
     if len(values) > 1:
         return {**row, "spread": statistics.stdev(values), "spread_over": "runs"}
     return {**row, "spread": first["spread"], "spread_over": "the run's values" if known(first["spread"]) else None}

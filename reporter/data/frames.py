@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pandas
 
+from reporter.data.entry_scores import EntryScores
 from suite.compliance.checker import BundleVerdict
 
 Row = dict[str, Any]
@@ -51,7 +52,7 @@ RUNS: Mapping[str, str] = {
     "nonce_kind": "where the seed came from: round (the round's nonce), self-chosen (a nonce of the submitter's) or none (the submitter chose it)",
     "audited_in": "framework in which an audit trained the first steps again, with losses that agree, and whether it went on from a drawn or a "
     "self-drawn training state; None without such a record",
-    "witnessed_by": "witness of the rulebook that saw the run begin and end; None if none did",
+    "witnessed_by": "witness of the rulebook that saw the run begin and end, and stamped its files; None if none did",
     "signed_by": "whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there",
     "epochs": "finished epochs",
     "reached": "whether an evaluation reached the target; None without a target",
@@ -91,11 +92,12 @@ EPOCHS: Mapping[str, str] = {
     "steps": "number of mini-batches",
     "samples": "number of training samples",
     "end_to_end_s": "time from the first fetch to the end of the last step, s",
+    "worker_start_s": "first fetch, which starts the data-loading processes; 0 without them, s",
     "fetch_stall_s": "time that training waits for the next mini-batch, s",
     "copy_s": "host-to-device copy, s",
     "compute_s": "compute on the device, s",
     "communication_s": "exposed (non-overlapped) communication, s",
-    "overhead_s": "end_to_end_s less the four parts, s",
+    "overhead_s": "end_to_end_s less the five parts, s",
     "mean_loss": "mean loss over the epoch's mini-batches",
     "eval_accuracy": "accuracy after the epoch, 0 to 1; None without an evaluation",
     "energy_j": "energy of the epoch, J; None where it was not measured",
@@ -119,13 +121,15 @@ ENTRIES: Mapping[str, str] = {
 ENTRY_FIGURES: Mapping[str, str] = {
     "entry_id": "the entry",
     "figure": "as in figures",
-    "value": "mean over the runs; None unless it is known for every run",
-    "unit": "of value, spread, low and high",
+    "value": "mean over the runs, of a score the geometric one; None unless it is known for every run",
+    "unit": "of value, spread, low, high and the interval",
     "runs": "number of runs with a value",
     "spread": "sample standard deviation over the runs; of a single run, the spread of that run",
     "spread_over": "what the spread is over: runs, or the run's values",
     "low": "lowest value of the runs",
     "high": "highest value of the runs",
+    "interval_low": "lower end of the 95 % interval of a score or of the time to target; None for other figures and for a single run",
+    "interval_high": "upper end of that interval",
     "reason": "why it is unknown",
     "source": "as in figures",
     "covers": "as in figures; None where the runs differ",
@@ -159,7 +163,8 @@ BROKEN: Mapping[str, str] = {"place": "folder, relative to the given path", "rea
 class Frames:
     """Tidy pandas frames, with the columns of the mappings in this module.
 
-    ``verdicts`` of the checker and ``digests`` of all of a bundle's bytes (None: the bundle changed while it was read) are by run id.
+    ``scores`` are by entry id, ``verdicts`` of the checker and ``digests`` of all of a bundle's bytes (None: the bundle changed while it was
+    read) are by run id.
     """
 
     runs: pandas.DataFrame
@@ -170,6 +175,7 @@ class Frames:
     broken: pandas.DataFrame
     verdicts: Mapping[str, BundleVerdict]
     digests: Mapping[str, str | None]
+    scores: Mapping[str, EntryScores] = field(default_factory=dict)
     linpacks: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(LINPACKS)))
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 

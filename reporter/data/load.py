@@ -8,7 +8,7 @@ from pathlib import Path
 from reporter.data import frames as columns
 from reporter.data.bundle_rows import Broken, BundleRows, read_rows
 from reporter.data.cache import digest_of_bundle, exists, get, put
-from reporter.data.entries import entry_id, make_entries, make_entry_figures
+from reporter.data.entries import entry_id, make_entries, make_entry_figures, make_score_figures, make_scores
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, Row, make_frame
 from reporter.data.linpacks import read_linpacks
 from reporter.data.submissions import SubmissionVerdicts, judge_submissions
@@ -89,18 +89,21 @@ def make_frames(read: Sequence[_Placed], broken: list[Row]) -> Frames:
     """Frames from the rows of bundles; runs are grouped into entries."""
     runs = [one.run for one in read]
     figures = [figure for one in read for figure in one.rows.figures]
+    entries = make_entries(runs)
+    scores = make_scores(entries, runs, figures)
     tables = {
         "runs": (runs, columns.RUNS),
         "figures": (figures, columns.FIGURES),
         "epochs": ([epoch for one in read for epoch in one.rows.epochs], columns.EPOCHS),
-        "entries": (make_entries(runs), columns.ENTRIES),
-        "entry_figures": (make_entry_figures(runs, figures), columns.ENTRY_FIGURES),
+        "entries": (entries, columns.ENTRIES),
+        "entry_figures": ([*make_entry_figures(runs, figures), *make_score_figures(scores)], columns.ENTRY_FIGURES),
         "broken": (broken, columns.BROKEN),
     }
     return Frames(
         **{name: make_frame(rows, names) for name, (rows, names) in tables.items()},
         verdicts={one.run["run_id"]: one.rows.verdict for one in read},
         digests={one.run["run_id"]: one.digest for one in read},
+        scores=scores,
     )
 
 

@@ -1,7 +1,8 @@
 """Entries with runs that missed their target: which of them are ranked, and by what.
 
 A run that trained all its epochs and missed the target is valid, its time to target censored. An entry with one is ranked if its number of runs was
-declared before they began, is at least five, and four in five reached the target, as MLPerf and AlgoPerf rank entries of which one run of five fails.
+declared before they began and is large enough, and enough of them reached the target (``[missed]`` of rules/scoring.toml), as MLPerf and AlgoPerf
+rank entries of which one run of five fails.
 Its expected time to target is the time trained in all runs over the number of runs that reached the target; each of these has its own time
 and an equal share of the time trained in the missed ones.
 """
@@ -10,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reporter.data.frames import Row, known
+from suite.catalog.scoring import load_scoring
 
 TIME_TO_TARGET = "time_to_target_s"
-MIN_PLANNED, FIFTHS_TO_REACH, FIFTHS = 5, 4, 5
 
 
 def reached_text(entry: Mapping[str, Any]) -> str:
@@ -32,10 +33,11 @@ def why_unranked(entry: Mapping[str, Any]) -> str | None:
         return f"{runs} of {planned} planned runs are in it"
     if not missed(entry):
         return None
-    if planned is None or planned < MIN_PLANNED:
-        return f"{reached_text(entry)} the target, and fewer than {MIN_PLANNED} runs were planned"
-    if int(entry["reached"]) * FIFTHS < runs * FIFTHS_TO_REACH:
-        return f"{reached_text(entry)} the target, fewer than four in five"
+    limits = load_scoring().missed
+    if planned is None or planned < limits.min_planned_runs:
+        return f"{reached_text(entry)} the target, and fewer than {limits.min_planned_runs} runs were planned"
+    if int(entry["reached"]) < runs * limits.min_share_reached - 1e-9:
+        return f"{reached_text(entry)} the target, less than {limits.min_share_reached:.0%}"
     return None
 
 

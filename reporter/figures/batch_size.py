@@ -17,7 +17,7 @@ def draw_throughput(frames: Frames, context: Context) -> Drawing | NotDrawn:
 
 def draw_memory(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """Peak resident set of the training processes, MiB, against the global batch size."""
-    return _draw(frames, context, MEMORY, "peak_rss_bytes", 2.0**-20, "peak resident memory, MiB")
+    return _draw(frames, context, MEMORY, "peak_memory_bytes", 2.0**-20, "peak memory, MiB")
 
 
 def _draw(frames: Frames, context: Context, chart: Chart, figure: str, factor: float, axis: str) -> Drawing | NotDrawn:

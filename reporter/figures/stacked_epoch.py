@@ -13,30 +13,34 @@ PARTS = (
     ("communication_s", "communication"),
     ("overhead_s", "overhead"),
 )
+WITH_WORKERS = ("worker_start_s", "start of workers")
+"""Drawn where a run had data-loading processes."""
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """Mean over epochs 2 to last of each part, stacked, in seconds, ascending by total."""
-    parts = {name: figures_of(frames, name) for name, _ in PARTS}
+    starts = any(row["value"] for row in figures_of(frames, WITH_WORKERS[0]).values())
+    drawn = (*PARTS, WITH_WORKERS) if starts else PARTS
+    parts = {name: figures_of(frames, name) for name, _ in drawn}
     entries = {name: entry for name, entry in entries_of(frames).items() if all(name in found for found in parts.values())}
     if not entries:
         return NotDrawn("no run has finished two epochs")
-    values = {entry: [float(parts[part][entry]["value"]) for part, _ in PARTS] for entry in entries}
+    values = {entry: [float(parts[part][entry]["value"]) for part, _ in drawn] for entry in entries}
     ids, note = shortest({entry: sum(values[entry]) for entry in values})
     scale = linear([sum(values[entry]) for entry in ids], LEFT, WIDTH - RIGHT)
     chart = rows_chart(CHART.title, CHART.about, len(ids), scale, "seconds per epoch, mean of epochs 2 to last")
-    legend(chart.canvas, [(f"p{index}", label) for index, (_, label) in enumerate(PARTS)])
+    legend(chart.canvas, [(f"p{index}", label) for index, (_, label) in enumerate(drawn)])
     for index, entry in enumerate(ids):
         x, total = scale.at(0), sum(values[entry])
         chart.name(index, entries[entry]["label"], context.entry(entry) + "#time_to_epoch_s")
         for part, value in enumerate(values[entry]):
             width = scale.at(max(value, 0)) - scale.at(0)
-            tip = f"{entries[entry]['label']}, {PARTS[part][1]}: {digits(value)} s, {value / total:.1%}"
+            tip = f"{entries[entry]['label']}, {drawn[part][1]}: {digits(value)} s, {value / total:.1%}"
             chart.canvas.rect(x, chart.y(index) - 11, width, 22, f"p{part}", tip)
             x += width
         chart.canvas.text(x + 6, chart.y(index) + 4.5, f"{digits(total)} s", "tick")
     rows = tuple((entries[entry]["label"], *(digits(value) for value in values[entry]), digits(sum(values[entry]))) for entry in ids)
-    return Drawing(chart.canvas.svg(), ("entry", *(f"{label}, s" for _, label in PARTS), "total, s"), rows, note)
+    return Drawing(chart.canvas.svg(), ("entry", *(f"{label}, s" for _, label in drawn), "total, s"), rows, note)
 
 
 CHART = Chart(

@@ -11,8 +11,10 @@ import jinja2
 from reference_impls.contract import TOKEN, log_name
 from reporter.board.boards import Board
 from reporter.board.columns import name_of_figure
+from reporter.data.entry_scores import SCORE_J, SCORE_S, EntryScores
 from reporter.data.frames import IDENTITY, Frames, Row, records
 from reporter.data.missed import reached_text
+from reporter.data.scores import PARTS
 from reporter.data.text import digits, plain
 from reporter.data.timeline import Timeline, read_timeline
 from reporter.data.values import entries_of
@@ -34,6 +36,8 @@ COLUMNS_OF_RANKS = (
     ("communication_s", "communication, s"),
     ("peak_rss_bytes", "peak memory, B"),
 )
+EVIDENCE_OF_SCORES = {name: parts[1] for name, parts in PARTS.items()}
+"""The figure of a run that a score's number leads to: that of a later epoch."""
 FIRST_LINES, LAST_LINES = 200, 100
 MAX_LINE_LENGTH = 600
 EPOCH_FIGURES = frozenset(
@@ -46,6 +50,8 @@ EPOCH_FIGURES = frozenset(
         "compute_s",
         "communication_s",
         "overhead_s",
+        "worker_start_s",
+        "compute_share",
         "accelerator_utilisation",
         "samples_per_s",
     )
@@ -149,6 +155,7 @@ class EntryEvidence:
     runs: Sequence[Row]
     verdicts: Sequence[BundleVerdict]
     values: Sequence[Mapping[str, float | None]]
+    scores: EntryScores
 
 
 def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[EntryEvidence]:
@@ -168,8 +175,18 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
             sorted(figures(name), key=lambda row: row["value"] is None),
             its_runs,
             [frames.verdicts[run["run_id"]] for run in its_runs],
-            [{row["figure"]: row["value"] for row in values(run["run_id"])} for run in its_runs],
+            [
+                {**{row["figure"]: row["value"] for row in values(run["run_id"])}, **_scores_of_run(frames.scores[name], run["run_id"])}
+                for run in its_runs
+            ],
+            frames.scores[name],
         )
+
+
+def _scores_of_run(scores: EntryScores, run_id: str) -> dict[str, float]:
+    """The run's values of the entry's scores, at the epochs of the entry."""
+    found = {name: scores.of(name) for name in (SCORE_S, SCORE_J)}
+    return {name: score.by_run[run_id] for name, score in found.items() if score is not None}
 
 
 def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page:
@@ -177,7 +194,7 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
     runs = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True))
     page = environment.get_template("entry.html").render(
         root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
-        reached=reached_text(evidence.entry),
+        reached=reached_text(evidence.entry), scores=evidence.scores, evidence_of=EVIDENCE_OF_SCORES,
         digits=digits, identity=IDENTITY, name_of=name_of_figure,
     )  # fmt: skip
     return Page(f"entries/{evidence.entry['entry_id']}.html", page)

@@ -9,7 +9,9 @@ import pandas
 import pyarrow
 import pyarrow.parquet
 
-from reporter.board.boards import Board
+from reporter.board.boards import Board, BoardRow
+from reporter.data.entry_scores import SCORE_J, SCORE_S
+from reporter.data.missed import TIME_TO_TARGET
 from reporter.pages.shared import Page
 
 
@@ -25,20 +27,38 @@ def board_files(board: Board) -> Iterator[Page]:
     yield Page(f"data/{board.slug}.parquet", sink.getvalue())
 
 
+WHOLE_NUMBERS = ("rank", "rank_best", "rank_worst", "tier")
+WITH_INTERVALS = (SCORE_S, SCORE_J, TIME_TO_TARGET)
+
+
+def _epochs(row: BoardRow) -> dict[str, Any]:
+    """The epochs at which an entry is scored, and whether they are its own."""
+    epochs = row.scores.epochs
+    return {"scored_epochs": None if epochs is None else epochs.epochs, "own_epochs": None if epochs is None else epochs.is_own}
+
+
 def board_frame(board: Board) -> pandas.DataFrame:
     """One row per row of the page. Columns are named after their figures, with the unit added where the page shows another one."""
     rows: list[dict[str, Any]] = []
-    for row in (*board.accepted, *board.refused, *board.withdrawn):
-        values: dict[str, Any] = {"entry_id": row.entry["entry_id"], "state": row.entry["state"], "rank": row.rank.rank}
-        values |= {"runs": row.entry["runs"], "reached": row.entry["reached"]}
+    for row in (*board.accepted, *board.projected, *board.refused, *board.withdrawn):
+        values: dict[str, Any] = {"entry_id": row.entry["entry_id"], "state": row.entry["state"], "status": row.scores.status.value}
+        values |= {"rank": row.rank.place, "rank_best": row.rank.best, "rank_worst": row.rank.worst, "tier": row.rank.tier, "reason": row.rank.reason}
+        values |= _epochs(row) | {"runs": row.entry["runs"], "reached": row.entry["reached"]}
         values |= {facet.name: value for facet, value in zip(board.facets, row.facets, strict=True)}
         for column, cell in zip(board.columns, row.cells, strict=True):
             name = column.exported
             values[name] = float(cell.raw) if cell.raw else None
             values[f"{name}_spread"] = float(cell.raw_spread) if cell.raw_spread else None
+            if column.figure in WITH_INTERVALS:
+                values |= {f"{name}_{end}": float(raw) if raw else None for end, raw in zip(("low", "high"), cell.raw_interval, strict=True)}
         rows.append(values)
     frame = pandas.DataFrame(rows)
-    return frame.astype({"rank": "Int64", **{name: "float64" for name in frame.columns if frame[name].dtype == object and _is_number(frame[name])}})
+    return frame.astype(
+        {
+            **dict.fromkeys(WHOLE_NUMBERS, "Int64"),
+            **{name: "float64" for name in frame.columns if frame[name].dtype == object and _is_number(frame[name])},
+        }
+    )
 
 
 def _is_number(column: pandas.Series) -> bool:

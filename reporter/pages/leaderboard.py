@@ -5,10 +5,12 @@ from collections.abc import Iterator
 import jinja2
 
 from reporter.board.boards import Board
-from reporter.board.ranking import MIN_RUNS
 from reporter.data.frames import GENERATED
+from reporter.data.text import digits
+from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, title_of
+from suite.catalog.scoring import load_scoring
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 
@@ -27,7 +29,7 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     runs = contents.frames.runs
     generated = runs[runs["state"] == GENERATED].to_dict("records")
     template = environment.get_template("front.html")
-    page = template.render(root="", here="front", sections=sections, broken=broken, generated=generated, min_runs=MIN_RUNS)
+    page = template.render(root="", here="front", sections=sections, broken=broken, generated=generated)
     yield Page("index.html", page)
 
 
@@ -43,11 +45,14 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             title=title_of(board.workload, board.data, board.own_data),
             target=_target(board),
             charts=charts,
-            min_runs=MIN_RUNS,
+            scoring=load_scoring(),
+            labels={row.entry["entry_id"]: row for row in board.accepted},
+            digits=digits,
         )
         yield Page(f"boards/{board.slug}.html", page)
         yield from charts.files
         yield from board_files(board)
+        yield from comparison_files(board)
 
 
 def _target(board: Board) -> str | None:

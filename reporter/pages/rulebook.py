@@ -8,8 +8,8 @@ import jinja2
 import markupsafe
 
 from reporter.board.columns import FIGURE_COLUMNS
-from reporter.board.ranking import MIN_RUNS, SIGNIFICANCE_LEVEL
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents
+from suite.catalog.scoring import load_scoring
 from suite.compliance import rulebook
 from suite.compliance.registry import PRECONDITIONS, RULES
 
@@ -43,9 +43,7 @@ def _in_checkout(link: re.Match[str]) -> str:
 def about_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """about.html: definitions of figures and ranks, links to data files."""
     page = environment.get_template("about.html")
-    yield Page(
-        "about.html", page.render(root="", here="about", columns=FIGURE_COLUMNS, boards=contents.boards, min_runs=MIN_RUNS, level=SIGNIFICANCE_LEVEL)
-    )
+    yield Page("about.html", page.render(root="", here="about", columns=FIGURE_COLUMNS, boards=contents.boards, scoring=load_scoring()))
 
 
 PAGE_KINDS = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import jinja2
 
-from reporter.board.columns import FIGURE_COLUMNS, make_cell, name_of_figure
+from reporter.board.columns import RUN_COLUMNS, make_cell, name_of_figure
 from reporter.data.frames import Frames, Row, records, rows_of
 from reporter.data.studies import WHOLE, StudyRecord, frames_of_study, study_kinds
 from reporter.data.text import digits
@@ -38,7 +38,7 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             of_parts=_parts(study),
             figures=list(records(study.figures[study.figures["part"] == WHOLE])),
             rows=_rows(frames, study),
-            columns=FIGURE_COLUMNS,
+            columns=RUN_COLUMNS,
             record=f"{study.name}.json",
         )
         yield Page(f"studies/{study.name}.html", page)
@@ -78,7 +78,7 @@ def _rows(frames: Frames, study: StudyRecord) -> list[dict[str, Any]]:
         {
             "part": part,
             "run_id": run,
-            "cells": [make_cell(column, figures[run].get(column.figure)) for column in FIGURE_COLUMNS] if run in figures else [],
+            "cells": [make_cell(column, figures[run].get(column.figure)) for column in RUN_COLUMNS] if run in figures else [],
         }
         for part, run in study.runs
     ]

@@ -10,11 +10,11 @@ function sortTable(table, column, descending) {
   const isNumber = heads[column].classList.contains("n");
   const sensorColumn = "energy" in heads[column].dataset ? heads.findIndex((head) => head.dataset.key === "energy") : -1;
   const keyed = [...table.tBodies[0].rows].map((row) => [
-    isNumber ? numeric(row.cells[column]) : row.cells[column].textContent.trim(), row, sensorColumn < 0 ? "" : row.cells[sensorColumn].textContent.trim(),
+    isNumber ? numeric(row.cells[column]) : row.cells[column].textContent.trim(), row, sensorColumn < 0 ? 0 : Number(row.cells[sensorColumn].dataset.place),
   ]);
   keyed.sort(([a, , sensor], [b, , other]) => {
     if (a === null || b === null) return (a === null) - (b === null); // unknown values come last in both directions
-    if (sensor !== other) return sensor.localeCompare(other); // energies of different sensors are not put in one order
+    if (sensor !== other) return sensor - other; // energies of different instruments are not put in one order; the best instrument comes first
     const order = isNumber ? a - b : a.localeCompare(b);
     return descending ? -order : order;
   });

@@ -5,3 +5,6 @@ CLOCK_ERROR = "clock_error"
 """Channel (s): 95 % bound of the error of the fitted clock, read at both ends of the run."""
 KEPT = "trace.csv.gz"
 """The logger's file, or its readings averaged where it is too large."""
+BEFORE = "before_attach"
+"""Folder of the files that attaching changes, as the run left them: a witness stamped these."""
+CHANGED = ("run.json", "readings.parquet", "power.json", "summary.json")

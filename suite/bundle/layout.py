@@ -12,6 +12,7 @@ LOCK = "run.lock"
 
 HOSTS = "hosts.txt"  # what mpirun was given: suite.launch.mpirun.HOSTS_NAME
 WITHDRAWN = "WITHDRAWN"
+WITNESS = "witness.json"
 
 MAX_TABLE_BYTES = 2**30
 MAX_MANIFEST_BYTES = 4 * 2**20

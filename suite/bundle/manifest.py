@@ -3,14 +3,38 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from suite.bundle.layout import MANIFEST
+from suite.bundle.attached import BEFORE, CHANGED, KEPT
+from suite.bundle.layout import MANIFEST, WITHDRAWN, WITNESS
 from suite.files.digest import sha256
 from suite.files.durable import publish
 
 
 def seal(path: Path, leftovers: Collection[Path] = ()) -> None:
     """Write the manifest over every file of the bundle but ``leftovers``: any later change of a byte is detected."""
-    files = [file for file in sorted(path.rglob("*")) if file.is_file() and file.name != MANIFEST and file not in leftovers]
-    lines = [f"{sha256(file)}  {file.relative_to(path).as_posix()}\n" for file in files]
     with publish(path / MANIFEST) as temporary:
-        temporary.write_text("".join(lines), encoding="utf-8")
+        temporary.write_text("".join(f"{digest}  {name}\n" for name, digest in digests(path, leftovers).items()), encoding="utf-8")
+
+
+def digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, str]:
+    """SHA-256 of every plain file below ``path`` but the manifest and ``leftovers``, by its name there, sorted."""
+    return {name: sha256(file) for name, file in _files(path).items() if file not in leftovers}
+
+
+def evidence_files(path: Path) -> dict[str, Path]:
+    """The files by name, without those that are written after a witness has stamped the others: its own record, a withdrawal, an attached trace.
+
+    Of files that attaching a trace changed, those from before: the rule `attached-trace` compares both.
+    """
+    files = {name: file for name, file in _files(path).items() if name not in (WITNESS, WITHDRAWN, KEPT)}
+    before = {name: file for changed in CHANGED if (name := f"{BEFORE}/{changed}") and (file := files.pop(name, None)) is not None}
+    return {**files, **{name.removeprefix(f"{BEFORE}/"): file for name, file in before.items()}}
+
+
+def evidence_digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, str]:
+    """SHA-256 of these files, without ``leftovers``: what a witness stamps when the bundle is closed."""
+    return {name: sha256(file) for name, file in evidence_files(path).items() if file not in leftovers}
+
+
+def _files(path: Path) -> dict[str, Path]:
+    plain = (file for file in sorted(path.rglob("*")) if file.is_file() and not file.is_symlink())
+    return {file.relative_to(path).as_posix(): file for file in plain if file.name != MANIFEST}

@@ -18,6 +18,18 @@ class Install:
 
 
 @dataclass(frozen=True)
+class WithoutGpu:
+    """Builds without CUDA: ``packages`` stand in place of the requirements of their names on a machine without an NVIDIA GPU.
+
+    ``machine`` is its architecture, ``index`` the package index that has them (None: pip's own has).
+    """
+
+    machine: str
+    packages: tuple[str, ...]
+    index: str | None = None
+
+
+@dataclass(frozen=True)
 class Framework:
     """A framework's implementation: the module to start and its environment.
 
@@ -35,6 +47,7 @@ class Framework:
     install: Install = Install()
     environment_of: str | None = None
     open_only: bool = False
+    without_gpu: tuple[WithoutGpu, ...] = ()
 
 
 def folder(root: Path | None = None) -> Path:
@@ -45,6 +58,14 @@ def folder(root: Path | None = None) -> Path:
 def requirements_file(framework: Framework, root: Path | None = None) -> Path:
     """The requirements that pip installs into the framework's environment."""
     return folder(root) / (framework.environment_of or framework.name) / "requirements.txt"
+
+
+def locks_folder(framework: Framework, root: Path | None = None) -> Path:
+    """The folder of the framework's locks, one per platform, which `make locks` writes.
+
+    It is apart from the framework's own: what an implementation is does not change when a lock of another platform is made.
+    """
+    return folder(root) / "locks" / (framework.environment_of or framework.name)
 
 
 def load_framework(name: str, root: Path | None = None) -> Framework:

@@ -1,5 +1,10 @@
-"""Reference points, ``rules/reference_points/<workload>.json``: the epochs of every reference run, and whether it reached the target."""
+"""Reference points, ``rules/reference_points/<workload>.json``: the epochs of every reference run, and whether it reached the target.
 
+A round freezes points by their digests (``reference_points`` in rules/rounds). A frozen point stays in the file for ever; a later round may freeze
+another one of the same batch size and learning rate.
+"""
+
+import hashlib
 import json
 import math
 from collections.abc import Sequence
@@ -7,12 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from suite.catalog.rounds import Round, load_rounds
+from suite.catalog.workloads import load_workload
 from suite.errors import FileError
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import rules_folder
 
-SCHEMA = 2
-READABLE_SCHEMAS = (1, SCHEMA)  # 1: every run reached its target
+SCHEMA = 3
+READABLE_SCHEMAS = (1, 2, SCHEMA)  # 1: every run reached its target; before 3: every run had one rank
 
 
 @dataclass(frozen=True)
@@ -37,13 +44,27 @@ class ReferenceRun:
 
 @dataclass(frozen=True)
 class ReferencePoint:
-    """The closed runs of a workload with one batch size and learning rate."""
+    """The closed runs of a workload with one batch size and learning rate.
+
+    ``local_batch_size`` is the mini-batch of one rank, None for a workload whose model does not depend on it (Workload.normalisation_statistics).
+    """
 
     workload: str
     batch_size: int
     base_learning_rate: float
     eval_every_epochs: int
     runs: tuple[ReferenceRun, ...]
+    local_batch_size: int | None = None
+
+    @property
+    def setting(self) -> tuple[int, float, int]:
+        """Batch size, learning rate and local batch size: what identifies a point among those of one round."""
+        return self.batch_size, self.base_learning_rate, self.local_batch_size or 0
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the point's canonical JSON, by which a round freezes it."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     @property
     def epochs(self) -> tuple[float, ...]:
@@ -57,13 +78,18 @@ class ReferencePoint:
         return sum(run.epochs_trained for run in self.runs) / reached if reached else None
 
 
+def local_batch_size(workload: str, batch_size: int, ranks: int) -> int | None:
+    """The mini-batch of one rank, the largest where they differ; None for a workload whose convergence does not depend on it."""
+    return -(-batch_size // ranks) if load_workload(workload).normalisation_statistics else None
+
+
 def folder(root: Path | None = None) -> Path:
     """The folder of the points."""
     return rules_folder(root) / "reference_points"
 
 
 def load_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint, ...]:
-    """The workload's points; empty if there are none. Raises FileError when the file is malformed."""
+    """The workload's points, frozen or not; empty if there are none. Raises FileError when the file is malformed."""
     path = folder(root) / f"{workload}.json"
     if not path.is_file():
         return ()
@@ -78,20 +104,34 @@ def load_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint
 
 def _point(workload: str, values: dict[str, Any], schema: int) -> ReferencePoint:
     runs = tuple(ReferenceRun(**(_as_current(run) if schema == 1 else run)) for run in values["runs"])
-    return ReferencePoint(workload, values["batch_size"], values["base_learning_rate"], values["eval_every_epochs"], runs)
+    local = values.get("local_batch_size")
+    return ReferencePoint(workload, values["batch_size"], values["base_learning_rate"], values["eval_every_epochs"], runs, local)
 
 
 def _as_current(run: dict[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in run.items() if key != "epochs_to_target"}, "epochs_trained": run["epochs_to_target"], "reached": True}
 
 
+def frozen_points(of_round: Round, workload: str, root: Path | None = None) -> tuple[ReferencePoint, ...]:
+    """The points of a workload that a round has frozen, by batch size."""
+    return tuple(sorted((point for point in load_points(workload, root) if point.digest in of_round.reference_points), key=lambda each: each.setting))
+
+
+def newest_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint, ...]:
+    """The last point of each setting: what the next round will freeze."""
+    newest = {point.setting: point for point in load_points(workload, root)}
+    return tuple(newest[setting] for setting in sorted(newest))
+
+
 def write_points(points: Sequence[ReferencePoint], root: Path | None = None) -> tuple[Path, ...]:
-    """Write each workload's points; they replace earlier ones with the same batch size and learning rate. Returns the files."""
+    """Write each workload's points. They replace earlier ones of the same setting, unless a round has frozen these. Returns the files."""
+    frozen = {digest for each in load_rounds(root) for digest in each.reference_points}
     written = []
     for workload in sorted({point.workload for point in points}):
-        new = {(point.batch_size, point.base_learning_rate): point for point in points if point.workload == workload}
-        kept = {(point.batch_size, point.base_learning_rate): point for point in load_points(workload, root)}
-        merged = [point for _, point in sorted({**kept, **new}.items())]
+        new = [point for point in points if point.workload == workload]
+        settings = {point.setting for point in new}
+        kept = [point for point in load_points(workload, root) if point.setting not in settings or point.digest in frozen]
+        merged = sorted({point.digest: point for point in (*kept, *new)}.values(), key=lambda point: point.setting)
         path = folder(root) / f"{workload}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         plain = [{key: value for key, value in asdict(point).items() if key != "workload"} for point in merged]

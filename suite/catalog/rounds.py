@@ -44,7 +44,8 @@ class Round:
     """One round. ``closed`` is the date on which it was closed, None while results can be submitted.
 
     ``rules`` are None in an open round, which has every rule but those in ``rules_left_out``. ``results`` are those of a closed round: the
-    SHA-256 of each bundle's manifest. ``nonce`` is the text that the seeds of closed entries follow from (suite.catalog.seeds), None until it
+    SHA-256 of each bundle's manifest. ``reference_points`` are the digests of the points that entries are scored with
+    (suite.catalog.reference_points). ``nonce`` is the text that the seeds of closed entries follow from (suite.catalog.seeds), None until it
     is drawn; ``locked`` are the digests of the entries that were handed in before.
     """
 
@@ -58,6 +59,7 @@ class Round:
     results: tuple[str, ...] = ()
     nonce: str | None = None
     locked: tuple[str, ...] = ()
+    reference_points: tuple[str, ...] = ()
 
     def severity(self, rule: str, default: str) -> str | None:
         """The severity of the rule with this id; None if it does not apply. ``default`` is its severity in an open round."""

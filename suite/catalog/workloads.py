@@ -96,7 +96,7 @@ class Workload:
 
     ``target_accuracy`` is None where no target has been established: a run then trains all epochs.
     ``threads`` is the default number of threads; None: one per usable core. ``normalisation_statistics``: the model keeps running means and
-    variances, which are a part of its training state.
+    variances, which are a part of its training state; its convergence depends on the mini-batch of a rank and not on the global one alone.
     """
 
     name: str

@@ -20,6 +20,8 @@ from suite.errors import SuiteError
 from suite.files.paths import home
 
 COULD_NOT = 2
+EXTRAS = {"pandas": "report", "jinja2": "report", "markdown_it": "report", "sklearn": "digits"}
+"""Modules that boards may do without, and the extra of this package that installs each."""
 
 
 class Command(NamedTuple):
@@ -109,6 +111,13 @@ def main() -> None:
         app()
     except SuiteError as error:
         _end(str(error))
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        _end(
+            f"This command needs packages that are not installed ({error.name}): pip install 'edge-training-suite[{extra}]'."
+            if extra
+            else f"The module {error.name} is missing. {_keep_traceback()}"
+        )
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the traceback goes to a file
         _end(f"Unexpected error ({type(error).__name__}: {error}). {_keep_traceback()}")
     finally:

@@ -11,6 +11,7 @@ from suite.catalog.frameworks import load_framework
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.launch import environments
+from suite.launch.recipe import Recipe
 
 app = typer.Typer(no_args_is_help=True, help="Create framework environments.")
 
@@ -26,12 +27,16 @@ def create(
     python: Annotated[Path | None, typer.Option(help="Interpreter to build the environment on (default: the harness's).")] = None,
     interpreter: Annotated[Path | None, typer.Option(help="Use this interpreter, which has the framework already; install nothing.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Rebuild an existing environment.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="State versions, downloads and disk; install nothing.")] = False,
     json: Json = False,
 ) -> None:
     """Create the environment that runs a framework's implementations."""
     if python is not None and interpreter is not None:
         raise SuiteError("--python builds an environment and --interpreter uses an existing one; choose one of them.")
     chosen = load_framework(framework)
+    if dry_run:
+        _show(environments.plan(chosen, python), environments.location(chosen), json)
+        return
     if interpreter is not None:
         environment = environments.adopt(chosen, interpreter)
     elif not chosen.needs_environment:
@@ -42,3 +47,16 @@ def create(
         print(json_format.dumps({"framework": chosen.name, "interpreter": str(environment.interpreter), "packages": environment.packages}, indent=1))
     else:
         print(f"{chosen.title} runs in {environment.interpreter}")
+
+
+def _show(recipe: Recipe, place: Path, json: bool) -> None:
+    """What would be installed, and where. A name and version per line; of ranges, the requirements."""
+    if json:
+        lock = recipe.lock
+        sizes = {name: getattr(lock, name) if lock else None for name in ("download_bytes", "disk_bytes")}
+        values = {"framework": recipe.framework.name, "folder": str(place), "locked": lock is not None, "index": recipe.index}
+        print(json_format.dumps({**values, **sizes, "packages": recipe.text.splitlines()}, indent=1))
+        return
+    print(recipe.statement)
+    print("".join(f"  {line}\n" for line in recipe.text.splitlines()), end="")
+    print(f"from pip's configured index{f' and {recipe.index}' if recipe.index else ''}, into {place}")

@@ -38,6 +38,6 @@ def _plain(run: FinishedRun) -> dict[str, object]:
 
 def _sentence(run: FinishedRun) -> str:
     if run.was_closed:
-        return f"{run.path}: was closed before ({run.status}, {run.epochs} epochs)"
+        return f"{run.path}: was closed before ({run.status}, {run.epochs} epochs)" + (f"; {run.reason}" if run.reason else "")
     ending = "Check it:" if run.status == "finished" else "It is no result; every finished epoch can be read:"
     return f"{run.path}: closed as {run.status}, {run.epochs} finished epochs ({run.reason}). {ending} suite check {run.path}"

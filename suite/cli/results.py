@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from suite.execution.run import RunResult
 
 SHOWN = (
-    "best_accuracy", "time_to_target_s", "time_to_epoch_s", "first_epoch_s", "fetch_stall_s", "compute_s", "overhead_s", "initialisation_s",
-    "energy_j",
+    "best_accuracy", "time_to_target_s", "time_to_epoch_s", "first_epoch_s", "fetch_stall_s", "worker_start_s",
+     "compute_s", "overhead_s", "initialisation_s",
+    "energy_j", "foreign_cpu_s",
 )  # fmt: skip
 PARTS = (("reading", "read_stall_s", "read_epoch_s"), ("preprocessing", "preprocessing_stall_s", "preprocessing_epoch_s"))
 

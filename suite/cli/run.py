@@ -53,6 +53,12 @@ class RunSettings:
         bool,
         typer.Option("--keep-states", help="Keep every epoch's training state beside the run directory, for `suite audit --state`."),
     ] = False
+    meters: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,…", help="Meters to read (cpu,load), or to leave out (-jtop,-tegrastats); default: every one (`suite doctor` lists them)."
+        ),
+    ] = None
     output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = None
     force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = False
     allow_invalid: Annotated[bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")] = False
@@ -113,7 +119,8 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
         for workload in workloads
     ]
     return [
-        api.resolve(each, outputs[each.workload], settings.baseload, settings.witness, settings.keep_states, settings.power_pulse) for each in options
+        api.resolve(each, outputs[each.workload], settings.baseload, settings.witness, settings.keep_states, settings.meters, settings.power_pulse)
+        for each in options
     ]
 
 
@@ -133,5 +140,6 @@ def _plain(request: RunRequest) -> dict[str, object]:
         "run_id": request.run_id,
         "device_evidence": request.device_evidence,
         "nonce": request.nonce and asdict(request.nonce),
+        "meters_left_out": list(request.left_out),
         "request": request_to_dict(request.training),
     }

@@ -29,7 +29,6 @@ def show(verdict: CheckResult, json: bool) -> None:
                 _show_bundle(bundle)
             show_findings(submission.findings, json=False)
             print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}{_signed(submission)}")
-            print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}")
         for analysis in verdict.analyses:
             show_findings(analysis.findings, json=False)
             print(f"{escaped(str(analysis.path))}: stall analysis, {_word(analysis.complies)}")

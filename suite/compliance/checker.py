@@ -31,7 +31,7 @@ COPY_AGAIN = "copy the whole run directory again"
 class BundleVerdict:
     """The result for one bundle, checked by the rules of its ``round`` and ``division``; it complies when no finding is invalid.
 
-    ``witnessed_by`` is a witness of the rulebook that saw the run begin and end; None if none did.
+    ``witnessed_by`` is a witness of the rulebook that saw the run begin and end, and its files; None if none did.
     """
 
     path: Path

@@ -48,15 +48,23 @@ class CheckResult:
 def check_paths(paths: Sequence[Path]) -> CheckResult:
     """Check every submission, stall analysis and other bundle at or below the paths; archives are unpacked into a temporary folder.
 
-    Folders that are left over from a bundle cannot be checked: one sentence for each. Raises SuiteError when a path holds none of all these.
+    Folders that are left over from a bundle cannot be checked: one sentence for each, as for a path that holds none of all these. Raises
+    SuiteError for such a path if it is the only one.
     """
     with ExitStack() as stack:
-        roots = [_unpacked(path, stack) if path.is_file() else path for path in paths]
+        roots, unread = _roots(paths, stack)
         submissions = list(dict.fromkeys(submission for root in roots for submission in find_submissions(root)))
         analyses = list(dict.fromkeys(folder for root in roots for folder in find_stall_folders(root)))
         leftovers = [sentence for root in roots for sentence in _leftovers(root)]
-        bundles = [bundle for root in roots for bundle in _outside(root, submissions, is_empty=not (submissions or analyses or leftovers))]
-        verdicts, broken = [], [*leftovers, *_undeclared(bundles, roots)]
+        bundles: list[Path] = []
+        for root in roots:
+            try:
+                bundles += _outside(root, submissions, is_empty=not (submissions or analyses or leftovers))
+            except SuiteError as error:
+                if len(paths) == 1:
+                    raise
+                unread.append(str(error))
+        verdicts, broken = [], [*unread, *leftovers, *_undeclared(bundles, roots)]
         for bundle in bundles:
             try:
                 verdicts.append(_as_part(check_bundle(bundle)) if is_part(bundle, analyses) else check_bundle(bundle))
@@ -65,6 +73,19 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         checked = check_submissions(submissions)
         broken += [sentence for verdict in checked for sentence in verdict.broken]
         return CheckResult(tuple(verdicts), checked, tuple(broken), tuple(map(check_stall_folder, analyses)))
+
+
+def _roots(paths: Sequence[Path], stack: ExitStack) -> tuple[list[Path], list[str]]:
+    """The folders to be looked through, archives unpacked, and a sentence for each file that is none; raises SuiteError if it is the only path."""
+    roots, unread = [], []
+    for path in paths:
+        try:
+            roots.append(_unpacked(path, stack) if path.is_file() else path)
+        except SuiteError as error:
+            if len(paths) == 1:
+                raise
+            unread.append(str(error))
+    return roots, unread
 
 
 def _as_part(verdict: BundleVerdict) -> BundleVerdict:

@@ -1,12 +1,9 @@
-"""The generated tables of the rulebook, and its worked examples.
+"""The generated tables of the rulebook.
 
 rules/RULES.md is text with places marked ``<!-- generated: NAME -->`` … ``<!-- end -->``; :func:`render` fills them from the rules and definitions.
 """
 
-import re
-import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.data_sets import DataSetDefinition, load_data_sets
@@ -18,8 +15,6 @@ from suite.compliance.registry import ALL, MODULES, AnyRule, rules_of
 from suite.files.generated import fill, table
 from suite.files.paths import rules_folder
 
-_EXAMPLE = re.compile(r"^    times (?P<times>[\d. ]+) s: score (?P<score>[\d.]+) s, spread (?P<spread>[\d.]+) s$", re.MULTILINE)
-
 
 def path(root: Path | None = None) -> Path:
     """The rulebook's file."""
@@ -29,28 +24,6 @@ def path(root: Path | None = None) -> Path:
 def render(text: str) -> str:
     """The text with every generated place filled; raises KeyError for a place whose name is not in ``TABLES``."""
     return fill(text, TABLES)
-
-
-@dataclass(frozen=True)
-class ScoreExample:
-    """A worked example of scoring: the times of runs, and score and spread as the text states them."""
-
-    times_s: tuple[float, ...]
-    score_s: float
-    spread_s: float
-
-    @property
-    def holds(self) -> bool:
-        """Score and spread are the times' mean and sample standard deviation, to the last digit."""
-        mean, spread = statistics.mean(self.times_s), statistics.stdev(self.times_s)
-        return abs(mean - self.score_s) <= 0.005 and abs(spread - self.spread_s) <= 0.005
-
-
-def examples(text: str) -> tuple[ScoreExample, ...]:
-    """Every worked example of the text."""
-    return tuple(
-        ScoreExample(tuple(map(float, found["times"].split())), float(found["score"]), float(found["spread"])) for found in _EXAMPLE.finditer(text)
-    )
 
 
 def _workloads() -> str:

@@ -34,6 +34,14 @@ def shown(value: object) -> str:
     return repr(value)[:200]
 
 
+def ordinal(number: int) -> str:
+    """A place as text: "1st", "2nd", "11th"."""
+    suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"
+
+
 def seconds(value_s: float) -> str:
-    """A duration with three digits that matter: "0.050 s", "12.3 s"."""
+    """A duration with three digits that matter: "0.050 s", "12.3 s", "0.4 microseconds"."""
+    if 0 < abs(value_s) < 1e-3:
+        return f"{value_s * 1e6:.3g} microseconds"
     return f"{value_s:.3f} s" if abs(value_s) < 10 else f"{value_s:.1f} s"

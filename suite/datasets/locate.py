@@ -42,7 +42,9 @@ def find(name: str, directory: Path | None = None, home: Path | None = None, ver
     where = directory or place(name, home)
     how = how_to_prepare(definition)
     if not where.is_dir():
-        raise SuiteError(f"The data set {name!r} is not prepared ({where} does not exist)", f"prepare it with {how}")
+        generate = f"`suite data prepare {name} --{SYNTHETIC}`"
+        missing = f"The data set {name!r} is not prepared ({where} does not exist)"
+        raise SuiteError(missing, f"prepare it with {generate if where == synthetic_place(name, home) else how}")
     provenance = read_provenance(where)
     is_synthetic = provenance.synthetic_seed is not None
     try:

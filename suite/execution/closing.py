@@ -15,6 +15,7 @@ from suite.bundle import layout, manifest
 from suite.bundle.nodes import read_nodes
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.errors import FileError, SuiteError
+from suite.execution.witnessing import ask_files_stamp
 from suite.files.durable import sync
 from suite.files.json_file import write_json
 
@@ -65,6 +66,13 @@ def write_figures(path: Path) -> None:
         write_json(path / layout.SUMMARY, derive(bundle).to_dict())
 
 
+def ask_witness(path: Path) -> None:
+    """``witness.json`` of a finished run: the witness's stamp over the digests of all other files, or why there is none."""
+    record = ask_files_stamp(path, _leftovers(path))
+    if record is not None:
+        record.write(path)
+
+
 def write_manifest(path: Path) -> None:
     """Sync every file, then seal the bundle."""
     leftovers = _leftovers(path)
@@ -104,7 +112,10 @@ def has_leftovers(path: Path) -> bool:
 def _leftovers(path: Path) -> list[Path]:
     """Files that do not belong to a closed bundle: raw records, unfinished files, and at the end the lock."""
     raw = (layout.READINGS_RAW, layout.BASELOAD_RAW, layout.node_tables("[0-9]*")[1], layout.node_baseloads("[0-9]*")[1])
-    unfinished = (f".{name}*" for name in ("run.json", "system.json", "counters.json", "summary.json", "power.json", "nodes.json", layout.MANIFEST))
+    unfinished = (
+        f".{name}*"
+        for name in ("run.json", "system.json", "counters.json", "summary.json", "power.json", "nodes.json", layout.WITNESS, layout.MANIFEST)
+    )
     patterns = (contract.steps_name(0), "steps.rank[0-9]*.csv", *raw, *unfinished, ".*.parquet", contract.REQUEST_NAME, layout.LOCK)
     return [file for pattern in patterns for file in sorted(path.glob(pattern)) if file.is_file()]
 
@@ -114,10 +125,11 @@ STEPS: tuple[Callable[[Path], None], ...] = (
     write_tables,
     write_power,
     write_figures,
+    ask_witness,
     write_manifest,
     remove_leftovers,
 )
-"""In this order. What a bundle is to contain must be written before the manifest."""
+"""In this order. What a bundle is to contain must be written before the witness is asked, which signs its digest, and the manifest."""
 
 
 @contextmanager

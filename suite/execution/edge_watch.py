@@ -1,7 +1,7 @@
 """Notices within a millisecond that the implementation has written the beginning or end of a phase: inotify(7) on the run directory.
 
 The implementation waits for nothing. A phase begins right after its line in the log; an epoch ends right before its first step record is
-written, which is long before the line ``epoch_stop``: all records are on the storage medium by then.
+written, which is long before the line ``epoch_stop``: workers have ended and all records are on the storage medium by then.
 """
 
 import ctypes

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from suite import __version__
-from suite.bundle.layout import RUN, SCHEMA
+from suite.bundle.layout import MANIFEST, RUN, SCHEMA
+from suite.bundle.manifest import digests
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import FileError, SuiteError
-from suite.execution.closing import RECORDER, close_bundle, disk_errors, has_leftovers, remove_leftovers, training_ended
+from suite.execution.closing import RECORDER, close_bundle, disk_errors, has_leftovers, remove_leftovers, training_ended, write_manifest
 from suite.execution.meter_session import MeterRecord
 from suite.execution.run_lock import RunLock
+from suite.execution.witnessing import ask_files_stamp, has_files_stamp
 from suite.files.json_file import write_json
+from suite.witness.record import read_witness_record
 
 COMMAND = "suite finish"
 CUT_OFF = "the run was cut off in training: it was killed, or its machine was"
@@ -23,7 +26,10 @@ NO_METER_RECORD = "the record of this meter was lost with the run's process; its
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A closed run: its ``status`` as in run.json, its finished ``epochs``, and whether it ``was_closed`` before; ``reason`` says why it was not."""
+    """A closed run: its ``status`` as in run.json, its finished ``epochs``, and whether it ``was_closed`` before.
+
+    ``reason`` says why it was not closed; of one that was, what its witness answered now, if it was asked.
+    """
 
     path: Path
     status: str
@@ -37,22 +43,49 @@ def finish(path: Path) -> FinishedRun:
 
     A run whose training ended on all ranks is closed as finished, one that was cut off in training as interrupted; failed and interrupted runs
     keep their status. run.json says that it was closed later, and why. Raises SuiteError for a run that still runs, for a directory without a
-    run, and when the bundle cannot be written. Repeatable: a closed run stays as it is.
+    run, and when the bundle cannot be written. Repeatable: a closed run stays as it is, but for a witness's stamp that its closing did not get.
     """
     bundle = Bundle(path)
     if not (path / RUN).is_file():
         raise SuiteError(f"{path} is no run directory (it has no {RUN}): nothing was trained there. Give the path that `suite run` printed.")
-    if bundle.is_sealed and not has_leftovers(path):
-        return FinishedRun(path, bundle.run().status, _epochs(bundle), True, "")
-    with disk_errors(path, f"Free some space, then: {COMMAND} {path}"), RunLock(path) as lock:
-        if bundle.is_sealed:
+    if not bundle.is_sealed or has_leftovers(path):
+        with disk_errors(path, f"Free some space, then: {COMMAND} {path}"), RunLock(path) as lock:
+            if not bundle.is_sealed:
+                return _close(bundle, lock)
             remove_leftovers(path)
-            return FinishedRun(path, bundle.run().status, _epochs(bundle), True, "")
-        record = _ended(bundle)
-        lock.write(partial(write_json, path / RUN, record))
-        close_bundle(path)
+    return FinishedRun(path, bundle.run().status, _epochs(bundle), True, _ask_witness_again(path))
+
+
+def _close(bundle: Bundle, lock: RunLock) -> FinishedRun:
+    """Close the bundle of a run that was left unclosed."""
+    record = _ended(bundle)
+    lock.write(partial(write_json, bundle.path / RUN, record))
+    close_bundle(bundle.path)
     assert record.closed_later is not None
-    return FinishedRun(path, record.status, _epochs(bundle), False, str(record.closed_later["reason"]))
+    return FinishedRun(bundle.path, record.status, _epochs(bundle), False, str(record.closed_later["reason"]))
+
+
+def _ask_witness_again(path: Path) -> str:
+    """Ask for a stamp over the files that the closing did not get, and seal the bundle with it; returns what came of it ("": nothing was asked)."""
+    try:
+        before = read_witness_record(path)
+    except FileError:
+        return ""
+    if before is None or before.files_stamp is None or has_files_stamp(before):
+        return ""
+    if [f"{digest}  {name}" for name, digest in digests(path).items()] != Bundle(path).manifest():
+        return "its witness is not asked for a stamp over its files, which are not those of its manifest"
+    record = ask_files_stamp(path, ())
+    if record is None or record.files_stamp is None:
+        return ""
+    if not has_files_stamp(record):
+        return f"its witness gave no stamp over its files ({record.files_stamp.reason})"
+    with disk_errors(path, f"Free some space, then: {COMMAND} {path}"), RunLock(path):
+        (path / MANIFEST).unlink()  # until it is sealed again, `suite finish` closes it
+        replace(record, asked_again=before.files_stamp.reason).write(path)
+        write_manifest(path)
+        remove_leftovers(path)
+    return "its witness has stamped its files now"
 
 
 def _ended(bundle: Bundle) -> RunRecord:

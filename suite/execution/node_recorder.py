@@ -1,8 +1,8 @@
 """Records the meters of a remote node: ``python -m suite.execution.node_recorder SETTINGS``, started there over SSH.
 
 ``SETTINGS`` is JSON: ``data`` (a folder), ``page_cache`` (cold or warm), ``device`` (a profile's name), ``with_identity`` (whether to describe the
-board with its digest), ``peer`` (another host) and ``baseload_s`` (how long the idle node is measured; 0: not at all). It needs no package that a
-framework's environment lacks. It writes to
+board with its digest), ``left_out`` (names of the meters that are not read), ``peer`` (another host) and ``baseload_s`` (how long the idle node
+is measured; 0: not at all). It needs no package that a framework's environment lacks. It writes to
 standard output, line by line:
 
 1. the node's description: ``{"node", "link", "system"}``,
@@ -22,7 +22,7 @@ import select
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,8 @@ from suite.execution.recorder import FLUSH_S, Recorder
 from suite.machine import system
 from suite.machine.page_cache import prepare_page_cache
 from suite.machine.process_tree import parent_of
-from suite.meters.meter import MeteredProcess
-from suite.meters.registry import open_meters
+from suite.meters.choice import chosen_meters
+from suite.meters.meter import Meter, MeteredProcess
 
 HEARTBEAT, RECORD, STOP = "heartbeat", "record", "stop"
 """The harness's messages; a heartbeat only shows that the harness is alive."""
@@ -51,9 +51,10 @@ def main() -> int:
     try:
         _send({"node": os.uname().nodename, "link": link_towards(settings["peer"]), "system": _machine(settings, data)})
         with tempfile.TemporaryDirectory() as folder:
-            _measure_baseload(Path(folder), settings["baseload_s"])
+            meters = chosen_meters(settings["left_out"])
+            _measure_baseload(Path(folder), meters, settings["baseload_s"])
             _send({"page_cache": asdict(prepare_page_cache(data, settings["page_cache"]))})
-            return _record(Path(folder), data)
+            return _record(Path(folder), meters, data)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would report the closed pipe once more as it exits
         return 1
@@ -67,9 +68,9 @@ def _machine(settings: dict[str, Any], data: Path) -> dict[str, Any]:
     return {**{name: value for name, value in described.items() if name not in of_framework}, "notes": notes}
 
 
-def _measure_baseload(folder: Path, seconds: float) -> None:
+def _measure_baseload(folder: Path, all_meters: Sequence[Meter], seconds: float) -> None:
     """Where power can be read, record the idle node; ends early when the harness is gone."""
-    meters, stop_s = baseload_meters(open_meters()) if seconds else (), time.monotonic() + seconds
+    meters, stop_s = baseload_meters(all_meters) if seconds else (), time.monotonic() + seconds
     if meters:
         with recorded_baseload(meters, folder):
             for _ in _messages():
@@ -78,9 +79,9 @@ def _measure_baseload(folder: Path, seconds: float) -> None:
         _forward(folder / BASELOAD_RAW, 0)
 
 
-def _record(folder: Path, data: Path) -> int:
+def _record(folder: Path, meters: Sequence[Meter], data: Path) -> int:
     """Start, forward and stop as the harness's messages say; 0 after ``stop``, 1 when the harness is gone."""
-    recorder, sent_bytes = Recorder(open_meters(), folder), 0
+    recorder, sent_bytes = Recorder(meters, folder), 0
     for message in _messages():
         if message[:1] == [RECORD]:
             recorder.start(MeteredProcess(parent_of(Path("/"), int(message[1])) or int(message[1]), data))
@@ -88,9 +89,9 @@ def _record(folder: Path, data: Path) -> int:
             _send({ATTACHED: True})
         sent_bytes += _forward(folder / READINGS_RAW, sent_bytes)
         if message == [STOP]:
-            meters = recorder.stop()
+            records = recorder.stop()
             _forward(folder / READINGS_RAW, sent_bytes)
-            _send({"meters": [asdict(meter) for meter in meters]})
+            _send({"meters": [asdict(meter) for meter in records]})
             return 0
     recorder.stop()
     return 1

@@ -47,6 +47,7 @@ class RemoteRecorders:
             "page_cache": request.page_cache.value,
             "device": request.device.name,
             "with_identity": request.with_identity,
+            "left_out": request.left_out,
         }
         self._baseload_s = request.baseload_s
         # Only a checkout brings the recorder's module to a framework's interpreter.

@@ -81,7 +81,7 @@ class RunRequest:
     ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all. ``power_pulse``: make a pattern of loads before and after
     the run. ``nonce`` says where the seed came from; None:
     the user chose it. ``witness`` is the address of the witness (suite.witness.client); None: there is none. ``with_identity``: as in RunOptions.
-    ``keep_states``: every epoch's training state is kept (suite.execution.kept_states).
+    ``keep_states``: every epoch's training state is kept (suite.execution.kept_states). ``left_out``: names of the meters that are not read.
     """
 
     run_id: str
@@ -98,6 +98,7 @@ class RunRequest:
     witness: str | None = None
     keep_states: bool = False
     with_identity: bool = True
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

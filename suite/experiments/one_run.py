@@ -7,6 +7,7 @@ from pathlib import Path
 from suite.bundle.log import LogEvent
 from suite.compliance.checker import check_request
 from suite.compliance.finding import Finding, Severity
+from suite.compliance.rules.meter_choice import findings_of_choice
 from suite.errors import SuiteError
 from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.execution.kept_states import make_states_folder, states_folder, states_size_bytes
@@ -29,7 +30,7 @@ from suite.experiments.events import (
 )
 from suite.experiments.memory import kills_for_memory, largest_batch, ran_out_of_memory
 from suite.launch.environments import Environment, find
-from suite.meters.registry import open_meters
+from suite.meters.choice import chosen_meters
 
 FINISHED = "finished"
 
@@ -49,7 +50,7 @@ class Interrupted(KeyboardInterrupt):
 
 def broken_rules(request: RunRequest, allow_invalid: bool = True) -> tuple[str, ...]:
     """Ids of the rules that the request breaks; raises CannotComply for the first invalid request unless ``allow_invalid``."""
-    findings = check_request(request.training, request.workload)
+    findings = (*check_request(request.training, request.workload), *findings_of_choice(request.training.division, request.left_out))
     broken = tuple(finding.rule for finding in findings if finding.severity is Severity.INVALID)
     if broken and not allow_invalid:
         raise CannotComply(request, findings)
@@ -74,10 +75,12 @@ def run_one(
         progress(StatesKept(states_folder(path), states_size_bytes(request), request.training.epochs))
     kills = kills_for_memory()
     try:
-        _measure_baseload(path, request.baseload_s, progress)
+        _measure_baseload(path, request, progress)
         progress(RunStarted(request))
         try:
-            result = run(request, environment, command or tuple(sys.argv), allowed, Recorder(open_meters(), path), _Watcher(progress))
+            result = run(
+                request, environment, command or tuple(sys.argv), allowed, Recorder(chosen_meters(request.left_out), path), _Watcher(progress)
+            )
         finally:
             progress(RunEnded())
     except KeyboardInterrupt as interrupt:
@@ -108,9 +111,10 @@ class _Watcher:
         self._progress(ClosingGoesOn())
 
 
-def _measure_baseload(path: Path, time_s: float, progress: Progress) -> None:
+def _measure_baseload(path: Path, request: RunRequest, progress: Progress) -> None:
     """Record the idle power of this machine where a meter reads it; without one, return at once. Other nodes: suite.execution.remote_recorders."""
-    meters = baseload_meters(open_meters()) if time_s else ()
+    time_s = request.baseload_s
+    meters = baseload_meters(chosen_meters(request.left_out)) if time_s else ()
     if meters:
         progress(BaseloadStarted(time_s, tuple(meter.name for meter in meters)))
         with recorded_baseload(meters, path):

@@ -1,7 +1,7 @@
 """One virtual environment per framework, because their NumPy requirements conflict; or an interpreter that already has the framework.
 
-An environment is below the suite's home, named after the framework and a digest of its requirements: checkouts with
-the same requirements share it, and changed requirements create a new one.
+An environment is below the suite's home, named after the framework and a digest of what pip is given (suite.launch.recipe): checkouts with the
+same lock or requirements share it, and changed ones create a new one.
 """
 
 import hashlib
@@ -15,11 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from suite.catalog.frameworks import Framework, requirements_file
+from suite.catalog.frameworks import Framework
 from suite.errors import SuiteError
 from suite.files import paths
+from suite.launch.recipe import Recipe, here, recipe
 
 RECORD = "environment.json"
+WHERE_OLD_PYTHONS_ARE = (
+    "Debian 12 and Raspberry Pi OS 12 have Python 3.11; elsewhere `pip install uv`, `uv python install {version}`, and PATH is what "
+    "`uv python find {version}` prints"
+)
 Report = Callable[[str], None]
 
 
@@ -34,9 +39,9 @@ class Environment:
 
 def location(framework: Framework, home: Path | None = None) -> Path:
     """The folder of the framework's environment, which may not exist yet."""
-    requirements = requirements_file(framework).read_bytes() if requirements_file(framework).is_file() else b""
-    recipe = requirements + repr((framework.install, platform.python_version_tuple()[:2], platform.machine())).encode()
-    return (home or paths.home()) / "envs" / f"{framework.environment_of or framework.name}-{hashlib.sha256(recipe).hexdigest()[:12]}"
+    packages = recipe(framework, here()).text
+    decides = packages.encode() + repr((framework.install, platform.python_version_tuple()[:2], platform.machine())).encode()
+    return (home or paths.home()) / "envs" / f"{framework.environment_of or framework.name}-{hashlib.sha256(decides).hexdigest()[:12]}"
 
 
 def find(framework: Framework, home: Path | None = None) -> Environment:
@@ -59,21 +64,23 @@ def find(framework: Framework, home: Path | None = None) -> Environment:
 def create(framework: Framework, report: Report, python: Path | None = None, home: Path | None = None, force: bool = False) -> Environment:
     """Create the framework's environment with venv and pip; packages come from pip's configured index.
 
-    ``python`` is the base interpreter (default: the harness's). An incomplete environment is removed.
+    ``python`` is the base interpreter (default: the harness's). What is downloaded is reported before it is. An incomplete environment is removed.
     """
     place = location(framework, home)
     if (place / RECORD).is_file() and not force:
         return find(framework, home)
-    _refuse_unfit(framework, python or Path(sys.executable))
-    shutil.rmtree(place, ignore_errors=True)
+    chosen = plan(framework, python)
+    report(chosen.statement)
     place.parent.mkdir(parents=True, exist_ok=True)
+    _refuse_full_disk(chosen, place.parent)
+    shutil.rmtree(place, ignore_errors=True)
     interpreter = place / "bin" / "python"
     log = place.with_suffix(".log")
     try:
         with log.open("w", encoding="utf-8") as output:
             report(f"creating {place}")
             _run([str(python or sys.executable), "-m", "venv", str(place)], output, framework)
-            for arguments in _pip_steps(framework):
+            for arguments in chosen.steps(place / "installed"):
                 report(f"pip install {' '.join(arguments)} (from the network, or pip's cache)")
                 _run([str(interpreter), "-m", "pip", "install", *arguments], output, framework)
             return _register(framework, interpreter, place)
@@ -92,25 +99,35 @@ def adopt(framework: Framework, interpreter: Path, home: Path | None = None) -> 
     return _register(framework, Path(path).absolute(), place)
 
 
-def _refuse_unfit(framework: Framework, python: Path) -> None:
-    """Raise SuiteError, naming the option to use, when the framework has no packages for the interpreter."""
+def plan(framework: Framework, python: Path | None = None) -> Recipe:
+    """What :func:`create` installs; raises SuiteError for an interpreter that the framework has no packages for."""
+    return recipe(framework, here(_version(framework, python or Path(sys.executable))))
+
+
+def _version(framework: Framework, python: Path) -> tuple[int, int]:
+    """The interpreter's version. Raises SuiteError, naming the option to use, when the framework has no packages for it."""
     script = "import sys; print(*sys.version_info[:2])"
     try:
         answer = subprocess.run([str(python), "-c", script], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise SuiteError(f"{python} is not an interpreter that can be started; give another with --python.") from error
-    version = tuple(map(int, answer.stdout.split()))
+    major, minor = map(int, answer.stdout.split())
     highest = framework.highest_python
-    if highest is not None and version > tuple(map(int, highest.split("."))):
+    if highest is not None and (major, minor) > tuple(map(int, highest.split("."))):
         raise SuiteError(
-            f"{framework.title} has no packages for Python {version[0]}.{version[1]} ({python}); use Python {highest} or an earlier one: "
-            f"`suite env create {framework.name} --python PATH`."
+            f"{framework.title} has no packages for Python {major}.{minor} ({python}); use Python {highest} or an earlier one: "
+            f"`suite env create {framework.name} --python PATH`. {WHERE_OLD_PYTHONS_ARE.format(version=highest)}."
         )
+    return major, minor
 
 
-def _pip_steps(framework: Framework) -> list[list[str]]:
-    steps = [list(framework.install.first)] if framework.install.first else []
-    return [*steps, [*framework.install.options, "-r", str(requirements_file(framework))]]
+def _refuse_full_disk(chosen: Recipe, folder: Path) -> None:
+    free = shutil.disk_usage(folder).free
+    if chosen.lock is not None and free < chosen.lock.disk_bytes:
+        raise SuiteError(
+            f"{chosen.framework.title} needs {chosen.lock.disk_bytes / 1e6:.0f} MB in {folder}, which has {free / 1e6:.0f} MB left; free some, or "
+            "choose another folder with SUITE_HOME."
+        )
 
 
 def _register(framework: Framework, interpreter: Path, place: Path) -> Environment:

@@ -201,8 +201,16 @@ def _contradictions(losses: ReplayedLosses, stated: LossComparison, record: Audi
             found.append((f"{name} of step {step}", f"{expected[step - 1]}", f"{observed[step - 1]}"))
     computed = compare_losses(losses)
     if computed != stated:
-        found.append(("the verdict", f"{computed.verdict.value} {computed.step}", f"{stated.verdict.value} {stated.step}"))
+        found.append(("the verdict that follows from the losses", _in_words(computed), _in_words(stated)))
     return found
+
+
+def _in_words(comparison: LossComparison) -> str:
+    """The verdict, and the step that it was decided at."""
+    step, verdict = comparison.step, comparison.verdict.value
+    if step is None:
+        return verdict
+    return f"{verdict} at step {step.step} (loss {step.observed:.6g}, replayed {step.expected:.6g}, tolerance {step.tolerance:.3g})"
 
 
 def rate_error_found(losses: ReplayedLosses, with_other_rate: tuple[float, ...] | None) -> float | None:

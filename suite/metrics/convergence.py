@@ -28,9 +28,10 @@ SIMULATIONS = 200
 
 @dataclass(frozen=True)
 class Comparison:
-    """p values of the difference of means: one-sided (the runs need fewer epochs) and two-sided."""
+    """p values of the difference of means: one-sided (the runs need fewer epochs, the runs need more) and two-sided."""
 
     p_faster: float
+    p_slower: float
     p_different: float
     smallest_p: float  # that this number of runs can give
 
@@ -51,7 +52,7 @@ def compare(reference: Sequence[float], runs: Sequence[float]) -> Comparison:
     sums = pooled[_partitions(len(pooled), len(runs))].sum(axis=1)
     rounding = 1e-9 * max(1.0, abs(observed))  # sums of the same numbers in another order
     p_faster, p_slower = float(np.mean(sums <= observed + rounding)), float(np.mean(sums >= observed - rounding))
-    return Comparison(p_faster, min(1.0, 2 * min(p_faster, p_slower)), 1 / len(sums))
+    return Comparison(p_faster, p_slower, min(1.0, 2 * min(p_faster, p_slower)), 1 / len(sums))
 
 
 def _midranks(values: Values) -> Values:

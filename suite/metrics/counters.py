@@ -3,7 +3,7 @@
 Computed from the log, the step records and the readings of the meter "counters" only, so that the checker can recompute them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -118,11 +118,6 @@ def phases(log: Log, steps: StepRecords) -> dict[str, Window]:
         if event.epoch is not None and event.mono_ns is not None and start_ns is not None:
             found[f"{EVALUATION} {event.epoch}"] = (start_ns, event.mono_ns)
     return found
-
-
-def later_epochs(counted: Mapping[str, "PhaseCounts"]) -> list["PhaseCounts"]:
-    """The phases of epochs 2 to last."""
-    return [phase for name, phase in counted.items() if name.startswith(f"{EPOCH} ") and name != f"{EPOCH} 1"]
 
 
 def count(bundle: Bundle) -> dict[str, PhaseCounts]:
@@ -292,9 +287,9 @@ def _of_edges(uncertainty: float | None, scale: float) -> Uncertainty | None:
     return None if uncertainty is None else Uncertainty(0.0, 0.0, 0.0, 0.0, uncertainty * scale, False)
 
 
-def epoch_figures(counted: Mapping[str, PhaseCounts]) -> dict[str, Figure]:
-    """Counts of an epoch, from its first fetch to its last step, without the evaluation: means over epochs 2 to last."""
-    later, figures = later_epochs(counted), {}
+def epoch_figures(later: Sequence[PhaseCounts]) -> dict[str, Figure]:
+    """Counts of an epoch, from its first fetch to its last step, without the evaluation: means over ``later``, epochs 2 to last."""
+    figures = {}
     for name, event, unit, scale in EPOCH_COUNTS:
         known = [found for phase in later if (found := phase.events[event]).count is not None]
         missing = next(

@@ -52,11 +52,13 @@ GAUGES: Mapping[str, Gauge] = {
     "memory_controller_utilisation": Gauge("%", "mean", _memory_controller("utilisation")),
     "memory_controller_frequency_hz": Gauge("Hz", "mean", _memory_controller("frequency")),
     "temperature_max_degc": Gauge("degC", "max", (("temperature", "*"), ("nvml", "gpu*.temperature"))),
-    "peak_rss_bytes": Gauge("B", "max", (("memory", "process_tree_rss"),)),
+    "resident_sum_max_bytes": Gauge("B", "max", (("memory", "process_tree_rss"),)),
     "peak_process_rss_bytes": Gauge("B", "max", (("memory", "largest_process_peak_rss"),)),
     "memory_used_max_bytes": Gauge("B", "max", (("memory", "used"),)),
     "swap_used_max_bytes": Gauge("B", "max", (("memory", "swap_used"),)),
 }
+ONE_PROCESS = Gauge("B", "max", (("memory", "largest_process_peak_rss"),))
+PROPORTIONAL = Gauge("B", "max", (("memory", "process_tree_pss"),))
 DISK_RATES = {
     "disk_read_ops_per_s": ("read_operations", "operations/s"),
     "disk_read_bytes_per_s": ("read_bytes", "B/s"),
@@ -74,6 +76,7 @@ def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figu
         value = None if window is None else resident_ratio(channels, window[at])
         reason = "the run was not finished" if window is None else f"the page cache was not read within {MAX_DISTANCE_S:g} s of this moment"
         figures[name] = unknown("ratio", READINGS, reason) if value is None else Figure(value, "ratio", READINGS, 1)
+    figures["peak_memory_bytes"] = _peak_memory(channels, window)
     return {**figures, **load_figures(channels, window), **_disturbance_figures(channels, window)}
 
 
@@ -157,6 +160,17 @@ def _gauge_figure(channels: Channels, window: Window | None, gauge: Gauge) -> Fi
             return _of_values(chosen, gauge, f"{source}: {', '.join(channel.name for channel in chosen[:8])}")
     sources = " or ".join(f"{source} ({pattern})" for source, pattern in gauge.channels)
     return unknown(gauge.unit, READINGS, f"no reading during the run from {sources}")
+
+
+def _peak_memory(channels: Channels, window: Window | None) -> Figure:
+    """Peak memory of the implementation, each page counted once: of one process its own peak, of several their proportional set sizes."""
+    processes = list(_during([channels.get("memory", "process_tree_size")], window))
+    if processes and processes[0].maximum <= 1:
+        return replace(_gauge_figure(channels, window, ONE_PROCESS), method="the only process's peak resident set (VmHWM)")
+    figure = _gauge_figure(channels, window, PROPORTIONAL)
+    if figure.value is None:
+        return replace(figure, reason=f"{figure.reason}: the kernel has no smaps_rollup (Linux 4.14), or another user's process may not be read")
+    return replace(figure, method="sum of the processes' proportional set sizes (PSS): a page that n processes share counts 1/n in each")
 
 
 def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:

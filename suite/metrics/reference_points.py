@@ -6,7 +6,7 @@ from pathlib import Path
 
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
-from suite.catalog.reference_points import ReferencePoint, ReferenceRun, load_points
+from suite.catalog.reference_points import ReferencePoint, ReferenceRun, local_batch_size, newest_points
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.metrics.convergence import Comparison, compare
@@ -14,19 +14,22 @@ from suite.metrics.summary import target_figures
 
 
 def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
-    """Reference points from sealed closed runs, by workload, batch size, learning rate and evaluation interval.
+    """Reference points from sealed closed runs, by workload, batch size, learning rate, evaluation interval and local batch size.
 
     Runs that trained all their epochs and missed the target are kept: leaving them out would bias the point. Raises SuiteError for any other
     run.
     """
-    found: dict[tuple[str, int, float, int], list[ReferenceRun]] = {}
+    found: dict[tuple[str, int, float, int, int], list[ReferenceRun]] = {}
     for path in bundles:
         key, reference = _reference_run(path)
         found.setdefault(key, []).append(reference)
-    return tuple(ReferencePoint(*key, tuple(sorted(runs, key=lambda run: (run.framework, run.seed)))) for key, runs in sorted(found.items()))
+    return tuple(
+        ReferencePoint(*key[:4], tuple(sorted(runs, key=lambda run: (run.framework, run.seed))), key[4] or None)
+        for key, runs in sorted(found.items())
+    )
 
 
-def _reference_run(path: Path) -> tuple[tuple[str, int, float, int], ReferenceRun]:
+def _reference_run(path: Path) -> tuple[tuple[str, int, float, int, int], ReferenceRun]:
     bundle = Bundle(path)
     run, log = bundle.run(), bundle.log()
     request, to_target = run.request, target_figures(log)["epochs_to_target"].value
@@ -37,7 +40,8 @@ def _reference_run(path: Path) -> tuple[tuple[str, int, float, int], ReferenceRu
             f"{path} is not a sealed closed run that reached its target or trained all its epochs; "
             "make a reference point from all runs, each of this kind."
         )
-    key = (request["workload"], request["global_batch_size"], request["optimizer"]["base_learning_rate"], request["eval_every_epochs"])
+    local = local_batch_size(request["workload"], request["global_batch_size"], request["parallel"]["ranks"]) or 0
+    key = (request["workload"], request["global_batch_size"], request["optimizer"]["base_learning_rate"], request["eval_every_epochs"], local)
     epochs = trained if to_target is None else int(to_target)
     return key, ReferenceRun(run.run_id, request["framework"], request["seed"], epochs, to_target is not None, sha256(bundle.file(MANIFEST)))
 
@@ -52,7 +56,7 @@ def compare_runs(bundles: Sequence[Path], root: Path | None = None) -> tuple[Ref
         kinds = ", ".join(f"{point.workload} at batch size {point.batch_size} and rate {point.base_learning_rate:g}" for point in own) or "none"
         raise SuiteError(f"These runs are of {len(own)} kinds ({kinds}); compare one kind at a time.")
     (mine,) = own
-    point = next((point for point in load_points(mine.workload, root) if replace(point, runs=mine.runs) == mine), None)
+    point = next((point for point in newest_points(mine.workload, root) if replace(point, runs=mine.runs) == mine), None)
     if point is None:
         raise SuiteError(
             f"{mine.workload} has no reference point at batch size {mine.batch_size} and rate {mine.base_learning_rate:g}; "

@@ -12,11 +12,11 @@ from suite.metrics.figure import OPTIONAL
 from suite.metrics.load_figures import LOAD_FIGURES
 
 EPOCH_NAMES = {"fetch_stall_s": "fetch_s", "copy_s": "h2d_s", "communication_s": "comm_s"}
-FIGURE_NAMES = {"samples_per_s": "throughput"}
+FIGURE_NAMES = {"samples_per_s": "throughput", "compute_share": "accelerator_utilisation", "resident_sum_max_bytes": "peak_rss_bytes"}
 RANK_NAMES = {"communication_s": "waited_s"}
-ADDED_KEYS = (*OPTIONAL, "energies", "by_unit", "ratios_by_unit", "start_distance_s", "stop_distance_s")
+ADDED_KEYS = (*OPTIONAL, "energies", "by_unit", "ratios_by_unit", "start_distance_s", "stop_distance_s", "is_whole", "worker_start_s")
 ADDED_FIGURES = (
-    "initialisation_s", "gross_time_s", "uncounted_s", "l1d_load_miss_ratio",
+    "initialisation_s", "gross_time_s", "uncounted_s", "l1d_load_miss_ratio", "worker_start_s", "accelerator_utilisation", "peak_memory_bytes",
     *(name for name, *_ in EPOCH_COUNTS), *LOAD_FIGURES,
 )  # fmt: skip
 ADDED_EVENTS = ("l1d_loads", "l1d_load_misses")

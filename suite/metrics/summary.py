@@ -13,7 +13,7 @@ import numpy as np
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
 from suite.bundle.channels import Channels
-from suite.bundle.layout import SCHEMA, STEPS, SUMMARY
+from suite.bundle.layout import RUN, SCHEMA, STEPS, SUMMARY
 from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
@@ -33,17 +33,25 @@ EVERY_EPOCH = (("page-cache", "resident"), ("disk", "read_bytes"))
 """Channels with a figure in every epoch."""
 PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
 NOT_RECORDED = "the run had several nodes and no nodes.json, the record of their readings"
-TOO_FEW = "fewer than two epochs were finished; epoch 1 is kept apart because its caches are cold"
+TOO_FEW = "fewer than two whole epochs were finished; epoch 1 is kept apart because its caches are cold"
+CUT_SHORT = "epoch 1 was cut short: it trained {} of {} samples"
+NO_ACCELERATOR = "the run had no accelerator; compute_share is the share of an epoch that computes"
 
 
 @dataclass(frozen=True)
 class EpochFigures:
-    """One finished epoch, times in seconds: end-to-end is first fetch to last step, overhead is end-to-end less the four parts."""
+    """One finished epoch, times in seconds: end-to-end is first fetch to last step, overhead is end-to-end less the parts.
+
+    ``worker_start_s`` is the epoch's first fetch where worker processes load the data: it starts them and waits for their first mini-batch. It
+    is not part of ``fetch_stall_s``; without workers it is 0. ``is_whole`` is False for an epoch that was cut short.
+    """
 
     epoch: int
     steps: int
     samples: int
+    is_whole: bool
     end_to_end_s: float
+    worker_start_s: float
     fetch_stall_s: float
     copy_s: float
     compute_s: float
@@ -94,12 +102,14 @@ def derive(bundle: Bundle) -> Summary:
     rules, channels, run = power_rules(bundle), bundle.channels(), run_window(log)
     nodes, totals = node_readings(bundle, log, rules), power_totals(channels, rules, run)
     held, held_nodes = channels.kept(EVERY_EPOCH + names_of(totals)), [node.with_totals_kept() for node in nodes]
-    epochs = derive_epochs(log, steps, held, totals, held_nodes)
+    epochs = derive_epochs(log, steps, held, totals, held_nodes, workers_of(bundle))
+    whole = [epoch for epoch in epochs if epoch.epoch > 1 and epoch.is_whole]
     phases = counters.count(bundle)
-    later = [(phase.start_ns, phase.stop_ns) for phase in counters.later_epochs(phases)]
-    times, uncounted = time_figures(epochs), uncounted_intervals(log)
+    later_phases = [phases[f"{counters.EPOCH} {epoch.epoch}"] for epoch in whole]
+    later = [(phase.start_ns, phase.stop_ns) for phase in later_phases]
+    times, uncounted = time_figures(epochs, log), uncounted_intervals(log)
     run_times = RunTimes(run, later, times["time_to_epoch_s"], uncounted)
-    shares = [epoch.communication_s / epoch.end_to_end_s for epoch in epochs if epoch.epoch > 1]
+    shares = [epoch.communication_s / epoch.end_to_end_s for epoch in whole]
     idle = idle_power(bundle.baseload(), totals)
     of_epochs = [epoch_energy(held, totals, *window) for window in later] if not nodes else []
     energies = energy_figures(channels, totals, run, of_epochs, has_idle=idle.value is not None, uncounted=uncounted)
@@ -113,7 +123,7 @@ def derive(bundle: Bundle) -> Summary:
         **energies,
         **baseload,
         **counters.counter_figures(phases.get(counters.RUN)),
-        **counters.epoch_figures(phases),
+        **counters.epoch_figures(later_phases),
         **machine_figures(channels, run),
     }
     trained = sum(epoch.steps for epoch in epochs)
@@ -148,9 +158,12 @@ def read_summary(bundle: Bundle) -> dict[str, Any]:
 
 
 def derive_epochs(
-    log: Log, steps: StepRecords, channels: Channels, totals: Sequence[PowerTotal], nodes: Sequence[NodeReadings] = ()
+    log: Log, steps: StepRecords, channels: Channels, totals: Sequence[PowerTotal], nodes: Sequence[NodeReadings] = (), workers: int = 0
 ) -> tuple[EpochFigures, ...]:
-    """One row per finished epoch with steps: times of rank 0, samples and loss over all ranks, energy over all nodes."""
+    """One row per finished epoch with steps: times of rank 0, samples and loss over all ranks, energy over all nodes.
+
+    With ``workers``, the data-loading processes of a rank, an epoch's first fetch starts them.
+    """
     stops = {event.epoch: event.mono_ns for event in log.all("epoch_stop")}
     accuracy = {event.epoch: event.value for event in log.all("eval_accuracy")}
     of_all_ranks = {epoch: whole for epoch, whole in steps.by_epoch() if epoch in stops}
@@ -162,6 +175,8 @@ def derive_epochs(
         window = (int(of_epoch.start_ns[0]), stop_ns)
         end_to_end_s = (window[1] - window[0]) * SECONDS_PER_NS
         parts = {name: of_epoch.sum_s(name) for name in PARTS}
+        worker_start_s = float(of_epoch.fetch_stall_s[0]) if workers else 0.0
+        parts["fetch_stall_s"] -= worker_start_s
         whole = of_all_ranks[epoch]
         energy = joint_epoch_energy(nodes, *window) if nodes else epoch_energy(channels, totals, *window)
         rows.append(
@@ -169,9 +184,11 @@ def derive_epochs(
                 epoch=epoch,
                 steps=len(of_epoch),
                 samples=int(whole.samples.sum()),
+                is_whole=_is_whole(log, int(whole.samples.sum())),
                 end_to_end_s=end_to_end_s,
+                worker_start_s=worker_start_s,
                 **parts,
-                overhead_s=end_to_end_s - sum(parts.values()),
+                overhead_s=end_to_end_s - worker_start_s - sum(parts.values()),
                 mean_loss=_mean_loss(whole),
                 eval_accuracy=accuracy.get(epoch),
                 energy_j=None if energy is None else energy.energy_j,
@@ -190,17 +207,36 @@ def _mean_loss(steps: StepRecords) -> float | None:
     return mean if math.isfinite(mean) else None
 
 
-def time_figures(epochs: Sequence[EpochFigures]) -> dict[str, Figure]:
-    """Epoch times and their parts: epoch 1 separately, and means over epochs 2..k with their spread."""
-    later = [epoch for epoch in epochs if epoch.epoch > 1]
-    first = [epoch.end_to_end_s for epoch in epochs if epoch.epoch == 1]
+def workers_of(bundle: Bundle) -> int:
+    """Data-loading processes of a rank. Schema 1 counted their start as a fetch stall, and there it stays one."""
+    if not (bundle.path / RUN).is_file():
+        return 0  # an implementation without the harness
+    record = bundle.run()
+    loading = record.request.get("loading")
+    workers = loading.get("workers") if isinstance(loading, Mapping) else None
+    return workers if isinstance(workers, int) and record.schema > 1 else 0
+
+
+def _is_whole(log: Log, samples: int) -> bool:
+    """Whether an epoch trained every sample; also True where the log does not say how many there are."""
+    expected = log.value("train_samples")
+    return not isinstance(expected, int) or samples >= expected
+
+
+def time_figures(epochs: Sequence[EpochFigures], log: Log) -> dict[str, Figure]:
+    """Epoch times and their parts: epoch 1 separately, and means over epochs 2..k with their spread. Epochs cut short are left out."""
+    later = [epoch for epoch in epochs if epoch.epoch > 1 and epoch.is_whole]
+    first = next((epoch for epoch in epochs if epoch.epoch == 1), None)
+    cut_short = None if first is None or first.is_whole else CUT_SHORT.format(first.samples, log.value("train_samples"))
     figures = {
-        "first_epoch_s": mean_figure(first, "s", STEPS, "epoch 1 was not finished"),
+        "first_epoch_s": mean_figure([first.end_to_end_s] if first and first.is_whole else [], "s", STEPS, cut_short or "epoch 1 was not finished"),
         "time_to_epoch_s": mean_figure([epoch.end_to_end_s for epoch in later], "s", STEPS, TOO_FEW),
     }
-    for name in (*PARTS, "overhead_s"):
+    for name in ("worker_start_s", *PARTS, "overhead_s"):
         figures[name] = mean_figure([getattr(epoch, name) for epoch in later], "s", STEPS, TOO_FEW)
-    figures["accelerator_utilisation"] = mean_figure([epoch.compute_s / epoch.end_to_end_s for epoch in later], "ratio", STEPS, TOO_FEW)
+    figures["compute_share"] = mean_figure([epoch.compute_s / epoch.end_to_end_s for epoch in later], "ratio", STEPS, TOO_FEW)
+    on_accelerator = log.value("accelerator") not in (None, "cpu")
+    figures["accelerator_utilisation"] = figures["compute_share"] if on_accelerator else unknown("ratio", STEPS, NO_ACCELERATOR)
     figures["samples_per_s"] = mean_figure([epoch.samples / epoch.end_to_end_s for epoch in later], "samples/s", STEPS, TOO_FEW)
     return figures
 

@@ -5,6 +5,7 @@ sensor is (``covers``, ``tier``) and how the clocks were fitted (``fit``). :func
 """
 
 import gzip
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +19,7 @@ from reference_impls.contract import NS_PER_S, SECONDS_PER_NS
 from suite import __version__
 from suite.bundle import layout, manifest
 from suite.bundle.arrays import Times, Values, median
-from suite.bundle.attached import CLOCK_ERROR, KEPT, SOURCE
+from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.schemas import READING_TYPES
 from suite.bundle.tables import TableWriter, table_batches
@@ -81,10 +82,12 @@ def prepare(bundle: Bundle, trace_path: Path, covers: Coverage, tier: Tier, opti
 def attach(path: Path, found: Attachment, command: Sequence[str]) -> None:
     """Write a trace into the bundle at ``path`` and seal it again; an earlier trace is replaced. The files are changed in place."""
     bundle = Bundle(path)
+    earlier = bundle.run().attached
+    _restore_or_keep_files(path)
     _keep(path, found)
     t_ns, power_w = readings_of(found.read.trace, found.fit, found.course)
     _write_readings(path, t_ns, power_w, found)
-    run = _with_record(bundle.run(), found, t_ns, command)
+    run = _with_record(bundle.run(), found, t_ns, command, earlier)
     write_json(path / layout.RUN, run)
     _write_rules(path)
     write_json(path / layout.SUMMARY, derive(CachedBundle(path)).to_dict())
@@ -105,6 +108,22 @@ def readings_of(trace: Trace, fit: ClockFit, course: Course) -> tuple[Times, Val
 def channel_name(covers: Coverage, tier: Tier) -> str:
     """The channel of a trace's power."""
     return f"{covers.value}.{tier.value}"
+
+
+def own_readings(path: Path) -> Iterator[pyarrow.RecordBatch]:
+    """The readings of the run's own meters, as they were before a trace was attached."""
+    table = path / BEFORE / layout.READINGS
+    return iter(table_batches(table, READING_TYPES) if table.exists() else ())
+
+
+def _restore_or_keep_files(path: Path) -> None:
+    """Put the files from before an earlier trace back in their place; without one, keep those that will change."""
+    before = path / BEFORE
+    source, target = (before, path) if before.exists() else (path, before)
+    target.mkdir(exist_ok=True)
+    for name in CHANGED:
+        if (source / name).exists():
+            shutil.copyfile(source / name, target / name)
 
 
 def _keep(path: Path, found: Attachment) -> None:
@@ -128,17 +147,9 @@ def _write_readings(path: Path, t_ns: Times, power_w: Values, found: Attachment)
     ]
     with publish(path / layout.READINGS) as temporary:
         writer = TableWriter(temporary, READING_TYPES)
-        for batch in (*_others(path / layout.READINGS), *batches):
+        for batch in (*own_readings(path), *batches):
             writer.write(batch)
         writer.close()
-
-
-def _others(path: Path) -> Iterator[pyarrow.RecordBatch]:
-    """The readings of the run's own meters."""
-    from pyarrow.compute import not_equal  # start-up: the checker needs none of pyarrow's calculations
-
-    for batch in table_batches(path, READING_TYPES) if path.exists() else ():
-        yield batch.filter(not_equal(batch.column("source").cast(pyarrow.string()), SOURCE))
 
 
 def _batch(t_ns: Times, values: Values, channel: str, unit: str) -> pyarrow.RecordBatch:
@@ -147,7 +158,7 @@ def _batch(t_ns: Times, values: Values, channel: str, unit: str) -> pyarrow.Reco
     return pyarrow.RecordBatch.from_arrays(columns, names=list(READING_TYPES))
 
 
-def _with_record(run: RunRecord, found: Attachment, t_ns: Times, command: Sequence[str]) -> RunRecord:
+def _with_record(run: RunRecord, found: Attachment, t_ns: Times, command: Sequence[str], earlier: Mapping[str, Any] | None) -> RunRecord:
     spacings_s = np.diff(t_ns) * SECONDS_PER_NS
     period_s = median(spacings_s)
     meter = {
@@ -165,8 +176,7 @@ def _with_record(run: RunRecord, found: Attachment, t_ns: Times, command: Sequen
         "jitter_s": float(spacings_s.std()),
         "settings": {"trace": found.trace_path.name},
     }
-    others = tuple(each for each in run.meters if each.get("name") != SOURCE)
-    return replace(run, meters=(*others, meter), attached=_record(found, command, run.attached))
+    return replace(run, meters=(*run.meters, meter), attached=_record(found, command, earlier))
 
 
 def _record(found: Attachment, command: Sequence[str], earlier: Mapping[str, Any] | None) -> Mapping[str, Any]:

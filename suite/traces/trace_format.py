@@ -86,7 +86,7 @@ class TraceFormat:
 class Trace:
     """A logger's readings: times on its own clock (s, increasing) and the power of all rails together, W.
 
-    ``rows`` were in the file; ``unreadable`` had no number where one must be, ``late`` a time that is not after the one before. ``averaged`` is
+    ``rows`` were in the file; ``unreadable`` had text where a number must be, ``late`` a time that is not after the one before. ``averaged`` is
     the number of rows in a reading: 1, or more where the file has too many. ``is_absolute``: times are seconds since 1970.
     """
 

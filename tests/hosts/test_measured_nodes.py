@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from suite.bundle.layout import SUMMARY
 from suite.bundle.nodes import NODES
 from suite.bundle.reader import Bundle
 from suite.catalog.workloads import load_workload
+from suite.compliance.rules.cpu_time import TASK_CLOCKS
 from suite.files.paths import repository_root
 from suite.metrics.node_readings import node_readings
 from suite.metrics.power import power_rules
@@ -144,6 +146,20 @@ def expect_readings_of_its_own_rank(bundle: Bundle) -> None:
     held = second.channels.get("memory", "largest_process_peak_rss").values.max()
     assert held == pytest.approx(peak, rel=0.2)
     assert abs(second.channels.head_ns - bundle.channels_of_node(1).head_ns).max() <= uncertainty_ns
+
+
+def test_every_nodes_counters_count_the_ranks_there_from_their_start(measured: Measured) -> None:
+    """The ranks wait until the counters are attached: the task clock has all the time that the kernel counts for the processes."""
+    for place in range(2):
+        channels = measured.bundle.channels_of_node(place) if place else measured.bundle.channels()
+        clocks = [channels.get("counters", name) for name in TASK_CLOCKS]
+        clock, used = next((each for each in clocks if len(each)), clocks[0]), channels.get("cpu", "process_tree")
+        if not len(clock):
+            pytest.skip("the kernel counts nothing here")
+        last = used.select(used.t_ns <= clock.t_ns.max())
+        counted_s = np.interp(last.t_ns[-1], clock.t_ns, clock.values) * 1e-9
+        assert last.maximum > 2
+        assert counted_s == pytest.approx(last.maximum, rel=0.1), place
 
 
 def test_energy_and_baseload_are_summed_over_both_nodes_plugs(measured: Measured) -> None:

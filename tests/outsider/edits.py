@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from suite.bundle.data_record import DATA
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.errors import SuiteError
 from suite.metrics.power import write_power_rules
@@ -404,6 +405,9 @@ def shift(b: EditableBundle, seconds: float) -> None:
 
     each_table(b, later)
     shift_wall(b, round(seconds * 1e3))
+    if (path := b.path / DATA).exists():
+        values = json.loads(path.read_text())
+        path.write_text(json.dumps({**values, "taken_ns": values["taken_ns"] + ns}))
 
 
 def at_date(b: EditableBundle, text: str) -> None:

@@ -348,12 +348,13 @@ def _(b):
     state(b, "framework", "framework", "tensorflow")
     b.system["framework"] = "tensorflow"
     b.run["run_id"] = b.run["run_id"].replace("pytorch", "tensorflow")
+    b.system["libraries"] = {"numpy": "1.0", "tensorflow-cpu": "1.0"}
 
 
 @honest("A development version of the framework, with plus signs and letters", "versions are texts")
 def _(b):
     log_value(b, "framework_version", "2.14.0a0+git1b2c3d4.nv24.08")
-    b.system["framework_version"] = "2.14.0a0+git1b2c3d4.nv24.08"
+    b.system["framework_version"] = b.system["libraries"]["torch"] = "2.14.0a0+git1b2c3d4.nv24.08"
 
 
 # Meters ---------------------------------------------------------------------------------------------------------------
@@ -523,6 +524,7 @@ def _(b):
 )
 def _(b):
     b.request["parallel"].update(ranks=2, nodes=1, collective="mpi", bucket_bytes=4194304, overlap=True)
+    b.steps["communication_s"] = 0.0004
     log_value(b, "collective", "mpi")
     log_value(b, "ranks", 2)
     steps = [*all_logs(b)[0]]

@@ -81,7 +81,9 @@ def _real(folder: Path) -> Path:
         logged = {**stop, "event_type": "POINT_IN_TIME", "key": "state_digests", "value": digests_of("real", epoch, 0)}
         logged["metadata"] = {name: value for name, value in stop["metadata"].items() if name != "steps"}
         bundle.events.insert(bundle.events.index(stop) + 1, logged)
-    shutil.copy(sample("rich") / DATA, folder / DATA)
+    values = json.loads((sample("rich") / DATA).read_text())
+    values["taken_ns"] = bundle.event("init_start")["metadata"]["mono_ns"] - 2 * 10**9
+    (folder / DATA).write_text(json.dumps(values))
     bundle.save(recomputed=True)
     return folder
 

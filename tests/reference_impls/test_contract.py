@@ -1,10 +1,6 @@
 """The contract: old Pythons can read it, and a log cannot be changed unseen."""
 
-import ast
 import json
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,31 +13,6 @@ from suite.files.paths import repository_root
 from tests.builders import Scenario, make_request
 
 ROOT = repository_root() / "reference_impls"
-STANDARD_LIBRARY_ONLY = ["contract.py", "loop.py", "main.py", "schedules.py", "data/idx.py", "fake/__main__.py", "fake/implementation.py"]
-
-
-@pytest.mark.parametrize("name", STANDARD_LIBRARY_ONLY)
-def test_it_parses_as_python_3_6(name: str) -> None:
-    ast.parse((ROOT / name).read_text(), feature_version=(3, 6))
-
-
-def old_python() -> str:
-    candidates = [shutil.which("python3.6"), *map(str, Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser().glob("versions/3.6.*/bin/python"))]
-    for candidate in candidates:
-        if candidate and subprocess.run([candidate, "-c", "import sys; assert sys.version_info[:2] == (3, 6)"], capture_output=True).returncode == 0:
-            return candidate
-    pytest.skip("needs a Python 3.6 on PATH")
-
-
-def test_the_fake_framework_trains_under_python_3_6(digits: Path, tmp_path: Path) -> None:
-    request = make_request(tmp_path, Scenario(framework="fake", division="open", data="digits"))
-    request = request._replace(epochs=1, data=request.data._replace(directory=str(digits)))
-    (tmp_path / "request.json").write_text(json.dumps(contract.request_to_dict(request)))
-    command = [old_python(), "-m", "reference_impls.fake", "--request", str(tmp_path / "request.json")]
-    answer = subprocess.run(command, cwd=repository_root(), capture_output=True, text=True)
-    assert answer.returncode == 0, answer.stderr
-    log = read_log(tmp_path / "log.txt")
-    assert log.problems == () and log.first("run_stop") is not None
 
 
 def test_a_request_survives_the_file(tmp_path: Path) -> None:

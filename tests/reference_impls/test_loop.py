@@ -15,7 +15,7 @@ from reference_impls.state_file import Progress, StateFile, write_state
 from suite.bundle.channels import no_channels
 from suite.bundle.log import read_log
 from suite.bundle.reader import Bundle
-from suite.metrics.summary import derive_epochs, target_figures
+from suite.metrics.summary import derive_epochs, target_figures, time_figures
 from suite.metrics.uncounted import uncounted_intervals
 from tests.builders import Scenario, make_request
 
@@ -196,6 +196,39 @@ def test_the_parts_of_an_epoch_add_up_to_its_length(clock: Clock, tmp_path: Path
     assert epoch.compute_s == pytest.approx(3 * (STEP_NS * 1e-9 - COMMUNICATION_S))
     assert epoch.overhead_s == pytest.approx(0, abs=1e-9)
     assert (epoch.steps, epoch.samples) == (3, 10)
+
+
+def test_the_start_of_workers_is_no_fetch_stall(clock: Clock, tmp_path: Path) -> None:
+    train(tmp_path, clock, [0.9])
+    bundle = Bundle(tmp_path)
+    (epoch,) = derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), (), workers=2)
+    assert epoch.worker_start_s == pytest.approx(FETCH_NS * 1e-9)
+    assert epoch.fetch_stall_s == pytest.approx(2 * FETCH_NS * 1e-9)
+    assert epoch.overhead_s == pytest.approx(0, abs=1e-9)
+
+
+def test_an_epoch_that_was_cut_short_is_no_epoch(clock: Clock, tmp_path: Path) -> None:
+    """Its time is neither that of epoch 1 nor part of the mean."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    train(tmp_path / "one", clock, [0.5] * 5, steps=2)
+    train(tmp_path / "two", clock, [0.5] * 5, steps=8)
+    for name, first_s, later in (("one", None, 0), ("two", True, 1)):
+        bundle = Bundle(tmp_path / name)
+        figures = time_figures(derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), ()), bundle.log())
+        assert (figures["first_epoch_s"].value is not None) is bool(first_s)
+        assert figures["time_to_epoch_s"].count == later
+        if first_s is None:
+            assert figures["first_epoch_s"].reason == "epoch 1 was cut short: it trained 8 of 10 samples"
+
+
+def test_a_run_without_an_accelerator_has_no_utilisation_of_one(clock: Clock, tmp_path: Path) -> None:
+    train(tmp_path, clock, [0.5, 0.5, 0.9])
+    bundle = Bundle(tmp_path)
+    figures = time_figures(derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), ()), bundle.log())
+    assert figures["compute_share"].value is not None and 0 < figures["compute_share"].value < 1
+    assert figures["accelerator_utilisation"].value is None
+    assert "no accelerator" in str(figures["accelerator_utilisation"].reason)
 
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf")])

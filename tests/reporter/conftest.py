@@ -34,6 +34,7 @@ SCENARIOS = (
             jitter=0.05,
             power_w=5.0 if framework == "chainer" else 2.5,
             later_s=900 * seed,
+            learning_rate=0.04,
         )
         for framework, step_s in SPEEDS.items()
         for seed in (1, 2, 3)
@@ -80,7 +81,9 @@ def everything(runs: Path, make_linpack: Callable[..., Path], tmp_path_factory: 
     folder = tmp_path_factory.mktemp("everything")
     shutil.copytree(runs, folder / "runs")
     for seed in (1, 2, 3):
-        scenario = Scenario(name=f"lenet-offered-{seed}", seed=seed, jitter=0.05, power_w=3.0, throttled_s=0.2, counted=True, workers=2)
+        scenario = Scenario(
+            name=f"lenet-offered-{seed}", seed=seed, jitter=0.05, power_w=3.0, throttled_s=0.2, counted=True, workers=2, learning_rate=0.04
+        )
         scenario = replace(scenario, later_s=900 * seed)
         make_bundle(folder / "made" / str(seed), scenario)
     offer = PackageRequest("pies-ltd", None, SystemAvailability.PREVIEW, "cooled by a fan", ())

@@ -101,7 +101,7 @@ def test_the_keyboard_alone_skips_sorts_limits_and_follows(tab: Tab, site: Path)
 
 def test_a_view_is_in_its_address(tab: Tab, site: Path) -> None:
     tab.open((site / BOARD).as_uri())
-    tab.page.click("th[data-key=peak_rss_bytes] button")
+    tab.page.click("th[data-key=peak_memory_bytes] button")
     tab.page.select_option("select[name=framework]", "chainer")
     tab.page.click(".menu > summary")
     tab.page.click("#columns label:nth-child(3) input")
@@ -169,7 +169,7 @@ def test_downloads_hold_exactly_the_shown_rows_and_columns(kind: str, tab: Tab, 
 def test_a_cell_links_to_its_evidence(tab: Tab, site: Path) -> None:
     """From a number of the leaderboard to its entry, its run and the line of the log."""
     tab.open((site / BOARD).as_uri())
-    tab.page.click("#board tbody tr:last-child td:nth-child(5) a")
+    tab.page.click("#board tbody tr:last-child td:nth-child(7) a")
     tab.page.click(':target a[href*="runs/"]')
     assert tab.page.inner_text(":target th").startswith("time to target")
     tab.page.click(':target a[href^="#line-"]:last-of-type')

@@ -109,7 +109,10 @@ def test_a_stall_analysis_makes_three_runs(home: Path, capfd: pytest.CaptureFixt
 def bundles(folder: Path, framework: str, step_s: float, count: int) -> list[Path]:
     """Repeated runs of one entry, whose times scatter a little."""
     return [
-        make_bundle(folder / f"{framework}{seed}", Scenario(name=f"{framework}-{seed}", framework=framework, seed=seed, step_s=step_s, jitter=0.05))
+        make_bundle(
+            folder / f"{framework}{seed}",
+            Scenario(name=f"{framework}-{seed}", framework=framework, seed=seed, step_s=step_s, jitter=0.05, learning_rate=0.04),
+        )
         for seed in range(1, count + 1)
     ]
 

@@ -76,6 +76,22 @@ def scale_attached(run: Path, factor: float) -> None:
 
 
 @edit
+def scale_own(run: Path, source: str, factor: float) -> None:
+    """Scale the readings of one of the run's own meters."""
+
+    def scale(bundle: EditableBundle) -> None:
+        bundle.readings.loc[bundle.at(source), "value"] *= factor
+
+    save_after(scale, recompute=True)(run)
+
+
+@edit
+def change_run(run: Path, /, **changed: Any) -> None:
+    """Change values of run.json."""
+    _write(run, {**json.loads((run / RUN).read_text(encoding="utf-8")), **changed})
+
+
+@edit
 def change_kept(run: Path, factor: float) -> None:
     """Scale the power in the kept trace, its digest made to fit."""
     header, *rows = gzip.decompress((run / KEPT).read_bytes()).decode().splitlines()

@@ -238,7 +238,7 @@ def call_analyser(bundle: EditableBundle, source: str) -> None:
     rename_source(source, "meter-csv", "board.analyser")(bundle)
     rows = bundle.at("meter-csv")
     bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].round() + bundle.readings.loc[rows, "t_ns"] // 10**9 % 2
-    change_baseload(lambda idle: idle.assign(source="meter-csv", channel="board.analyser"))(bundle)
+    change_baseload(lambda idle: idle.assign(source="meter-csv", channel="board.analyser", value=idle["value"].round()))(bundle)
     write_power_rules(bundle.path, bundle.readings["source"].unique())
 
 

@@ -110,9 +110,10 @@ def copy_losses_with_noise(target: EditableBundle, source: EditableBundle) -> No
 
 
 def copy_digests(target: EditableBundle, source: EditableBundle) -> None:
-    """Copy the digests of the training states."""
-    for number, event in enumerate(event for event in source.events if event["key"] == "state_digests"):
-        target.event("state_digests", number)["value"] = event["value"]
+    """Copy the digests of the training states of as many epochs as both runs have."""
+    logged = ([event for event in bundle.events if event["key"] == "state_digests"] for bundle in (target, source))
+    for event, other in zip(*logged, strict=False):
+        event["value"] = other["value"]
 
 
 def copy_step_times(target: EditableBundle, source: EditableBundle) -> None:

@@ -3,14 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from suite.bundle.attached import CLOCK_ERROR, KEPT, SOURCE
-from suite.bundle.layout import READINGS, RUN
+from suite.bundle.attached import BEFORE, CLOCK_ERROR, KEPT, SOURCE
+from suite.bundle.layout import POWER, READINGS, RUN
 from suite.compliance.faults.attached_edits import (
     another_trace,
     attached,
     change_kept,
     change_record,
+    change_run,
     scale_attached,
+    scale_own,
     scale_times,
     shift_attached,
     without_record,
@@ -36,6 +38,7 @@ def _follows(context: BundleContext) -> Iterator[Violation]:
             yield Violation(RUN, f"a record of the attached trace whose readings are in {READINGS}", "attached = null", AGAIN)
         return
     try:
+        yield from _unchanged(context)
         yield from _compared(context, record)
     except FileError:
         raise
@@ -43,6 +46,32 @@ def _follows(context: BundleContext) -> Iterator[Violation]:
         yield Violation(KEPT, "a trace that can be read, and fitted to this run", str(error)[:300], AGAIN)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         yield Violation(RUN, "the record of an attached trace, as `suite power attach` writes it", str(error)[:200], AGAIN)
+
+
+def _unchanged(context: BundleContext) -> Iterator[Violation]:
+    """Compare the run's own record, readings and power rules with those from before the trace was attached."""
+    from suite.bundle.reader import Bundle  # start-up: as below
+    from suite.metrics.power import power_rules  # start-up: NumPy
+
+    before = Bundle(context.bundle.path / BEFORE)
+    own, now = before.json(RUN), context.bundle.json(RUN)
+    meters = [meter for meter in now["meters"] if meter.get("name") != SOURCE]
+    changed = sorted(name for name in {**own, **now} if {**now, "meters": meters, "attached": None}.get(name) != {"attached": None, **own}.get(name))
+    if changed:
+        yield Violation(RUN, f"{BEFORE}/{RUN}, and the trace", f"other values of {', '.join(changed)}"[:200], AGAIN)
+    if (before.path / POWER).exists():
+        rules = tuple(rule for rule in context.power_rules if SOURCE not in rule.sources)
+        if rules != power_rules(before):
+            yield Violation(POWER, f"the rules of {BEFORE}/{POWER}, and those of an attached trace", "other rules", AGAIN)
+    earlier = {(channel.source, channel.name): channel for channel in before.channels()} if (before.path / READINGS).exists() else {}
+    present = {(channel.source, channel.name): channel for channel in context.bundle.channels() if channel.source != SOURCE}
+    if set(earlier) != set(present):
+        yield Violation(READINGS, f"the channels of {BEFORE}/{READINGS}, and the trace", "other channels", AGAIN)
+        return
+    for name, channel in present.items():
+        other = earlier[name]
+        if len(channel) != len(other) or not ((channel.t_ns == other.t_ns).all() and (channel.known == other.known).all()):
+            yield Violation(READINGS, f"the readings of {' '.join(name)} as in {BEFORE}/{READINGS}", "other readings", AGAIN)
 
 
 def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Violation]:
@@ -101,7 +130,7 @@ RULES = (
     Rule(
         id="attached-trace",
         sentence="The readings of an attached trace, and its clock fit, are those that follow from the trace that the bundle keeps.",
-        rationale="A trace is added after the run: whoever reads the bundle repeats what was done.",
+        rationale="A trace is added after the run: every reader of the bundle can repeat what was done.",
         bundle_check=_follows,
         faults=(
             unsealed("the attached readings two seconds later", attached(shift_attached(2.0))),
@@ -115,6 +144,8 @@ RULES = (
             unsealed("another instrument", attached(change_record(tier="analyser"))),
             unsealed("a method that there is not", attached(change_record(rate="fast"))),
             unsealed("no record of the trace", attached(without_record())),
+            unsealed("the run's own power a tenth lower after attaching", attached(scale_own("um25c", 0.9))),
+            unsealed("another exit code in run.json after attaching", attached(change_run(exit_code=7))),
         ),
     ),
     Rule(

@@ -5,19 +5,18 @@ from itertools import chain
 
 from reference_impls.contract import log_name
 from suite.bundle import layout
-from suite.bundle.attached import KEPT
+from suite.bundle.attached import BEFORE, CHANGED, KEPT
 from suite.bundle.data_record import DATA
 from suite.bundle.nodes import NODES
 from suite.compliance.faults.fault import sealed, unsealed
 from suite.compliance.faults.file_edits import append, copy_file, resealed
 from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.witness.record import NAME as WITNESS
 
 ORDER = 12  # after the manifest
 
 ALONE = (
     layout.RUN, layout.SYSTEM, layout.SUMMARY, layout.MANIFEST, layout.OUTPUT, layout.COUNTERS, layout.POWER, layout.BASELOAD, layout.STEPS,
-    layout.READINGS, DATA, WITNESS, log_name(0),
+    layout.READINGS, DATA, layout.WITNESS, log_name(0),
 )  # fmt: skip
 """Files of a run of one rank on one node."""
 
@@ -28,7 +27,7 @@ def _known(context: BundleContext) -> Iterator[Violation]:
     nodes = parallel.nodes if isinstance(parallel.nodes, int) else 1
     of_ranks = (log_name(rank) for rank in range(1, parallel.ranks))
     of_nodes = (name for place in range(1, min(nodes, parallel.ranks)) for name in (layout.node_tables(place)[0], layout.node_baseloads(place)[0]))
-    attached = (KEPT,) if context.run.attached is not None else ()
+    attached = (KEPT, *(f"{BEFORE}/{name}" for name in CHANGED)) if context.run.attached is not None else ()
     known = set(chain(ALONE, attached, of_ranks, of_nodes, (NODES,) if nodes > 1 else (), (layout.HOSTS,) if parallel.ranks > 1 else ()))
     for file in sorted(path.rglob("*")):
         name = file.relative_to(path).as_posix()

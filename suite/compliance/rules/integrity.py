@@ -165,9 +165,9 @@ def repeats_request(context: BundleContext, log: Log, name: str) -> Iterator[Vio
 
 
 FIGURES = (
-    "time_to_epoch_s", "first_epoch_s", "compute_s", "fetch_stall_s", "copy_s", "overhead_s", "accelerator_utilisation", "samples_per_s",
+    "time_to_epoch_s", "first_epoch_s", "compute_s", "fetch_stall_s", "copy_s", "overhead_s", "compute_share", "samples_per_s",
     "best_accuracy", "time_to_target_s", "energy_j", "energy_per_epoch_j", "baseload_power_w", "baseload_share", "cpu_utilisation",
-    "peak_rss_bytes", "page_faults", "disk_read_bytes_per_s",
+    "resident_sum_max_bytes", "page_faults", "disk_read_bytes_per_s",
 )  # fmt: skip
 EPOCH_FIGURES = ("end_to_end_s", "mean_loss", "eval_accuracy", "energy_j", "samples")
 COUNTS = ("phases.run.stop_ns", "phases.run.events.page_faults.count", "phases.init.start_ns")

@@ -20,7 +20,7 @@ from suite.compliance.faults.log_edits import (
 )
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 from suite.compliance.wording import MAX_NAMES, shown
 
 ORDER = 35  # after the order of events
@@ -179,8 +179,9 @@ RULES = (
     ),
     Rule(
         id="log-keys-own",
-        sentence="Keys that are not the contract's are reported with their values.",
+        sentence="Keys in the log of a closed run that are not the contract's are reported with their values.",
         rationale="An implementation may log more of itself. A reader should see it: weights that were loaded, or another precision.",
+        divisions=CLOSED,
         severity=Severity.NOTE,
         bundle_check=_known_keys,
         faults=both("weights that were loaded", add_point("weights_loaded", "/data/lenet.pt")),

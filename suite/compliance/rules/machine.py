@@ -11,10 +11,10 @@ from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.devices import Device
 from suite.catalog.frameworks import Framework, load_frameworks
 from suite.catalog.power import Coverage, PowerTotal, Tier, totals
-from suite.compliance.faults.fault import both
+from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.file_edits import set_run, set_system, update_system
 from suite.compliance.faults.log_edits import set_device
-from suite.compliance.faults.reading_edits import silence_clocks
+from suite.compliance.faults.reading_edits import add_constant_channel, silence_clocks
 from suite.compliance.faults.table_edits import add_channel, rename_source, scale_counter, set_frequency
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -335,6 +335,7 @@ RULES = (
         bundle_check=_clocks,
         faults=(
             *both("a Raspberry Pi 5 at 3.1 GHz", set_frequency("raspberry-pi-5", 3.1e9)),
+            recomputed("a core of any machine at 9 GHz", add_constant_channel("cpu", "frequency.core0", "Hz", 9e9)),
             *both("eight times the cycles", scale_counter("cycles", 8)),
             *both(
                 "a Raspberry Pi 5 at its highest clock with the governor powersave",

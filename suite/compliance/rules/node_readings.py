@@ -13,13 +13,11 @@ from suite.compliance.faults.table_edits import (
     change_second_node,
     copy_first_node,
     forget_meter,
-    scale_power,
     scale_unit,
 )
 from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.compliance.rules.plausibility import below_idle
 
 if TYPE_CHECKING:
     from suite.bundle.channels import Channels
@@ -28,7 +26,6 @@ ORDER = 94  # after the plausibility of each reading
 
 MIN_SILENCE_S, SILENT_SHARE, SILENT_PERIODS = 10.0, 0.1, 10.0
 MIN_SHARE_OF_LOAD = 0.25  # of the load that a rank's compute time needs: hypervisors and sleeping threads take some of it
-HALF_OF_IDLE = 0.5
 MIN_SAME, ROUNDING_NS = 10, 2
 
 
@@ -79,10 +76,6 @@ def _loads(context: BundleContext) -> Iterator[Violation]:
         if load.mean < needed:
             expected = f"a load of {needed:.1f} % or more of the {cores} cores of {record.host}, whose rank computed for {max(computed_s):.1f} s"
             yield Violation(node.file, expected, f"{load.mean:.1f} %", READINGS_AS_READ)
-
-
-def _half_idle(context: BundleContext) -> Iterator[Violation]:
-    yield from below_idle(context, HALF_OF_IDLE)
 
 
 def _apart(context: BundleContext) -> Iterator[Violation]:
@@ -142,16 +135,6 @@ RULES = (
         rationale="Readings of an idle machine are of another run.",
         bundle_check=_loads,
         faults=(recomputed("no load on the second node", change_second_node(scale_unit("%", 0.0)), ranks=2),),
-    ),
-    Rule(
-        id="power-half-idle",
-        sentence="The mean power of each node during the run is half of its idle power or more.",
-        rationale="A machine that trains does not draw half of what it draws idle.",
-        bundle_check=_half_idle,
-        faults=(
-            *both("a tenth of the power", scale_power(0.1)),
-            recomputed("a tenth of the second node's power", change_second_node(scale_unit("W", 0.1)), ranks=2),
-        ),
     ),
     Rule(
         id="nodes-read-apart",

@@ -1,7 +1,7 @@
 """Plausibility: power, arithmetic, losses and machine within what the device can do."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
@@ -73,7 +73,7 @@ def _limit_w(device: Device | None, coverage: Coverage) -> float | None:
 
 
 def _above_idle(context: BundleContext) -> Iterator[Violation]:
-    yield from below_idle(context, MIN_SHARE_OF_IDLE, is_busy)
+    yield from _below_idle(context)
     yield from _below_load(context)
 
 
@@ -92,8 +92,8 @@ def _below_load(context: BundleContext) -> Iterator[Violation]:
                 yield Violation(node.file, expected, observed, "check the sensor, and stop other programs before a run")
 
 
-def below_idle(context: BundleContext, share_of_idle: float, is_excused: Callable[[NodeContext], bool] = lambda _: False) -> Iterator[Violation]:
-    """Nodes whose mean power is below this share of their idle power; each by itself, because a sum would hide one that reads too little."""
+def _below_idle(context: BundleContext) -> Iterator[Violation]:
+    """Nodes that were idle before the run and drew less in it; each by itself, because a sum would hide one that reads too little."""
     alone = {name: figure.to_dict() for name, figure in context.derived.figures.items()}
     window, rows = context.window, [node["figures"] for node in context.derived.nodes] or [alone]
     if window is None:
@@ -101,10 +101,10 @@ def below_idle(context: BundleContext, share_of_idle: float, is_excused: Callabl
     for node, figures in zip(context.nodes, rows, strict=True):
         share, idle_w, energy_j = (figures[name]["value"] for name in ("baseload_share", "baseload_power_w", "energy_j"))
         power_w = None if share is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
-        if power_w is not None and power_w < share_of_idle * idle_w and not is_excused(node):
+        if power_w is not None and power_w < MIN_SHARE_OF_IDLE * idle_w and not is_busy(node):
             observed = f"{power_w:.2f} W on average over the run ({power_w / idle_w:.0%})"
             fix = "stop other programs before a run, so that the idle machine is idle, or check the sensor"
-            yield Violation(node.file, f"{share_of_idle:.0%} of the idle machine's {idle_w:.2f} W or more", observed, fix)
+            yield Violation(node.file, f"{MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W or more", observed, fix)
 
 
 def is_busy(node: NodeContext) -> bool:
@@ -206,6 +206,8 @@ RULES = (
             *both(
                 "a busy machine before the run, a tenth of the power", lambda bundle: [add_idle_utilisation(90.0)(bundle), scale_power(0.1)(bundle)]
             ),
+            *both("a tenth of the power", scale_power(0.1)),
+            recomputed("a tenth of the second node's power", change_second_node(scale_unit("W", 0.1)), ranks=2),
             recomputed("the second node draws less than it did idle", change_second_node(scale_unit("W", 0.4)), ranks=2),
         ),
     ),

@@ -11,7 +11,7 @@ from suite.compliance.faults.log_edits import EPOCHS, add_correct, reverse_chain
 from suite.compliance.faults.table_edits import drop_rank, rename_rank, set_cell, shrink_share
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.compliance.wording import numbers, shown
+from suite.compliance.wording import numbers, ordinal, shown
 
 ORDER = 50  # after rank 0's own records
 
@@ -35,7 +35,9 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
         samples, shares = steps.samples.tolist(), _shares(context, len(steps), rank)
         wrong = next((index for index, share in enumerate(shares) if samples[index] != share), None)
         if wrong is not None:
-            expected = f"rank {rank} to take every {ranks}th sample of each mini-batch, from the {rank + 1}th: {shares[wrong]} samples"
+            whole = "rank 0 to take all samples of each mini-batch"
+            part = f"rank {rank} to take every {ordinal(ranks)} sample of each mini-batch, from the {ordinal(rank + 1)}"
+            expected = f"{whole if ranks == 1 else part}: {shares[wrong]} samples"
             yield Violation(STEPS, expected, f"{samples[wrong]} samples in step {steps.step[wrong]} of epoch {steps.epoch[wrong]}", TRAINING_LOOP)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from suite.catalog.scoring import load_scoring
 from suite.compliance.faults.fault import both, in_turn, recomputed, sealed
 from suite.compliance.faults.file_edits import move_to_first_round
 from suite.compliance.faults.log_edits import EPOCHS, miss_target, miss_target_in_all_epochs, remove_event, set_accuracy, set_event, set_metadata
@@ -48,7 +49,11 @@ def _missed(context: BundleContext) -> Iterator[Violation]:
     values = [event.value for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)]
     target = context.workload.target_accuracy
     if target is not None and values and max(values) < target:
-        fix = "keep it: a missed target counts; an entry planned with five runs or more is ranked if four in five of them reach it"
+        limits = load_scoring().missed
+        fix = (
+            f"keep it: a missed target counts; an entry planned with {limits.min_planned_runs} runs or more is ranked if "
+            f"{limits.min_share_reached:.0%} of them reach it"
+        )
         yield Violation("log.txt", f"an accuracy of {target} or more, for a time to target", f"{max(values):.4f}", fix)
 
 

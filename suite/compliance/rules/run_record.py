@@ -5,13 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.layout import READINGS, RUN
+from suite.bundle.layout import RUN
 from suite.catalog.divisions import Division
 from suite.compliance.faults.fault import both, sealed
 from suite.compliance.faults.file_edits import set_run
 from suite.compliance.faults.log_edits import remove_event, set_event, set_everywhere, set_request
-from suite.compliance.faults.table_edits import keep_busy
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 ORDER = 25  # before the log's course
@@ -29,7 +27,6 @@ CHOSEN_BY_THE_SUITE = "auto"
 SET_BY_STALL_ANALYSIS = ("--epochs",)
 _RUN_ID = re.compile(r"(?P<name>.+)-(?P<stamp>\d{8}T\d{6}Z)-[\w.-]{1,100}", re.ASCII)
 MAX_BEFORE_START_S, MAX_AFTER_START_S = 30 * 86_400.0, 120.0  # runs that are requested together are named together, and run one after another
-MIN_CPU_READINGS, MAX_CORES_PER_THREAD, MORE_CORES = 5, 1.25, 0.5
 
 
 def _command(context: BundleContext) -> Iterator[Violation]:
@@ -134,26 +131,6 @@ def _processor(context: BundleContext) -> Iterator[Violation]:
         yield Violation(RUN, f"accelerator = 'cpu': {device.title} has no GPU for training", f"{request.accelerator!r}"[:200], fix)
 
 
-def _used(context: BundleContext) -> Iterator[Violation]:
-    """Check a run of one rank on the processor: its CPU time a second against its threads and its processes that load data."""
-    request, window = context.request, context.window
-    allowed = (request.threads, request.loading.workers)
-    if request.parallel.ranks > 1 or request.accelerator != "cpu" or window is None or not all(isinstance(each, int) for each in allowed):
-        return
-    used = context.bundle.channels().get("cpu", "process_tree")
-    inside = (used.t_ns >= window[0]) & (used.t_ns <= window[1])
-    times_ns, values_s = used.t_ns[inside], used.values[inside]
-    if len(times_ns) < MIN_CPU_READINGS or times_ns[-1] <= times_ns[0]:
-        return
-    cores = float(values_s[-1] - values_s[0]) / ((int(times_ns[-1]) - int(times_ns[0])) * SECONDS_PER_NS)
-    limit = MAX_CORES_PER_THREAD * sum(allowed) + MORE_CORES
-    if cores > limit:
-        expected = (
-            f"at most {limit:.2f} s of CPU time a second for {request.threads} threads and {request.loading.workers} workers, as {RUN} requests"
-        )
-        yield Violation(READINGS, expected, f"{cores:.2f} s a second (cpu process_tree, {len(times_ns)} readings)", "state the threads that computed")
-
-
 TYPED = ("suite", "run", "--division", "closed", "--workload", "lenet")
 
 RULES = (
@@ -194,13 +171,6 @@ RULES = (
         rationale="A run that needs --allow-invalid cannot comply, as the command says before it starts.",
         bundle_check=_allowed,
         faults=both("closed-data allowed", set_run("findings_allowed", ["closed-data"])),
-    ),
-    Rule(
-        id="threads-used",
-        sentence="A run of one rank on the processor uses no more CPU time than its threads and its processes that load data can.",
-        rationale="Two busy cores are not one thread.",
-        bundle_check=_used,
-        faults=both("CPU time of four cores", keep_busy(4.0)),
     ),
     Rule(
         id="processor-agrees",

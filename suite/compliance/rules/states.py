@@ -110,9 +110,9 @@ def _exchange(lines: Lines) -> Lines:
 RULES = (
     Rule(
         id="state-digests",
-        sentence="Every rank of a closed run logs digests of parameters, velocities and statistics after every epoch. Wherever they are logged, those "
-        "of parameters and velocities are equal on all ranks, new after every epoch and different from each other; those of the statistics of a model "
-        "without any are that of nothing.",
+        sentence="Every rank of a closed run logs digests of parameters, velocities and statistics after every epoch. Wherever they are logged, "
+        "those of parameters and velocities are equal on all ranks, new after every epoch and different from each other; those of the statistics "
+        "of a model without any are that of nothing.",
         rationale="They fix every epoch's training state before anybody knows which one an audit will ask for.",
         bundle_check=_digests,
         faults=tuple(_faults()),

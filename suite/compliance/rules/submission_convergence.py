@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from suite.catalog.reference_points import load_points
+from suite.catalog.reference_points import frozen_points
 from suite.compliance.faults.fault import of_submission
 from suite.compliance.faults.submission_edits import reach_target_at_once
 from suite.compliance.finding import Severity
@@ -26,7 +26,7 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
 
     for (workload, framework, _), runs in context.entries().items():
         request, epochs = runs[0].request, [run.epochs_to_target for run in runs if run.epochs_to_target is not None]
-        for point in load_points(workload):
+        for point in frozen_points(context.round, workload):
             if request.get("division") != "closed" or not epochs or request.get("global_batch_size") != point.batch_size:
                 continue
             comparison = compare(point.epochs, epochs)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from suite.catalog.scoring import load_scoring
 from suite.compliance.faults.fault import of_first_run, of_submission, recomputed, sealed
 from suite.compliance.faults.log_edits import set_everywhere
 from suite.compliance.faults.submission_edits import delete_run, forget_run, set_value
@@ -17,14 +18,13 @@ from suite.submission.launches import FINISHED
 
 ORDER = 101  # after the layout
 
-MIN_RUNS = 3
-
 
 def _runs(context: SubmissionContext) -> Iterator[Violation]:
+    needed = load_scoring().min_runs
     for (workload, framework, _), runs in context.entries().items():
-        if len(runs) < MIN_RUNS:
+        if len(runs) < needed:
             yield Violation(
-                f"{workload}/{framework}", f"{MIN_RUNS} runs, to be ranked", f"{len(runs)}", "make further runs (--run-number, or other seeds)"
+                f"{workload}/{framework}", f"{needed} runs, to be ranked", f"{len(runs)}", "make further runs (--run-number, or other seeds)"
             )
 
 

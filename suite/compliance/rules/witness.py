@@ -1,28 +1,36 @@
-"""Witnesses: receipt and stamp are of this run, and their times bound it."""
+"""Witnesses: receipt and stamps are of this run and its files, and their times bound it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
-from suite.bundle.layout import RUN, SYSTEM
+from suite.bundle.data_record import DATA
+from suite.bundle.layout import COUNTERS, OUTPUT, POWER, RUN, SUMMARY, SYSTEM, WITNESS
 from suite.bundle.log import chain_head
-from suite.compliance.faults.fault import both, save_after, unsealed
-from suite.compliance.faults.file_edits import set_run
+from suite.bundle.manifest import evidence_files
+from suite.compliance.faults.fault import save_after, sealed, unsealed
+from suite.compliance.faults.file_edits import append, delete, resealed, set_run, set_system
 from suite.compliance.faults.log_edits import set_boot
+from suite.compliance.faults.table_edits import a_day_earlier, change_second_node, scale_column, scale_power
 from suite.compliance.faults.witness_edits import (
     edited_after,
+    edited_and_digests_fitted,
     edited_and_heads_fitted,
     exchanged,
     make_shorter,
     slower_answers,
+    stamp_of_log_for_files,
     with_token,
+    without_files_stamp,
     without_stamp,
     witnessed,
 )
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.errors import FileError
+from suite.files.digest import sha256
 from suite.files.signature import SignatureState
-from suite.witness.record import NAME, WitnessRecord, read_witness_record
+from suite.witness.record import WitnessRecord, read_witness_record
 from suite.witness.tokens import TokenVerdict, trust_list
 from suite.witness.verdict import WitnessVerdict, judge_tokens
 
@@ -31,19 +39,20 @@ ORDER = 76  # after the log's own times
 MAX_START_S, MAX_STOP_S = 60.0, 30.0
 """Longest time from the receipt to init_start (starting Python, loading the framework), and from run_stop to the stamp (ending it)."""
 MAX_ANSWER_S = 6.0
-OPTION = "--witness"
 TOLERANCE_S, DRIFT = 2.0, 5e-4
 """How far two clocks may differ: authorities stamp whole seconds, and NTP slews a clock by up to 500 ppm."""
+MAX_CLOSE_S = 900.0
+"""Longest time from the stamp to the one over the files for which a run is called witnessed: a run of ten hours is closed in minutes."""
+OPTION, MISSING = "--witness", "no such file, which the harness writes even where the witness does not answer"
+EDITED_FILES = (RUN, SYSTEM, SUMMARY, COUNTERS, POWER, OUTPUT, DATA, "log.txt")
+"""Files of the faults: a byte more leaves them readable."""
+
 RESTORE = "restore the bundle as `suite run` sealed it; a witnessed run that was edited is made again"
 
 
 def _time(context: BundleContext) -> Iterator[Violation]:
     record = read_witness_record(context.bundle.path)
     if record is None:
-        words = [str(word) for word in context.run.command]
-        if any(word == OPTION or word.startswith(f"{OPTION}=") for word in words):
-            observed = f"no {NAME}, which the harness writes even where the witness does not answer"
-            yield Violation(RUN, f"the record of the witness that the command names ({OPTION})", observed, RESTORE)
         return
     verdict = witness_verdict(context, record)
     yield from _tokens(verdict)
@@ -61,12 +70,13 @@ def witness_verdict(context: BundleContext, record: WitnessRecord) -> WitnessVer
 
 
 def witnessed_by(context: BundleContext) -> str | None:
-    """The witness of the rulebook that saw the run begin and end, and whose times fit the run; None if there is none."""
+    """The witness of the rulebook that saw the run begin and end, and its files, and whose times fit the run; None if there is none."""
     try:
         record = read_witness_record(context.bundle.path)
-        if record is None or any(True for _ in _time(context)):
+        if record is None or any(True for check in (_time, _files) for _ in check(context)):
             return None
-        return witness_verdict(context, record).by
+        verdict = witness_verdict(context, record)
+        return None if _closing_s(verdict) > MAX_CLOSE_S else verdict.by
     except FileError:
         return None
 
@@ -76,10 +86,10 @@ def _tokens(verdict: WitnessVerdict) -> Iterator[Violation]:
     over = {"receipt": "the run's id, request and nonce", "stamp": "the run's id, the heads of its logs and the receipt"}
     for name, token in (("receipt", verdict.receipt), ("stamp", verdict.stamp)):
         if token is not None and token.state is SignatureState.BAD:
-            yield Violation(NAME, f"a {name} whose signature is over {over[name]}", f"a {name} that cannot be trusted: {token.reason}", RESTORE)
+            yield Violation(WITNESS, f"a {name} whose signature is over {over[name]}", f"a {name} that cannot be trusted: {token.reason}", RESTORE)
     if verdict.receipt is not None and verdict.stamp is not None and verdict.receipt.witness != verdict.stamp.witness:
         observed = f"a receipt of {verdict.receipt.witness}, a stamp of {verdict.stamp.witness}"
-        yield Violation(NAME, "receipt and stamp of one witness, whose one clock they are measured with", observed, RESTORE)
+        yield Violation(WITNESS, "receipt and stamp of one witness, whose one clock they are measured with", observed, RESTORE)
 
 
 def _heads(context: BundleContext, record: WitnessRecord) -> Iterator[Violation]:
@@ -88,7 +98,7 @@ def _heads(context: BundleContext, record: WitnessRecord) -> Iterator[Violation]
         return
     ranks = context.request.parallel.ranks
     if len(record.heads) != ranks:
-        yield Violation(NAME, f"{ranks} heads, one per rank", f"{len(record.heads)}", RESTORE)
+        yield Violation(WITNESS, f"{ranks} heads, one per rank", f"{len(record.heads)}", RESTORE)
     for rank, stamped in zip(range(ranks), record.heads):  # noqa: B905 - unequal lengths are reported above
         head = chain_head(context.bundle.path / log_name(rank))
         if head != stamped:
@@ -100,7 +110,54 @@ def _answers(record: WitnessRecord) -> Iterator[Violation]:
     for name, answer in (("receipt", record.receipt), ("stamp", record.stamp)):
         took_s = 0.0 if answer is None else (answer.answered_ns - answer.asked_ns) * SECONDS_PER_NS
         if not 0 <= took_s <= MAX_ANSWER_S:
-            yield Violation(NAME, f"a {name} that was answered within {MAX_ANSWER_S:g} s", f"{took_s:.3f} s", RESTORE)
+            yield Violation(WITNESS, f"a {name} that was answered within {MAX_ANSWER_S:g} s", f"{took_s:.3f} s", RESTORE)
+
+
+def _files(context: BundleContext) -> Iterator[Violation]:
+    """Check that the files are those whose digests the witness stamped when the bundle was closed."""
+    record = read_witness_record(context.bundle.path)
+    if record is None:
+        return
+    token = witness_verdict(context, record).files
+    if token is None:
+        return
+    if token.state is SignatureState.BAD:
+        expected = "a stamp whose signature is over the digests of the files, the receipt and the first stamp"
+        yield Violation(WITNESS, expected, f"a stamp that cannot be trusted: {token.reason}", RESTORE)
+    found = evidence_files(context.bundle.path)
+    for name in sorted({*record.files, *found}):
+        if name not in record.files:
+            yield Violation(name, "only files that the witness stamped", "a file that it did not", RESTORE)
+        elif name not in found:
+            yield Violation(WITNESS, f"the file {name[:200]}, which the witness stamped", "no such file", RESTORE)
+        elif (digest := sha256(found[name])) != record.files[name]:
+            expected = f"content with the SHA-256 {record.files[name][:12]}…, as the witness stamped it when the bundle was closed"
+            yield Violation(name, expected, f"SHA-256 {digest[:12]}…", RESTORE)
+
+
+def _closing_s(verdict: WitnessVerdict) -> float:
+    """Time between the two stamps by the witness's clock; 0 where there are not both."""
+    times_s = [None if token is None else token.time_s for token in (verdict.stamp, verdict.files)]
+    return 0.0 if times_s[0] is None or times_s[1] is None else times_s[1] - times_s[0]
+
+
+def _recorded(context: BundleContext) -> Iterator[Violation]:
+    """Check that a run which was started with a witness has the record of that witness."""
+    address = _typed([str(word) for word in context.run.command])
+    if address is None:
+        return
+    record = read_witness_record(context.bundle.path)
+    if record is None:
+        yield Violation(WITNESS, f"the record of the witness {address[:200]}, which the command names", MISSING, RESTORE)
+    elif record.address != address:
+        yield Violation(WITNESS, f"the witness that the command names, {address[:200]}", record.address[:200], RESTORE)
+
+
+def _typed(words: Sequence[str]) -> str | None:
+    """The address that a command names last; None if it names no witness."""
+    of_option = [after for word, after in pairwise([*words, ""]) if word == OPTION]
+    in_one_word = [word.removeprefix(f"{OPTION}=") for word in words if word.startswith(f"{OPTION}=")]
+    return next(iter([*of_option, *in_one_word][::-1]), None)
 
 
 def _witness_clock(record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict) -> Iterator[Violation]:
@@ -113,7 +170,7 @@ def _witness_clock(record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVer
     slack_s = _slack_s(elapsed_s)
     if not shortest_s - slack_s <= elapsed_s <= longest_s + slack_s:
         expected = f"{elapsed_s:.3f} s from receipt to stamp, as by the witness's clock, within {slack_s:.3g} s"
-        yield Violation(NAME, expected, f"{shortest_s:.3f} to {longest_s:.3f} s by the machine's clock", RESTORE)
+        yield Violation(WITNESS, expected, f"{shortest_s:.3f} to {longest_s:.3f} s by the machine's clock", RESTORE)
 
 
 def _log_clock(context: BundleContext, record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict) -> Iterator[Violation]:
@@ -153,17 +210,27 @@ def _known(context: BundleContext) -> Iterator[Violation]:
     if record is None:
         return
     verdict = witness_verdict(context, record)
-    for name, answer, token in (("receipt", record.receipt, verdict.receipt), ("stamp", record.stamp, verdict.stamp)):
+    answers = (
+        ("receipt", record.receipt, verdict.receipt),
+        ("stamp", record.stamp, verdict.stamp),
+        ("stamp over the files", record.files_stamp, verdict.files),
+    )
+    for name, answer, token in answers:
         if token is None:
             observed = "it was not asked for" if answer is None else answer.reason or "none, without a reason"
-            yield Violation(NAME, f"a {name} of the witness {record.address[:200]}", observed, "start the witness before the next run")
+            yield Violation(WITNESS, f"a {name} of the witness {record.address[:200]}", observed, "start the witness before the next run")
         elif token.state is SignatureState.UNKNOWN:
             fix = f"let the reviewers add its key to {trust_list().parent.name}/{trust_list().name}"
-            yield Violation(NAME, f"a {name} of a witness that the rulebook knows", f"{token.witness or 'a witness'}: {token.reason}", fix)
+            yield Violation(WITNESS, f"a {name} of a witness that the rulebook knows", f"{token.witness or 'a witness'}: {token.reason}", fix)
         elif token.state is SignatureState.UNVERIFIED:
             yield Violation(
-                NAME, f"a {name} whose signature can be verified here", f"{token.reason}", "check it where OpenSSH and OpenSSL are installed"
+                WITNESS, f"a {name} whose signature can be verified here", f"{token.reason}", "check it where OpenSSH and OpenSSL are installed"
             )
+    if _closing_s(verdict) > MAX_CLOSE_S:
+        expected = f"a stamp over the files at most {MAX_CLOSE_S:g} s after the stamp over the log"
+        yield Violation(
+            WITNESS, expected, f"{_closing_s(verdict):.0f} s: nobody saw the files in between", "keep the witness running until the bundle is closed"
+        )
 
 
 RULES = (
@@ -184,7 +251,6 @@ RULES = (
             unsealed("the stamp before run_stop", witnessed(after_s=-1)),
             unsealed("100 s from the receipt to init_start", witnessed(before_s=100)),
             unsealed("40 s from run_stop to the stamp", witnessed(after_s=40)),
-            *both("a command that names a witness, and no record", set_run("command", ["suite", "run", "--witness", "http://lab:8731"])),
             unsealed("an answer that took a minute", witnessed(change=slower_answers(60))),
             unsealed("receipt and stamp exchanged", witnessed(change=exchanged)),
             *(
@@ -201,13 +267,46 @@ RULES = (
         ),
     ),
     Rule(
+        id="witness-files",
+        sentence="Every file of a witnessed run is the one whose digest its witness stamped when the bundle was closed.",
+        rationale="The log's stamp covers the log alone; readings, step times, figures and descriptions can be edited after it and sealed again.",
+        bundle_check=_files,
+        faults=(
+            unsealed("a tenth less power", edited_after(save_after(scale_power(0.9), recompute=True))),
+            unsealed("a tenth off the computing times", edited_after(save_after(scale_column("compute_s", 0.9), recompute=True))),
+            unsealed("another command", edited_after(save_after(set_run("command", ["python3", "-m", "suite"])))),
+            unsealed("more memory", edited_after(save_after(set_system("memory_bytes", 2**36)))),
+            *(unsealed(f"{name} edited afterwards", edited_after(resealed(append(name, b" ")))) for name in EDITED_FILES),
+            unsealed("baseload.parquet left out", edited_after(resealed(delete("baseload.parquet")))),
+            unsealed("another log added", edited_after(resealed(append("log.rank1.txt", b"")))),
+            unsealed("readings edited, and their digest in the record", edited_and_digests_fitted(save_after(scale_power(0.9)))),
+            unsealed("another system's description on the second node", edited_after(resealed(append("nodes.json", b" "))), ranks=2),
+            unsealed("the second rank's log edited", edited_after(resealed(append("log.rank1.txt", b"\n"))), ranks=2),
+            unsealed("a day between the second node's readings and the run", edited_after(save_after(change_second_node(a_day_earlier))), ranks=2),
+            unsealed("the stamp of the log in its place", witnessed(change=stamp_of_log_for_files)),
+        ),
+    ),
+    Rule(
+        id="witness-recorded",
+        sentence="A run whose command names a witness has the record of that witness.",
+        rationale="A record is written before the implementation starts, whether the witness answers or not; one that is missing was taken out.",
+        bundle_check=_recorded,
+        faults=(
+            sealed("the record taken out", set_run("command", ["suite", "run", "--witness", "http://witness.example:8731"])),
+            sealed("the record taken out, the option in one word", set_run("command", ["suite", "run", "--witness=http://witness.example:8731"])),
+            unsealed("the record of another witness", edited_after(save_after(set_run("command", ["suite", "run", "--witness", "http://other:1"])))),
+        ),
+    ),
+    Rule(
         id="witness-known",
-        sentence="A run's witness answered, and is one of those that the rulebook knows (rules/witnesses).",
+        sentence="A run's witness answered every time, at the closing within 15 minutes, and is one that the rulebook knows (rules/witnesses).",
         rationale="The leaderboard calls a run witnessed only where readers know by whom.",
         bundle_check=_known,
         faults=(
             unsealed("a witness that nobody knows", witnessed()),
             unsealed("a witness that did not answer at the end", witnessed(change=without_stamp)),
+            unsealed("a witness that did not answer at the closing", witnessed(change=without_files_stamp)),
+            unsealed("a stamp over the files an hour later", witnessed(closed_after_s=3600)),
         ),
         severity=Severity.NOTE,
     ),

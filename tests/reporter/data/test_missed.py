@@ -21,7 +21,7 @@ def submit(folder: Path, reached: int, missed: int, planned: int | None = None) 
     made = []
     for seed in range(1, reached + missed + 1):
         accuracies = REACHED if seed <= reached else MISSED
-        scenario = Scenario(name=f"lenet-pytorch-{seed}", seed=seed, jitter=0.05, accuracies=accuracies, later_s=900 * seed)
+        scenario = Scenario(name=f"lenet-pytorch-{seed}", seed=seed, jitter=0.05, accuracies=accuracies, later_s=900 * seed, learning_rate=0.04)
         made.append(make_bundle(folder / "made" / str(seed), scenario))
     offer = PackageRequest("pies-ltd", None, SystemAvailability.PREVIEW, "", (), planned_runs=planned)
     package(made, offer, folder / "tree")
@@ -53,7 +53,8 @@ def test_a_missed_target_is_kept_in_its_entry(four_of_five: Frames) -> None:
 
 def test_five_planned_runs_of_which_four_reach_the_target_are_ranked_by_their_expected_time(four_of_five: Frames) -> None:
     (row,) = board_of(four_of_five).accepted
-    assert (row.rank.rank, row.reached) == (1, "4 of 5 reached")
+    assert (row.rank.text, row.scores.status.value, row.reached) == ("1", "confirmed", "4 of 5 reached")
+    assert row.scores.epochs is not None and row.scores.epochs.own == (4 * 3 + 10) / 4
     expected_s = four_of_five.runs["trained_s"].sum() / 4
     figures = four_of_five.entry_figures.set_index("figure")
     assert figures.loc["time_to_target_s", "value"] == pytest.approx(expected_s)
@@ -64,7 +65,7 @@ def test_five_planned_runs_of_which_four_reach_the_target_are_ranked_by_their_ex
 def test_a_missed_target_of_three_runs_is_unranked_with_the_reason(tmp_path: Path) -> None:
     frames = accepted(submit(tmp_path, 2, 1))
     (row,) = board_of(frames).accepted
-    assert (row.rank.rank, row.reached) == (None, "2 of 3 reached")
+    assert (row.rank.text, row.reached) == ("", "2 of 3 reached")
     assert row.rank.reason == "2 of 3 reached the target, and fewer than 5 runs were planned"
     assert list(values_of_runs(frames, "time_to_target_s").values()) == [[]]
     reason = frames.entry_figures.set_index("figure").loc["time_to_target_s", "reason"]
@@ -83,7 +84,7 @@ def entry(runs: int, reached: int | None, planned: int | None) -> Row:
         (3, None, 3, None),
         (5, 4, 5, None),
         (10, 8, 10, None),
-        (5, 3, 5, "3 of 5 reached the target, fewer than four in five"),
+        (5, 3, 5, "3 of 5 reached the target, less than 80%"),
         (5, 4, None, "4 of 5 reached the target, and fewer than 5 runs were planned"),
         (4, 4, 5, "4 of 5 planned runs are in it"),
     ],

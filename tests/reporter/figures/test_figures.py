@@ -40,9 +40,11 @@ def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., P
     more = tmp_path_factory.mktemp("more")
     make_linpack(more / "linpack")
     for size in (16, 32, 64):
-        make_bundle(more / f"{size}", Scenario(name=f"batch-{size}", batch_size=size, step_s=0.0005, power_w=3.0))
+        make_bundle(more / f"{size}", Scenario(name=f"batch-{size}", batch_size=size, step_s=0.0005, power_w=3.0, learning_rate=0.04))
     for workers in (1, 4):
-        make_bundle(more / f"workers-{workers}", Scenario(name=f"workers-{workers}", batch_size=16, workers=workers, step_s=0.0004))
+        make_bundle(
+            more / f"workers-{workers}", Scenario(name=f"workers-{workers}", batch_size=16, workers=workers, step_s=0.0004, learning_rate=0.04)
+        )
     make_bundle(more / "counted", Scenario(name="counted", framework="fake", step_s=0.0005, counted=True))
     return more
 
@@ -219,7 +221,7 @@ def test_a_radar_has_at_most_four_series_and_the_best_value_at_its_rim(frames: F
     drawing = drawn(by_name("radar"), frames)
     assert len(drawing.rows) == 4 and {row[0].split(" ")[0] for row in drawing.rows} == {"pytorch", "tensorflow", "chainer", "fake"}
     assert "energy per epoch" in drawing.note and "L1 data miss ratio" in drawing.note
-    peak = Axis("peak_rss_bytes", "", -1)
+    peak = Axis("peak_memory_bytes", "", -1)
     assert [share(peak, [100.0, 400.0], value) for value in (100.0, 400.0)] == [1.0, 0.25]
     assert [share(Axis("samples_per_s", "", 1), [10.0, 40.0], value) for value in (10.0, 40.0)] == [0.25, 1.0]
 

@@ -77,7 +77,7 @@ def test_what_is_unknown_is_none_with_its_reason(tmp_path: Path) -> None:
     path = make_bundle(tmp_path / "bundle", Scenario(accuracies=(0.5,)))
     (path / "readings.parquet").unlink()
     figures = derive(Bundle(path)).figures
-    for name in ("time_to_epoch_s", "fetch_stall_s", "time_to_target_s", "energy_j", "peak_rss_bytes", "cpu_utilisation"):
+    for name in ("time_to_epoch_s", "fetch_stall_s", "time_to_target_s", "energy_j", "resident_sum_max_bytes", "cpu_utilisation"):
         assert figures[name].value is None and figures[name].reason
     for figure in figures.values():
         assert (figure.value is None) == (figure.reason is not None)

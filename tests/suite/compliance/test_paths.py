@@ -36,3 +36,11 @@ def test_a_withdrawn_run_stays_in_the_tree_with_its_reason(place: str, complies:
     assert check_paths([submission]).complies is complies
     (submission / "lenet" / "pytorch" / place).write_text(" \n")
     assert not check_paths([submission]).complies
+
+
+def test_what_can_be_checked_is_checked_beside_what_cannot(good_bundle: Path, tmp_path: Path) -> None:
+    (text := tmp_path / "notes.txt").write_text("no archive")
+    (empty := tmp_path / "empty").mkdir()
+    result = check_paths([good_bundle, text, empty])
+    assert [verdict.complies for verdict in result.bundles] == [True] and not result.complies
+    assert len(result.broken) == 2 and "notes.txt" in result.broken[0] and "empty holds no run directory" in result.broken[1]

@@ -4,9 +4,15 @@ import re
 
 import pytest
 
+from suite.catalog.reference_points import frozen_points
+from suite.catalog.rounds import load_round
+from suite.catalog.scoring import load_scoring
 from suite.compliance import rulebook
 from suite.compliance.registry import ALL, RULES
 from suite.files.generated import places
+from suite.metrics.comparisons import interval, measured, ratio
+from suite.metrics.costs import TrainingCost
+from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, expected_epochs, scored_epochs
 
 TEXT = rulebook.path().read_text(encoding="utf-8")
 
@@ -37,11 +43,63 @@ def test_an_outdated_table_is_rendered_anew() -> None:
     assert rulebook.render(TEXT.replace(RULES[0].sentence, "Anything goes.")) == TEXT
 
 
-def test_the_worked_examples_are_right() -> None:
-    examples = rulebook.examples(TEXT)
-    assert len(examples) >= 2
-    assert all(example.holds for example in examples)
-    assert not rulebook.ScoreExample((1.0, 2.0), 1.5, 0.71 + 0.02).holds
+def numbers(text: str) -> list[float]:
+    return [float(number) for number in text.split()]
+
+
+def worked(pattern: str) -> list[tuple[str, ...]]:
+    """The groups of the worked lines that match, of which there is at least one."""
+    found = re.findall(rf"^    {pattern}$", TEXT, re.MULTILINE)
+    assert found, pattern
+    return [each if isinstance(each, tuple) else (each,) for each in found]
+
+
+def test_every_worked_line_is_computed_again() -> None:
+    """The four tests below match every indented line of the chapter."""
+    chapter = TEXT.split("## Runs and scoring")[1].split("\n## ")[0]
+    lines = re.findall(r"^    \S.*$", chapter, re.MULTILINE)
+    patterns = (RUN_SCORE, REFERENCE, EPOCHS, SCORE, RATIO)
+    assert len(lines) == sum(len(worked(pattern)) for pattern in patterns) >= 11
+
+
+NUMBER, NUMBERS = r"([\d.]+)", r"([\d. ]+)"
+RUN_SCORE = rf"first {NUMBER} s, later {NUMBER} s, evaluation {NUMBER} s, N {NUMBER}: score {NUMBER} s"
+REFERENCE = rf"reference at batch size {NUMBER}, rate {NUMBER}: N {NUMBER}"
+EPOCHS = rf"epochs {NUMBERS} at batch size {NUMBER}, rate {NUMBER}: N {NUMBER}, p {NUMBER}"
+SCORE = rf"scores {NUMBERS} s: {NUMBER} s, {NUMBER} to {NUMBER} s"
+RATIO = rf"scores {NUMBERS} s over {NUMBERS} s: ratio {NUMBER}, {NUMBER} to {NUMBER}, (not told apart|told apart)"
+SCORING = load_scoring()
+
+
+def test_the_worked_scores_of_runs_are_right() -> None:
+    for line in worked(RUN_SCORE):
+        first, later, evaluation, epochs, score = map(float, line)
+        assert TrainingCost(first, later, evaluation).at(epochs) == pytest.approx(score, abs=0.006)
+
+
+def expected(batch_size: str, rate: str) -> ExpectedEpochs:
+    found = expected_epochs(frozen_points(load_round("v0.1"), "lenet"), int(batch_size), float(rate), None, SCORING.rate_tolerance)
+    assert found is not None
+    return found
+
+
+def test_the_worked_epochs_are_right() -> None:
+    for batch_size, rate, epochs in worked(REFERENCE):
+        assert f"{expected(batch_size, rate).epochs:.4f}" == epochs
+    for runs, batch_size, rate, epochs, p_more in worked(EPOCHS):
+        found = scored_epochs(expected(batch_size, rate), [RunEpochs(int(run), True) for run in numbers(runs)], SCORING.epochs_level)
+        assert (f"{found.epochs:.4f}", f"{found.p_more:.3f}") == (epochs, p_more)
+
+
+def test_the_worked_scores_and_ratios_are_right() -> None:
+    for runs, *stated in worked(SCORE):
+        found = interval(measured(numbers(runs), SCORING.noise_floor**2), SCORING.level)
+        assert [f"{value:.2f}" for value in (found.value, found.low, found.high)] == stated
+    for runs, others, *stated, verdict in worked(RATIO):
+        one, other = (measured(numbers(each), SCORING.noise_floor**2) for each in (runs, others))
+        ends = ratio(one, other, SCORING.level, SCORING.epochs_level)
+        assert [f"{value:.2f}" for value in (ends.ratio, ends.low, ends.high)] == stated
+        assert ends.is_different == (verdict == "told apart")
 
 
 @pytest.mark.parametrize(

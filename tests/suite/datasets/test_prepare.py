@@ -11,8 +11,9 @@ import pytest
 
 from suite.catalog.data_sets import DataSetDefinition, load_data_sets
 from suite.datasets import prepare
-from suite.datasets.locate import find, place
+from suite.datasets.locate import find, place, synthetic_place
 from suite.errors import SuiteError
+from suite.execution.data_digests import digest_data
 
 
 @pytest.fixture
@@ -33,6 +34,19 @@ def test_what_was_published_is_pinned_by_a_checksum(definition: DataSetDefinitio
 def test_the_digits_are_the_same_bytes_everywhere(tmp_path: Path) -> None:
     prepared = prepare.make("digits", tmp_path)
     assert find("digits", home=tmp_path, verify=True) == prepared
+
+
+def test_both_digests_of_a_file_are_of_the_same_bytes(tmp_path: Path) -> None:
+    prepared = prepare.make("digits", tmp_path)
+    taken = {file.name: file for file in digest_data("digits", prepared.directory).files}
+    assert {file.name: (file.sha256, file.md5) for file in prepared.definition.files} == {
+        name: (file.sha256, file.md5) for name, file in taken.items()
+    }
+
+
+def test_data_that_were_not_generated_are_said_how_to_generate(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="suite data prepare mnist --synthetic"):
+        find("mnist", synthetic_place("mnist", tmp_path), tmp_path)
 
 
 def test_plain_and_gzip_files_are_taken_also_one_folder_down(digits_files: Path, tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.frameworks import Framework, load_framework, load_frameworks
+from suite.catalog.frameworks import Framework, load_framework, load_frameworks, requirements_file
 from suite.errors import SuiteError
-from suite.launch import environments
+from suite.launch import environments, recipe
 
 LITTLE = Framework("fake", "Little", "reference_impls.fake", "json", needs_environment=True)
 
@@ -19,10 +19,10 @@ def silent(line: str) -> None:
 
 @pytest.mark.parametrize("framework", load_frameworks(), ids=lambda framework: framework.name)
 def test_a_framework_is_whole(framework: Framework) -> None:
-    folder = environments.requirements_file(framework).parent
+    folder = requirements_file(framework).parent
     assert (folder / "__main__.py").is_file()
     assert framework.module == f"reference_impls.{framework.name}"
-    assert environments.requirements_file(framework).is_file() == framework.needs_environment
+    assert requirements_file(framework).is_file() == framework.needs_environment
 
 
 def test_an_environment_that_is_missing_names_the_command(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_an_interpreter_without_the_framework_is_refused(tmp_path: Path) -> None
 def test_a_failed_installation_leaves_its_log_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("--no-index\na-package-that-is-not-there==1\n")
-    monkeypatch.setattr(environments, "requirements_file", lambda framework: requirements)
+    monkeypatch.setattr(recipe, "requirements_file", lambda framework: requirements)
     with pytest.raises(SuiteError, match="could not be created") as caught:
         environments.create(LITTLE, silent, home=tmp_path)
     (log,) = (tmp_path / "envs").iterdir()
@@ -57,7 +57,7 @@ def test_a_failed_installation_leaves_its_log_and_nothing_else(tmp_path: Path, m
 
 def test_a_python_that_is_too_new_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     old = dataclasses.replace(LITTLE, highest_python="3.6")
-    with pytest.raises(SuiteError, match="--python PATH"):
+    with pytest.raises(SuiteError, match=r"--python PATH.*uv python install 3\.6"):
         environments.create(old, silent, home=tmp_path)
     assert not (tmp_path / "envs").exists() or not list((tmp_path / "envs").iterdir())
 
@@ -66,5 +66,5 @@ def test_other_requirements_make_another_environment(tmp_path: Path, monkeypatch
     before = environments.location(LITTLE, tmp_path)
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("something-else\n")
-    monkeypatch.setattr(environments, "requirements_file", lambda framework: requirements)
+    monkeypatch.setattr(recipe, "requirements_file", lambda framework: requirements)
     assert environments.location(LITTLE, tmp_path) != before

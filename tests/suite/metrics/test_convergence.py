@@ -76,4 +76,4 @@ def test_a_missed_target_makes_no_entry_faster() -> None:
 
 
 def test_entries_that_all_missed_are_alike() -> None:
-    assert compare((math.inf, math.inf), (math.inf, math.inf)) == Comparison(1.0, 1.0, pytest.approx(1 / 6))
+    assert compare((math.inf, math.inf), (math.inf, math.inf)) == Comparison(1.0, 1.0, 1.0, pytest.approx(1 / 6))

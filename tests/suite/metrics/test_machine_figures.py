@@ -112,3 +112,15 @@ def test_without_readings_every_figure_is_unknown_with_a_reason(window) -> None:
     for name, figure in machine_figures(no_channels(), window).items():
         assert figure.value is None, name
         assert figure.reason, name
+
+
+def test_peak_memory_of_one_process_is_its_own_peak_and_of_several_their_proportional_sets() -> None:
+    size = ("memory", "process_tree_size", "processes", every_second(1))
+    peak, rss = (("memory", name, "B", every_second(value)) for name, value in (("largest_process_peak_rss", 700), ("process_tree_rss", 650)))
+    alone = machine_figures(table(size, peak, rss), RUN)
+    assert (alone["peak_memory_bytes"].value, alone["resident_sum_max_bytes"].value) == (700, 650)
+    several = ("memory", "process_tree_size", "processes", every_second(3))
+    pss = ("memory", "process_tree_pss", "B", every_second(lambda second: 800 + second, 10, 30))
+    assert machine_figures(table(several, peak, rss, pss), RUN)["peak_memory_bytes"].value == 830
+    unread = machine_figures(table(several, peak, rss), RUN)["peak_memory_bytes"]
+    assert unread.value is None and "smaps_rollup" in str(unread.reason)

@@ -2,11 +2,13 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from suite.catalog.reference_points import ReferenceRun, load_points, write_points
+from suite.catalog.reference_points import ReferenceRun, frozen_points, load_points, newest_points, write_points
+from suite.catalog.rounds import load_rounds
 from suite.catalog.workloads import Workload, load_workloads
 from suite.errors import SuiteError
 from suite.metrics.reference_points import compare_runs, make_points
@@ -91,3 +93,23 @@ def test_the_repositorys_points_match_the_workloads_current_definition(workload:
     for point in load_points(workload.name):
         assert point.eval_every_epochs == workload.eval_every_epochs
         assert all(1 <= run.epochs_to_target <= workload.epochs for run in point.runs)
+
+
+def test_a_frozen_point_is_kept_beside_the_new_one_of_its_setting(tmp_path: Path) -> None:
+    (old,) = make_points(bundles(tmp_path / "a"))
+    write_points([old], tmp_path)
+    (tmp_path / "rules/rounds").mkdir()
+    (tmp_path / "rules/rounds/v0.1.toml").write_text(
+        f'name = "v0.1"\ntitle = "first"\nsuite_versions = []\nworkloads = []\nreference_points = ["{old.digest}"]\n'
+    )
+    (new,) = make_points(bundles(tmp_path / "b")[:1])
+    load_rounds.cache_clear()
+    write_points([new], tmp_path)
+    assert load_points("lenet", tmp_path) == (old, new)
+    assert newest_points("lenet", tmp_path) == (new,)
+    assert frozen_points(load_rounds(tmp_path)[0], "lenet", tmp_path) == (old,)
+
+
+def test_a_points_digest_covers_its_runs() -> None:
+    (point, *_) = load_points("lenet")
+    assert replace(point, runs=point.runs[1:]).digest != point.digest != replace(point, batch_size=17).digest

@@ -6,15 +6,25 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from suite.bundle.manifest import seal
+from suite.bundle.reader import Bundle
+from suite.compliance.checker import check_bundle
+from suite.compliance.faults.fault import save_after
+from suite.compliance.faults.table_edits import scale_column
+from suite.compliance.faults.witness_edits import make_record
+from suite.compliance.rules import witness as rule
+from suite.execution.witnessing import ask_files_stamp
 from suite.files.signature import SignatureState
 from suite.witness.client import AUTHORITY, ask
 from suite.witness.tokens import verify_token
+from suite.witness.verdict import judge_tokens
 
 DIGEST = "5" * 64
 CONFIGURATION = """
@@ -148,6 +158,26 @@ def test_openssl_reads_our_query(tmp_path: Path) -> None:
     shown = openssl(tmp_path, "ts", "-query", "-in", "query.tsq", "-text").decode()
     assert "Hash Algorithm: sha256" in shown and "Certificate required: yes" in shown
     assert shown.count("55 55 55 55") > 1
+
+
+def test_the_files_of_a_bundle_are_stamped_by_an_authority_and_cannot_be_edited_afterwards(
+    address: str, folder: Path, good_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make_record(good_bundle)
+    replace(made, address=address, files={}, files_stamp=None).write(good_bundle)
+    record = ask_files_stamp(good_bundle, ())
+    assert record is not None and record.files_stamp is not None and record.files_stamp.token is not None, record
+    record.write(good_bundle)
+    (good_bundle / "MANIFEST.sha256").unlink()
+    seal(good_bundle)
+    known = trusted(folder, tmp_path)
+    run, request = Bundle(good_bundle).run(), Bundle(good_bundle).json("run.json")["request"]
+    verdict = judge_tokens(record, run.run_id, request, run.nonce, known)
+    assert verdict.files is not None and (verdict.files.state, verdict.files.witness) == (SignatureState.KNOWN, "observatory")
+    monkeypatch.setattr(rule, "trust_list", lambda: known)
+    assert "witness-files" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+    save_after(scale_column("compute_s", 0.9), recompute=True)(good_bundle)
+    assert "steps.parquet" in {finding.file for finding in check_bundle(good_bundle).findings if finding.rule == "witness-files"}
 
 
 def test_without_openssl_nothing_is_verified(token: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

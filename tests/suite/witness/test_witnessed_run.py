@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +19,18 @@ from suite.bundle.reader import Bundle
 from suite.compliance.checker import BundleVerdict, check_bundle
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import save_after
+from suite.compliance.faults.reading_edits import scale_readings
 from suite.compliance.faults.witness_edits import make_record, make_shorter
 from suite.compliance.rules import witness as rule
+from suite.execution.finish import finish
 from suite.files.paths import repository_root
 from suite.witness.client import ask
-from suite.witness.record import WitnessRecord, read_witness_record, stamp_digest
+from suite.witness.record import WitnessRecord, files_digest, read_witness_record, stamp_digest
+from suite.witness.server import WitnessServer
 from suite.witness.verdict import judge_tokens
 from tests.builders import Scenario, make_bundle
 from tests.conftest import Run
+from tests.interruptions.dead_disk import DeadDisk, Killed
 from tests.suite.witness.conftest import Lab
 
 FAKE = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--baseload", "0")
@@ -39,6 +45,11 @@ def record_of(run: Path) -> WitnessRecord:
 
 def rules_of(verdict: BundleVerdict) -> set[str]:
     return {finding.rule for finding in verdict.findings}
+
+
+def witness_rules(verdict: BundleVerdict) -> set[str]:
+    """The rules about witnesses that found something."""
+    return {name for name in rules_of(verdict) if name.startswith("witness-")}
 
 
 @pytest.fixture
@@ -64,17 +75,132 @@ def test_a_witnessed_run_complies_and_names_its_witness(witnessed: Path, lab: La
     assert judge_tokens(record_of(witnessed), run.run_id, request, run.nonce, lab.trusted).by == "lab"
     assert run.nonce is not None and run.nonce["run_number"] == 1
     digests = [json.loads(json.loads(line)["statement"])["digest"] for line in lab.journal.read_text().splitlines()]
+    record = record_of(witnessed)
+    assert record.stamp is not None and record.asked_again is None
     assert digests == [
-        record_of(witnessed).receipt.digest,
-        stamp_digest(run.run_id, [chain_head(witnessed / "log.txt") or ""], record_of(witnessed).receipt.token),
+        record.receipt.digest,
+        stamp_digest(run.run_id, [chain_head(witnessed / "log.txt") or ""], record.receipt.token),
+        files_digest(run.run_id, listed_by_the_manifest(witnessed), record.receipt.token, record.stamp.token),
     ]
+
+
+def listed_by_the_manifest(run: Path) -> dict[str, str]:
+    """Every file's digest, but for the witness's record."""
+    listed = (line.split("  ") for line in (run / "MANIFEST.sha256").read_text().splitlines())
+    return {name: digest for digest, name in listed if name != "witness.json"}
+
+
+def test_every_file_of_the_bundle_is_stamped(witnessed: Path) -> None:
+    present = {file.name for file in witnessed.iterdir()} - {"witness.json", "MANIFEST.sha256"}
+    assert set(record_of(witnessed).files) == present and {"readings.parquet", "system.json", "output.txt"} <= present
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_known")
+def test_readings_that_were_edited_afterwards_are_refused_by_name(witnessed: Path) -> None:
+    save_after(scale_readings("memory", "process_tree_rss", 0.9), recompute=True)(witnessed)
+    verdict = check_bundle(witnessed)
+    found = {finding.file for finding in verdict.findings if finding.rule == "witness-files"}
+    assert not verdict.complies and "readings.parquet" in found
+    assert verdict.witnessed_by is None
+
+
+def at_the_same_address(lab: Lab) -> WitnessServer:
+    """The lab's witness again, after it was stopped."""
+    server = WitnessServer(lab.witness, "127.0.0.1", lab.server.server_port)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    return server
+
+
+@pytest.fixture
+def unstamped(witnessed: Path) -> Path:
+    """The run as if the witness had gone while the bundle was closed."""
+    record = record_of(witnessed)
+    assert record.files_stamp is not None
+    replace(record, files_stamp=replace(record.files_stamp, token=None, attempts=3, reason="gone")).write(witnessed)
+    (witnessed / "MANIFEST.sha256").unlink()
+    seal(witnessed)
+    return witnessed
+
+
+@pytest.mark.usefixtures("_known")
+def test_a_stamp_that_the_closing_did_not_get_is_got_by_finish_and_the_record_says_so(unstamped: Path, lab: Lab) -> None:
+    assert witness_rules(check_bundle(unstamped)) == {"witness-known"} and check_bundle(unstamped).witnessed_by is None
+    before = (unstamped / "MANIFEST.sha256").read_bytes()
+    lab.stop()
+    assert "ConnectionRefusedError" in finish(unstamped).reason
+    assert (unstamped / "MANIFEST.sha256").read_bytes() == before
+    server = at_the_same_address(lab)
+    finished = finish(unstamped)
+    assert (finished.was_closed, finished.reason) == (True, "its witness has stamped its files now")
+    assert record_of(unstamped).asked_again == "gone"
+    verdict = check_bundle(unstamped)
+    assert witness_rules(verdict) == set() and verdict.witnessed_by == "lab"
+    assert finish(unstamped).reason == ""
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.usefixtures("_known")
+def test_a_late_stamp_leaves_the_run_without_the_witnesss_name(unstamped: Path, lab: Lab) -> None:
+    lab.time_s = time.time() + 3600
+    assert finish(unstamped).reason == "its witness has stamped its files now"
+    verdict = check_bundle(unstamped)
+    assert witness_rules(verdict) == {"witness-known"} and verdict.witnessed_by is None
+
+
+def test_finish_asks_for_no_stamp_over_files_that_were_changed(unstamped: Path, lab: Lab) -> None:
+    (unstamped / "system.json").write_text("{}")
+    asked = lab.journal.read_bytes()
+    assert "not those of its manifest" in finish(unstamped).reason
+    assert lab.journal.read_bytes() == asked
+
+
+@pytest.mark.usefixtures("_known")
+def test_a_finish_that_is_killed_at_any_change_of_a_file_leaves_a_run_that_can_be_finished(unstamped: Path, tmp_path: Path) -> None:
+    disk, number = DeadDisk(), 0
+    while True:
+        path = Path(shutil.copytree(unstamped, tmp_path / "copy"))
+        try:
+            with disk.after(number, path):
+                finish(path)
+        except Killed:
+            finish(path)
+        else:
+            break
+        verdict = check_bundle(path)
+        assert witness_rules(verdict) == set() and verdict.witnessed_by == "lab", disk.changes[-1]
+        shutil.rmtree(path)
+        number += 1
+    assert number > 4
+
+
+@pytest.mark.slow
+def test_a_record_of_the_first_schema_is_read_as_one_without_a_stamp_over_the_files(witnessed: Path) -> None:
+    values = json.loads((witnessed / "witness.json").read_text())
+    first = {key: values[key] for key in ("address", "receipt", "heads", "stamp")}
+    (witnessed / "witness.json").write_text(json.dumps({"schema": 1, **first}))
+    assert (record_of(witnessed).files, record_of(witnessed).files_stamp) == ({}, None)
+    (witnessed / "MANIFEST.sha256").unlink()
+    seal(witnessed)
+    verdict = check_bundle(witnessed)
+    assert witness_rules(verdict) == {"witness-known"} and any("stamp over the files" in finding.expected for finding in verdict.findings)
+
+
+@pytest.mark.slow
+def test_a_record_that_was_taken_out_is_missed(witnessed: Path) -> None:
+    (witnessed / "witness.json").unlink()
+    (witnessed / "MANIFEST.sha256").unlink()
+    seal(witnessed)
+    verdict = check_bundle(witnessed)
+    assert not verdict.complies and witness_rules(verdict) == {"witness-recorded"}
 
 
 @pytest.mark.slow
 def test_a_witness_that_the_rulebook_does_not_know_is_a_note(witnessed: Path) -> None:
     verdict = check_bundle(witnessed)
     assert verdict.complies
-    assert [(finding.rule, finding.severity.value) for finding in verdict.findings] == [("witness-known", "note")] * 2
+    assert [(finding.rule, finding.severity.value) for finding in verdict.findings] == [("witness-known", "note")] * 3
 
 
 @pytest.mark.slow
@@ -162,6 +288,8 @@ def test_a_witness_killed_in_the_middle_harms_nothing(digits: Path, suite_home: 
     record = record_of(run)
     assert record.receipt.token is not None and record.stamp is not None
     assert (record.stamp.token, record.stamp.attempts) == (None, 3)
+    assert record.files_stamp is not None and record.files_stamp.token is None
+    assert "ConnectionRefusedError" in (record.files_stamp.reason or "")
     verdict = check_bundle(run)
     assert verdict.complies and rules_of(verdict) == {"witness-known"}
     assert any("ConnectionRefusedError" in finding.observed for finding in verdict.findings)
@@ -183,6 +311,8 @@ MALFORMED = (
     '{"schema": 2}',
     '{"schema": 1, "address": "", "receipt": {}, "heads": [], "stamp": null}',
     '{"schema": 1, "address": 1, "receipt": null, "heads": 5, "stamp": null}',
+    '{"schema": 2, "address": "", "receipt": null, "heads": [], "stamp": null, "files": [], "files_stamp": null, "asked_again": null}',
+    '{"schema": 2, "address": "", "receipt": null, "heads": [], "stamp": null, "files": {}, "files_stamp": 5, "asked_again": 5}',
 )
 
 

@@ -99,3 +99,43 @@ def test_a_peak_between_two_readings_is_not_missed(child: "subprocess.Popen[str]
     after = values(meter.read())
     assert after["process_tree_rss"] - before["process_tree_rss"] < size_bytes / 2
     assert after["largest_process_peak_rss"] >= before["process_tree_rss"] + 0.9 * size_bytes
+
+
+FORKED = """
+import os, sys
+size = 64 * 2**20
+block = bytearray(size)
+for page in range(0, size, 4096):
+    block[page] = 1
+children = []
+for _ in range(3):
+    pid = os.fork()
+    if pid == 0:
+        sys.stdin.read()
+        os._exit(0)
+print(1, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_pages_that_forked_workers_share_count_once() -> None:
+    if not Path("/proc/self/smaps_rollup").exists():
+        pytest.skip("the kernel has no smaps_rollup")
+    with subprocess.Popen([sys.executable, "-c", FORKED], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        found = values(opened(Path("/"), process.pid).read())
+    assert found["process_tree_size"] == 4
+    assert found["process_tree_rss"] > 4 * 64 * 2**20
+    assert 64 * 2**20 < found["process_tree_pss"] < 2 * 64 * 2**20
+
+
+def test_proportional_sets_are_read_of_several_processes_only_and_seldom(tree) -> None:
+    rollup = "00400000-7fff [rollup]\nRss:  4000 kB\nPss:  3000 kB\n"
+    one = {"proc/100/stat": "100 (python) S 1", "proc/100/statm": "9000 1000 10 1 0 0 0", "proc/100/smaps_rollup": rollup}
+    root = tree({"proc/meminfo": MEMINFO, **one})
+    meter = opened(root)
+    assert "process_tree_pss" not in values(meter.read())
+    tree({path.replace("100", "101"): text.replace("S 1", "S 100") for path, text in one.items()})
+    assert values(meter.read())["process_tree_pss"] == 2 * 3_072_000
+    assert "process_tree_pss" not in values(meter.read())  # not before a thousand times the time that it took

@@ -1,0 +1,74 @@
+"""Tables of a board's energies: one per kind of instrument and what it covers, the best first. Energies compare inside a table only."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from reporter.board.ranking import Rank, rank_entries, unranked
+from reporter.data.entry_scores import EntryScores, Score, Status
+from suite.catalog.scoring import Instrument, Scoring, Standing
+
+WHY_UNRANKED = {
+    Standing.INDICATIVE: "indicative: only a calibrated meter at the wall or at the board's input ranks entries",
+    Standing.ESTIMATE: "an estimate, not a measurement",
+}
+
+
+@dataclass(frozen=True)
+class EnergyRow:
+    """An entry in a table of energies, in joules of a training to the target."""
+
+    entry_id: str
+    energy: Score
+    status: Status
+    rank: Rank
+
+
+@dataclass(frozen=True)
+class EnergyTable:
+    """The entries whose energy was measured by one kind of instrument, by their energy."""
+
+    instrument: Instrument
+    rows: tuple[EnergyRow, ...]
+
+    @property
+    def title(self) -> str:
+        """ "wall meter, board"."""
+        return f"{self.instrument.tier.value}, {self.instrument.covers.value}"
+
+
+def energy_tables(scores: Mapping[str, EntryScores], scoring: Scoring) -> tuple[EnergyTable, ...]:
+    """The tables that have a row, in the rulebook's order of instruments. Projected energies are in none."""
+    found = []
+    for instrument in scoring.instruments():
+        of_kind = {
+            name: entry
+            for name, entry in scores.items()
+            if entry.instrument == (instrument.tier.value, instrument.covers.value)
+            and entry.energy is not None
+            and entry.status is not Status.PROJECTED
+        }
+        if of_kind:
+            found.append(EnergyTable(instrument, _rows(instrument, of_kind, scoring)))
+    return tuple(found)
+
+
+def _rows(instrument: Instrument, entries: Mapping[str, EntryScores], scoring: Scoring) -> tuple[EnergyRow, ...]:
+    reasons = {name: _why_unranked(instrument, entry) for name, entry in entries.items()}
+    energies = {name: entry.energy for name, entry in entries.items() if entry.energy is not None}
+    ranks = rank_entries({name: energy.measured for name, energy in energies.items() if reasons[name] is None}, scoring)
+    rows = [EnergyRow(name, energy, entries[name].status, ranks.get(name) or unranked(str(reasons[name]))) for name, energy in energies.items()]
+    return tuple(sorted(rows, key=lambda row: (row.energy.interval.value, row.entry_id)))
+
+
+def _why_unranked(instrument: Instrument, entry: EntryScores) -> str | None:
+    if instrument.standing is not Standing.RANKED:
+        return WHY_UNRANKED[instrument.standing]
+    if entry.status is not Status.CONFIRMED:
+        return entry.reason
+    return "the instrument's error is not known" if entry.energy is not None and entry.energy.interval.low is None else None
+
+
+def place_of(sensor: Iterable[str | None], scoring: Scoring) -> int:
+    """The place of a tier and a coverage in the order of tables; after all of them for an unknown kind."""
+    kind, kinds = tuple(sensor), scoring.instruments()
+    return next((each.place for each in kinds if (each.tier.value, each.covers.value) == kind), len(kinds))

@@ -1,0 +1,50 @@
+"""What the scores of an entry are: values, statistics, and what they are worth."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from suite.metrics.comparisons import Interval, Measured
+from suite.metrics.expected_epochs import ExpectedEpochs, ScoredEpochs
+
+SCORE_S, SCORE_J = "score_s", "score_energy_j"
+
+
+class Status(str, enum.Enum):
+    """What an entry's score is worth. Only confirmed entries have ranks."""
+
+    CONFIRMED = "confirmed"
+    PROVISIONAL = "provisional"
+    PROJECTED = "projected"
+    UNRANKED = "unranked"
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score of an entry: its interval, its runs' values by run id, and the statistics that comparisons need."""
+
+    interval: Interval
+    by_run: Mapping[str, float]
+    measured: Measured
+
+
+@dataclass(frozen=True)
+class EntryScores:
+    """The scores of an entry. ``epochs`` are None, with the ``reason``, where there is no reference point; a score is None where a part is unknown.
+
+    ``reason`` says why the status is not confirmed; ``missing`` why a score is unknown, by its name. ``instrument`` is the tier and the
+    coverage of the energy, None where there is no energy or the runs differ in it.
+    """
+
+    status: Status
+    reason: str | None
+    epochs: ScoredEpochs | None
+    expected: ExpectedEpochs | None
+    time: Score | None
+    energy: Score | None
+    missing: Mapping[str, str]
+    instrument: tuple[str, str] | None = None
+
+    def of(self, name: str) -> Score | None:
+        """The score of this name; None where it is unknown."""
+        return {SCORE_S: self.time, SCORE_J: self.energy}[name]

@@ -1,0 +1,138 @@
+"""Scores of entries: the time, and the energy, that a training to the target takes at the epochs of the round's reference points.
+
+The rulebook's chapter *Runs and scoring* defines them; its numbers are in rules/scoring.toml.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from reporter.data.derived import EVALUATION_J, EVALUATION_S, FIRST_EPOCH_J
+from reporter.data.entry_scores import SCORE_J, SCORE_S, EntryScores, Score, Status
+from reporter.data.frames import Row, known
+from reporter.data.missed import why_unranked
+from suite.catalog.divisions import Division
+from suite.catalog.reference_points import ReferencePoint, frozen_points, local_batch_size
+from suite.catalog.rounds import load_round
+from suite.catalog.scoring import Scoring, load_scoring
+from suite.catalog.workloads import load_workload
+from suite.errors import SuiteError
+from suite.metrics.comparisons import Interval, interval, measured
+from suite.metrics.costs import TrainingCost, measured_score
+from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, ScoredEpochs, expected_epochs, scored_epochs
+
+PARTS = {SCORE_S: ("first_epoch_s", "time_to_epoch_s", EVALUATION_S), SCORE_J: (FIRST_EPOCH_J, "energy_per_epoch_j", EVALUATION_J)}
+"""Of each score, the figures of a run that it is made from: the first epoch, a later epoch, an evaluation."""
+COST_FIGURES = frozenset((*(part for parts in PARTS.values() for part in parts), "energy_j"))
+UNITS = {SCORE_S: "s", SCORE_J: "J"}
+Z_95 = 1.959964
+
+
+def score_entry(entry: Mapping[str, Any], runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]) -> EntryScores:
+    """The scores of an entry from its runs; ``figures`` are those of each run by name."""
+    scoring = load_scoring()
+    expected, why_not = _expected(entry, scoring)
+    if expected is None:
+        return EntryScores(Status.UNRANKED, why_not, None, None, None, None, {name: str(why_not) for name in PARTS})
+    status, reason = _status(entry, runs, scoring)
+    own = () if status is Status.PROJECTED else tuple(RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs)
+    epochs = scored_epochs(expected, own, scoring.epochs_level)
+    scores: dict[str, Score | None] = {}
+    missing: dict[str, str] = {}
+    for name in PARTS:
+        costs = {run["run_id"]: _cost(name, figures.get(run["run_id"], {}), epochs) for run in runs}
+        unknown = [cost for cost in costs.values() if isinstance(cost, str)]
+        known_costs = {run: cost for run, cost in costs.items() if isinstance(cost, TrainingCost)}
+        scores[name] = None if unknown else _score(known_costs, epochs, _fixed_variance(name, figures, known_costs, scoring), scoring)
+        missing |= {name: unknown[0]} if unknown else {}
+    instrument = _instrument(runs, figures)
+    if scores[SCORE_J] is not None and instrument is None:
+        scores[SCORE_J], missing[SCORE_J] = None, "the energies of its runs are of several instruments"
+    if scores[SCORE_S] is None and status in (Status.CONFIRMED, Status.PROVISIONAL):
+        status, reason = Status.UNRANKED, missing[SCORE_S]
+    return EntryScores(status, reason, epochs, expected, scores[SCORE_S], scores[SCORE_J], missing, instrument)
+
+
+def _instrument(runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]) -> tuple[str, str] | None:
+    """The tier and the coverage of the runs' energies, if they share them."""
+    energies = [figures.get(run["run_id"], {}).get("energy_per_epoch_j") for run in runs]
+    kinds = {(energy["tier"], energy["covers"]) if energy is not None else (None, None) for energy in energies}
+    (tier, covers), *others = kinds
+    return (str(tier), str(covers)) if not others and known(tier) and known(covers) else None
+
+
+def _status(entry: Mapping[str, Any], runs: Sequence[Row], scoring: Scoring) -> tuple[Status, str | None]:
+    """The status of an entry whose setting has a reference point, and why it is not confirmed."""
+    if entry["division"] != Division.CLOSED.value:
+        epochs = min(int(run["epochs"]) for run in runs)
+        if not any(run["reached"] for run in runs) and epochs >= scoring.min_projected_epochs:
+            return Status.PROJECTED, f"projected from {epochs} epochs: the target was not reached, nor is the open division's mathematics checked"
+        return Status.UNRANKED, "the open division is not ranked: nothing checks that its entries need the reference's epochs"
+    unranked = why_unranked(entry)
+    if unranked is not None:
+        return Status.UNRANKED, unranked
+    if len(runs) < scoring.min_runs:
+        return Status.PROVISIONAL, f"{len(runs)} of the {scoring.min_runs} runs needed for a rank"
+    return Status.CONFIRMED, None
+
+
+def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpochs | None, str | None]:
+    """The expected epochs at the entry's setting, or why there are none."""
+    workload, batch_size, rate = str(entry["workload"]), int(entry["batch_size"]), float(entry["learning_rate"])
+    try:
+        has_target = load_workload(workload).target_accuracy is not None
+        points = frozen_points(load_round(str(entry["round"])), workload) if entry["own_data"] and known(entry["round"]) else ()
+        local = local_batch_size(workload, batch_size, int(entry["ranks"]))
+    except SuiteError:
+        return None, "this version of the suite does not know the workload or the round"
+    if not has_target:
+        return None, "no target is established for this workload"
+    if not entry["own_data"]:
+        return None, "reference points are of the workload's own data set"
+    found = expected_epochs(points, batch_size, rate, local, scoring.rate_tolerance)
+    return (found, None) if found is not None else (None, f"no reference point at {_setting(batch_size, rate, local)}; {_frozen(entry, points)}")
+
+
+def _setting(batch_size: int, rate: float, local: int | None) -> str:
+    return f"batch size {batch_size}, rate {rate:g}" + (f", {local} a rank" if local is not None else "")
+
+
+def _frozen(entry: Mapping[str, Any], points: Sequence[ReferencePoint]) -> str:
+    settings = "; ".join(_setting(point.batch_size, point.base_learning_rate, point.local_batch_size) for point in points)
+    return f"round {entry['round']} has {settings}" if points else f"round {entry['round']} has none of this workload"
+
+
+def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> TrainingCost | str:
+    """A run's cost, or why it is unknown."""
+    rows = [figures.get(part) for part in PARTS[name]]
+    for part, row in zip(PARTS[name], rows, strict=True):
+        if row is None or not known(row["value"]):
+            return str(row["reason"]) if row is not None else f"the run has no figure {part}"
+    cost = TrainingCost(*(float(row["value"]) for row in rows if row is not None))
+    value = min(cost.at(epochs.epochs), cost.at(epochs.reference))
+    return cost if 0 < value < math.inf else f"the parts of the run add up to {value:.3g} {UNITS[name]}"
+
+
+def _score(costs: Mapping[str, TrainingCost], epochs: ScoredEpochs, fixed_variance: float, scoring: Scoring) -> Score:
+    statistics = measured_score(list(costs.values()), epochs, fixed_variance)
+    return Score(interval(statistics, scoring.level), {run: cost.at(epochs.epochs) for run, cost in costs.items()}, statistics)
+
+
+def _fixed_variance(name: str, figures: Mapping[str, Mapping[str, Row]], runs: Iterable[str], scoring: Scoring) -> float:
+    """The variance that runs share: the noise floor; of an energy, also that of the instrument, whose interval is the run's widest."""
+    if name == SCORE_S:
+        return scoring.noise_floor**2
+    halves = [_relative_half_width(figures[run].get("energy_j")) for run in runs]
+    return scoring.noise_floor**2 + (max(halves, default=0.0) / Z_95) ** 2
+
+
+def _relative_half_width(energy: Row | None) -> float:
+    """Of a 95 % interval; infinite without one: nothing is told apart by such an energy."""
+    if energy is None or not known(energy["value"]) or not known(energy["high"]) or not energy["value"]:
+        return math.inf
+    return float((energy["high"] - energy["value"]) / abs(energy["value"]))
+
+
+def time_interval(times_s: Sequence[float], scoring: Scoring) -> Interval | None:
+    """The 95 % interval of the times to target, epochs included; None for fewer than two runs."""
+    return interval(measured(times_s, scoring.noise_floor**2), scoring.level) if len(times_s) > 1 and min(times_s) > 0 else None

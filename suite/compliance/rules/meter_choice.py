@@ -1,0 +1,50 @@
+"""Meters: those that the user may leave out."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from suite.catalog.divisions import Division
+from suite.catalog.meter_choice import LEFT_OUT, REQUIRED
+from suite.compliance.faults.fault import both, sealed
+from suite.compliance.faults.reading_edits import set_meter
+from suite.compliance.finding import Finding, Severity
+from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+
+ORDER = 85  # after the readings' own rules
+
+EXPECTED = "every meter but those of power"
+FIX = "run again and leave --meters out, or leave out power meters only"
+
+
+def findings_of_choice(division: str, left_out: Collection[str]) -> tuple[Finding, ...]:
+    """Findings of a choice of meters before a run."""
+    if Division(division) not in CLOSED:
+        return ()
+    return tuple(violation.finding(RULES[0].id, Severity.INVALID) for violation in _violations("--meters", left_out))
+
+
+def _chosen(context: BundleContext) -> Iterator[Violation]:
+    """Check the meters' records of every node: those left out read power."""
+    for node in context.nodes:
+        names = [str(record.get("name")) for record in node.meters if isinstance(record, Mapping) and record.get("reason") == LEFT_OUT]
+        yield from _violations(node.meters_file, names)
+
+
+def _violations(file: str, left_out: Iterable[str]) -> Iterator[Violation]:
+    missing = sorted(set(left_out) & set(REQUIRED))
+    if missing:
+        yield Violation(file, EXPECTED, f"left out: {', '.join(missing)}", FIX)
+
+
+RULES = (
+    Rule(
+        id="meters-chosen",
+        sentence=f"A closed run leaves out power meters only; it reads {', '.join(REQUIRED)} wherever they are available.",
+        rationale="Rules compare the meters with one another: what one of them shows must not depend on who chose the meters.",
+        divisions=CLOSED,
+        bundle_check=_chosen,
+        faults=(
+            *both("the CPU meter left out", set_meter("cpu", reason=LEFT_OUT)),
+            sealed("the CPU meter left out, without readings", set_meter("cpu", reason=LEFT_OUT, available=False, readings=0)),
+        ),
+    ),
+)

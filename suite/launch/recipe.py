@@ -1,0 +1,151 @@
+"""What pip is given for a framework's environment: exact versions of the lock where there is one for this platform, else the requirements' ranges."""
+
+import platform as this_platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.catalog.frameworks import Framework, WithoutGpu, load_framework, locks_folder, requirements_file
+from suite.errors import SuiteError
+
+GPU_FILES = ("proc/driver/nvidia/version", "dev/nvidiactl", "dev/nvhost-gpu", "dev/nvgpu", "usr/lib/wsl/lib/libcuda.so.1")
+HASH = "--hash="
+_SIZES = re.compile(r"^# (download_bytes|disk_bytes) = (\d+)$", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Where an environment is made: architecture, Python's version, and whether an NVIDIA GPU is there."""
+
+    machine: str
+    python: tuple[int, int]
+    has_gpu: bool
+
+
+@dataclass(frozen=True)
+class Lock:
+    """Exact versions of every package. ``pins`` are lines for pip, with the hash where PyPI has the file; sizes are those of the packages."""
+
+    path: Path
+    pins: tuple[str, ...]
+    download_bytes: int
+    disk_bytes: int
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an environment is installed. ``lock`` None: pip chooses versions within ``requirements``; ``index`` is read beside pip's own."""
+
+    framework: Framework
+    platform: Platform
+    requirements: str
+    index: str | None
+    lock: Lock | None
+
+    @property
+    def text(self) -> str:
+        """What decides on the packages: pins without their hashes, or requirements."""
+        return "".join(f"{pin.split()[0]}\n" for pin in self.lock.pins) if self.lock else self.requirements
+
+    @property
+    def statement(self) -> str:
+        """One or two sentences: versions from where, how much to download, how much disk."""
+        python = ".".join(map(str, self.platform.python))
+        gpu = "with" if self.platform.has_gpu else "without"
+        where = f"{self.framework.title} for Python {python} on {self.platform.machine} {gpu} an NVIDIA GPU"
+        if self.lock is not None:
+            sizes = f"{_megabytes(self.lock.download_bytes)} to download, {_megabytes(self.lock.disk_bytes)} on disk"
+            return f"{where}: {len(self.lock.pins)} packages of the lock {self.lock.path.name}, {sizes}"
+        sizes = ", ".join(f"{_megabytes(lock.download_bytes)} by {lock.path.name}" for lock in _locks(self.framework))
+        return f"{where}: there is no lock, pip chooses versions within the requirements. To download on other platforms: {sizes or 'unknown'}"
+
+    def steps(self, folder: Path) -> list[list[str]]:
+        """pip's arguments, one list per call. Requirements are written into ``folder``.
+
+        pip checks either all hashes of a call or none, so packages without one are installed by a call of their own.
+        """
+        install = _owner(self.framework).install
+        index = ["--extra-index-url", self.index] if self.index else []
+        if self.lock is None:
+            before = [list(install.first)] if install.first else []
+            return [*before, [*install.options, *index, "-r", _written(folder / "requirements.txt", self.requirements.splitlines())]]
+        hashed = [pin for pin in self.lock.pins if HASH in pin]
+        bare = [pin for pin in self.lock.pins if HASH not in pin]
+        names = {name_of(each) for each in install.first}
+        first = [pin for pin in hashed if name_of(pin) in names]
+        checked = ["--no-deps", "--require-hashes", "-r"]
+        steps = [[*checked, _written(folder / "first.txt", first)]] if first else []
+        steps.append([*install.options, *checked, _written(folder / "hashed.txt", hashed)])
+        return [*steps, *([["--no-deps", *index, *bare]] if bare else [])]
+
+
+def has_nvidia_gpu(root: Path = Path("/")) -> bool:
+    """Whether the kernel has a driver of an NVIDIA GPU loaded: a PC's, a Jetson's or WSL's."""
+    return any((root / name).exists() for name in GPU_FILES)
+
+
+def here(python: tuple[int, int] | None = None) -> Platform:
+    """This machine; ``python`` is the version of the base interpreter (None: the harness's)."""
+    own = this_platform.python_version_tuple()
+    return Platform(this_platform.machine(), python or (int(own[0]), int(own[1])), has_nvidia_gpu())
+
+
+def recipe(framework: Framework, place: Platform) -> Recipe:
+    """How the framework's environment is installed on a platform."""
+    own = _owner(framework)
+    builds = [each for each in own.without_gpu if each.machine == place.machine]
+    without = next(iter(builds), None) if not place.has_gpu else None
+    path = lock_path(framework, place)
+    return Recipe(
+        framework, place, _requirements(framework, without), without.index if without else None, read_lock(path) if path.is_file() else None
+    )
+
+
+def lock_path(framework: Framework, place: Platform) -> Path:
+    """The lock's file, which may not exist. Only where a machine without a GPU gets other packages, one with a GPU has a lock of its own."""
+    has_choice = any(each.machine == place.machine for each in _owner(framework).without_gpu)
+    gpu = "-cuda" if place.has_gpu and has_choice else ""
+    return locks_folder(framework) / f"linux-{place.machine}{gpu}-py{place.python[0]}.{place.python[1]}.txt"
+
+
+def read_lock(path: Path) -> Lock:
+    """The lock in a file; raises SuiteError for a file that is not a lock."""
+    text = path.read_text(encoding="utf-8")
+    sizes = {name: int(value) for name, value in _SIZES.findall(text)}
+    pins = tuple(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    if set(sizes) != {"download_bytes", "disk_bytes"} or not pins or not all("==" in pin for pin in pins):
+        raise SuiteError(f"{path} is not a lock; make it again with `make locks`.")
+    return Lock(path, pins, **sizes)
+
+
+def name_of(requirement: str) -> str:
+    """The name of a requirement, in the form in which names are compared (PEP 503)."""
+    found = _NAME.match(requirement)
+    return re.sub(r"[-_.]+", "-", found.group()).lower() if found else ""
+
+
+def _owner(framework: Framework) -> Framework:
+    """The framework whose environment it is."""
+    return load_framework(framework.environment_of) if framework.environment_of else framework
+
+
+def _requirements(framework: Framework, without: WithoutGpu | None) -> str:
+    path = requirements_file(framework)
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    instead = {name_of(package): package for package in without.packages} if without else {}
+    return "".join(f"{instead.get(name_of(line), line)}\n" for line in lines)
+
+
+def _locks(framework: Framework) -> tuple[Lock, ...]:
+    return tuple(read_lock(path) for path in sorted(locks_folder(framework).glob("*.txt")))
+
+
+def _megabytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.0f} MB"
+
+
+def _written(path: Path, lines: list[str]) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)

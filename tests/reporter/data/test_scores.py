@@ -1,0 +1,127 @@
+"""Scores of entries: what they are worth, and why some are unknown."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reporter.data.entry_scores import EntryScores, Status
+from reporter.data.frames import Row
+from reporter.data.scores import PARTS, SCORE_J, SCORE_S, score_entry
+
+ENTRY = {
+    "workload": "lenet", "division": "closed", "own_data": True, "round": "v0.2", "batch_size": 128, "learning_rate": 0.04, "ranks": 1,
+    "planned_runs": None,
+}  # fmt: skip
+REFERENCE = 84 / 13
+
+
+def row(name: str, value: float | None, **other: Any) -> Row:
+    return {
+        "figure": name,
+        "value": value,
+        "reason": None if value is not None else "not measured",
+        "high": None,
+        "tier": None,
+        "covers": None,
+        **other,
+    }
+
+
+def run_figures(epoch_s: float, epoch_j: float | None, tier: str = "wall meter") -> dict[str, Row]:
+    energy = {
+        name: row(name, value, tier=tier, covers="board") for name, value in zip(PARTS[SCORE_J], (epoch_j, epoch_j, epoch_j and 1.0), strict=True)
+    }
+    times = {name: row(name, value) for name, value in zip(PARTS[SCORE_S], (1.2 * epoch_s, epoch_s, 0.1 * epoch_s), strict=True)}
+    return {**times, **energy, "energy_j": row("energy_j", 100.0, high=102.0)}
+
+
+def scored(
+    epochs_s: list[float], entry: Mapping[str, Any] = ENTRY, trained: int = 5, reached: bool = True, figures: Mapping[str, Any] | None = None
+) -> EntryScores:
+    runs = [{"run_id": f"r{index}", "epochs": trained, "reached": reached} for index in range(len(epochs_s))]
+    of_runs = figures or {f"r{index}": run_figures(epoch_s, 20.0) for index, epoch_s in enumerate(epochs_s)}
+    return score_entry({**entry, "runs": len(runs), "reached": len(runs) if reached else 0}, runs, of_runs)
+
+
+def test_three_runs_with_a_reference_point_are_confirmed() -> None:
+    found = scored([10.0, 10.0, 10.0])
+    assert (found.status, found.reason) == (Status.CONFIRMED, None)
+    assert found.time is not None and found.time.interval.value == pytest.approx(12 + (REFERENCE - 1) * 10 + REFERENCE * 1)
+    assert found.energy is not None and found.energy.interval.value == pytest.approx(20 * REFERENCE + REFERENCE)
+    assert found.instrument == ("wall meter", "board")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
+    found = scored([10.0] * count)
+    assert (found.status, found.reason) == (Status.PROVISIONAL, f"{count} of the 3 runs needed for a rank")
+    assert found.time is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"batch_size": 64}, "no reference point at batch size 64, rate 0.04; round v0.2 has batch size 16, rate 0.005; batch size 128, rate 0.04"),
+        ({"workload": "resnet18"}, "no reference point at batch size 128, rate 0.04, 128 a rank; round v0.2 has none of this workload"),
+        ({"workload": "mobilenetv3"}, "no target is established for this workload"),
+        ({"own_data": False}, "reference points are of the workload's own data set"),
+        ({"round": None}, "no reference point at batch size 128, rate 0.04; round None has none of this workload"),
+        ({"round": "v9"}, "this version of the suite does not know the workload or the round"),
+    ],
+)
+def test_without_a_reference_point_there_is_no_score_and_the_reason(changes: dict[str, Any], reason: str) -> None:
+    found = scored([10.0] * 3, {**ENTRY, **changes})
+    assert (found.status, found.reason, found.time, found.missing[SCORE_S]) == (Status.UNRANKED, reason, None, reason)
+
+
+def test_between_reference_points_there_is_a_score() -> None:
+    found = scored([10.0] * 3, {**ENTRY, "batch_size": 64, "learning_rate": 0.02})
+    assert found.status is Status.CONFIRMED and found.expected is not None and found.expected.between == (16, 128)
+
+
+def test_a_few_epochs_of_the_open_division_are_projected() -> None:
+    found = scored([10.0], {**ENTRY, "division": "open"}, trained=4, reached=False)
+    assert found.status is Status.PROJECTED and found.time is not None and found.epochs is not None and not found.epochs.is_own
+    assert scored([10.0], {**ENTRY, "division": "open"}, trained=3, reached=False).status is Status.UNRANKED
+    assert scored([10.0] * 3, {**ENTRY, "division": "open"}).status is Status.UNRANKED
+
+
+def test_epochs_that_are_significantly_more_are_scored_as_they_are() -> None:
+    found = scored([10.0] * 5, trained=10)
+    assert found.epochs is not None and found.epochs.is_own and found.time is not None
+    assert found.time.interval.value == pytest.approx(12 + 9 * 10 + 10 * 1)
+
+
+def test_a_score_needs_all_parts_of_all_runs() -> None:
+    figures = {"r0": run_figures(10.0, 20.0), "r1": run_figures(10.0, None), "r2": run_figures(10.0, 20.0)}
+    found = scored([10.0] * 3, figures=figures)
+    assert found.time is not None and (found.energy, found.missing) == (None, {SCORE_J: "not measured"})
+
+
+def test_energies_of_several_instruments_are_no_score() -> None:
+    figures = {f"r{index}": run_figures(10.0, 20.0, tier) for index, tier in enumerate(("wall meter", "wall meter", "estimate"))}
+    assert scored([10.0] * 3, figures=figures).missing == {SCORE_J: "the energies of its runs are of several instruments"}
+
+
+def test_an_energy_without_a_stated_error_has_no_interval() -> None:
+    figures = {f"r{index}": {**run_figures(10.0, 20.0), "energy_j": row("energy_j", 100.0)} for index in range(3)}
+    found = scored([10.0] * 3, figures=figures)
+    assert found.energy is not None and found.energy.interval.low is None
+
+
+@settings(deadline=None)
+@given(epochs_s=st.lists(st.floats(0.1, 100), min_size=3, max_size=5), factor=st.floats(1.001, 10))
+def test_slower_runs_never_have_a_smaller_score(epochs_s: list[float], factor: float) -> None:
+    before, after = scored(epochs_s).time, scored([epoch_s * factor for epoch_s in epochs_s]).time
+    assert before is not None and after is not None
+    assert after.interval.value == pytest.approx(before.interval.value * factor)
+    assert after.interval.low is not None and before.interval.low is not None and after.interval.low >= before.interval.low
+
+
+@pytest.mark.parametrize("trained", [3, 5, 9])
+def test_luck_with_the_seeds_does_not_change_a_score(trained: int) -> None:
+    found = scored([10.0] * 3, trained=trained)
+    assert found.epochs is not None and found.epochs.epochs == pytest.approx(REFERENCE)

@@ -1,0 +1,106 @@
+"""What pip is given: locks where there are, no CUDA without an NVIDIA GPU, every version exact and every hash PyPI's."""
+
+import re
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from suite.catalog.frameworks import Framework, load_framework, load_frameworks, locks_folder
+from suite.errors import SuiteError
+from suite.launch import recipe
+from suite.launch.recipe import Platform, name_of
+
+FRAMEWORKS = [framework for framework in load_frameworks() if framework.needs_environment and framework.environment_of is None]
+LOCKS = [path for framework in FRAMEWORKS for path in sorted(locks_folder(framework).glob("*.txt"))]
+BOARDS = [Platform("aarch64", (3, minor), has_gpu=False) for minor in (11, 12, 13)]
+CUDA = re.compile(r"nvidia|cuda|triton|cudnn|nccl")
+
+
+def names(chosen: recipe.Recipe) -> set[str]:
+    assert chosen.lock is not None
+    return {name_of(pin) for pin in chosen.lock.pins}
+
+
+def has_packages(framework: Framework, place: Platform) -> bool:
+    return framework.highest_python is None or place.python <= tuple(map(int, framework.highest_python.split(".")))
+
+
+@pytest.mark.parametrize("place", BOARDS, ids=lambda place: f"{place.python[0]}.{place.python[1]}")
+@pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
+def test_a_raspberry_pi_gets_every_framework_and_no_cuda(framework: Framework, place: Platform) -> None:
+    if not has_packages(framework, place):
+        return
+    chosen = recipe.recipe(framework, place)
+    assert not [name for name in names(chosen) if CUDA.search(name)]
+    assert chosen.lock is not None and chosen.lock.download_bytes < 500e6
+
+
+def test_a_gpu_gets_cuda() -> None:
+    chosen = recipe.recipe(load_framework("pytorch"), Platform("x86_64", (3, 11), has_gpu=True))
+    assert [name for name in names(chosen) if CUDA.search(name)] and chosen.index is None
+    assert "with an NVIDIA GPU" in chosen.statement
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_lock_satisfies_the_requirements(path: Path) -> None:
+    framework = load_framework(path.parent.name)
+    machine, python = re.fullmatch(r"linux-(\w+?)(?:-cuda)?-py(3\.\d+)", path.stem).groups()  # type: ignore[union-attr]
+    major, minor = map(int, python.split("."))
+    chosen = recipe.recipe(framework, Platform(machine, (major, minor), has_gpu="-cuda" in path.stem))
+    assert chosen.lock is not None and chosen.lock.path == path
+    versions = {name_of(pin): Version(pin.split()[0].partition("==")[2]) for pin in chosen.lock.pins}
+    for line in (*chosen.requirements.splitlines(), *framework.install.first):
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate({"platform_machine": machine, "python_version": python}):
+            assert versions[name_of(requirement.name)] in requirement.specifier, line
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_lock_names_no_place_and_has_a_hash_for_all_of_pypis(path: Path) -> None:
+    lock = recipe.read_lock(path)
+    assert not re.search(r"://|file:|/", path.read_text(encoding="utf-8"))
+    assert 0 < lock.download_bytes < lock.disk_bytes
+    for pin in lock.pins:
+        assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( --hash=sha256:[0-9a-f]{64}|\+cpu)", pin), pin
+
+
+def test_packages_without_a_hash_are_installed_apart(tmp_path: Path) -> None:
+    """pip refuses a call in which only some have one."""
+    steps = recipe.recipe(load_framework("pytorch"), Platform("x86_64", (3, 11), has_gpu=False)).steps(tmp_path)
+    hashed, bare = steps
+    assert "--require-hashes" in hashed and "torch==" not in (tmp_path / "hashed.txt").read_text()
+    assert bare == ["--no-deps", "--extra-index-url", "https://download.pytorch.org/whl/cpu", "torch==2.13.0+cpu"]
+
+
+def test_what_a_build_needs_is_installed_before_it(tmp_path: Path) -> None:
+    first, rest = recipe.recipe(load_framework("chainer"), Platform("aarch64", (3, 11), has_gpu=False)).steps(tmp_path)
+    assert {name_of(line) for line in (tmp_path / "first.txt").read_text().splitlines()} == {"setuptools", "wheel", "numpy"}
+    assert "--require-hashes" in first and "--no-build-isolation" in rest
+
+
+def test_without_a_lock_pip_chooses_within_the_requirements(tmp_path: Path) -> None:
+    chosen = recipe.recipe(load_framework("pytorch"), Platform("riscv64", (3, 11), has_gpu=False))
+    assert chosen.lock is None and "there is no lock" in chosen.statement and "150 MB by linux-aarch64-py3.11" in chosen.statement
+    assert chosen.steps(tmp_path) == [["-r", str(tmp_path / "requirements.txt")]]
+    assert (tmp_path / "requirements.txt").read_text() == chosen.requirements
+
+
+def test_a_variant_has_the_environment_of_its_framework() -> None:
+    place = Platform("aarch64", (3, 11), has_gpu=False)
+    assert recipe.recipe(load_framework("pytorch_bf16"), place).text == recipe.recipe(load_framework("pytorch"), place).text
+
+
+@pytest.mark.parametrize("file", ["proc/driver/nvidia/version", "dev/nvhost-gpu"])
+def test_a_gpu_is_known_by_its_driver(file: str, tmp_path: Path) -> None:
+    assert not recipe.has_nvidia_gpu(tmp_path)
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text("")
+    assert recipe.has_nvidia_gpu(tmp_path)
+
+
+def test_a_file_that_is_no_lock_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lock.txt").write_text("numpy>=1\n")
+    with pytest.raises(SuiteError, match="make locks"):
+        recipe.read_lock(tmp_path / "lock.txt")

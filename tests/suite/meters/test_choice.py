@@ -1,0 +1,54 @@
+"""`--meters`: names to read, or names to leave out; the record says which were left out."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.catalog.meter_choice import LEFT_OUT, REQUIRED
+from suite.catalog.power import load_power_rules, power_sources
+from suite.compliance.rules.meter_choice import findings_of_choice
+from suite.errors import SuiteError
+from suite.execution.recorder import Recorder
+from suite.meters.choice import chosen_meters, left_out_meters
+from suite.meters.meter import MeteredProcess
+from suite.meters.registry import meter_classes
+
+NAMES = {meter.name for meter in meter_classes()}
+
+
+def test_names_choose_and_names_with_a_minus_leave_out() -> None:
+    assert left_out_meters(None) == ()
+    assert left_out_meters("-jtop,-tegrastats") == ("jtop", "tegrastats")
+    assert set(left_out_meters("cpu, load")) == NAMES - {"cpu", "load"}
+
+
+@pytest.mark.parametrize("choice", ["cpu,jtp", "-jtp", "", "all"])
+def test_an_unknown_name_is_answered_with_the_list(choice: str) -> None:
+    with pytest.raises(SuiteError, match=r"there is no meter .*; the meters are counters, cpu, disk") as raised:
+        left_out_meters(choice)
+    assert all(name in str(raised.value) for name in NAMES)
+
+
+def test_a_mixed_list_is_refused() -> None:
+    with pytest.raises(SuiteError, match="mixes meters to read and to leave out"):
+        left_out_meters("cpu,-jtop")
+
+
+def test_the_record_of_a_meter_that_was_left_out_says_so(tmp_path: Path) -> None:
+    recorder = Recorder(chosen_meters(("counters", "cpu")), tmp_path)
+    recorder.start(MeteredProcess(1, tmp_path))
+    records = {record.name: record for record in recorder.stop()}
+    assert set(records) == NAMES | {"recorder"}
+    assert (records["cpu"].available, records["cpu"].reason, records["cpu"].readings) == (False, LEFT_OUT, 0)
+
+
+def test_every_meter_is_required_or_reads_power() -> None:
+    assert set(REQUIRED) <= NAMES
+    assert NAMES - set(REQUIRED) <= set(power_sources(load_power_rules()))
+
+
+def test_a_closed_run_may_leave_out_power_meters_only() -> None:
+    assert findings_of_choice("closed", ("jtop", "tegrastats")) == ()
+    assert findings_of_choice("open", ("cpu",)) == ()
+    (finding,) = findings_of_choice("closed", ("jtop", "cpu", "counters"))
+    assert finding.observed == "left out: counters, cpu"

@@ -1,0 +1,78 @@
+"""A pair's verdict depends on its two entries alone, not on the unit, and follows their runs."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from suite.metrics.comparisons import Measured, interval, measured, ratio
+
+LEVEL, EPOCHS_LEVEL = 0.05, 0.025
+runs = st.lists(st.floats(0.1, 1000.0), min_size=3, max_size=6)
+
+
+def ratio_of(one: list[float], other: list[float]) -> tuple[float, float, float]:
+    found = ratio(measured(one), measured(other), LEVEL, EPOCHS_LEVEL)
+    return found.ratio, found.low, found.high
+
+
+@settings(deadline=None)
+@given(one=runs, other=runs)
+def test_entries_with_equally_many_runs_are_compared_by_students_test(one: list[float], other: list[float]) -> None:
+    count = min(len(one), len(other))
+    logs = [[math.log(value) for value in each[:count]] for each in (one, other)]
+    expected = stats.ttest_ind(*logs).confidence_interval(1 - LEVEL)
+    found = ratio_of(one[:count], other[:count])
+    assert found[1:] == pytest.approx((math.exp(expected.low), math.exp(expected.high)), rel=1e-6)
+
+
+@settings(deadline=None)
+@given(one=runs, other=runs, unit=st.floats(1e-3, 1e3))
+def test_the_unit_does_not_matter(one: list[float], other: list[float], unit: float) -> None:
+    scaled = ratio_of([value * unit for value in one], [value * unit for value in other])
+    assert scaled == pytest.approx(ratio_of(one, other), rel=1e-6)
+
+
+@settings(deadline=None)
+@given(one=runs, other=runs, factor=st.floats(1.01, 100.0))
+def test_a_slower_entry_has_a_larger_ratio_with_larger_ends(one: list[float], other: list[float], factor: float) -> None:
+    before, after = ratio_of(one, other), ratio_of([value * factor for value in one], other)
+    assert all(late > early for early, late in zip(before, after, strict=True))
+
+
+@settings(deadline=None)
+@given(one=runs, other=runs)
+def test_exchanged_entries_have_the_inverse_ratio(one: list[float], other: list[float]) -> None:
+    value, low, high = ratio_of(one, other)
+    assert ratio_of(other, one) == pytest.approx((1 / value, 1 / high, 1 / low), rel=1e-6)
+
+
+def test_more_runs_of_the_other_entry_do_not_hide_a_scatter() -> None:
+    """Ten quiet runs against three noisy ones: a pooled variance would be the quiet one's."""
+    noisy, quiet = [10.0, 13.0, 16.0], [9.0 + 0.01 * number for number in range(10)]
+    assert not ratio(measured(noisy), measured(quiet), LEVEL, EPOCHS_LEVEL).is_different
+
+
+def test_runs_without_scatter_are_told_apart_only_beyond_the_noise_floor() -> None:
+    same, near, far = (measured([value] * 3, 0.0025**2) for value in (100.0, 100.5, 103.0))
+    assert not ratio(same, near, LEVEL, EPOCHS_LEVEL).is_different
+    assert ratio(same, far, LEVEL, EPOCHS_LEVEL).is_different
+
+
+def test_own_epochs_widen_the_interval_towards_the_slower_side_only() -> None:
+    excess = math.log(1.5)
+    own = Measured(math.log(15.0), 1e-4, 3, 0.0, 0.04, 12, excess)
+    at_reference, other = Measured(math.log(10.0), 1e-4, 3), Measured(math.log(8.0), 1e-4, 3)
+    plain, found = ratio(at_reference, other, LEVEL, EPOCHS_LEVEL), ratio(own, other, LEVEL, EPOCHS_LEVEL)
+    assert found.ratio == pytest.approx(15 / 8) and found.low == pytest.approx(plain.low) and found.high > 2 * found.ratio
+    assert found.is_different, "it is slower even at the reference's epochs"
+    assert not ratio(own, Measured(math.log(11.0), 1e-4, 3), LEVEL, EPOCHS_LEVEL).is_different
+    alone = interval(own, LEVEL)
+    assert alone.low is not None and alone.low >= interval(at_reference, LEVEL).low  # type: ignore[operator]
+
+
+def test_one_run_and_an_unknown_instrument_have_no_interval() -> None:
+    assert interval(measured([3.0]), LEVEL).low is None
+    assert interval(measured([3.0, 3.1, 3.2], math.inf), LEVEL).high is None
