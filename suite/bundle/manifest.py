@@ -26,8 +26,8 @@ def evidence_files(path: Path) -> dict[str, Path]:
     Of files that attaching a trace changed, those from before: the rule `attached-trace` compares both.
     """
     files = {name: file for name, file in _files(path).items() if name not in (WITNESS, WITHDRAWN, KEPT)}
-    before = {name: file for changed in CHANGED if (name := f"{BEFORE}/{changed}") and (file := files.pop(name, None)) is not None}
-    return {**files, **{name.removeprefix(f"{BEFORE}/"): file for name, file in before.items()}}
+    before = {name: file for name, kept in CHANGED.items() if (file := files.pop(f"{BEFORE}/{kept}", None)) is not None}
+    return {**files, **before}
 
 
 def evidence_digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, str]:

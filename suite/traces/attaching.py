@@ -119,11 +119,12 @@ def own_readings(path: Path) -> Iterator[pyarrow.RecordBatch]:
 def _restore_or_keep_files(path: Path) -> None:
     """Put the files from before an earlier trace back in their place; without one, keep those that will change."""
     before = path / BEFORE
-    source, target = (before, path) if before.exists() else (path, before)
-    target.mkdir(exist_ok=True)
-    for name in CHANGED:
-        if (source / name).exists():
-            shutil.copyfile(source / name, target / name)
+    is_second = before.exists()
+    before.mkdir(exist_ok=True)
+    for name, kept in CHANGED.items():
+        source, target = (before / kept, path / name) if is_second else (path / name, before / kept)
+        if source.exists():
+            shutil.copyfile(source, target)
 
 
 def _keep(path: Path, found: Attachment) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from suite.bundle.attached import BEFORE, CLOCK_ERROR, KEPT, SOURCE
+from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
 from suite.bundle.layout import POWER, READINGS, RUN
 from suite.compliance.faults.attached_edits import (
     another_trace,
@@ -54,11 +54,11 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
     from suite.metrics.power import power_rules  # start-up: NumPy
 
     before = Bundle(context.bundle.path / BEFORE)
-    own, now = before.json(RUN), context.bundle.json(RUN)
+    own, now = before.json(CHANGED[RUN]), context.bundle.json(RUN)
     meters = [meter for meter in now["meters"] if meter.get("name") != SOURCE]
     changed = sorted(name for name in {**own, **now} if {**now, "meters": meters, "attached": None}.get(name) != {"attached": None, **own}.get(name))
     if changed:
-        yield Violation(RUN, f"{BEFORE}/{RUN}, and the trace", f"other values of {', '.join(changed)}"[:200], AGAIN)
+        yield Violation(RUN, f"{BEFORE}/{CHANGED[RUN]}, and the trace", f"other values of {', '.join(changed)}"[:200], AGAIN)
     if (before.path / POWER).exists():
         rules = tuple(rule for rule in context.power_rules if SOURCE not in rule.sources)
         if rules != power_rules(before):

@@ -13,7 +13,7 @@ import pytest
 from suite import api
 from suite.bundle.attached import KEPT, SOURCE
 from suite.bundle.reader import Bundle
-from suite.compliance.checker import check_bundle
+from suite.compliance.checker import check_bundle, find_bundles
 from suite.compliance.faults.attached_edits import START_S, made_trace
 from suite.compliance.faults.witness_edits import witnessed
 from suite.errors import SuiteError
@@ -126,10 +126,17 @@ def test_an_offset_by_hand_is_recorded_and_warned_of(good_bundle: Path, trace: P
 def test_a_witnessed_run_keeps_its_witness(good_bundle: Path, trace: Path) -> None:
     """The witness stamps the request and the logs, which attaching does not touch."""
     witnessed()(good_bundle)
-    before = (good_bundle / "witness.json").read_bytes()
+    before, said = (good_bundle / "witness.json").read_bytes(), of_witness(good_bundle)
     api.attach_power(good_bundle, trace, covers="board")
+    api.attach_power(good_bundle, trace, covers="wall")
     assert (good_bundle / "witness.json").read_bytes() == before
-    assert "witness-time" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+    assert of_witness(good_bundle) == said
+    assert len(find_bundles(good_bundle.parent)) == 1
+
+
+def of_witness(bundle: Path) -> set[str]:
+    """The witness's rules that have a finding."""
+    return {finding.rule for finding in check_bundle(bundle).findings if finding.rule.startswith("witness")}
 
 
 def test_a_large_file_is_kept_averaged_and_checked(good_bundle: Path, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
