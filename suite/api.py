@@ -10,11 +10,12 @@ Every function raises SuiteError, in one sentence that says what to do, where so
 the events of suite.experiments.events; without one, functions are silent. Functions that need pandas load it when they are called.
 """
 
+import enum
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from suite.catalog.divisions import Division
 from suite.errors import SuiteError
@@ -40,21 +41,25 @@ if TYPE_CHECKING:
     from suite.metrics.convergence import Comparison
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
+    from suite.traces.attaching import Attachment
+    from suite.traces.sniffing import TraceOptions
     from suite.verify.kept_state import Draw
 
 __all__ = [
-    "Accelerator", "AuditRecord", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun", "Frames",
-    "Interrupted", "PaperFile", "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest", "RunResult",
-    "StallAnalysis", "Study", "SuiteError", "WrittenBringUp", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch",
-    "figure", "findings_of", "finish", "load", "place", "plan_sweep", "report", "resolve", "run", "run_stall_analysis", "run_sweep",
+    "Accelerator", "Attachment", "AuditRecord", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun",
+    "Frames", "Interrupted", "PaperFile", "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest",
+    "RunResult", "StallAnalysis", "Study", "SuiteError", "TraceOptions", "WrittenBringUp", "attach_power", "audit", "bring_up", "check",
+    "compare", "compare_with_reference", "draw_epoch", "energy_figure", "figure", "findings_of", "finish", "load", "place", "plan_sweep",
+    "report", "resolve", "run", "run_stall_analysis", "run_sweep",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0
 DEFAULT_STEP_S = 20.0
+Choice = TypeVar("Choice", bound=enum.Enum)
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
-    "AuditRecord": "suite.metrics.audit_record", "BringUp": "suite.experiments.bringup.record",
-    "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths",
+    "Attachment": "suite.traces.attaching", "AuditRecord": "suite.metrics.audit_record", "BringUp": "suite.experiments.bringup.record",
+    "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths", "TraceOptions": "suite.traces.sniffing",
     "Draw": "suite.verify.kept_state", "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
     "PaperFile": "reporter.papers.make",
@@ -81,12 +86,14 @@ def resolve(
     witness: str | None = None,
     keep_states: bool = False,
     meters: str | None = None,
+    power_pulse: bool = False,
 ) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
     ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md). ``keep_states`` keeps every epoch's training
     state in a folder beside the run directory (docs/auditing.md). ``meters`` names the meters to read ("cpu,load"), or to leave out ("-jtop").
+    ``power_pulse`` makes a pattern of loads before and after the run, which :func:`attach_power` finds in a logger's trace.
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
     from suite.meters.choice import left_out_meters  # start-up: meters
@@ -97,7 +104,7 @@ def resolve(
     if witness is not None:
         check_address(witness)
     resolved = resolve_options(_typed(options), None if output is None else Path(output))
-    return replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states, left_out=left_out)
+    return replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states, left_out=left_out, power_pulse=power_pulse)
 
 
 def _typed(options: RunOptions) -> RunOptions:
@@ -142,6 +149,55 @@ def finish(paths: Paths) -> "tuple[FinishedRun, ...]":
     from suite.execution import finish as finishing  # start-up: execution
 
     return tuple(finishing.finish(path) for path in _paths(paths))
+
+
+def attach_power(
+    bundle: str | Path,
+    trace: str | Path,
+    *,
+    covers: str,
+    tier: str = "wall meter",
+    options: "TraceOptions | None" = None,
+    offset_s: float | None = None,
+    dry_run: bool = False,
+    command: tuple[str, ...] = (),
+) -> "Attachment":
+    """Attach the trace of an external logger to a finished run and recompute its figures; an earlier trace is replaced.
+
+    ``covers`` is module, board, wall or chip; ``tier`` analyser, wall meter or on-board sensor. ``options`` settle what the file does not tell.
+    Without ``offset_s`` (seconds that are added to the trace's times to count them from run_start) the clock is fitted. With ``dry_run`` nothing is
+    written. Raises SuiteError, and nothing is changed, for a trace that cannot be read or does not fit.
+    """
+    from suite.catalog.power import Coverage, Tier  # start-up: as below
+    from suite.execution.attach import attach_trace  # start-up: pandas
+    from suite.traces.sniffing import TraceOptions  # start-up: pandas
+
+    return attach_trace(
+        Path(bundle),
+        Path(trace),
+        _choice(Coverage, covers, "what the logger covers"),
+        _choice(Tier, tier, "tier"),
+        options or TraceOptions(),
+        offset_s=offset_s,
+        command=command,
+        dry_run=dry_run,
+    )
+
+
+def energy_figure(bundle: str | Path) -> dict[str, Any]:
+    """The energy of a closed run as summary.json has it: value, unit, sensor, uncertainty, or the reason for none."""
+    from suite.bundle.reader import Bundle  # start-up: as below
+    from suite.metrics.summary import read_summary  # start-up: NumPy
+
+    figure: dict[str, Any] = read_summary(Bundle(Path(bundle)))["figures"]["energy_j"]
+    return figure
+
+
+def _choice(kind: "type[Choice]", name: str, what: str) -> "Choice":
+    try:
+        return kind(name)
+    except ValueError:
+        raise SuiteError(f"There is no {what} {name!r}; known are {', '.join(each.value for each in kind)}.") from None
 
 
 def run_stall_analysis(

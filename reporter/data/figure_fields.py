@@ -5,14 +5,20 @@ from typing import Any
 
 from reporter.data.frames import Row
 from reporter.data.text import plain_or_none
+from suite.bundle.attached import SOURCE
 
 MAX_LENGTH = 40
 
 
 def sensor_columns(figure: Mapping[str, Any]) -> Row:
-    """What the sensor of an energy or a power covers, and its tier; None where there was no sensor. Raises AttributeError for a malformed one."""
+    """What the sensor of an energy or a power covers, and its tier, "attached" after that of a trace that was added after the run.
+
+    None where there was no sensor. Raises AttributeError for a malformed one.
+    """
     sensor = figure.get("sensor") or {}
-    return {"covers": plain_or_none(sensor.get("covers"), MAX_LENGTH), "tier": plain_or_none(sensor.get("tier"), MAX_LENGTH)}
+    tier, instruments = plain_or_none(sensor.get("tier"), MAX_LENGTH), sensor.get("instruments")
+    is_attached = tier is not None and isinstance(instruments, list) and SOURCE in instruments
+    return {"covers": plain_or_none(sensor.get("covers"), MAX_LENGTH), "tier": f"{tier}, {SOURCE}" if is_attached else tier}
 
 
 def significance(figure: Mapping[str, Any]) -> bool | None:

@@ -82,7 +82,7 @@ FIGURES: Mapping[str, str] = {
     "method": "remark on how it was obtained",
     "level": "level of the EE HPC WG's power measurement methodology that an energy meets",
     "covers": "what the sensor of an energy or power covers: chip, chips (CPU and GPU), module, board or wall",
-    "tier": "kind of that sensor: analyser, wall meter, on-board sensor or estimate",
+    "tier": 'kind of that sensor: analyser, wall meter, on-board sensor or estimate; with "attached" where its trace was added after the run',
     "significant": "whether a difference is statistically significant; None where it was not tested",
 }
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
+from suite.bundle.attached import BEFORE, CHANGED, KEPT
 from suite.bundle.layout import MANIFEST, WITHDRAWN, WITNESS
 from suite.files.digest import sha256
 from suite.files.durable import publish
@@ -20,8 +21,13 @@ def digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, str]:
 
 
 def evidence_files(path: Path) -> dict[str, Path]:
-    """The files by name, without those that are written after a witness has stamped the others: its own record, and a withdrawal."""
-    return {name: file for name, file in _files(path).items() if name not in (WITNESS, WITHDRAWN)}
+    """The files by name, without those that are written after a witness has stamped the others: its own record, a withdrawal, an attached trace.
+
+    Of files that attaching a trace changed, those from before: the rule `attached-trace` compares both.
+    """
+    files = {name: file for name, file in _files(path).items() if name not in (WITNESS, WITHDRAWN, KEPT)}
+    before = {name: file for name, kept in CHANGED.items() if (file := files.pop(f"{BEFORE}/{kept}", None)) is not None}
+    return {**files, **before}
 
 
 def evidence_digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, str]:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 FIRST_ROUND = "v0.1"
 """The round of bundles of schema 1, which do not name theirs."""
 
+OBJECTS = ("nonce", "closed_later", "power_pulse", "attached")
+"""Keys of run.json that are an object or null."""
 _RANK = re.compile(r"steps\.rank(\d{1,9})\.csv")
 
 
@@ -48,7 +50,8 @@ class RunRecord:
     ``closed_later`` is None where the process that ran the run closed its bundle; else ``by`` whom and when (``time_ms``) it was closed later, with
     the ``suite_version`` and the ``reason``. ``schema`` is that of the bundle's files; ``request`` follows the current contract whatever the schema.
     ``round`` is the round that the run was made for; None if the file names none. ``nonce`` says where the seed came from
-    (suite.catalog.seeds.NonceUse); None: the user chose it.
+    (suite.catalog.seeds.NonceUse); None: the user chose it. ``power_pulse`` holds the loads that the suite made before and after the run for a
+    logger's clock, ``attached`` the trace that was added later and its clock fit (suite.traces.attaching); None without them.
     """
 
     schema: int
@@ -66,6 +69,8 @@ class RunRecord:
     round: str | None = None
     nonce: Mapping[str, Any] | None = None
     closed_later: Mapping[str, Any] | None = None
+    power_pulse: Mapping[str, Any] | None = None
+    attached: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -231,7 +236,8 @@ class CachedBundle(Bundle):
 
 def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
     names = {each.name for each in fields(RunRecord)}
-    values = {"round": FIRST_ROUND if values.get("schema") == 1 else None, "nonce": None, "closed_later": None, **values}
+    later = dict.fromkeys(OBJECTS)  # absent in bundles of earlier versions
+    values = {"round": FIRST_ROUND if values.get("schema") == 1 else None, **later, **values}
     if set(values) != names:
         raise FileError(path, f"has unknown keys {sorted(set(values) - names)} or misses keys {sorted(names - set(values))}")
     schema = values["schema"]
@@ -241,8 +247,8 @@ def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
         raise FileError(path, "has a key of the wrong type: request is an object; command, meters and findings_allowed are lists")
     if not isinstance(values["round"], str | None):
         raise FileError(path, "has a round that is not a name")
-    if not all(isinstance(values[name], dict | None) for name in ("nonce", "closed_later")):
-        raise FileError(path, "has a key of the wrong type: nonce and closed_later are objects or null")
+    if not all(isinstance(values[name], dict | None) for name in OBJECTS):
+        raise FileError(path, f"has a key of the wrong type: {', '.join(OBJECTS)} are objects or null")
     lists = {name: tuple(values[name]) for name in ("command", "meters", "findings_allowed")}
     request = values["request"]
     if schema == 1 and request.get("contract_version") == 1:  # the same request; only the step records' columns have other names

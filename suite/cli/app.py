@@ -36,6 +36,7 @@ COMMANDS = {
     "run": Command("run", "run", "Train a workload under the rules of a division and record everything that was measured."),
     "sweep": Command("sweep", "sweep", "Run a study: vary one setting, hold the rest. Resumable: rerun the same command to continue."),
     "finish": Command("finish", "finish", "Close runs that were left unclosed. Exit code: 0 every run is closed, 2 one could not be."),
+    "power": Command("power", "app", "Attach the trace of an external power meter to a finished run."),
     "check": Command("check", "check", "Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2 could not judge."),
     "audit": Command("audit", "app", "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not tell."),
     "explain": Command("explain", "explain", "Explain what a rule demands and why."),

@@ -42,6 +42,9 @@ class RunSettings:
     baseload: Annotated[
         float, typer.Option(min=0, help="Seconds to measure the idle machine's power before the run, where a power meter is available.")
     ] = api.DEFAULT_BASELOAD_S
+    power_pulse: Annotated[
+        bool, typer.Option("--power-pulse", help="Load all cores in a pattern before and after the run, which `suite power attach` finds in a trace.")
+    ] = False
     witness: Annotated[
         str | None,
         typer.Option(help="Witness of when the run begins and ends: URL of a `suite witness serve`, or rfc3161:URL of a time stamp authority."),
@@ -95,6 +98,8 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
         raise SuiteError("--run-number belongs to --nonce; add --nonce, or choose a --seed.")
     if settings.keep_states and settings.stall_analysis:
         raise SuiteError("A stall analysis keeps no training states; leave --keep-states out.")
+    if settings.power_pulse and settings.stall_analysis:
+        raise SuiteError("A stall analysis has no power pulse; leave --power-pulse out.")
     device, placement = resolve_device(training.device).device, training.place(settings.nodes)
     workloads = (settings.workload,) if settings.workload is not None else device.closed_workloads
     outputs = {name: settings.output if len(workloads) == 1 else settings.output and settings.output / name for name in workloads}
@@ -113,7 +118,10 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
         )
         for workload in workloads
     ]
-    return [api.resolve(each, outputs[each.workload], settings.baseload, settings.witness, settings.keep_states, settings.meters) for each in options]
+    return [
+        api.resolve(each, outputs[each.workload], settings.baseload, settings.witness, settings.keep_states, settings.meters, settings.power_pulse)
+        for each in options
+    ]
 
 
 def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: bool) -> None:

@@ -78,7 +78,8 @@ class PageCache(str, enum.Enum):
 class RunRequest:
     """A resolved run: its definitions, and ``training``, the request that the implementation reads.
 
-    ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all. ``nonce`` says where the seed came from; None:
+    ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all. ``power_pulse``: make a pattern of loads before and after
+    the run. ``nonce`` says where the seed came from; None:
     the user chose it. ``witness`` is the address of the witness (suite.witness.client); None: there is none. ``with_identity``: as in RunOptions.
     ``keep_states``: every epoch's training state is kept (suite.execution.kept_states). ``left_out``: names of the meters that are not read.
     """
@@ -92,6 +93,7 @@ class RunRequest:
     page_cache: PageCache = PageCache.COLD
     placement: Placement = ALONE
     baseload_s: float = 0.0
+    power_pulse: bool = False
     nonce: NonceUse | None = None
     witness: str | None = None
     keep_states: bool = False

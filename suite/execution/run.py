@@ -25,6 +25,7 @@ from suite.execution.data_digests import digest_data
 from suite.execution.heartbeat import HeartbeatMonitor
 from suite.execution.implementation import start_implementation
 from suite.execution.interrupts import hold_back
+from suite.execution.power_pulse import pulse
 from suite.execution.progress import LogFollower
 from suite.execution.recorder import MeterRecord, Recorder
 from suite.execution.remote_recorders import RemoteRecorders
@@ -109,6 +110,7 @@ def run(
         write_data_record(path, digest_data(request.training.data.name, Path(request.training.data.directory)))
         request, cache = _with_page_cache(request, remote)
         with RunLock(path) as lock, hold_back(partial(training_ended, path), observer.closing_goes_on) as interrupt:
+            loads_ns = pulse() if request.power_pulse else []
             witness = ask_receipt(request)
             record = _open_bundle(request, environment, command, findings_allowed, path)
             if witness is not None:
@@ -121,6 +123,8 @@ def run(
                 record = replace(record, status="failed", message=f"the harness could not write: {error.strerror or error}")
                 lock.write(partial(write_json, path / layout.RUN, record))
                 raise
+            if request.power_pulse and record.status == "finished":
+                record = replace(record, power_pulse={"loads_ns": loads_ns + pulse()})
             lock.write(partial(write_json, path / layout.RUN, record))
             if record.status != "finished":
                 lock.remove()

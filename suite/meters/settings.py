@@ -1,6 +1,5 @@
 """External meters cannot be detected: ``/etc/edge-training-suite/meters.toml`` names them."""
 
-import enum
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,13 +32,6 @@ class UsbMeterSettings:
     port: str
 
 
-class CsvClock(str, enum.Enum):
-    """The clock of the times in a meter's file."""
-
-    WALL = "wall"  # seconds since 1970, or ISO 8601, of a clock that is synchronised
-    POWER_STEP = "power-step"  # seconds since any moment: aligned at the power step with which the run starts
-
-
 @dataclass(frozen=True)
 class CsvSettings:
     """The file that another meter's program writes during the run, and its columns.
@@ -52,7 +44,6 @@ class CsvSettings:
     time_column: str
     coverage: Coverage
     tier: Tier
-    clock: CsvClock = CsvClock.WALL
     power_column: str | None = None
     voltage_column: str | None = None
     current_column: str | None = None

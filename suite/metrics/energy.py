@@ -10,6 +10,7 @@ import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Times, Values, Window
+from suite.bundle.attached import CLOCK_ERROR
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.power import PowerRule, PowerTotal
 from suite.metrics.uncertainty import (
@@ -19,6 +20,7 @@ from suite.metrics.uncertainty import (
     gaps_half_width,
     quantisation_half_width,
     sampling_half_width,
+    shift_half_width,
 )
 from suite.metrics.window import GAP_PERIODS, Measured, around, growing, increase, integral
 
@@ -129,7 +131,11 @@ def _power_uncertainty(channels: Channels, total: PowerTotal, energy_j: float, w
         quantisation=math.hypot(*(quantisation_half_width(*one, window_s, step) for one, step in zip(series, steps, strict=True))),
         gain=0.0,
         gaps=gaps_half_width(t_s, power_w, window_s, longest_s),
-        time=math.hypot(edges_half_width(t_s, power_w, window_s), _delay_half_width(t_s, power_w, window_s, total.delay_s)),
+        time=math.hypot(
+            edges_half_width(t_s, power_w, window_s),
+            _delay_half_width(t_s, power_w, window_s, total.delay_s),
+            shift_half_width(t_s, power_w, window_s, _clock_error_s(channels, total)),
+        ),
         possibly_aliased=not is_random,
     )
     return replace(parts.times(rule.scale), gain=rule.gain_error * abs(energy_j))
@@ -162,6 +168,12 @@ def _delay_half_width(t_s: Values, power_w: Values, window_s: float, delay_s: fl
     """What readings that are all ``delay_s`` old shift out of the window at its start, less what they shift into it at its end."""
     first_w, last_w = np.interp([0.0, window_s], t_s, power_w)
     return delay_s * abs(float(last_w - first_w))
+
+
+def _clock_error_s(channels: Channels, total: PowerTotal) -> float:
+    """The error of a clock that was fitted to the run, as recorded with the readings; 0 for meters on the run's own clock."""
+    error = channels.get(total.source, CLOCK_ERROR)
+    return max(0.0, error.maximum) if len(error.known) else 0.0
 
 
 def _end_half_width(t_s: Values, energy_j: Values, moment_s: float, delay_s: float) -> float:

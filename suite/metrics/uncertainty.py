@@ -200,3 +200,15 @@ def edges_half_width(t_s: Values, power: Values, window_s: float) -> float:
             share = length_s / (2 * spacing_s)
             parts.append(abs(power[inside] - power[outside]) * length_s * max(share, 1 - share))
     return _root_sum_square(map(float, parts))
+
+
+def shift_half_width(t_s: Values, power_w: Values, window_s: float, error_s: float) -> float:
+    """Half-width of what an error of the readings' clock, up to ``error_s``, shifts into the window [0, window_s] and out of it."""
+    if error_s <= 0 or len(t_s) < 2:
+        return 0.0
+    knots_s = np.concatenate(([min(t_s[0], 0.0) - error_s], t_s, [max(t_s[-1], window_s) + error_s]))
+    knots_w = np.interp(knots_s, t_s, power_w)
+    passed_j = np.concatenate(([0.0], np.cumsum(np.diff(knots_s) * (knots_w[1:] + knots_w[:-1]) / 2)))
+    ends_j = [np.interp(np.array([0.0, window_s]) + shift_s, knots_s, passed_j) for shift_s in (-error_s, 0.0, error_s)]
+    early_j, right_j, late_j = (float(stop - start) for start, stop in ends_j)
+    return max(abs(early_j - right_j), abs(late_j - right_j))

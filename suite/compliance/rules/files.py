@@ -5,6 +5,7 @@ from itertools import chain
 
 from reference_impls.contract import log_name
 from suite.bundle import layout
+from suite.bundle.attached import BEFORE, CHANGED, KEPT
 from suite.bundle.data_record import DATA
 from suite.bundle.nodes import NODES
 from suite.compliance.faults.fault import sealed, unsealed
@@ -26,7 +27,8 @@ def _known(context: BundleContext) -> Iterator[Violation]:
     nodes = parallel.nodes if isinstance(parallel.nodes, int) else 1
     of_ranks = (log_name(rank) for rank in range(1, parallel.ranks))
     of_nodes = (name for place in range(1, min(nodes, parallel.ranks)) for name in (layout.node_tables(place)[0], layout.node_baseloads(place)[0]))
-    known = set(chain(ALONE, of_ranks, of_nodes, (NODES,) if nodes > 1 else (), (layout.HOSTS,) if parallel.ranks > 1 else ()))
+    attached = (KEPT, *(f"{BEFORE}/{name}" for name in CHANGED.values())) if context.run.attached is not None else ()
+    known = set(chain(ALONE, attached, of_ranks, of_nodes, (NODES,) if nodes > 1 else (), (layout.HOSTS,) if parallel.ranks > 1 else ()))
     for file in sorted(path.rglob("*")):
         name = file.relative_to(path).as_posix()
         if file.is_dir() and not file.is_symlink():

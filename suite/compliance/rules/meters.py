@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.attached import SOURCE
 from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.reading_edits import (
     drop_readings,
@@ -131,13 +132,14 @@ def _end(context: BundleContext) -> Iterator[Violation]:
     """Check that the harness's own readings end when the implementation does."""
     times_ns = [event.mono_ns for event in context.log.events if event.mono_ns is not None]
     node = next(iter(context.nodes), None)
-    if node is None or node.channels.span_ns is None or not times_ns or context.window is None:
+    own = [] if node is None else [channel for channel in node.channels if channel.source != SOURCE]  # a logger is stopped by hand
+    if node is None or not own or not times_ns or context.window is None:
         return
-    first_ns, last_ns = node.channels.span_ns
+    first_ns, last_ns = min(int(channel.t_ns.min()) for channel in own), max(int(channel.t_ns.max()) for channel in own)
     loading_s = max(0.0, (context.window[0] - first_ns) * SECONDS_PER_NS)
     tail_s = (last_ns - max(times_ns)) * SECONDS_PER_NS
     if tail_s > MAX_TAIL_S + loading_s:
-        last = next(channel for channel in node.channels if channel.t_ns.max() == last_ns)
+        last = next(channel for channel in own if channel.t_ns.max() == last_ns)
         expected = f"readings up to {MAX_TAIL_S + loading_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s, and the time before run_start"
         yield Violation(node.file, expected, f"{last.source} was read {tail_s:.1f} s after it", READINGS_AS_READ)
 

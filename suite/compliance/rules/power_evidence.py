@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ORDER = 86  # after the power rules
 
 MIN_READINGS, MIN_POWER_W = 50, 0.5  # recorded rails of a Jetson, in steps of 0.4 W, repeat a value for 18 s, their sum for 6 s
-COARSE = ("shelly", "tasmota", "meter-csv")  # plugs state 0.1 W or 1 W and may repeat a value; what a table's meter resolves is unknown
+COARSE = ("shelly", "tasmota", "meter-csv", "attached")  # plugs state 0.1 W or 1 W and may repeat a value; what a table's meter resolves is unknown
 BLOCK, DISTINCT = 16, 10
 IDLE_BLOCK, IDLE_DISTINCT = 10, 8
 MIN_CLIPPED, MAX_CLIPPED_SHARE, MORE_THAN_OTHERS = 5, 0.03, 3.0

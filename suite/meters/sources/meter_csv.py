@@ -10,16 +10,11 @@ from pathlib import Path
 from reference_impls.contract import NS_PER_S
 from suite.errors import SuiteError
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
-from suite.meters.power_step import power_step_s
-from suite.meters.settings import PLACE, CsvClock, CsvSettings, load_settings, not_named
+from suite.meters.settings import PLACE, CsvSettings, load_settings, not_named
 
-TABLE = (
-    'meter_csv = { file = "/home/me/meter.csv", time_column = "Time", power_column = "Power (W)", coverage = "board", '
-    'tier = "analyser", clock = "wall" }'
-)
+TABLE = 'meter_csv = { file = "/home/me/meter.csv", time_column = "Time", power_column = "Power (W)", coverage = "board", tier = "analyser" }'
 LINE_END = b"\n"
 LOOK_BACK_BYTES = 2**16
-LOOK_BACK_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -33,9 +28,8 @@ class Row:
 class MeterCsvMeter:
     """One channel, ``<coverage>.<tier>`` (W) as meters.toml names them; only rows that are written during the run.
 
-    With the clock "wall", times are mapped by this machine's wall clock as the run starts. With "power-step", the table's clock is
-    unknown and aligned at the power step with which the implementation starts, to about one of the meter's periods;
-    nothing is read until the step is clear (suite.meters.power_step).
+    Times are mapped by this machine's wall clock as the run starts: both clocks must be right. The file of a meter with another clock is attached
+    after the run (`suite power attach`).
     """
 
     name = "meter-csv"
@@ -45,9 +39,7 @@ class MeterCsvMeter:
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
         self._table: _Table | None = None
-        self._opened_ns = 0
-        self._offset_s: float | None = None
-        self._waiting: list[Row] = []
+        self._offset_ns = 0
 
     def availability(self) -> MeterAvailability:
         """Whether a file is named, and has the columns that meters.toml names."""
@@ -61,28 +53,17 @@ class MeterCsvMeter:
         return AVAILABLE
 
     def open(self, process: MeteredProcess) -> None:
-        """Go to the end of the table; a power step needs the rows before it too."""
+        """Go to the end of the table."""
         settings = load_settings(self._root).meter_csv
         assert settings is not None
         self._table = _Table(settings, self._root)
-        self._opened_ns = time.monotonic_ns()
-        if settings.clock is CsvClock.WALL:
-            self._offset_s = (self._opened_ns - time.time_ns()) / NS_PER_S
-        else:
-            rows = self._table.rows_before(LOOK_BACK_BYTES)
-            self._waiting = [row for row in rows if row.t_s > rows[-1].t_s - LOOK_BACK_S]
+        self._offset_ns = time.monotonic_ns() - time.time_ns()
 
     def read(self) -> list[Reading]:
-        """The rows written since the last call, once their clock is known."""
+        """The rows written since the last call."""
         assert self._table is not None
-        self._waiting += self._table.new_rows()
-        if self._offset_s is None:
-            step_s = power_step_s([row.t_s for row in self._waiting], [row.power_w for row in self._waiting])
-            if step_s is None:
-                return []
-            self._offset_s = self._opened_ns / NS_PER_S - step_s
-        rows, self._waiting = self._waiting, []
-        return [Reading(round((row.t_s + self._offset_s) * NS_PER_S), self.name, self._table.channel, row.power_w, "W") for row in rows]
+        rows = self._table.new_rows()
+        return [Reading(round(row.t_s * NS_PER_S) + self._offset_ns, self.name, self._table.channel, row.power_w, "W") for row in rows]
 
     def close(self) -> None:
         """Nothing to release."""
@@ -119,14 +100,6 @@ class _Table:
         complete = data[: data.rfind(LINE_END) + 1]
         self._position += len(complete)
         return self._rows(complete)
-
-    def rows_before(self, size_bytes: int) -> list[Row]:
-        """Rows in the last bytes before the present position."""
-        start = max(0, self._position - size_bytes)
-        with self._path.open("rb") as stream:
-            stream.seek(start)
-            data = stream.read(self._position - start)
-        return self._rows(data[data.find(LINE_END) + 1 :])
 
     def _rows(self, data: bytes) -> list[Row]:
         lines = data.decode("utf-8", errors="replace").splitlines()

@@ -1,5 +1,4 @@
 import time
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -95,29 +94,6 @@ tier = "wall meter"
     first, second = meter.read()
     assert (first.value, second.value) == (pytest.approx(2.0), pytest.approx(3.0))
     assert second.t_ns - first.t_ns == pytest.approx(1e9, abs=1e3)
-
-
-def test_an_unknown_clock_is_aligned_where_the_power_rises_as_the_run_starts(tree) -> None:
-    """The meter's program counts from its own start; the run starts at its second 60."""
-    idle = "".join(f"{second},3000\n" for second in range(61))
-    root = machine(tree, f"Time,Power (mW)\n{idle}", SETTINGS + 'clock = "power-step"\n')
-    meter = opened(root)
-    opened_ns = time.monotonic_ns()
-    append(root, "".join(f"{second},9000\n" for second in range(61, 64)))
-    assert meter.read() == []  # too little of the load was seen
-    append(root, "".join(f"{second},9000\n" for second in range(64, 80)))
-    readings = meter.read()
-    rises = [reading.t_ns for before, reading in pairwise(readings) if before.value < 5 < reading.value]
-    assert rises == [pytest.approx(opened_ns + 0.5e9, abs=0.3e9)]
-    append(root, "80,9000\n")
-    assert meter.read()[0].t_ns - readings[-1].t_ns == 10**9
-
-
-def test_a_load_that_never_shows_gives_no_reading(tree) -> None:
-    root = machine(tree, "Time,Power (mW)\n", SETTINGS + 'clock = "power-step"\n')
-    meter = opened(root)
-    append(root, "".join(f"{second},3000\n" for second in range(100)))
-    assert meter.read() == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,83 @@
+"""`suite power attach BUNDLE TRACE`."""
+
+import json as json_format
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from suite import api
+from suite.cli.options import Json
+from suite.traces.attaching import COVERAGES, Attachment
+from suite.traces.sniffing import TraceOptions
+
+app = typer.Typer(no_args_is_help=True, help="Energy from power meters that are not connected to the machine.")
+
+
+@app.callback()
+def power() -> None:
+    """Energy from power meters that are not connected to the machine."""
+
+
+@app.command()
+def attach(
+    bundle: Annotated[Path, typer.Argument(help="Run directory of a finished run.")],
+    trace: Annotated[Path, typer.Argument(help="The logger's file: CSV with any delimiter, decimal sign, header and units; may be .gz.")],
+    covers: Annotated[str, typer.Option(help=f"Where the logger measured: {', '.join(each.value for each in COVERAGES)}.")],
+    tier: Annotated[str, typer.Option(help="Kind of instrument: analyser (within 1 %), wall meter (2 %), on-board sensor (5 %).")] = "wall meter",
+    time: Annotated[list[str] | None, typer.Option(help="Column of the times, by name or number from 1; twice for date and time.")] = None,
+    power: Annotated[list[str] | None, typer.Option(help="Column of power; several times for rails that add up.")] = None,
+    current: Annotated[list[str] | None, typer.Option(help="Column of current; several times for rails that add up.")] = None,
+    voltage: Annotated[list[str] | None, typer.Option(help="Column of voltage, one for each --current or one for all.")] = None,
+    volts: Annotated[float | None, typer.Option(help="Supply voltage, of a logger that records the current alone (V).")] = None,
+    unit: Annotated[str | None, typer.Option(help="Unit of the power or current columns, where the header has none: W, mW, A, mA, uA.")] = None,
+    time_unit: Annotated[str | None, typer.Option(help="Unit of the times, where it cannot be told: s, ms, us or ns.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Rows per second, of a file without times.")] = None,
+    offset: Annotated[
+        float | None,
+        typer.Option(help="Seconds to add to the trace's times to count them from run_start; recorded as given by hand (default: fitted)."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what is understood and fitted; write nothing.")] = False,
+    json: Json = False,
+) -> None:
+    """Attach the trace of an external logger to a finished run, and compute its energy.
+
+    The logger's clock is fitted to the run by the course of power: let it begin ten seconds before the run and end ten seconds after it. A trace
+    that fits nowhere, or at several places, is refused. `suite run --power-pulse` makes a pattern of loads that fits at one place only.
+    """
+    options = TraceOptions(tuple(time or ()), tuple(power or ()), tuple(current or ()), tuple(voltage or ()), volts, time_unit, unit, rate)
+    found = api.attach_power(bundle, trace, covers=covers, tier=tier, options=options, offset_s=offset, dry_run=dry_run, command=tuple(sys.argv))
+    energy = None if dry_run else api.energy_figure(bundle)
+    if json:
+        print(json_format.dumps(_plain(bundle, found, energy), indent=1))
+        return
+    print(found.understood)
+    print(_fit_sentence(found))
+    if energy is not None:
+        print(_energy_sentence(energy))
+        print(f"The run is sealed again. Check it: suite check {bundle}")
+
+
+def _plain(bundle: Path, found: Attachment, energy: object) -> dict[str, object]:
+    trace = found.read.trace
+    counts = {"rows": trace.rows, "readings": len(trace.t_s), "unreadable": trace.unreadable, "late": trace.late, "averaged": trace.averaged}
+    return {"bundle": str(bundle), "understood": found.understood, "trace": counts, "fit": found.fit.to_dict(), "energy_j": energy}
+
+
+def _fit_sentence(found: Attachment) -> str:
+    fit, trace = found.fit, found.read.trace
+    rows = f"{trace.rows} rows" + (f", {trace.averaged} averaged to one reading" if trace.averaged > 1 else "")
+    left_out = f", {trace.unreadable + trace.late} left out" if trace.unreadable + trace.late else ""
+    clock = f"offset {fit.offset_s:.3f} s +- {fit.half_width_s:.3f} s ({fit.method}), rate {fit.rate * 1e6:+.0f} ppm"
+    second = "no other place" if fit.second_ratio is None else f"second-best place at {fit.second_ratio:.2f} of it"
+    return f"{rows}{left_out}; {clock}; correlation with the run {fit.correlation:.3f}, {second}."
+
+
+def _energy_sentence(energy: object) -> str:
+    assert isinstance(energy, dict)
+    if energy.get("value") is None:
+        return f"Energy of the run: unknown ({energy.get('reason')})."
+    parts = energy.get("uncertainty") or {}
+    instrument = ", ".join(energy.get("sensor", {}).get("instruments", []))
+    return f"Energy of the run: {energy['value']:.6g} J ({instrument}); the clock's error and the run's ends: +- {parts.get('time', 0.0):.3g} J."

@@ -1,0 +1,45 @@
+"""A pattern of loads before and after a run, by which the clock of a logger is fitted to it (`suite run --power-pulse`, `suite power attach`)."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+from reference_impls.contract import NS_PER_S
+
+PATTERN_S = ((3.0, 3.0), (2.0, 1.5))
+"""Idle, then load, twice; ``LAST_IDLE_S`` follows. The two loads differ in length, so that the pattern fits at one place only."""
+LAST_IDLE_S = 3.0
+SPIN = """
+import sys, time
+for window in sys.argv[1:]:
+    start, stop = map(int, window.split(":"))
+    time.sleep(max(0.0, (start - time.monotonic_ns()) / 1e9))
+    while time.monotonic_ns() < stop:
+        pass
+"""
+TIMEOUT_S = 10.0
+
+
+def pulse(pattern_s: Sequence[tuple[float, float]] = PATTERN_S, last_idle_s: float = LAST_IDLE_S) -> list[list[int]]:
+    """Load every core in the pattern of (idle, load) seconds, then wait; returns start and stop of each load, ns on the monotonic clock.
+
+    One process per core spins; it is started in the first idle time and knows the moments, so that its start-up delays nothing.
+    """
+    loads_ns, now_ns = [], time.monotonic_ns()
+    for idle_s, load_s in pattern_s:
+        start_ns = now_ns + round(idle_s * NS_PER_S)
+        now_ns = start_ns + round(load_s * NS_PER_S)
+        loads_ns.append([start_ns, now_ns])
+    words = [f"{start_ns}:{stop_ns}" for start_ns, stop_ns in loads_ns]
+    processes = [subprocess.Popen([sys.executable, "-S", "-E", "-c", SPIN, *words]) for _ in range(len(os.sched_getaffinity(0)))]
+    try:
+        for process in processes:
+            process.wait(sum(map(sum, pattern_s)) + TIMEOUT_S)
+        time.sleep(last_idle_s)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    return loads_ns

@@ -1,0 +1,161 @@
+"""The course of a run's activity: when it was loading, computing, waiting for data, evaluating, and when nothing of it ran."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reference_impls.contract import NS_PER_S, SECONDS_PER_NS
+from suite.bundle.arrays import Values, Window
+from suite.bundle.attached import SOURCE
+from suite.bundle.log import Log, run_window
+from suite.bundle.nodes import read_nodes
+from suite.bundle.reader import Bundle
+from suite.errors import SuiteError
+from suite.metrics.uncounted import uncounted_intervals
+
+MARGIN_S = 10.0
+"""Of the time before and after the run's processes that is compared."""
+MIN_SHARE = 0.01
+"""Of the run: a phase that is shorter is not distinguished from computing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """Times of one kind of activity: sorted intervals that do not overlap, s since run_start."""
+
+    name: str
+    starts_s: Values
+    stops_s: Values
+
+    @property
+    def length_s(self) -> float:
+        """The time of all intervals."""
+        return float(np.sum(self.stops_s - self.starts_s))
+
+    def shares(self, begins_s: Values, ends_s: Values) -> Values:
+        """The share of each span [begin, end] that lies in this phase."""
+        knots_s = np.column_stack((self.starts_s, self.stops_s)).ravel()
+        passed_s = np.concatenate(([0.0], np.cumsum(np.diff(knots_s) * (np.arange(len(knots_s) - 1) % 2 == 0))))
+        return (np.interp(ends_s, knots_s, passed_s) - np.interp(begins_s, knots_s, passed_s)) / (ends_s - begins_s)
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """A run's phases. ``origin_ns`` is run_start on the monotonic clock, ``wall_s`` the wall clock then; all other times are s since run_start.
+
+    ``begin_s`` and ``end_s`` bound what is compared. The first two phases are the time before and after the run; time in no phase is computing.
+    """
+
+    origin_ns: int
+    wall_s: float
+    run_s: float
+    begin_s: float
+    end_s: float
+    phases: tuple[Phase, ...]
+
+    @property
+    def pulse(self) -> int | None:
+        """The column of the power pulse in :meth:`shares`; None for a run without one."""
+        return next((place for place, phase in enumerate(self.phases) if phase.name == "pulse"), None)
+
+    def shares(self, begins_s: Values, ends_s: Values) -> Values:
+        """The share of each span in each phase, shape (spans, phases + 1); the last column is computing."""
+        columns = [phase.shares(begins_s, ends_s) for phase in self.phases]
+        return np.column_stack((*columns, np.clip(1.0 - np.sum(columns, axis=0), 0.0, None)))
+
+
+def course_of(bundle: Bundle) -> Course:
+    """The course of a finished run on one machine; raises SuiteError for any other."""
+    log, run = bundle.log(), bundle.run()
+    window = run_window(log)
+    start = log.first("run_start")
+    if window is None or start is None or window[1] <= window[0]:
+        raise SuiteError(f"{bundle.path} is not a finished run (no run_start and run_stop in its log), so no trace can be fitted to it.")
+    if read_nodes(bundle) or len(set(log.value("nodes_of_ranks") or [])) > 1:
+        raise SuiteError(f"{bundle.path} ran on several nodes, and one trace measures one machine: the trace cannot be attached.")
+    lived = _lifetime(bundle, log, window)
+    pulses = pulse_windows(run.power_pulse)
+    phases = _phases(bundle, log, window, lived, pulses)
+    ends = [lived, *pulses]
+    begin_ns, end_ns = min(first for first, _ in ends), max(last for _, last in ends)
+    return Course(
+        origin_ns=window[0],
+        wall_s=start.time_ms / 1000,
+        run_s=(window[1] - window[0]) * SECONDS_PER_NS,
+        begin_s=(begin_ns - window[0]) * SECONDS_PER_NS - MARGIN_S,
+        end_s=(end_ns - window[0]) * SECONDS_PER_NS + MARGIN_S,
+        phases=phases,
+    )
+
+
+def pulse_windows(pulse: Mapping[str, Any] | None) -> list[Window]:
+    """The loads of a run's power pulse, ns; empty without one. Raises SuiteError for a malformed record."""
+    if pulse is None:
+        return []
+    loads = pulse.get("loads_ns")
+    if not isinstance(loads, list) or len(loads) > 100 or not all(_is_window(load) for load in loads):
+        raise SuiteError("power_pulse in run.json is not a list of loads in ns.")
+    return [(first, last) for first, last in sorted(loads)]
+
+
+def _is_window(load: Any) -> bool:
+    return isinstance(load, list) and len(load) == 2 and all(type(each) is int and 0 <= each < 2**63 for each in load) and load[0] < load[1]
+
+
+def _lifetime(bundle: Bundle, log: Log, window: Window) -> Window:
+    """From the start of the run's processes to their end: its own meters are read meanwhile; without readings, what was logged."""
+    logged = [event.mono_ns for event in log.events if event.mono_ns is not None]
+    own = [channel for channel in bundle.channels() if channel.source != SOURCE]
+    read = [moment for channel in own for moment in (int(channel.t_ns.min()), int(channel.t_ns.max()))]
+    begin_ns, end_ns = min([*logged, *read]), max([*logged, *read])
+    longest_ns = 600 * NS_PER_S
+    return max(begin_ns, window[0] - longest_ns), min(end_ns, window[1] + longest_ns)
+
+
+def _phases(bundle: Bundle, log: Log, window: Window, lived: Window, pulses: Sequence[Window]) -> tuple[Phase, ...]:
+    far_ns = 10**15
+    evaluations = list(zip(_times(log, "eval_start"), _times(log, "eval_stop"), strict=False))
+    uncounted = [(interval.start_ns, interval.stop_ns) for interval in uncounted_intervals(log)]
+    before, after = (window[0] - far_ns, lived[0]), (lived[1], window[1] + far_ns)
+    steps = bundle.steps().first_rank
+    waits_ns = np.round(np.nan_to_num(steps.fetch_stall_s) * NS_PER_S).astype(np.int64)
+    waiting = _phase("waiting", np.column_stack((steps.start_ns, steps.start_ns + waits_ns)), window[0])
+    outside = [
+        _phase("before", _without([before], pulses), window[0]),
+        _phase("after", _without([after], pulses), window[0]),
+        _phase("loading", [(lived[0], window[0]), (window[1], lived[1])], window[0]),
+        _phase("pulse", pulses, window[0]),
+    ]
+    least_s = MIN_SHARE * (window[1] - window[0]) * SECONDS_PER_NS
+    inside = [waiting, _phase("evaluation", evaluations, window[0]), _phase("uncounted", uncounted, window[0])]
+    return tuple(phase for phase in (*outside, *(phase for phase in inside if phase.length_s >= least_s)) if len(phase.starts_s))
+
+
+def _times(log: Log, key: str) -> list[int]:
+    return [event.mono_ns for event in log.all(key) if event.mono_ns is not None]
+
+
+def _without(spans: Sequence[Window], holes: Sequence[Window]) -> list[Window]:
+    """Spans without the holes in them."""
+    left = []
+    for start_ns, stop_ns in spans:
+        for first, last in holes:
+            if start_ns < last and first < stop_ns:
+                left.append((start_ns, max(start_ns, first)))
+                start_ns = min(stop_ns, last)
+        left.append((start_ns, stop_ns))
+    return left
+
+
+def _phase(name: str, windows: Any, origin_ns: int) -> Phase:
+    """The windows as a phase; those that are empty, or that begin before the one before has ended, are left out or cut."""
+    rows = np.asarray(windows, np.int64).reshape(-1, 2)
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    since_s = (rows - origin_ns).astype(np.float64) * SECONDS_PER_NS
+    if len(since_s):
+        latest = np.maximum.accumulate(since_s[:, 1])
+        since_s[1:, 0] = np.maximum(since_s[1:, 0], latest[:-1])
+    kept = since_s[since_s[:, 1] > since_s[:, 0]] if len(since_s) else since_s
+    return Phase(name, kept[:, 0], kept[:, 1])

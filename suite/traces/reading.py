@@ -1,0 +1,209 @@
+"""Reads the file of a logger in a known format, block by block in bounded memory; pandas parses the rows."""
+
+import gzip
+import hashlib
+import io
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+import pandas
+
+from suite.bundle.arrays import Values
+from suite.errors import SuiteError
+from suite.traces.trace_format import UNITS, Rail, Trace, TraceFormat
+
+BLOCK_BYTES = 8 * 2**20
+MAX_FILE_BYTES = 16 * 2**30
+MAX_READINGS = 500_000
+MAX_UNREADABLE_SHARE = 0.5
+ABSOLUTE_S = 3e8
+"""Times above it are seconds since 1970."""
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTrace:
+    """A trace, and the size and SHA-256 of the file that it was read from (unpacked)."""
+
+    trace: Trace
+    size_bytes: int
+    sha256: str
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The file's bytes, unpacked if its name ends in .gz."""
+    return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+
+
+def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) -> ReadTrace:
+    """Read the whole file.
+
+    A file with more rows than MAX_READINGS is averaged over as many rows as needed; the mean of the times goes with the mean of the power, which
+    keeps the energy. Raises SuiteError for a file that is too large, has no rows, or has lines that are mostly not rows of this format.
+    """
+    rows, points = _Rows(how), _Points()
+    digest, size = hashlib.sha256(), 0
+    try:
+        with opened(path) as stream:
+            for block in _blocks(stream, path):
+                digest.update(block)
+                size += len(block)
+                if size > max_bytes:
+                    raise SuiteError(f"{path} holds more than {max_bytes} bytes; export less of it, or at a lower rate.")
+                points.add(*rows.parse(block))
+    except (OSError, EOFError, UnicodeError, ValueError) as error:
+        raise SuiteError(f"{path} cannot be read as a trace: {str(error)[:200]}. `--dry-run` shows what is understood of it.") from error
+    trace = points.trace(rows)
+    if rows.read == 0 or len(trace.t_s) < 2 or trace.unreadable + trace.late > MAX_UNREADABLE_SHARE * trace.rows:
+        raise SuiteError(
+            f"{path} has {len(trace.t_s)} readings in {trace.rows} rows ({trace.unreadable} without numbers, {trace.late} with a time that is not "
+            "after the one before); correct the columns with --time and --power, or export it again."
+        )
+    return ReadTrace(trace, size, digest.hexdigest())
+
+
+def _blocks(stream: IO[bytes], path: Path) -> Iterator[bytes]:
+    """The file in pieces that end with a line."""
+    rest = b""
+    while data := stream.read(BLOCK_BYTES):
+        whole, separator, after = (rest + data).rpartition(b"\n")
+        if not separator and len(rest) + len(data) > 2 * BLOCK_BYTES:
+            raise ValueError(f"a line of more than {BLOCK_BYTES} bytes")
+        if separator:
+            yield whole + separator
+        rest = after
+    if rest:
+        yield rest
+
+
+@dataclass
+class _Rows:
+    """Parses blocks of lines; knows how many rows were read and where the clock was."""
+
+    how: TraceFormat
+    read: int = 0
+    unreadable: int = 0
+    _day: tuple[float, float] = (0.0, -math.inf)
+    _is_first: bool = True
+
+    def parse(self, block: bytes) -> tuple[Values, Values]:
+        """Times, s, and power, W, of the block's rows; NaN rows are left out."""
+        skipped, self._is_first = self.how.skip_lines if self._is_first else 0, False
+        try:
+            frame = pandas.read_csv(
+                io.BytesIO(block), sep=self.how.delimiter, decimal=self.how.decimal, comment=self.how.comment, header=None, skiprows=skipped,
+                names=list(range(self.how.columns)), usecols=self.how.used, encoding=self.how.encoding, on_bad_lines="skip", index_col=False,
+                skipinitialspace=True, encoding_errors="replace",
+            )  # fmt: skip
+        except pandas.errors.EmptyDataError:
+            return np.empty(0), np.empty(0)
+        power_w = np.sum([self._power(frame, rail) for rail in self.how.rails], axis=0)
+        t_s = self._times(frame)
+        known = np.isfinite(t_s) & np.isfinite(power_w)
+        self.read += len(frame)
+        self.unreadable += int(np.count_nonzero(~known))
+        return t_s[known], power_w[known]
+
+    def _power(self, frame: Any, rail: Rail) -> Values:
+        if rail.power is not None:
+            return self._numbers(frame[rail.power]) * UNITS[rail.power_unit]
+        current_a = self._numbers(frame[rail.current]) * UNITS[rail.current_unit]
+        if rail.voltage is None:
+            return current_a * (rail.volts or 0.0)
+        return current_a * self._numbers(frame[rail.voltage]) * UNITS[rail.voltage_unit]
+
+    def _numbers(self, column: Any) -> Values:
+        """The numbers of a column; NaN for anything else. A unit after the number is dropped."""
+        if not pandas.api.types.is_numeric_dtype(column):
+            column = column.astype(str).str.strip().str.replace(r"\s*[^\d\s.,eE+-]+$", "", regex=True)
+            column = pandas.to_numeric(column.str.replace(",", ".") if self.how.decimal == "," else column, errors="coerce")
+        return np.asarray(column, np.float64)
+
+    def _times(self, frame: Any) -> Values:
+        if self.how.time_kind == "index":
+            return np.arange(self.read, self.read + len(frame)) / self.how.rate_hz
+        columns = [frame[column] for column in self.how.time_columns]
+        if self.how.time_kind == "number":
+            return self._numbers(columns[0]) * UNITS[self.how.time_unit]
+        texts = columns[0].astype(str)
+        for more in columns[1:]:
+            texts = texts + " " + more.astype(str)
+        if self.how.decimal == ",":
+            texts = texts.str.replace(",", ".")
+        return self._days(seconds_of_day(texts)) if self.how.time_kind == "time of day" else seconds_of_dates(texts)
+
+    def _days(self, day_s: Values) -> Values:
+        """Times of day made to increase past midnight."""
+        shifts = np.concatenate(([day_s[0] - self._day[1] if len(day_s) else 0.0], np.diff(day_s)))
+        days = self._day[0] + np.cumsum(np.nan_to_num(shifts) < -DAY_S / 2)
+        if len(day_s):
+            self._day = (float(days[-1]), float(day_s[-1]))
+        whole: Values = day_s + DAY_S * days
+        return whole
+
+
+def seconds_of_dates(texts: Any) -> Values:
+    """Dates as seconds since 1970 (UTC unless they say otherwise); NaN for anything else."""
+    for options in ({"format": "ISO8601"}, {"format": "mixed", "dayfirst": "." in str(texts.iloc[0])[:6]}):
+        moments = pandas.to_datetime(texts, errors="coerce", utc=True, **options)
+        if moments.notna().mean() > MAX_UNREADABLE_SHARE:
+            break
+    since = (moments - pandas.Timestamp(0, tz="UTC")) / pandas.Timedelta(seconds=1)
+    return np.asarray(since, np.float64)
+
+
+def seconds_of_day(texts: Any) -> Values:
+    """Times such as 10:15:00.5 as seconds; NaN for anything else."""
+    whole = texts.where(texts.str.count(":") != 1, "00:" + texts)  # minutes and seconds
+    return np.asarray(pandas.to_timedelta(whole, errors="coerce") / pandas.Timedelta(seconds=1), np.float64)
+
+
+@dataclass
+class _Points:
+    """Readings so far; pairs of neighbours are averaged whenever there are too many, so that their number stays bounded."""
+
+    parts: list[tuple[Values, Values]] = field(default_factory=list)
+    count: int = 0
+    late: int = 0
+    averaged: int = 1
+    _last_s: float = -math.inf
+    _rest: tuple[Values, Values] = field(default_factory=lambda: (np.empty(0), np.empty(0)))
+
+    def add(self, t_s: Values, power_w: Values) -> None:
+        """Add rows; those whose time is not after all before are left out."""
+        highest = np.maximum.accumulate(np.concatenate(([self._last_s], t_s)))
+        kept = t_s > highest[:-1]
+        self.late += int(np.count_nonzero(~kept))
+        self._last_s = float(highest[-1])
+        joined = tuple(np.concatenate((rest, values[kept])) for rest, values in zip(self._rest, (t_s, power_w), strict=True))
+        whole = len(joined[0]) // self.averaged * self.averaged
+        self._rest = (joined[0][whole:], joined[1][whole:])
+        self._keep(joined[0][:whole], joined[1][:whole], self.averaged)
+        while self.count > 2 * MAX_READINGS:
+            self._halve()
+
+    def _keep(self, t_s: Values, power_w: Values, group: int) -> None:
+        means = tuple(values.reshape(-1, group).mean(axis=1) for values in (t_s, power_w))
+        self.parts.append((means[0], means[1]))
+        self.count += len(means[0])
+
+    def _halve(self) -> None:
+        t_s, power_w = (np.concatenate(columns) for columns in zip(*self.parts, strict=True))
+        whole = len(t_s) // 2 * 2
+        odd = np.repeat(t_s[whole:], self.averaged), np.repeat(power_w[whole:], self.averaged)
+        self._rest = (np.concatenate((odd[0], self._rest[0])), np.concatenate((odd[1], self._rest[1])))
+        self.parts, self.count = [], 0
+        self._keep(t_s[:whole], power_w[:whole], 2)
+        self.averaged *= 2
+
+    def trace(self, rows: _Rows) -> Trace:
+        """All readings."""
+        t_s, power_w = (np.concatenate([np.empty(0), *columns]) for columns in zip(*self.parts, strict=True)) if self.parts else self._rest
+        if self.averaged == 1:
+            t_s, power_w = np.concatenate((t_s, self._rest[0])), np.concatenate((power_w, self._rest[1]))
+        is_absolute = bool(len(t_s)) and rows.how.time_kind in ("number", "date") and float(t_s[0]) > ABSOLUTE_S
+        return Trace(t_s, power_w, rows.read, rows.unreadable, self.late, self.averaged, is_absolute)

@@ -1,0 +1,356 @@
+"""Understands a logger's file by its first lines: delimiter, decimal sign, header, times, units and rails. Options settle what they do not tell."""
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas
+
+from suite.errors import SuiteError
+from suite.traces.reading import opened, seconds_of_dates, seconds_of_day
+from suite.traces.trace_format import MAX_COLUMNS, UNITS, Rail, TraceFormat
+
+HEAD_BYTES, HEAD_LINES = 2**16, 400
+DELIMITERS = ",;\t|"
+COMMENTS = "#%"
+POWER = re.compile(r"\b(power|leistung|puissance|potencia|watts?|pow|p)\b|^(?:u|m|k)?w$", re.IGNORECASE)
+VOLTAGE = re.compile(r"\b(voltage|volts?|spannung|tension|u|v)\b", re.IGNORECASE)
+CURRENT = re.compile(r"\b(current|amps?|amperes?|ampere|strom|courant|main)\b", re.IGNORECASE)
+TIME = re.compile(r"\b(time|timestamp|date|datetime|zeit|elapsed|seconds?|last changed|last updated|datum|uhrzeit|temps|t)\b", re.IGNORECASE)
+NOT_POWER = re.compile(r"factor|energy|charge|capacity|reactive|apparent|mean time|\b[mk]?wh\b|\bm?ah\b", re.IGNORECASE)
+IN_BRACKETS = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]")
+AT_END = re.compile(r"(?:^|[\s_./-])([a-zA-Zµμ]{1,3})$")
+WORDS = {"watt": "W", "watts": "W", "milliwatts": "mW", "volts": "V", "volt": "V", "amps": "A", "ampere": "A", "milliamps": "mA",
+         "seconds": "s", "second": "s", "sec": "s", "milliseconds": "ms", "msec": "ms", "microseconds": "us", "usec": "us"}  # fmt: skip
+EPOCHS = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"))
+"""Numbers above the first are times since 1970 in the second."""
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """What somebody says of a file. Columns are names of the header, or numbers from 1; ``unit`` applies to all power or current columns."""
+
+    time: tuple[str, ...] = ()
+    power: tuple[str, ...] = ()
+    current: tuple[str, ...] = ()
+    voltage: tuple[str, ...] = ()
+    volts: float | None = None
+    time_unit: str | None = None
+    unit: str | None = None
+    rate_hz: float | None = None
+
+
+@dataclass(frozen=True)
+class _Head:
+    """The first lines: their cells, the header's names (numbers from 1 without a header), and what was found before the first row."""
+
+    encoding: str
+    delimiter: str
+    comment: str | None
+    skip_lines: int
+    names: tuple[str, ...]
+    has_header: bool
+    rows: tuple[tuple[str, ...], ...]
+
+
+def understand(path: Path, options: TraceOptions) -> TraceFormat:
+    """The format of a file; raises SuiteError, which names the option to give, for what the file does not tell."""
+    _refuse_unknown_units(options)
+    head = _head(path)
+    decimal = _decimal(head)
+    times = _time_columns(head, options, decimal)
+    rails = _rails(head, options, set(times))
+    kind, unit = _time_kind(head, times, options, decimal)
+    how = TraceFormat(
+        encoding=head.encoding,
+        delimiter=head.delimiter,
+        decimal=decimal,
+        skip_lines=head.skip_lines,
+        columns=len(head.names),
+        comment=head.comment,
+        time_kind=kind,
+        time_unit=unit,
+        time_columns=times,
+        rate_hz=options.rate_hz or 0.0,
+        rails=rails,
+        names=head.names,
+    )
+    problem = how.problem()
+    if problem is not None:
+        raise SuiteError(f"{path} cannot be read as a trace: {problem}.")
+    return how
+
+
+def sentence(how: TraceFormat) -> str:
+    """What was understood, in one sentence."""
+    rails = " + ".join(_rail_text(rail, how.names) for rail in how.rails)
+    if how.time_kind == "index":
+        when = f"rows at {how.rate_hz:g} Hz"
+    else:
+        names = " ".join(how.names[column] for column in how.time_columns)
+        when = f"time from {names!r} ({how.time_unit if how.time_kind == 'number' else how.time_kind})"
+    delimiter = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "blanks"}.get(how.delimiter, repr(how.delimiter))
+    return f"Columns between {delimiter}, decimal {'comma' if how.decimal == ',' else 'point'}; {when}; power = {rails}."
+
+
+def _rail_text(rail: Rail, names: Sequence[str]) -> str:
+    if rail.power is not None:
+        return f"{names[rail.power]!r} ({rail.power_unit})"
+    assert rail.current is not None
+    volts = f"{rail.volts:g} V" if rail.voltage is None else f"{names[rail.voltage]!r} ({rail.voltage_unit})"
+    return f"{names[rail.current]!r} ({rail.current_unit}) x {volts}"
+
+
+def _refuse_unknown_units(options: TraceOptions) -> None:
+    for unit in (options.time_unit, options.unit):
+        if unit is not None and unit not in UNITS:
+            raise SuiteError(f"There is no unit {unit!r}; known are {', '.join(UNITS)}.")
+
+
+def _head(path: Path) -> _Head:
+    try:
+        with opened(path) as stream:
+            data = stream.read(HEAD_BYTES)
+            is_cut = bool(stream.read(1))
+    except (OSError, EOFError) as error:
+        raise SuiteError(f"{path} cannot be read: {error}.") from error
+    encoding = "utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8"
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data:
+        raise SuiteError(f"{path} is no text of one byte or UTF-8 (a binary file, or UTF-16); export it as CSV in UTF-8.")
+    try:
+        text = data.decode(encoding, errors="strict" if not is_cut else "ignore")
+    except UnicodeDecodeError:
+        encoding, text = "latin-1", data.decode("latin-1")
+    lines = text.splitlines()[: HEAD_LINES if not is_cut else -1][:HEAD_LINES]
+    comment = next((sign for sign in COMMENTS if any(line.startswith(sign) for line in lines)), None)
+    plain = [(number, line) for number, line in enumerate(lines) if line.strip() and not (comment and line.startswith(comment))]
+    if len(plain) < 2:
+        raise SuiteError(f"{path} has fewer than two rows; export the logger's readings as CSV.")
+    delimiter = _delimiter([line for _, line in plain])
+    cells = [(number, _cells(line, delimiter)) for number, line in plain]
+    width = max((len(row) for _, row in cells[len(cells) // 2 :]), key=[len(row) for _, row in cells[len(cells) // 2 :]].count)
+    if width > MAX_COLUMNS:
+        raise SuiteError(f"{path} has {width} columns; {MAX_COLUMNS} at most.")
+    body = [(number, row) for number, row in cells if len(row) == width]
+    first = next((place for place, (_, row) in enumerate(body) if any(map(_is_number, row)) or any(map(_looks_like_time, row))), None)
+    if first is None:
+        raise SuiteError(f"{path} has no row with a number in its first {len(plain)} lines; export the logger's readings as CSV.")
+    names, has_header = _names(body[first - 1][1] if first else None, lines, comment, delimiter, width)
+    rows = tuple(row for _, row in body[first:])
+    return _Head(encoding, delimiter, comment, body[first][0], names, has_header, rows)
+
+
+def _names(header: tuple[str, ...] | None, lines: Sequence[str], comment: str | None, delimiter: str, width: int) -> tuple[tuple[str, ...], bool]:
+    """The header's names: the line before the first row, or the last comment with as many columns; numbers from 1 without either."""
+    if header is None and comment is not None:
+        commented = [_cells(line.lstrip(comment).strip(), delimiter) for line in lines if line.startswith(comment)]
+        header = next((row for row in reversed(commented) if len(row) == width and width > 1), None)
+    if header is None:
+        return tuple(str(place + 1) for place in range(width)), False
+    return tuple(name or str(place + 1) for place, name in enumerate(header)), True
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """The delimiter of the later half of the first lines."""
+    sample = "\n".join(lines[len(lines) // 2 :][:100])
+    counts = {sign: [line.count(sign) for line in sample.split("\n")] for sign in DELIMITERS}
+    even = [sign for sign, found in counts.items() if min(found) > 0 and (len(set(found)) == 1 or sign != ",")]
+    for sign in (";", "\t", "|", ","):
+        if sign in even:
+            return sign
+    try:
+        return csv.Sniffer().sniff(sample, DELIMITERS + " ").delimiter
+    except csv.Error:
+        return ","
+
+
+def _cells(line: str, delimiter: str) -> tuple[str, ...]:
+    return tuple(cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), []))
+
+
+def _decimal(head: _Head) -> str:
+    commas = sum(bool(re.fullmatch(r"[-+]?\d*,\d+\D*", cell)) for row in head.rows for cell in row)
+    points = sum(bool(re.fullmatch(r"[-+]?\d*\.\d+\D*", cell)) for row in head.rows for cell in row)
+    return "," if commas > points else "."
+
+
+def _is_number(cell: str) -> bool:
+    return bool(re.fullmatch(r"[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?", cell))
+
+
+def _looks_like_time(cell: str) -> bool:
+    return bool(re.search(r"\d:\d\d", cell)) and bool(re.match(r"\d", cell))
+
+
+def _column(head: _Head, name: str) -> int:
+    """The column of this name, or of this number from 1."""
+    if name in head.names:
+        return head.names.index(name)
+    if name.isdecimal() and 1 <= int(name) <= len(head.names):
+        return int(name) - 1
+    raise SuiteError(f"There is no column {name!r}; the file has {', '.join(map(repr, head.names[:30]))}.")
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_./:-]+", " ", IN_BRACKETS.sub(" ", name)).strip()
+
+
+def _unit(name: str) -> str | None:
+    """The unit that a header names, as in UNITS; None without one."""
+    bracketed: list[str] = [found.strip() for found in IN_BRACKETS.findall(name)]
+    at_end: list[str] = AT_END.findall(name)
+    for text in (*bracketed, *at_end, name.strip().lower()):
+        unit = WORDS.get(text.lower(), text.replace("µ", "u").replace("μ", "u"))
+        if unit in UNITS:
+            return unit
+    return None
+
+
+def _time_columns(head: _Head, options: TraceOptions, decimal: str) -> tuple[int, ...]:
+    if options.rate_hz is not None:
+        if options.rate_hz <= 0 or options.time:
+            raise SuiteError("--rate is a number above 0 of rows without a time; leave --time out.")
+        return ()
+    if options.time:
+        return tuple(_column(head, name) for name in options.time)
+    named = [place for place, name in enumerate(head.names) if head.has_header and TIME.search(_plain(name)) and not _unit_is_electric(name)]
+    texts = [place for place in range(len(head.names)) if all(_looks_like_time(row[place]) or _is_date(row[place]) for row in head.rows[:20])]
+    if texts:
+        days = [place for place in texts if not _looks_like_time(head.rows[0][place])]
+        clock = [place for place in texts if _looks_like_time(head.rows[0][place])]
+        whole = [place for place in clock if _is_date(head.rows[0][place].replace("T", " ").split(" ")[0])]
+        if whole:
+            return (whole[0],)
+        return (days[0], clock[0]) if days and clock else tuple(clock[:1] or days[:1])
+    if named:
+        return (named[0],)
+    rising = [place for place in range(len(head.names)) if _rises([row[place] for row in head.rows], decimal)]
+    if not head.has_header and rising:
+        return (rising[0],)
+    raise SuiteError(f"Which column is the time cannot be told of {', '.join(map(repr, head.names[:30]))}: add --time COLUMN, or --rate HZ.")
+
+
+def _is_date(cell: str) -> bool:
+    return bool(re.match(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}", cell))
+
+
+def _unit_is_electric(name: str) -> bool:
+    unit = _unit(name)
+    return unit is not None and unit[-1] in "WVA"
+
+
+def _rises(cells: Sequence[str], decimal: str) -> bool:
+    numbers = _floats(cells, decimal)
+    return len(numbers) > 1 and bool(np.isfinite(numbers).all()) and bool((np.diff(numbers) > 0).all())
+
+
+def _floats(cells: Sequence[str], decimal: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    whole = pandas.Series(list(cells)).str.replace(",", ".") if decimal == "," else pandas.Series(list(cells))
+    return np.asarray(pandas.to_numeric(whole, errors="coerce"), np.float64)
+
+
+def _time_kind(head: _Head, times: tuple[int, ...], options: TraceOptions, decimal: str) -> tuple[str, str]:
+    """The kind of the times, and their unit."""
+    if not times:
+        return "index", "s"
+    cells = [" ".join(row[place] for place in times) for row in head.rows]
+    numbers = _floats([row[times[0]] for row in head.rows], decimal)
+    if len(times) == 1 and np.isfinite(numbers).mean() > 0.5:
+        return "number", options.time_unit or _unit_of_numbers(head.names[times[0]], numbers[np.isfinite(numbers)])
+    texts = pandas.Series([cell.replace(",", ".") for cell in cells] if decimal == "," else cells)
+    if np.isfinite(seconds_of_day(texts)).mean() > 0.5:
+        return "time of day", "s"
+    if np.isfinite(seconds_of_dates(texts)).mean() > 0.5:
+        return "date", "s"
+    raise SuiteError(f"The times such as {cells[0][:60]!r} cannot be read; name another column with --time, or give --rate HZ.")
+
+
+def _unit_of_numbers(name: str, numbers: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
+    unit = _unit(name)
+    if unit is not None and unit[-1] not in "WVA":
+        return unit
+    for least, found in EPOCHS:
+        if numbers.size and numbers[0] > least:
+            return found
+    steps = np.diff(numbers)
+    if numbers.size > 2 and numbers[0] < 3e8 and bool((numbers == np.round(numbers)).all()) and float(np.median(steps)) >= 2:
+        raise SuiteError(
+            f"The unit of the times in {name!r} cannot be told (whole numbers, {np.median(steps):g} apart): add --time-unit s, ms, us or ns."
+        )
+    return "s"
+
+
+def _rails(head: _Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ...]:
+    if options.power:
+        columns = [_column(head, name) for name in options.power]
+        return tuple(Rail(power=column, power_unit=_unit_of(head, column, "W", options.unit)) for column in columns)
+    if options.current:
+        return _pairs(head, [_column(head, name) for name in options.current], [_column(head, name) for name in options.voltage], options)
+    free = [place for place in range(len(head.names)) if place not in times]
+    powers = [place for place in free if head.has_header and _is(head.names[place], POWER, "W")]
+    if len(powers) == 1:
+        return (Rail(power=powers[0], power_unit=_unit_of(head, powers[0], "W", options.unit)),)
+    if len(powers) > 1:
+        raise SuiteError(f"Several columns are powers ({_listed(head, powers)}): name those that add up, with --power for each.")
+    voltages = [place for place in free if head.has_header and _is(head.names[place], VOLTAGE, "V")]
+    currents = [place for place in free if head.has_header and place not in voltages and _is(head.names[place], CURRENT, "A")]
+    if len(currents) == 1 and (len(voltages) == 1 or options.volts is not None):
+        return _pairs(head, currents, voltages if options.volts is None else [], options)
+    if len(currents) == 1 and not voltages:
+        raise SuiteError(f"The file has a current ({_listed(head, currents)}) and no voltage: add --volts with the supply's voltage.")
+    if len(currents) > 1:
+        raise SuiteError(f"Several columns are currents ({_listed(head, currents)}): name those that add up with --current, each with its --voltage.")
+    numeric = [place for place in free if _is_number(head.rows[0][place])]
+    if len(numeric) == 1 and options.unit is not None:
+        return (Rail(power=numeric[0], power_unit=options.unit),)
+    if len(numeric) == 1 and head.names[numeric[0]].lower() == "state":  # Home Assistant's history of one sensor
+        return (Rail(power=numeric[0]),)
+    raise SuiteError(
+        f"Which column is the power cannot be told of {_listed(head, free)}: add --power COLUMN --unit W (or mW), or --current and --voltage."
+    )
+
+
+def _pairs(head: _Head, currents: Sequence[int], voltages: Sequence[int], options: TraceOptions) -> tuple[Rail, ...]:
+    if (not voltages and options.volts is None) or (voltages and len(voltages) not in (1, len(currents))):
+        raise SuiteError("Give each --current its --voltage, in the same order, or one --voltage or --volts for all.")
+    rails = []
+    for place, column in enumerate(currents):
+        unit = _unit_of(head, column, "A", options.unit)
+        if not voltages:
+            rails.append(Rail(current=column, current_unit=unit, volts=options.volts))
+            continue
+        voltage = voltages[place] if len(voltages) > 1 else voltages[0]
+        rails.append(Rail(current=column, current_unit=unit, voltage=voltage, voltage_unit=_unit_of(head, voltage, "V", None)))
+    return tuple(rails)
+
+
+def _is(name: str, words: "re.Pattern[str]", unit: str) -> bool:
+    found = _unit(name)
+    if NOT_POWER.search(name):
+        return False
+    return found.endswith(unit) if found is not None and found[-1] in "WVA" else bool(words.search(_plain(name)))
+
+
+def _unit_of(head: _Head, column: int, base: str, given: str | None) -> str:
+    """The unit of a column: as given, as in its header, or in its cells, else the base unit where the header names the quantity."""
+    if given is not None:
+        if not given.endswith(base):
+            raise SuiteError(f"--unit {given} is no unit of {head.names[column]!r}; it must be {base}, m{base} or so.")
+        return given
+    found = _unit(head.names[column]) if head.has_header else None
+    if found is not None and found.endswith(base):
+        return found
+    after_number = re.sub(r"^[-+\d.,eE\s]+", "", head.rows[0][column]).replace("µ", "u").replace("μ", "u")
+    if after_number in UNITS and after_number.endswith(base):
+        return after_number
+    words = {"W": POWER, "V": VOLTAGE, "A": CURRENT}[base]
+    if head.has_header and words.search(_plain(head.names[column])):
+        return base
+    raise SuiteError(f"The unit of {head.names[column]!r} cannot be told: add --unit {base} or --unit m{base}.")
+
+
+def _listed(head: _Head, columns: Sequence[int]) -> str:
+    return ", ".join(repr(head.names[column]) for column in columns[:30])

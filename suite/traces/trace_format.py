@@ -1,0 +1,111 @@
+"""The format of a logger's file: what was understood of it, and the readings that come out of it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from suite.bundle.arrays import Values
+from suite.errors import FileError, SuiteError
+from suite.files.toml_file import from_plain
+
+UNITS = {
+    "W": 1.0, "mW": 1e-3, "uW": 1e-6, "kW": 1e3,
+    "V": 1.0, "mV": 1e-3, "uV": 1e-6,
+    "A": 1.0, "mA": 1e-3, "uA": 1e-6, "nA": 1e-9,
+    "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0,
+}  # fmt: skip
+"""Units and their sizes in W, V, A or s."""
+TIME_KINDS = ("number", "date", "time of day", "index")
+MAX_COLUMNS = 1000
+
+
+@dataclass(frozen=True)
+class Rail:
+    """One supply: a column of power, or columns of current and of voltage (or a constant ``volts``). Columns count from 0; units as in UNITS."""
+
+    power: int | None = None
+    power_unit: str = "W"
+    current: int | None = None
+    current_unit: str = "A"
+    voltage: int | None = None
+    voltage_unit: str = "V"
+    volts: float | None = None
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that are read."""
+        return tuple(column for column in (self.power, self.current, self.voltage) if column is not None)
+
+
+@dataclass(frozen=True)
+class TraceFormat:
+    """How to read a logger's file: ``skip_lines`` before the first row, times, and the rails whose sum is the power.
+
+    ``time_kind`` is number (times ``time_unit``), date, time of day, or index (rows at ``rate_hz``). ``time_columns`` are joined with a blank.
+    """
+
+    encoding: str
+    delimiter: str
+    decimal: str
+    skip_lines: int
+    columns: int
+    comment: str | None
+    time_kind: str
+    time_unit: str
+    time_columns: tuple[int, ...]
+    rate_hz: float
+    rails: tuple[Rail, ...]
+    names: tuple[str, ...] = field(default=())
+
+    @property
+    def used(self) -> list[int]:
+        """The columns that are read, in the file's order."""
+        return sorted({*self.time_columns, *(column for rail in self.rails for column in rail.columns)})
+
+    def problem(self) -> str | None:
+        """Why this is no format that can be read; None if it is one."""
+        units = [unit for rail in self.rails for unit in (rail.power_unit, rail.current_unit, rail.voltage_unit)] + [self.time_unit]
+        if self.time_kind not in TIME_KINDS or not all(unit in UNITS for unit in units):
+            return "it has an unknown kind of time or an unknown unit"
+        if not self.rails or len(self.rails) > MAX_COLUMNS or not 0 < self.columns <= MAX_COLUMNS or not 0 <= self.skip_lines < 10_000:
+            return "it has no rails, or too many columns or lines before the first row"
+        if any(not 0 <= column < self.columns for column in self.used):
+            return "it names a column that the file does not have"
+        if any((rail.power is None) == (rail.current is None) for rail in self.rails):
+            return "each rail is either a power, or a current with a voltage"
+        if any(rail.current is not None and (rail.voltage is None) == (rail.volts is None) for rail in self.rails):
+            return "each current has one voltage"
+        if len(self.delimiter) != 1 or self.decimal not in ".,":
+            return "its delimiter or its decimal sign is none"
+        if self.time_kind == "index" and not self.rate_hz > 0:
+            return "rows without a time need a rate above 0 Hz"
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A logger's readings: times on its own clock (s, increasing) and the power of all rails together, W.
+
+    ``rows`` were in the file; ``unreadable`` had text where a number must be, ``late`` a time that is not after the one before. ``averaged`` is
+    the number of rows in a reading: 1, or more where the file has too many. ``is_absolute``: times are seconds since 1970.
+    """
+
+    t_s: Values
+    power_w: Values
+    rows: int
+    unreadable: int
+    late: int
+    averaged: int
+    is_absolute: bool
+
+
+def format_of(values: Any, path: Path) -> TraceFormat:
+    """A format as run.json records it; raises FileError for anything else."""
+    try:
+        read = from_plain(values, TraceFormat, "")
+    except SuiteError as error:
+        raise FileError(path, f"has no format of a trace ({str(error)[:200]})") from error
+    problem = read.problem()
+    if problem is not None:
+        raise FileError(path, f"has a format of a trace that cannot be read: {problem}")
+    return read

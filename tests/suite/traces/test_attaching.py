@@ -1,0 +1,226 @@
+"""A trace in a bundle: readings, record, figures and checks; nothing changes where the trace does not fit."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suite import api
+from suite.bundle.attached import KEPT, SOURCE
+from suite.bundle.reader import Bundle
+from suite.compliance.checker import check_bundle, find_bundles
+from suite.compliance.faults.attached_edits import START_S, made_trace
+from suite.compliance.faults.witness_edits import witnessed
+from suite.errors import SuiteError
+from suite.traces import attaching, reading
+from suite.traces.course import course_of
+from tests.builders import RICH, make_bundle
+
+
+@pytest.fixture
+def trace(good_bundle: Path, tmp_path: Path) -> Path:
+    """A logger's file of the good bundle's run, 2 W idle, 4 W loading, 7 W computing."""
+    path = tmp_path / "logger.csv"
+    path.write_text(made_trace(course_of(Bundle(good_bundle))), encoding="utf-8")
+    return path
+
+
+def digest(folder: Path) -> str:
+    """Of all files of a folder."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
+
+
+def test_the_energy_of_an_attached_trace_is_that_of_its_power(good_bundle: Path, trace: Path) -> None:
+    before = Bundle(good_bundle).json("summary.json")
+    found = api.attach_power(good_bundle, trace, covers="wall", tier="analyser", command=("suite", "power", "attach"))
+    assert found.fit.offset_s == pytest.approx(-START_S, abs=0.1)
+    energy, run_s = api.energy_figure(good_bundle), found.course.run_s
+    assert energy["value"] == pytest.approx(7.0 * run_s, rel=0.05)
+    assert energy["sensor"]["instruments"] == [SOURCE]
+    assert (energy["sensor"]["covers"], energy["sensor"]["tier"]) == ("wall", "analyser")
+    assert 0 < energy["uncertainty"]["time"] < 5
+    after = Bundle(good_bundle).json("summary.json")
+    assert after["figures"]["compute_s"] == before["figures"]["compute_s"]
+    assert SOURCE in {row["source"] for row in after["energies"]}
+
+
+def test_the_leaderboard_says_that_the_trace_was_attached(good_bundle: Path, trace: Path) -> None:
+    api.attach_power(good_bundle, trace, covers="wall", tier="analyser")
+    figures = api.load(good_bundle).figures
+    assert figures[figures["figure"] == "energy_j"]["tier"].tolist() == ["analyser, attached"]
+
+
+def test_a_bundle_with_a_trace_complies(good_bundle: Path, trace: Path) -> None:
+    api.attach_power(good_bundle, trace, covers="wall", tier="analyser")
+    findings = check_bundle(good_bundle).findings
+    assert {finding.rule for finding in findings} <= {"baseload-measured", "baseload-meter"}
+    assert check_bundle(good_bundle).complies
+
+
+def test_run_json_says_when_and_how_the_trace_was_attached(good_bundle: Path, trace: Path) -> None:
+    api.attach_power(good_bundle, trace, covers="board", command=("suite", "power", "attach", "run", "logger.csv"))
+    record = Bundle(good_bundle).run().attached
+    assert record is not None
+    assert record["by"] == "suite power attach"
+    assert record["command"] == ["suite", "power", "attach", "run", "logger.csv"]
+    assert record["time_ms"] > 1_700_000_000_000
+    assert record["trace"]["sha256"] == hashlib.sha256(trace.read_bytes()).hexdigest()
+    assert record["fit"]["method"] == "correlation"
+    assert "'power (W)'" in record["understood"]
+
+
+def test_a_second_trace_replaces_the_first(good_bundle: Path, trace: Path) -> None:
+    api.attach_power(good_bundle, trace, covers="board")
+    first = Bundle(good_bundle).run().attached
+    api.attach_power(good_bundle, trace, covers="wall")
+    second = Bundle(good_bundle).run().attached
+    assert first is not None and second is not None
+    assert second["replaces"] == first["trace"]["sha256"]
+    assert {channel.name for channel in Bundle(good_bundle).channels().of(SOURCE)} == {"wall.wall meter", "clock_error"}
+    assert check_bundle(good_bundle).complies
+
+
+def test_a_dry_run_writes_nothing(good_bundle: Path, trace: Path) -> None:
+    before = digest(good_bundle)
+    found = api.attach_power(good_bundle, trace, covers="board", dry_run=True)
+    assert found.fit.correlation > 0.9
+    assert digest(good_bundle) == before
+
+
+@pytest.mark.parametrize("change", [lambda text: text.replace(",7", ",2").replace(",6", ",2"), lambda text: text[: len(text) // 3]])
+def test_a_refused_trace_changes_nothing(change: Callable[[str], str], good_bundle: Path, trace: Path) -> None:
+    trace.write_text(change(trace.read_text(encoding="utf-8")), encoding="utf-8")
+    before = digest(good_bundle)
+    with pytest.raises(SuiteError):
+        api.attach_power(good_bundle, trace, covers="board")
+    assert digest(good_bundle) == before
+    assert [path.name for path in good_bundle.parent.iterdir() if "attach" in path.name] == []
+
+
+def test_a_write_that_fails_changes_nothing(good_bundle: Path, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(attaching, "_write_readings", full)
+    before = digest(good_bundle)
+    with pytest.raises(SuiteError, match="is full"):
+        api.attach_power(good_bundle, trace, covers="board")
+    assert digest(good_bundle) == before
+
+
+def test_an_offset_by_hand_is_recorded_and_warned_of(good_bundle: Path, trace: Path) -> None:
+    api.attach_power(good_bundle, trace, covers="board", offset_s=-START_S)
+    record = Bundle(good_bundle).run().attached
+    assert record is not None and record["fit"]["method"] == "by hand"
+    verdict = check_bundle(good_bundle)
+    assert verdict.complies
+    assert "attached-fitted" in {finding.rule for finding in verdict.findings}
+
+
+def test_a_witnessed_run_keeps_its_witness(good_bundle: Path, trace: Path) -> None:
+    """The witness stamps the request and the logs, which attaching does not touch."""
+    witnessed()(good_bundle)
+    before, said = (good_bundle / "witness.json").read_bytes(), of_witness(good_bundle)
+    api.attach_power(good_bundle, trace, covers="board")
+    api.attach_power(good_bundle, trace, covers="wall")
+    assert (good_bundle / "witness.json").read_bytes() == before
+    assert of_witness(good_bundle) == said
+    assert len(find_bundles(good_bundle.parent)) == 1
+
+
+def of_witness(bundle: Path) -> set[str]:
+    """The witness's rules that have a finding."""
+    return {finding.rule for finding in check_bundle(bundle).findings if finding.rule.startswith("witness")}
+
+
+def test_a_large_file_is_kept_averaged_and_checked(good_bundle: Path, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    course = course_of(Bundle(good_bundle))
+    t_s = np.arange(course.begin_s, course.end_s, 0.005)
+    shares = course.shares(t_s - 0.0025, t_s + 0.0025)
+    idle = shares[:, [phase.name in ("before", "after") for phase in course.phases] + [False]].sum(axis=1)
+    power_w = 7 - 5 * idle + np.random.default_rng(0).normal(0, 0.3, len(t_s))
+    trace.write_text("time (s),power (W)\n" + "".join(f"{a:.4f},{b:.4f}\n" for a, b in zip(t_s, power_w, strict=True)), encoding="utf-8")
+    monkeypatch.setattr(reading, "MAX_READINGS", 1000)
+    found = api.attach_power(good_bundle, trace, covers="board")
+    record = Bundle(good_bundle).run().attached
+    assert record is not None
+    assert found.read.trace.averaged > 1
+    assert (record["trace"]["is_kept_whole"], record["trace"]["averaged"]) == (False, found.read.trace.averaged)
+    assert "attached-trace" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+
+
+def test_a_run_without_any_meter_gets_an_energy(tmp_path: Path) -> None:
+    bundle = make_bundle(tmp_path / "run")
+    path = tmp_path / "logger.csv"
+    path.write_text(made_trace(course_of(Bundle(bundle))), encoding="utf-8")
+    assert api.energy_figure(bundle)["value"] is None
+    found = api.attach_power(bundle, path, covers="wall", tier="analyser")
+    assert api.energy_figure(bundle)["value"] == pytest.approx(7.0 * found.course.run_s, rel=0.05)
+
+
+def test_a_power_pulse_places_a_run_among_equal_ones(tmp_path: Path) -> None:
+    """Three equal runs follow one another in the trace; only one has the pulse of this run."""
+    bundle = make_bundle(tmp_path / "run", RICH)
+    plain = course_of(Bundle(bundle))
+    begin_ns = plain.origin_ns + round((plain.begin_s + 10) * 1e9)
+    loads_ns = [[begin_ns - round(a * 1e9), begin_ns - round(b * 1e9)] for a, b in ((10, 7), (5, 3.5))]
+    _edit_run(bundle, power_pulse={"loads_ns": loads_ns})
+    course = course_of(Bundle(bundle))
+    names = [phase.name for phase in course.phases]
+    t_s = np.arange(course.begin_s, course.end_s, 0.1)
+    shares = course.shares(t_s - 0.05, t_s + 0.05)
+    pulse, idle = shares[:, names.index("pulse")], shares[:, [names.index("before"), names.index("after")]].sum(axis=1)
+    power_w = 7 - 5 * idle + 2 * pulse
+    without = np.where(pulse > 0.5, 2.0, power_w)
+    random, length_s = np.random.default_rng(0), t_s[-1] - t_s[0] + 0.1
+    whole_s = np.concatenate([t_s + length_s * place for place in range(3)])
+    whole_w = np.concatenate([without, power_w, without]) + random.normal(0, 0.2, 3 * len(t_s))
+    path = tmp_path / "logger.csv"
+    path.write_text("time (s),power (W)\n" + "".join(f"{a:.3f},{b:.3f}\n" for a, b in zip(whole_s, whole_w, strict=True)), encoding="utf-8")
+    assert api.attach_power(bundle, path, covers="wall", dry_run=True).fit.offset_s == pytest.approx(-length_s, abs=0.1)
+    _edit_run(bundle, power_pulse=None)
+    with pytest.raises(SuiteError, match="at several places"):
+        api.attach_power(bundle, path, covers="wall", dry_run=True)
+
+
+def _edit_run(bundle: Path, **values: object) -> None:
+    run = json.loads((bundle / "run.json").read_text(encoding="utf-8"))
+    (bundle / "run.json").write_text(json.dumps({**run, **values}), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "message"), [("run.json", "is no run directory"), ("MANIFEST.sha256", "is not a finished, closed run")])
+def test_what_is_no_closed_run_is_refused(name: str, message: str, good_bundle: Path, trace: Path) -> None:
+    (good_bundle / name).unlink()
+    with pytest.raises(SuiteError, match=message):
+        api.attach_power(good_bundle, trace, covers="board")
+
+
+def test_a_run_on_several_nodes_is_refused(tmp_path: Path, trace: Path) -> None:
+    with pytest.raises(SuiteError, match="several nodes"):
+        api.attach_power(make_bundle(tmp_path / "nodes", replace(RICH, ranks=2, nodes=2)), trace, covers="board")
+
+
+def test_the_command_says_what_it_understood_and_found(suite: Callable[..., object], good_bundle: Path, trace: Path) -> None:
+    answer = suite("power", "attach", good_bundle, trace, "--covers", "board")
+    assert answer.returncode == 0, answer.stderr  # type: ignore[attr-defined]
+    lines = answer.stdout.splitlines()  # type: ignore[attr-defined]
+    assert lines[0] == "Columns between commas, decimal point; time from 'time (s)' (s); power = 'power (W)' (W)."
+    assert "offset -1000." in lines[1] or "offset -999.9" in lines[1]
+    assert lines[2].startswith("Energy of the run: ")
+    shutil.copy(good_bundle / KEPT, trace.with_suffix(".csv.gz"))
+    again = suite("power", "attach", good_bundle, trace.with_suffix(".csv.gz"), "--covers", "board", "--dry-run", "--json")
+    assert json.loads(again.stdout)["fit"]["method"] == "correlation"  # type: ignore[attr-defined]
+
+
+def test_the_command_refuses_with_one_sentence(suite: Callable[..., object], good_bundle: Path, trace: Path) -> None:
+    trace.write_text("time (s),power (W)\n" + "".join(f"{n / 10},5.{n * 7 % 10}\n" for n in range(3000)), encoding="utf-8")
+    answer = suite("power", "attach", good_bundle, trace, "--covers", "board")
+    assert answer.returncode == 2  # type: ignore[attr-defined]
+    assert answer.stderr.startswith("error: The trace ")  # type: ignore[attr-defined]
+    assert answer.stderr.count("\n") == 1  # type: ignore[attr-defined]

@@ -1,0 +1,159 @@
+"""The clock fit on recorded traces of a board: runs are made to follow the trace at its full rate, the fit sees a thinned, noisy, drifting copy."""
+
+import numpy as np
+import pytest
+
+from suite.bundle.arrays import Values
+from suite.traces.clock_fit import ClockFit, NoFit, fit_clock, given_clock
+from suite.traces.course import Course, Phase
+from tests.suite.meters.recorded import needs_recordings, traces
+
+ORIN_TOTAL = ("VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0")
+NOISE_W = 0.3
+
+
+def recorded(name: str) -> tuple[Values, Values]:
+    """Times, s, and power, W."""
+    t_s, rails = traces()[name]
+    return t_s, np.sum([rails[rail] for rail in ORIN_TOTAL], axis=0)
+
+
+def course_of_trace(t_s: Values, power_w: Values) -> tuple[Course, float]:
+    """A run that computes where the trace's power is above the middle between idle and busy, and waits in between; and its start in the trace."""
+    busy = np.convolve(power_w, np.ones(5) / 5, "same") > (np.percentile(power_w, 2) + np.median(power_w)) / 2
+    first, last = np.flatnonzero(busy)[[0, -1]]
+    waits = np.flatnonzero(np.diff(np.concatenate(([0], (~busy[first:last]).astype(int), [0])))) + first
+    start_s, run_s = float(t_s[first]), float(t_s[last] - t_s[first])
+    phases = [Phase("before", np.array([-1e6]), np.array([0.0])), Phase("after", np.array([run_s]), np.array([1e6]))]
+    if len(waits):
+        phases.append(Phase("waiting", t_s[waits[::2]] - start_s, t_s[waits[1::2]] - start_s))
+    return Course(0, 1.7e9, run_s, -10.0, run_s + 10.0, tuple(phases)), start_s
+
+
+def logged(t_s: Values, power_w: Values, start_s: float, period_s: float, offset_s: float, rate: float, seed: int) -> tuple[Values, Values, Values]:
+    """What a logger writes: its times, the noisy power, and the true times since run_start. Ten periods of idle are added at both ends."""
+    random = np.random.default_rng(seed)
+    idle_s = 10 * period_s
+    read_s = np.arange(t_s[0] - idle_s + random.uniform(0, period_s), t_s[-1] + idle_s, period_s)
+    idle_w = float(np.percentile(power_w, 1))
+    values = np.interp(read_s, t_s, power_w, idle_w, idle_w) + random.normal(0, NOISE_W, len(read_s))
+    true_s = read_s - start_s
+    return (true_s - offset_s) * (1 - rate), values, true_s
+
+
+def largest_error_s(fit: ClockFit, t_s: Values, true_s: Values, run_s: float) -> float:
+    """Over the run."""
+    inside = (true_s >= 0) & (true_s <= run_s)
+    return float(np.abs(fit.to_run_s(t_s) - true_s)[inside].max())
+
+
+@needs_recordings
+@pytest.mark.parametrize("period_s", [0.05, 0.2, 1.0])
+@pytest.mark.parametrize("name", ["orin-svgg-cifar10-test", "orin-svgg-imagenet-test", "orin-vgg-cifar10-test"])
+def test_the_offset_of_a_recorded_trace_is_found(name: str, period_s: float) -> None:
+    t_s, power_w = recorded(name)
+    course, start_s = course_of_trace(t_s, power_w)
+    times_s, values_w, true_s = logged(t_s, power_w, start_s, period_s, 777.7, 50e-6, seed=3)
+    fit = fit_clock(times_s, values_w, course)
+    error_s = largest_error_s(fit, times_s, true_s, course.run_s)
+    assert error_s <= max(0.2, period_s / 2)
+    assert error_s <= fit.half_width_s
+    assert fit.correlation > 0.6
+
+
+@needs_recordings
+def test_another_trace_is_refused() -> None:
+    t_s, power_w = recorded("orin-svgg-cifar10-test")
+    course, _ = course_of_trace(t_s, power_w)
+    other_s, other_w = recorded("orin-vgg-cifar10-test")
+    with pytest.raises(NoFit, match=r"longer|shorter|several|does not|does not cover"):
+        fit_clock(other_s, other_w, course)
+
+
+def made(levels: list[tuple[float, float]], period_s: float = 0.1, noise_w: float = 0.1, seed: int = 0) -> tuple[Values, Values]:
+    """A trace of (seconds, W)."""
+    t_s = np.arange(0, sum(length_s for length_s, _ in levels), period_s)
+    ends_s = np.cumsum([length_s for length_s, _ in levels])
+    power_w = np.array([watts for _, watts in levels])[np.minimum(np.searchsorted(ends_s, t_s, side="right"), len(levels) - 1)]
+    return t_s, power_w + np.random.default_rng(seed).normal(0, noise_w, len(t_s))
+
+
+def plain_course(run_s: float, epochs: int = 3) -> Course:
+    """A run of epochs, each with an evaluation in its last tenth."""
+    stops_s = np.arange(1, epochs + 1) * run_s / epochs
+    phases = (
+        Phase("before", np.array([-1e6]), np.array([0.0])),
+        Phase("after", np.array([run_s]), np.array([1e6])),
+        Phase("evaluation", stops_s - run_s / epochs / 10, stops_s),
+    )
+    return Course(0, 1.7e9, run_s, -10.0, run_s + 10.0, phases)
+
+
+EPOCH = [(18.0, 8.0), (2.0, 6.0)]
+
+
+def test_two_equal_runs_in_one_trace_are_refused() -> None:
+    trace = made([(20, 3.0), *EPOCH * 3, (30, 3.0), *EPOCH * 3, (20, 3.0)])
+    with pytest.raises(NoFit, match="at several places"):
+        fit_clock(*trace, plain_course(60.0))
+
+
+def test_among_equal_runs_the_one_near_the_wall_clock_is_chosen() -> None:
+    t_s, power_w = made([(20, 3.0), *EPOCH * 3, (300, 3.0), *EPOCH * 3, (20, 3.0)])
+    course = plain_course(60.0)
+    fit = fit_clock(t_s + course.wall_s - 380 + 1.5, power_w, course, is_absolute=True)
+    assert fit.near_wall_clock
+    assert fit.offset_s + course.wall_s + 1.5 == pytest.approx(0, abs=0.2)
+
+
+def test_noise_is_refused() -> None:
+    with pytest.raises(NoFit, match="does not follow the run"):
+        fit_clock(*made([(200, 5.0)]), plain_course(60.0))
+
+
+def test_a_trace_that_ends_within_the_run_is_refused() -> None:
+    with pytest.raises(NoFit, match=r"does not cover nine tenths|does not follow|longer|shorter|several|does not determine"):
+        fit_clock(*made([(20, 3.0), *EPOCH * 2]), plain_course(60.0))
+
+
+def test_the_trace_of_a_longer_run_is_refused() -> None:
+    with pytest.raises(NoFit, match=r"longer than the run|does not determine when the run began"):
+        fit_clock(*made([(20, 3.0), (66, 8.0), (20, 3.0)]), plain_course(60.0, epochs=1))
+
+
+def test_too_few_readings_are_refused() -> None:
+    with pytest.raises(NoFit, match="8 are needed"):
+        fit_clock(np.arange(5.0), np.arange(5.0), plain_course(60.0))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_logger_that_writes_every_ten_seconds_is_placed(seed: int) -> None:
+    t_s, power_w = made([(97.3, 3.0), *[(180.0, 8.0), (20.0, 6.0)] * 3, (103, 3.0)], period_s=10.0, seed=seed)
+    fit = fit_clock(t_s, power_w, plain_course(600.0))
+    assert abs(fit.offset_s + 97.3) <= fit.half_width_s < 12
+
+
+@pytest.mark.parametrize("rate", [-200e-6, 50e-6, 200e-6])
+def test_the_drift_of_a_long_run_is_found(rate: float) -> None:
+    t_s, power_w = made([(20, 3.0), *[(180.0, 8.0), (20.0, 6.0)] * 36, (20, 3.0)], period_s=0.5)
+    fit = fit_clock(t_s * (1 - rate), power_w, plain_course(7200.0, 36))
+    assert fit.rate == pytest.approx(rate, abs=20e-6)
+    assert largest_error_s(fit, t_s * (1 - rate), t_s - 20, 7200.0) < 0.5
+
+
+def test_the_same_trace_gives_the_same_fit() -> None:
+    trace, course = made([(20, 3.0), *EPOCH * 3, (20, 3.0)]), plain_course(60.0)
+    assert fit_clock(*trace, course) == fit_clock(*trace, course)
+
+
+def test_an_offset_by_hand_is_kept() -> None:
+    t_s, power_w = made([(20, 3.0), *EPOCH * 3, (20, 3.0)])
+    fit = given_clock(t_s, power_w, plain_course(60.0), -20.0)
+    assert (fit.method, fit.offset_s, fit.rate) == ("by hand", -20.0, 0.0)
+    assert fit.correlation > 0.9
+
+
+def test_an_offset_by_hand_outside_the_trace_is_refused() -> None:
+    t_s, power_w = made([(20, 3.0), *EPOCH * 3, (20, 3.0)])
+    with pytest.raises(NoFit, match="0 readings in the run"):
+        given_clock(t_s, power_w, plain_course(60.0), 5000.0)

@@ -1,0 +1,143 @@
+"""Reading loggers' files: what is understood of the formats that loggers write, and what is refused."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suite.errors import SuiteError
+from suite.traces import reading
+from suite.traces.reading import read_trace
+from suite.traces.sniffing import TraceOptions, sentence, understand
+from suite.traces.trace_format import Trace
+
+NOTHING = TraceOptions()
+EXPORTS = {
+    "Joulescope": (
+        "#time,current,voltage,power\n" + "".join(f"{n / 2},0.{n % 3 + 1},5.1,{(n % 3 + 1) * 0.51:.3f}\n" for n in range(30)), NOTHING, 0.51,
+    ),
+    "Monsoon": ("Time(s),Main(mA),Main Voltage(V)\n" + "".join(f"{n / 5000:.4f},{400 + n},4.2\n" for n in range(30)), NOTHING, 1.68),
+    "PPK2": ("Timestamp(ms),Current(uA)\n" + "".join(f"{n * 10},{400000 + n}\n" for n in range(30)), TraceOptions(volts=5.0), 2.0),
+    "Otii, decimal commas": (
+        "Timestamp;Main current (A);Main voltage (V)\n" + "".join(f"{n / 4};0,4{n};5,01\n".replace(".", ",") for n in range(30)), NOTHING, 2.004,
+    ),
+    "Home Assistant": (
+        "entity_id,state,last_changed\n" + "".join(f"sensor.p,{4 + n % 3}.5,2026-11-22T07:00:{n:02d}.500Z\n" for n in range(30))
+        + "sensor.p,unavailable,2026-11-22T07:01:00Z\n", NOTHING, 4.5,
+    ),
+    "date and time": (
+        "Datum;Uhrzeit;Leistung [W]\n" + "".join(f"22.11.2026;07:00:{n:02d};{4 + n % 3},5\n" for n in range(30)), NOTHING, 4.5,
+    ),
+    "UM25C": (
+        "Time,Voltage (V),Current (A),Power (W),Energy (mWh)\n" + "".join(f"00:00:{n:02d},5.1,0.5,{2.5 + n % 3},{n}\n" for n in range(30)),
+        NOTHING, 2.5,
+    ),
+    "no header": ("".join(f"{n / 10:.1f},{4 + n % 3}\n" for n in range(30)), TraceOptions(unit="W"), 4.0),
+    "text before the header": (
+        "Logger v3\nSerial: 1234\n\nsample\ttime_s\tP_mW\n" + "".join(f"{n}\t{n / 10:.1f}\t{4000 + n % 3}\n" for n in range(30)), NOTHING, 4.0,
+    ),
+    "milliseconds since 1970": ("timestamp,power\n" + "".join(f"{1795330800000 + n * 1000},{4 + n % 3}.1\n" for n in range(30)), NOTHING, 4.1),
+    "units in cells": ("Zeit,Power\n" + "".join(f"2026-11-22 07:00:{n:02d},{4 + n % 3}.5 W\n" for n in range(30)), NOTHING, 4.5),
+    "quoted decimal commas": ('"t","W"\n' + "".join(f'"{n / 2}","{4 + n % 3},5"\n'.replace(".", ",") for n in range(30)), NOTHING, 4.5),
+    "two rails": (
+        "t [s],cpu [mW],gpu [mW]\n" + "".join(f"{n},1000,{2000 + n}\n" for n in range(30)), TraceOptions(power=("cpu [mW]", "gpu [mW]")), 3.0,
+    ),
+    "rows at a rate": ("power [W]\n" + "".join(f"{4 + n % 3}.5\n" for n in range(30)), TraceOptions(power=("1",), rate_hz=10.0), 4.5),
+}  # fmt: skip
+
+
+def trace_of(path: Path, text: str, options: TraceOptions = NOTHING) -> Trace:
+    path.write_text(text, encoding="utf-8")
+    return read_trace(path, understand(path, options)).trace
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_an_export_is_understood(name: str, tmp_path: Path) -> None:
+    text, options, first_w = EXPORTS[name]
+    trace = trace_of(tmp_path / "trace.csv", text, options)
+    assert len(trace.t_s) == 30
+    assert trace.power_w[0] == pytest.approx(first_w)
+    assert (np.diff(trace.t_s) > 0).all()
+
+
+REFUSED = {
+    "a current without a voltage": (EXPORTS["PPK2"][0], NOTHING, "add --volts"),
+    "no header": (EXPORTS["no header"][0], NOTHING, "add --power COLUMN"),
+    "two powers": (EXPORTS["two rails"][0], NOTHING, "Several columns are powers"),
+    "times of an unknown unit": ("time,power\n" + "".join(f"{n * 100},{4 + n % 3}\n" for n in range(30)), NOTHING, "add --time-unit"),
+    "no time": ("power\n" + "".join(f"{4 + n % 3}.5\n" for n in range(30)), NOTHING, "--rate HZ"),
+    "a column that there is not": (EXPORTS["UM25C"][0], TraceOptions(power=("Watt",)), "There is no column 'Watt'"),
+    "a unit that there is not": (EXPORTS["UM25C"][0], TraceOptions(unit="furlong"), "There is no unit 'furlong'"),
+    "a unit of something else": (EXPORTS["UM25C"][0], TraceOptions(power=("Power (W)",), unit="mA"), "is no unit of"),
+    "a rate of nothing": (EXPORTS["rows at a rate"][0], TraceOptions(rate_hz=0.0), "--rate is a number above 0"),
+    "text": ("so be it\n" * 50, NOTHING, "no row with a number"),
+    "nothing": ("", NOTHING, "fewer than two rows"),
+    "zeros of a disk": ("\0" * 5000, NOTHING, "binary file"),
+    "times that stand still": ("time [s],power [W]\n" + "5,3\n" * 50, NOTHING, "with a time that is not after"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_told_is_refused(name: str, tmp_path: Path) -> None:
+    text, options, message = REFUSED[name]
+    with pytest.raises(SuiteError, match=message):
+        trace_of(tmp_path / "trace.csv", text, options)
+
+
+def test_what_was_understood_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text(EXPORTS["Otii, decimal commas"][0], encoding="utf-8")
+    said = sentence(understand(path, NOTHING))
+    assert said == ("Columns between semicolons, decimal comma; time from 'Timestamp' (s); power = 'Main current (A)' (A) x 'Main voltage (V)' (V).")
+
+
+def test_a_packed_file_is_the_same(tmp_path: Path) -> None:
+    text = EXPORTS["UM25C"][0]
+    plain, packed = tmp_path / "trace.csv", tmp_path / "trace.csv.gz"
+    plain.write_text(text, encoding="utf-8")
+    packed.write_bytes(gzip.compress(text.encode()))
+    one, other = (read_trace(path, understand(path, NOTHING)) for path in (plain, packed))
+    assert (one.sha256, one.trace.power_w.tolist()) == (other.sha256, other.trace.power_w.tolist())
+
+
+def test_times_of_day_go_on_past_midnight(tmp_path: Path) -> None:
+    text = "Time,Power (W)\n" + "".join(f"23:59:{n},4\n" for n in range(30, 60)) + "".join(f"00:00:{n:02d},5\n" for n in range(30))
+    trace = trace_of(tmp_path / "trace.csv", text)
+    assert np.diff(trace.t_s).tolist() == [1.0] * 59
+
+
+def test_rows_that_go_back_in_time_are_left_out(tmp_path: Path) -> None:
+    """The recorders' totals in the last line of a trace, for example."""
+    trace = trace_of(tmp_path / "trace.csv", "time [s],power [W]\n" + "".join(f"{n / 2},4\n" for n in range(50)) + "0,99999\n")
+    assert (len(trace.t_s), trace.late, trace.power_w.max()) == (50, 1, 4.0)
+
+
+@pytest.mark.parametrize("block_bytes", [400, 2**20])
+def test_a_file_with_too_many_rows_is_averaged_and_keeps_its_energy(block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MAX_READINGS", 300)
+    monkeypatch.setattr(reading, "BLOCK_BYTES", block_bytes)
+    power_w = np.random.default_rng(0).uniform(2, 9, 10_007)
+    text = "time [s],power [W]\n" + "".join(f"{n / 1000:.3f},{watts:.4f}\n" for n, watts in enumerate(power_w))
+    trace = trace_of(tmp_path / "trace.csv", text)
+    assert 300 <= len(trace.t_s) <= 600
+    assert trace.averaged == 32
+    period_s = trace.averaged / 1000
+    whole = len(trace.t_s) * trace.averaged
+    assert trace.power_w.sum() * period_s == pytest.approx(np.round(power_w, 4)[:whole].sum() / 1000, rel=1e-9)
+    assert np.diff(trace.t_s) == pytest.approx(period_s)
+
+
+def test_a_line_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text(EXPORTS["UM25C"][0] + "1" * 100_000, encoding="utf-8")
+    monkeypatch.setattr(reading, "BLOCK_BYTES", 1000)
+    with pytest.raises(SuiteError, match="a line of more than"):
+        read_trace(path, understand(path, NOTHING))
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv.gz"
+    path.write_bytes(gzip.compress(("time [s],power [W]\n" + "".join(f"{n},4\n" for n in range(100_000))).encode()))
+    with pytest.raises(SuiteError, match="holds more than 100000 bytes"):
+        read_trace(path, understand(path, NOTHING), max_bytes=100_000)
