@@ -35,7 +35,7 @@ LONG = ("--epochs", 10, "--learning-rate", 1e-9)
 """As slowly, 18 s: bytes per step need ten periods of the meter."""
 
 WORKING = 1.2
-"""A node that trains draws so many times its idle power."""
+"""A node that trains draws this multiple of its idle power."""
 
 PLUG = f"""
 import http.server, os, pathlib, sys
