@@ -9,7 +9,7 @@ from suite.compliance.faults.reading_edits import set_meter
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
-ORDER = 85  # after the readings' own rules
+ORDER = 88  # after the readings' own rules
 
 EXPECTED = "every meter but those of power"
 FIX = "run again and leave --meters out, or leave out power meters only"

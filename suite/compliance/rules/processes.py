@@ -9,7 +9,7 @@ from suite.compliance.remedies import READINGS_AS_READ, TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.values import is_number
 
-ORDER = 84  # after the counters and gauges
+ORDER = 87  # after the counters and gauges
 
 HELPERS = 1
 """Beside a single rank and its workers: a launcher, or the process in which Python tracks shared memory. None in honest runs."""
