@@ -20,7 +20,7 @@ from suite.errors import SuiteError
 from suite.files.paths import home
 
 COULD_NOT = 2
-EXTRAS = {"pandas": "report", "jinja2": "report", "markdown_it": "report", "sklearn": "digits"}
+EXTRAS = {"matplotlib": "figures", "pandas": "report", "jinja2": "report", "markdown_it": "report", "sklearn": "digits"}
 """Modules that boards may do without, and the extra of this package that installs each."""
 
 
