@@ -1,6 +1,6 @@
 """`make box-kernel`: the suite on a booted arm64 kernel: known joules, exact counts, profiles by device tree, and a bring-up.
 
-Everything that it prints is of an emulated machine: no number is a measurement of a board.
+Everything that it prints is of an emulated machine: not one value is a measurement of a board.
 """
 
 import json

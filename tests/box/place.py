@@ -46,7 +46,8 @@ def make_wheels() -> None:
     """The suite's packages and PyTorch as its lock says, where Debian's Python looks for what an administrator installed."""
     project = tomllib.loads((repository_root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    needed = [one for one in (*project["dependencies"], *extras["report"], *extras["digits"]) if "python_version <" not in one]
+    needed = ["pip"]  # lists the packages of an environment for a run's record
+    needed += [one for one in (*project["dependencies"], *extras["report"], *extras["digits"]) if "python_version <" not in one]
     folder = root() / f"usr/local/lib/python{PYTHON}/dist-packages"
     kinds = [option for glibc in ("_2_28", "_2_17", "2014") for option in ("--platform", f"manylinux{glibc}_aarch64")]
     target = ("--quiet", "--upgrade", "--target", str(folder), "--no-compile", "--no-warn-conflicts")
