@@ -1,4 +1,4 @@
-"""Adds `suite/installed/` to the wheel: rules, implementations and submitters' keys, as a checkout has them (docs/decisions.md, 48)."""
+"""Adds `suite/installed/` to the wheel: rules, implementations and submitters' keys, as a checkout has them (docs/decisions.md)."""
 
 import shutil
 from pathlib import Path
