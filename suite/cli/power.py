@@ -2,38 +2,60 @@
 
 import json as json_format
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from suite import api
-from suite.cli.options import Json
+from suite.cli.options import Json, with_options
 from suite.traces.attaching import COVERAGES, Attachment
 from suite.traces.sniffing import TraceOptions
 
-app = typer.Typer(no_args_is_help=True, help="Energy from power meters that are not connected to the machine.")
+app = typer.Typer(no_args_is_help=True, help="Attach the trace of an external power meter to a finished run.")
 
 
 @app.callback()
 def power() -> None:
-    """Energy from power meters that are not connected to the machine."""
+    """Attach the trace of an external power meter to a finished run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """What the logger's file does not tell."""
+
+    time: Annotated[list[str] | None, typer.Option(help="Column of the times, by name or number from 1; twice for date and time.")] = None
+    power: Annotated[list[str] | None, typer.Option(help="Column of power; several times for rails that add up.")] = None
+    current: Annotated[list[str] | None, typer.Option(help="Column of current; several times for rails that add up.")] = None
+    voltage: Annotated[list[str] | None, typer.Option(help="Column of voltage, one for each --current or one for all.")] = None
+    volts: Annotated[float | None, typer.Option(help="Supply voltage, of a logger that records the current alone (V).")] = None
+    unit: Annotated[str | None, typer.Option(help="Unit of the power or current columns, where the header has none: W, mW, A, mA, uA.")] = None
+    time_unit: Annotated[str | None, typer.Option(help="Unit of the times, where it cannot be told: s, ms, us or ns.")] = None
+    rate: Annotated[float | None, typer.Option(help="Rows per second, of a file without times.")] = None
+
+    def options(self) -> TraceOptions:
+        """The same for the library."""
+        return TraceOptions(
+            tuple(self.time or ()),
+            tuple(self.power or ()),
+            tuple(self.current or ()),
+            tuple(self.voltage or ()),
+            self.volts,
+            self.time_unit,
+            self.unit,
+            self.rate,
+        )
 
 
 @app.command()
+@with_options
 def attach(
     bundle: Annotated[Path, typer.Argument(help="Run directory of a finished run.")],
     trace: Annotated[Path, typer.Argument(help="The logger's file: CSV with any delimiter, decimal sign, header and units; may be .gz.")],
     covers: Annotated[str, typer.Option(help=f"Where the logger measured: {', '.join(each.value for each in COVERAGES)}.")],
+    file: FileOptions,
     tier: Annotated[str, typer.Option(help="Kind of instrument: analyser (within 1 %), wall meter (2 %), on-board sensor (5 %).")] = "wall meter",
-    time: Annotated[list[str] | None, typer.Option(help="Column of the times, by name or number from 1; twice for date and time.")] = None,
-    power: Annotated[list[str] | None, typer.Option(help="Column of power; several times for rails that add up.")] = None,
-    current: Annotated[list[str] | None, typer.Option(help="Column of current; several times for rails that add up.")] = None,
-    voltage: Annotated[list[str] | None, typer.Option(help="Column of voltage, one for each --current or one for all.")] = None,
-    volts: Annotated[float | None, typer.Option(help="Supply voltage, of a logger that records the current alone (V).")] = None,
-    unit: Annotated[str | None, typer.Option(help="Unit of the power or current columns, where the header has none: W, mW, A, mA, uA.")] = None,
-    time_unit: Annotated[str | None, typer.Option(help="Unit of the times, where it cannot be told: s, ms, us or ns.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Rows per second, of a file without times.")] = None,
     offset: Annotated[
         float | None,
         typer.Option(help="Seconds to add to the trace's times to count them from run_start; recorded as given by hand (default: fitted)."),
@@ -46,8 +68,9 @@ def attach(
     The logger's clock is fitted to the run by the course of power: let it begin ten seconds before the run and end ten seconds after it. A trace
     that fits nowhere, or at several places, is refused. `suite run --power-pulse` makes a pattern of loads that fits at one place only.
     """
-    options = TraceOptions(tuple(time or ()), tuple(power or ()), tuple(current or ()), tuple(voltage or ()), volts, time_unit, unit, rate)
-    found = api.attach_power(bundle, trace, covers=covers, tier=tier, options=options, offset_s=offset, dry_run=dry_run, command=tuple(sys.argv))
+    found = api.attach_power(
+        bundle, trace, covers=covers, tier=tier, options=file.options(), offset_s=offset, dry_run=dry_run, command=tuple(sys.argv)
+    )
     energy = None if dry_run else api.energy_figure(bundle)
     if json:
         print(json_format.dumps(_plain(bundle, found, energy), indent=1))
