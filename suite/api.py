@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from suite.metrics.convergence import Comparison
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
-    from suite.traces.attaching import Attachment
-    from suite.traces.sniffing import TraceOptions
+    from suite.metrics.traces.attaching import Attachment
+    from suite.metrics.traces.sniffing import TraceOptions
     from suite.verify.kept_state import Draw
 
 __all__ = [
@@ -58,8 +58,8 @@ DEFAULT_STEP_S = 20.0
 Choice = TypeVar("Choice", bound=enum.Enum)
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
-    "Attachment": "suite.traces.attaching", "AuditRecord": "suite.metrics.audit_record", "BringUp": "suite.experiments.bringup.record",
-    "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths", "TraceOptions": "suite.traces.sniffing",
+    "Attachment": "suite.metrics.traces.attaching", "AuditRecord": "suite.metrics.audit_record", "BringUp": "suite.experiments.bringup.record",
+    "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths", "TraceOptions": "suite.metrics.traces.sniffing",
     "Draw": "suite.verify.kept_state", "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
     "PaperFile": "reporter.papers.make",
@@ -170,7 +170,7 @@ def attach_power(
     """
     from suite.catalog.power import Coverage, Tier  # start-up: as below
     from suite.execution.attach import attach_trace  # start-up: pandas
-    from suite.traces.sniffing import TraceOptions  # start-up: pandas
+    from suite.metrics.traces.sniffing import TraceOptions  # start-up: pandas
 
     return attach_trace(
         Path(bundle),

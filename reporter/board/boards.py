@@ -219,7 +219,8 @@ def _sensor(energy: Mapping[str, Any]) -> str:
 def _badges(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> tuple[str, ...]:
     disturbed = (badge for name, (limit, badge) in DISTURBANCES.items() if known(high := figures.get(name, {}).get("high")) and high > limit)
     people = (f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if known(entry[name]))
-    return (*disturbed, SEEDS.get(entry["nonce_kind"], "seeds of several kinds"), *people)
+    attached = ("energy from a trace that was attached after the run",) if figures.get("energy_per_epoch_j", {}).get("attached") else ()
+    return (*disturbed, *attached, SEEDS.get(entry["nonce_kind"], "seeds of several kinds"), *people)
 
 
 def _slug(word: str) -> str:

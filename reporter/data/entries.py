@@ -108,6 +108,7 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
     row = {
         "entry_id": entry, "figure": name, "value": None, "unit": first["unit"], "runs": len(values), "spread": None, "spread_over": None,
         "low": None, "high": None, "reason": None, "source": first["source"], "covers": _shared(members, "covers"), "tier": _shared(members, "tier"),
+        "attached": _shared(members, "attached"),
     }  # fmt: skip
     if missing:
         of = f"{len(missing)} of {len(members)} runs: " if len(members) > 1 else ""

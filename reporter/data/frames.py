@@ -82,7 +82,8 @@ FIGURES: Mapping[str, str] = {
     "method": "remark on how it was obtained",
     "level": "level of the EE HPC WG's power measurement methodology that an energy meets",
     "covers": "what the sensor of an energy or power covers: chip, chips (CPU and GPU), module, board or wall",
-    "tier": 'kind of that sensor: analyser, wall meter, on-board sensor or estimate; with "attached" where its trace was added after the run',
+    "tier": "kind of that sensor: analyser, wall meter, on-board sensor or estimate",
+    "attached": "whether its readings are of a trace that was added after the run; None without a sensor",
     "significant": "whether a difference is statistically significant; None where it was not tested",
 }
 
@@ -134,6 +135,7 @@ ENTRY_FIGURES: Mapping[str, str] = {
     "source": "as in figures",
     "covers": "as in figures; None where the runs differ",
     "tier": "as in figures; None where the runs differ",
+    "attached": "as in figures; None where the runs differ",
 }
 
 LINPACKS: Mapping[str, str] = {

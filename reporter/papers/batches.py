@@ -36,8 +36,9 @@ def throughput(frames: Frames) -> PaperFigure | Missing:
 
 
 def memory(frames: Frames) -> PaperFigure | Missing:
-    """Peak resident set of the training processes, MiB."""
-    return _one(frames, estimates(frames, "peak_rss_bytes", MIB), "peak memory, MiB", "Peak resident set of the training processes.")
+    """Peak memory of the training processes, MiB; pages that they share count once."""
+    about = "Peak memory of the training processes; pages that they share count once."
+    return _one(frames, estimates(frames, "peak_memory_bytes", MIB), "peak memory, MiB", about)
 
 
 def _one(frames: Frames, values: Mapping[str, Estimate], axis: str, about: str) -> PaperFigure | Missing:

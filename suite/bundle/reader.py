@@ -51,7 +51,7 @@ class RunRecord:
     the ``suite_version`` and the ``reason``. ``schema`` is that of the bundle's files; ``request`` follows the current contract whatever the schema.
     ``round`` is the round that the run was made for; None if the file names none. ``nonce`` says where the seed came from
     (suite.catalog.seeds.NonceUse); None: the user chose it. ``power_pulse`` holds the loads that the suite made before and after the run for a
-    logger's clock, ``attached`` the trace that was added later and its clock fit (suite.traces.attaching); None without them.
+    logger's clock, ``attached`` the trace that was added later and its clock fit (suite.metrics.traces.attaching); None without them.
     """
 
     schema: int

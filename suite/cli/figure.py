@@ -24,7 +24,7 @@ def figure(
     caption: Annotated[Path | None, typer.Option(help="File of the caption (default: the figure's name with .txt).")] = None,
     json: Json = False,
 ) -> None:
-    """Draw a figure for a paper, with fonts embedded, and write its caption: n, seeds, error bars, device, instrument."""
+    """Draw a figure for a paper, and write its caption: n, seeds, error bars, device, instrument."""
     if list_:
         show_figures(json)
         return

@@ -10,8 +10,8 @@ import typer
 
 from suite import api
 from suite.cli.options import Json, with_options
-from suite.traces.attaching import COVERAGES, Attachment
-from suite.traces.sniffing import TraceOptions
+from suite.metrics.traces.attaching import COVERAGES, Attachment
+from suite.metrics.traces.sniffing import TraceOptions
 
 app = typer.Typer(no_args_is_help=True, help="Attach the trace of an external power meter to a finished run.")
 

@@ -11,8 +11,8 @@ from suite.errors import SuiteError
 from suite.execution.closing import disk_errors
 from suite.execution.run_lock import is_held
 from suite.files.durable import sync
-from suite.traces.attaching import Attachment, attach, prepare
-from suite.traces.sniffing import TraceOptions
+from suite.metrics.traces.attaching import Attachment, attach, prepare
+from suite.metrics.traces.sniffing import TraceOptions
 
 
 def attach_trace(

@@ -13,7 +13,7 @@ from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit, save_after
 
 if TYPE_CHECKING:
-    from suite.traces.course import Course
+    from suite.metrics.traces.course import Course
 
 START_S, PERIOD_S = 1000.0, 0.2
 """Of the made-up logger: its clock as the run starts, and its period."""
@@ -25,9 +25,9 @@ def attached(run: Path, change: Change = lambda run: None, by_hand: bool = False
     """Attach a trace that follows the run, then apply a change."""
     from suite.bundle.reader import Bundle  # start-up: as below
     from suite.catalog.power import Coverage, Tier  # start-up: as below
-    from suite.traces.attaching import attach, prepare  # start-up: pandas
-    from suite.traces.course import course_of  # start-up: NumPy
-    from suite.traces.sniffing import TraceOptions  # start-up: pandas
+    from suite.metrics.traces.attaching import attach, prepare  # start-up: pandas
+    from suite.metrics.traces.course import course_of  # start-up: NumPy
+    from suite.metrics.traces.sniffing import TraceOptions  # start-up: pandas
 
     bundle = Bundle(run)
     file = run.with_name(f"{run.name}-trace.csv")

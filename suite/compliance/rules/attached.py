@@ -77,11 +77,11 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
 def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Violation]:
     import numpy as np  # start-up
 
-    from suite.traces.attaching import channel_name, readings_of  # start-up: pandas
-    from suite.traces.clock_fit import ClockFit, fit_clock, given_clock  # start-up: NumPy
-    from suite.traces.course import course_of  # start-up: NumPy
-    from suite.traces.reading import read_trace  # start-up: pandas
-    from suite.traces.trace_format import format_of  # start-up: NumPy
+    from suite.metrics.traces.attaching import channel_name, readings_of  # start-up: pandas
+    from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock  # start-up: NumPy
+    from suite.metrics.traces.course import course_of  # start-up: NumPy
+    from suite.metrics.traces.reading import read_trace  # start-up: pandas
+    from suite.metrics.traces.trace_format import format_of  # start-up: NumPy
 
     path = context.bundle.file(KEPT)
     read = read_trace(path, format_of(record["format"], context.bundle.path / RUN), MAX_KEPT_BYTES)

@@ -91,7 +91,7 @@ def test_the_frame_has_the_documented_columns_and_the_site_the_record(runs: Path
     site = build([runs / "lenet-pytorch-1", record], tmp_path / "site").parent
     name = f"linpack/{frames.linpacks['linpack_id'].iloc[0]}.json"
     assert (site / name).read_bytes() == (record / RECORD).read_bytes()
-    assert f'href="../{name}"' in (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
+    assert f'href="../{name}"' in (site / "boards" / "lenet-closed-mnist-v0-2-figures.html").read_text()
 
 
 def test_strings_of_a_record_are_escaped(runs: Path, make_linpack: Make, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def judge(_submission: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
 
     def check(**values: object) -> list[tuple[str, str]]:
         opened: Round = replace(current_round(), **values)  # type: ignore[arg-type]
-        monkeypatch.setattr(submissions, "load_rounds", lambda: (opened,))
+        monkeypatch.setattr(submissions, "judging_round", lambda name: opened)
         findings = check_submission(_submission).findings
         return [(finding.expected, finding.observed) for finding in findings if finding.rule == "submission-nonce"]
 
@@ -61,7 +61,7 @@ def test_a_nonce_that_the_submitter_chose_is_refused(judge: Judge, _submission: 
 
 def test_closed_runs_without_a_nonce_are_refused_once_it_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = replace(current_round(), nonce=NONCE)
-    monkeypatch.setattr(submissions, "load_rounds", lambda: (opened,))
+    monkeypatch.setattr(submissions, "judging_round", lambda name: opened)
     findings = [finding for finding in check_submission(good_submission(tmp_path)).findings if finding.rule == "submission-nonce"]
     assert [finding.observed for finding in findings] == ["no nonce"] * 3
 

@@ -57,7 +57,7 @@ class GateMeter:
 def metered(digits: Path, suite_home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
     """Let runs in this process have this meter alone."""
     monkeypatch.setenv("SUITE_HOME", str(suite_home))
-    return lambda meter: monkeypatch.setattr(one_run, "open_meters", lambda: (meter,))
+    return lambda meter: monkeypatch.setattr(one_run, "chosen_meters", lambda left_out: (meter,))
 
 
 def test_the_implementation_starts_after_its_meters_are_attached_and_before_anything_is_timed(metered: Callable[[Any], None], tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ from suite import api
 def tell(pid):
     print(pid, flush=True)
     sys.stdin.read()
-one_run.open_meters = lambda: (GateMeter(tell),)
+one_run.chosen_meters = lambda left_out: (GateMeter(tell),)
 api.run(api.resolve(OPTIONS, sys.argv[1], baseload_s=0))
 """
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from suite.errors import SuiteError
-from suite.traces import reading
-from suite.traces.reading import read_trace
-from suite.traces.sniffing import TraceOptions, sentence, understand
-from suite.traces.trace_format import Trace
+from suite.metrics.traces import reading
+from suite.metrics.traces.reading import read_trace
+from suite.metrics.traces.sniffing import TraceOptions, sentence, understand
+from suite.metrics.traces.trace_format import Trace
 
 NOTHING = TraceOptions()
 EXPORTS = {

@@ -16,8 +16,8 @@ import numpy as np
 
 from suite.bundle.arrays import Mask, Values, median
 from suite.errors import SuiteError
+from suite.metrics.traces.course import Course
 from suite.metrics.uncertainty import CONFIDENCE, NORMAL
-from suite.traces.course import Course
 
 MIN_COVERED = 0.9
 """Of the run: offsets at which the trace covers less are not searched (also `min_coverage` of the power rules)."""

@@ -14,7 +14,7 @@ import pandas
 
 from suite.bundle.arrays import Values
 from suite.errors import SuiteError
-from suite.traces.trace_format import UNITS, Rail, Trace, TraceFormat
+from suite.metrics.traces.trace_format import UNITS, Rail, Trace, TraceFormat
 
 BLOCK_BYTES = 8 * 2**20
 MAX_FILE_BYTES = 16 * 2**30

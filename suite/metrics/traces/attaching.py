@@ -29,11 +29,11 @@ from suite.files.durable import publish
 from suite.files.json_file import write_json
 from suite.metrics.power import power_rules
 from suite.metrics.summary import derive
-from suite.traces.clock_fit import ClockFit, fit_clock, given_clock
-from suite.traces.course import Course, course_of
-from suite.traces.reading import ReadTrace, opened, read_trace
-from suite.traces.sniffing import TraceOptions, sentence, understand
-from suite.traces.trace_format import Rail, Trace, TraceFormat
+from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
+from suite.metrics.traces.course import Course, course_of
+from suite.metrics.traces.reading import ReadTrace, opened, read_trace
+from suite.metrics.traces.sniffing import TraceOptions, sentence, understand
+from suite.metrics.traces.trace_format import Rail, Trace, TraceFormat
 
 COMMAND = "suite power attach"
 COVERAGES = (Coverage.BOARD, Coverage.MODULE, Coverage.WALL, Coverage.CHIP)

@@ -10,8 +10,8 @@ import numpy as np
 import pandas
 
 from suite.errors import SuiteError
-from suite.traces.reading import opened, seconds_of_dates, seconds_of_day
-from suite.traces.trace_format import MAX_COLUMNS, UNITS, Rail, TraceFormat
+from suite.metrics.traces.reading import opened, seconds_of_dates, seconds_of_day
+from suite.metrics.traces.trace_format import MAX_COLUMNS, UNITS, Rail, TraceFormat
 
 HEAD_BYTES, HEAD_LINES = 2**16, 400
 DELIMITERS = ",;\t|"

@@ -17,8 +17,8 @@ from suite.compliance.checker import check_bundle, find_bundles
 from suite.compliance.faults.attached_edits import START_S, made_trace
 from suite.compliance.faults.witness_edits import witnessed
 from suite.errors import SuiteError
-from suite.traces import attaching, reading
-from suite.traces.course import course_of
+from suite.metrics.traces import attaching, reading
+from suite.metrics.traces.course import course_of
 from tests.builders import RICH, make_bundle
 
 
@@ -53,7 +53,8 @@ def test_the_energy_of_an_attached_trace_is_that_of_its_power(good_bundle: Path,
 def test_the_leaderboard_says_that_the_trace_was_attached(good_bundle: Path, trace: Path) -> None:
     api.attach_power(good_bundle, trace, covers="wall", tier="analyser")
     figures = api.load(good_bundle).figures
-    assert figures[figures["figure"] == "energy_j"]["tier"].tolist() == ["analyser, attached"]
+    (energy,) = figures[figures["figure"] == "energy_j"].to_dict("records")
+    assert (energy["tier"], energy["attached"]) == ("analyser", True)
 
 
 def test_a_bundle_with_a_trace_complies(good_bundle: Path, trace: Path) -> None:

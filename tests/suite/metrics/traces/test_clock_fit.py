@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from suite.bundle.arrays import Values
-from suite.traces.clock_fit import ClockFit, NoFit, fit_clock, given_clock
-from suite.traces.course import Course, Phase
+from suite.metrics.traces.clock_fit import ClockFit, NoFit, fit_clock, given_clock
+from suite.metrics.traces.course import Course, Phase
 from tests.suite.meters.recorded import needs_recordings, traces
 
 ORIN_TOTAL = ("VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0")
