@@ -23,7 +23,7 @@ def module_script(interpreters: Sequence[Path], module: str, argument: str) -> s
     """
     pythons = " ".join(shlex.quote(str(interpreter)) for interpreter in interpreters)
     return (
-        f"cd {shlex.quote(str(repository_root()))} || exit {NO_SUITE}; "
+        f"cd {shlex.quote(str(repository_root()))} && test -e reference_impls/node.py || exit {NO_SUITE}; "
         f'for python in {pythons}; do test -x "$python" && exec "$python" -m {module} {shlex.quote(argument)}; done; '
         f"exit {NO_INTERPRETER}"
     )
