@@ -51,10 +51,9 @@ def main() -> int:
     try:
         _send({"node": os.uname().nodename, "link": link_towards(settings["peer"]), "system": _machine(settings, data)})
         with tempfile.TemporaryDirectory() as folder:
-            meters = chosen_meters(settings["left_out"])
-            _measure_baseload(Path(folder), meters, settings["baseload_s"])
+            _measure_baseload(Path(folder), chosen_meters(settings["left_out"]), settings["baseload_s"])
             _send({"page_cache": asdict(prepare_page_cache(data, settings["page_cache"]))})
-            return _record(Path(folder), meters, data)
+            return _record(Path(folder), chosen_meters(settings["left_out"]), data)  # new ones: a meter that was closed is not opened again
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would report the closed pipe once more as it exits
         return 1
