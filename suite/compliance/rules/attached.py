@@ -22,7 +22,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.errors import FileError, SuiteError
 
-ORDER = 87  # after the power evidence
+ORDER = 89  # after the power evidence and the processes
 
 MAX_KEPT_BYTES = 2**26
 OFFSET_TOLERANCE_S, CORRELATION_TOLERANCE, VALUE_TOLERANCE = 0.02, 1e-4, 1e-9

@@ -89,7 +89,7 @@ def test_children_whose_parent_ignores_them_are_not_lost() -> None:
     after_s = account.update(cpu_usages(ROOT, (process.pid,), account.members))
     process.kill()
     process.wait()
-    assert with_child_s > 0.5
+    assert with_child_s > 0.45  # the child's 0.5 s, less what the kernel's ticks of 10 ms leave out
     assert after_s >= with_child_s
 
 
