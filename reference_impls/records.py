@@ -3,23 +3,31 @@
 import os
 
 from reference_impls.communication import World
-from reference_impls.contract import LogWriter, Outbox, RecordFile, StepWriter, log_name, steps_name
+from reference_impls.contract import LogWriter, Outbox, RecordFile, StepWriter, last_link, log_name, steps_name
 
 
 class Records:
-    """A rank's ``log`` and ``steps``. Rank 0 writes its records to the folder as they come, and the other ranks' at every :meth:`gather`."""
+    """A rank's ``log`` and ``steps``. Rank 0 writes its records to the folder as they come, and the other ranks' at every :meth:`gather`.
+
+    Rank 0 appends to the log that the harness has begun, if there is one.
+    """
 
     def __init__(self, world: World, directory: str) -> None:
         self._world = world
         self._outboxes = (Outbox(), Outbox())
         self._files = []  # type: List[Tuple[RecordFile, RecordFile]]
+        begun = None  # type: Optional[str]
         if world.rank == 0:
+            begun = last_link(os.path.join(directory, log_name(0)))
             self._files = [
-                (RecordFile(os.path.join(directory, log_name(rank))), RecordFile(os.path.join(directory, steps_name(rank))))
+                (
+                    RecordFile(os.path.join(directory, log_name(rank)), rank == 0 and begun is not None),
+                    RecordFile(os.path.join(directory, steps_name(rank))),
+                )
                 for rank in range(world.size)
             ]
         log, steps = self._files[0] if self._files else self._outboxes
-        self.log, self.steps = LogWriter(log, world.rank), StepWriter(steps)
+        self.log, self.steps = LogWriter(log, world.rank, begun=begun), StepWriter(steps)
 
     def gather(self) -> None:
         """Write the other ranks' new records at rank 0 and sync them. All ranks call it, outside the measured region."""
