@@ -10,6 +10,9 @@ from suite.files.paths import repository_root
 from suite.files.toml_file import read_toml
 
 MANIFEST = "framework.toml"
+REFERENCE = "pytorch"
+"""The framework with which `suite verify-model` compares the others."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 

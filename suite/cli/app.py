@@ -49,6 +49,7 @@ COMMANDS = {
     "linpack": Command("linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."),
     "doctor": Command("doctor", "doctor", "List what this machine can measure and run, and how to get each missing thing."),
     "bringup": Command("bringup", "bringup", "Gather what this board reports, readings and a calibration in one file, shown before it is kept."),
+    "implementation": Command("implementation", "app", "Begin and test an implementation of your own."),
     "new": Command("new", "new", "Write the skeleton of a new device, meter, rule, workload or framework."),
     "list": Command("listing", "app", "List workloads, devices, frameworks, data sets, studies, figures, rounds or rules."),
     "reference-points": Command("reference_points", "app", "Make, show and compare reference points (epochs that the reference runs need)."),

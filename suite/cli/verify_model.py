@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from suite.catalog.frameworks import load_framework, load_frameworks, load_implementation
+from suite.catalog.frameworks import REFERENCE, load_framework, load_frameworks, load_implementation
 from suite.catalog.workloads import load_workload
 from suite.cli.options import Json
 from suite.errors import SuiteError
@@ -16,7 +16,6 @@ from suite.verify.probing import ProbedImplementation, probed
 from suite.verify.verdict import EquivalenceVerdict, verify
 
 NOT_EQUIVALENT = 1
-REFERENCE = "pytorch"
 
 
 def verify_model(
