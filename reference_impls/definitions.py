@@ -120,6 +120,22 @@ FILES = (
     File("output.txt", HARNESS, ALWAYS, "standard output and standard error of the implementation; the last line explains a failure"),
 )
 
+PROBE_INPUTS = (
+    ("parameter/<name>.npy", "parameters, (out, in[, height, width]) or (out,), in the requested precision"),
+    ("statistic/<name>.npy", "running means and variances of batch normalisation; none for most models"),
+    ("images_<k>.npy", "mini-batch k = 0, 1, …: (samples, channels, height, width), in the requested precision, normalised already"),
+    ("labels_<k>.npy", "its labels, int64 (samples,)"),
+)
+PROBE_OUTPUTS = (
+    ("logits.npy", "class scores of mini-batch 0 in inference mode, before any step: (samples, classes)"),
+    ("loss.npy", "mean loss of mini-batch 0 in training mode, before any step; a scalar"),
+    ("gradient/<name>.npy", "its gradients, without weight decay"),
+    ("losses.npy", "loss of every step before its update: one step on mini-batch k with the k-th of `learning_rates`, from the given parameters"),
+    ("parameter/<name>.npy", "parameters after the last step"),
+    ("statistic/<name>.npy", "running statistics after the last step"),
+)
+"""Arrays of a probe that is not in the checkout, in the folders `inputs` and `output` of its request."""
+
 STEP_MEANINGS = (
     ("epoch", "1, 2, …"),
     ("step", "1, 2, … over the whole run"),
