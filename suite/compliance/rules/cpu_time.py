@@ -30,10 +30,10 @@ FIX = "never edit readings; stop other programs and run again"
 def _possible(context: BundleContext) -> Iterator[Violation]:
     """Check every node's CPU time against its cores, and against what all programs together used."""
     for node, used, window in _used(context):
-        cores = _cores(node)
+        cores = node.cores_read
         if cores and used > cores * TOLERANCE + SLACK:
             yield Violation(node.file, f"at most the {cores} cores of CPU time", f"{used:.2f} CPU seconds a second", FIX)
-        busy = _busy_cores(node, window)
+        busy = node.busy_cores(window)
         if busy is not None and used > busy * TOLERANCE + SLACK:
             expected = f"at most the {busy:.2f} cores that utilisation.total says were busy"
             yield Violation(node.file, expected, f"{used:.2f} CPU seconds a second by the implementation", FIX)
@@ -71,7 +71,7 @@ def _busy(context: BundleContext) -> Iterator[Violation]:
         return
     computing = _computing(context, window) / context.request.parallel.nodes
     for node in (node for node in context.nodes if node.is_on_clock):
-        busy = None if _has_swapped(node) else _busy_cores(node, window)
+        busy = None if _has_swapped(node) else node.busy_cores(window)
         if busy is not None and busy < MIN_BUSY_SHARE * computing:
             expected = f"{MIN_BUSY_SHARE * computing:.2f} busy cores or more while {computing:.2f} ranks compute"
             yield Violation(node.file, expected, f"{busy:.2f} by utilisation.total", FIX)
@@ -84,8 +84,9 @@ def _busy(context: BundleContext) -> Iterator[Violation]:
 def _total(context: BundleContext) -> Iterator[Violation]:
     """Check that the total utilisation is the mean of the cores'."""
     window = context.window
-    for node in (node for node in context.nodes if node.is_on_clock and window is not None):
-        assert window is not None
+    if window is None:
+        return
+    for node in (node for node in context.nodes if node.is_on_clock):
         means = [channel.during(window).mean for channel in node.channels.of("cpu") if channel.name.startswith("utilisation.core")]
         total = node.channels.get("cpu", "utilisation.total").during(window)
         if means and len(total) and abs(total.mean - sum(means) / len(means)) > MAX_MEAN_DIFFERENCE:
@@ -106,20 +107,10 @@ def _used(context: BundleContext) -> "Iterator[tuple[NodeContext, float, tuple[i
             yield node, used, window
 
 
-def _cores(node: "NodeContext") -> int:
-    """Cores of the machine: those that were read; system.json has the usable ones, which may be fewer."""
-    return sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
-
-
 def _has_swapped(node: "NodeContext") -> bool:
     """Memory was moved to swap during the run: then computing waits for the disk."""
     swapped = node.channels.get("memory", "swap_used")
     return len(swapped) > 0 and swapped.maximum - swapped.minimum > MAX_SWAPPED_BYTES
-
-
-def _busy_cores(node: "NodeContext", window: tuple[int, int]) -> float | None:
-    total, cores = node.channels.get("cpu", "utilisation.total").during(window), _cores(node)
-    return total.mean / 100 * cores if len(total) >= 2 and cores else None
 
 
 def _computing(context: BundleContext, window: tuple[int, int]) -> float:
