@@ -9,7 +9,7 @@ from reference_impls.contract import Request
 
 HARNESS, IMPLEMENTATION = "harness", "implementation"
 START, STOP, POINT = "INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"
-ALWAYS, IN_CLOSED, SEVERAL_RANKS, OPTIONAL = "always", "closed division", "several ranks", "optional"
+ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, OPTIONAL = "always", "closed division", "open division", "several ranks", "optional"
 
 
 class Fact(NamedTuple):
@@ -25,7 +25,7 @@ class Event(NamedTuple):
 
     key: str
     event_type: str
-    needed: str  # ALWAYS, IN_CLOSED, SEVERAL_RANKS or OPTIONAL
+    needed: str  # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS or OPTIONAL
     when: str
     value: str = ""
     metadata: Tuple[str, ...] = ()
@@ -73,6 +73,9 @@ EVENTS = (
     Event("parameters", POINT, ALWAYS, "between init_start and init_stop", "number of the model's trainable parameters"),
     Event("framework_version", POINT, ALWAYS, "between init_start and init_stop", "version of the framework, or of the implementation; text"),
     Event("framework_threads", POINT, OPTIONAL, "between init_start and init_stop", "number of threads that compute"),
+    Event("model_trained", POINT, IN_OPEN, "between init_start and init_stop", "the model that is trained, whatever was requested; text"),
+    Event("optimizer_used", POINT, IN_OPEN, "between init_start and init_stop", "the optimizer; text"),
+    Event("precision", POINT, IN_OPEN, "between init_start and init_stop", "precision of the arithmetic, as float32 or bfloat16; text"),
     Event("ranks", POINT, ALWAYS, "between init_start and init_stop", "number of ranks"),
     Event("nodes_of_ranks", POINT, SEVERAL_RANKS, "between init_start and init_stop", "host name of every rank, a list"),
     Event(

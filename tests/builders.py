@@ -245,6 +245,7 @@ class _Writer:
             self._event("POINT_IN_TIME", key, value)
         self._event("INTERVAL_START", "init_start")
         for key, value in {
+            **contract.as_requested(self._request),
             "parameters": 61706,
             "framework_version": "1.0",
             "framework_threads": request.threads,

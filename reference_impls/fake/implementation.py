@@ -31,6 +31,8 @@ def build(request: Request, world: World) -> Built:
         raise ContractError("the fake framework trains on one rank; use another `--framework`.")
     facts = {
         "model_trained": "softmax_regression",
+        "optimizer_used": "sgd",
+        "precision": "float64",
         "parameters": request.data.classes * (FEATURES + 1),
         "framework_version": platform.python_version(),
         "framework_threads": request.threads,
