@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from suite.cli.options import Json
-from suite.conformance.examples import Language, begin
+from suite.experiments.conformance.examples import Language, begin
 
 NOT_CONFORMANT = 1
 MARKS = {True: "pass", False: "FAIL", None: "not tested"}
@@ -45,7 +45,7 @@ def test(
     json: Json = False,
 ) -> None:
     """Test every point of the contract on generated data. Exit code: 0 all pass, 1 not, 2 could not test."""
-    from suite.conformance.points import Point, conformance  # start-up: execution
+    from suite.experiments.conformance.points import Point, conformance  # start-up: execution
 
     def show(point: Point) -> None:
         if not json:

@@ -27,7 +27,7 @@ class SubmittedRun:
     ``epochs_to_target`` is infinite for a run that missed its target, None for one without. A ``is_withdrawn`` run is no part of its entry.
     ``states`` are the digests of its parameters and velocities after every epoch.
     ``power_meters`` are those that read power during the run, on the first node. ``nonce`` is run.json's record of where the seed came from,
-    ``implementation`` that of what was run.
+    ``implementation`` that of the program that trained.
     """
 
     submission: Path

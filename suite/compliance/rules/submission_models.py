@@ -242,7 +242,7 @@ RULES = (
                 of_submission(f"a run by the files {value!r}", set_run_value(2, "implementation.sha256", value))
                 for value in (*OTHER_IMPLEMENTATIONS, "1")
             ),
-            of_submission("a run that does not say what was run", set_run_value(2, "implementation", None)),
+            of_submission("a run without a record of its implementation", set_run_value(2, "implementation", None)),
             of_submission("other files declared", set_value(NAME, "implementations.0.sha256", "1" * 64)),
             of_submission("no implementation declared", set_value(NAME, "implementations", [])),
         ),
