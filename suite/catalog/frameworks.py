@@ -72,6 +72,11 @@ class Framework:
     without_gpu: tuple[WithoutGpu, ...] = ()
     outside: str | None = None  # the folder of an implementation that is not in the checkout; never in the file
 
+    @property
+    def argument(self) -> str:
+        """What `suite env create` takes: the name, or the folder."""
+        return self.outside or self.name
+
 
 def folder(root: Path | None = None) -> Path:
     """The folder of the implementations."""
