@@ -1,12 +1,12 @@
 """`suite implementation new|test`."""
 
-import json as json_format
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.experiments.conformance.examples import Language, begin
 
@@ -32,7 +32,7 @@ def new(
     files = begin(name, language, output)
     steps = [f"suite implementation test {output / name}", f"suite verify-model lenet --implementation {output / name}"]
     if json:
-        print(json_format.dumps({"files": [str(path) for path in files], "next": steps}))
+        print_json("implementation-new", {"files": [str(path) for path in files], "next": steps})
         return
     print("Wrote\n" + "\n".join(f"  {path}" for path in files))
     print("Next\n" + "\n".join(f"  {number}. {step}" for number, step in enumerate(steps, start=1)))
@@ -53,7 +53,7 @@ def test(
 
     points = conformance(folder, workload, show)
     if json:
-        print(json_format.dumps([asdict(point) for point in points], indent=1))
+        print_rows("implementation-test", map(asdict, points))
     else:
         print(f"{sum(point.passed is True for point in points)} of {len(points)} points pass")
     if any(point.passed is False for point in points):
