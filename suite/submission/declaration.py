@@ -1,6 +1,7 @@
 """``declaration.json``: organization, round, availability of the system, and the code that ran."""
 
 import enum
+import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
