@@ -38,8 +38,8 @@ class ContractError(Exception):
 class Optimizer(NamedTuple):
     """SGD with momentum, PyTorch's convention: ``v = m v + (g + weight_decay w)``; ``w -= learning_rate v``."""
 
-    name: str
-    base_learning_rate: float
+    name: str  # sgd
+    base_learning_rate: float  # of the schedule
     momentum: float
     weight_decay: float
     schedule: str  # a name in reference_impls.schedules
@@ -48,8 +48,8 @@ class Optimizer(NamedTuple):
 class DataSet(NamedTuple):
     """The prepared data set: files in ``directory``, in its canonical layout."""
 
-    name: str
-    directory: str
+    name: str  # a name in rules/datasets
+    directory: str  # of its files
     layout: str  # idx, cifar10, gld23k or imagefolder (reference_impls.data.pipelines)
     classes: int
     train_samples: int
@@ -61,23 +61,23 @@ class DataSet(NamedTuple):
 class Preprocessing(NamedTuple):
     """Per-channel normalisation of pixels scaled to [0, 1]: ``(pixel / 255 - mean) / std``, after an augmentation of training images."""
 
-    mean: List[float]
-    std: List[float]
+    mean: List[float]  # one per channel
+    std: List[float]  # one per channel
     augmentation: str  # none, crop_flip or resized_crop: see the readers
 
 
 class Loading(NamedTuple):
     """Data loading: number of worker processes (0: the training process itself), and mini-batches that each prefetches."""
 
-    workers: int
-    prefetch: int
+    workers: int  # processes that load data; 0: the training process
+    prefetch: int  # mini-batches that each prepares ahead
 
 
 class Parallel(NamedTuple):
     """Data parallelism: the number of ranks, and the all-reduce of their gradients."""
 
-    ranks: int
-    nodes: int
+    ranks: int  # processes that train
+    nodes: int  # machines
     collective: str  # none on one rank; mpi: reference_impls.communication; native: the framework's own
     bucket_bytes: int  # size of the buckets in which gradients are summed
     overlap: bool  # sum gradients during the backward pass, where the framework allows it
@@ -86,19 +86,19 @@ class Parallel(NamedTuple):
 class Request(NamedTuple):
     """One training run, completely resolved. Times are in seconds, sizes in samples, unless the name says otherwise."""
 
-    contract_version: int
-    workload: str
-    model: str
-    framework: str
-    division: str
-    organization: str
+    contract_version: int  # CONTRACT_VERSION
+    workload: str  # a name in rules/workloads
+    model: str  # the model to train
+    framework: str  # name of the framework or implementation
+    division: str  # closed or open
+    organization: str  # who submits
     platform: str  # the device profile's name
-    seed: int
+    seed: int  # of initial weights and sample order
     epochs: int  # maximum number of epochs, and the horizon of the learning-rate schedule
     steps: Optional[int]  # stop after this number of mini-batches; None: run whole epochs
-    eval_every_epochs: int
+    eval_every_epochs: int  # evaluate after every n-th epoch, and after the last
     target_accuracy: Optional[float]  # fraction of eval samples; the run stops when it is reached
-    global_batch_size: int
+    global_batch_size: int  # samples of a mini-batch, over all ranks
     optimizer: Optimizer
     initial_weights: str  # a name in reference_impls.initial_weights
     data: DataSet
@@ -108,9 +108,9 @@ class Request(NamedTuple):
     batches: str  # "read" from the data set, or "synthetic": the same one, from memory (reference_impls.data_stalls)
     drop_cache_every_epoch: bool  # drop the data set from the page cache after every epoch, so that each one is cold
     accelerator: str  # "cpu" or "cuda"
-    threads: int
-    cache_cleared: Optional[bool]  # None: unknown
-    output_directory: str
+    threads: int  # that compute, per rank
+    cache_cleared: Optional[bool]  # the page cache was emptied before the run; None: unknown
+    output_directory: str  # of log and step records
 
 
 _NESTED = {"optimizer": Optimizer, "data": DataSet, "preprocessing": Preprocessing, "loading": Loading, "parallel": Parallel}

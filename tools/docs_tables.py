@@ -150,9 +150,11 @@ def _request() -> str:
     rows = []
     for name, kind, comment in _FIELD.findall(inspect.getsource(contract.Request)):
         if name in nested:
-            rows += [(f"`{name}.{inner}`", _plain_type(of), about) for inner, of, about in _FIELD.findall(inspect.getsource(nested[name]))]
+            rows += [
+                (f"`{name}.{inner}`", _plain_type(of), _plain_comment(about)) for inner, of, about in _FIELD.findall(inspect.getsource(nested[name]))
+            ]
         else:
-            rows.append((f"`{name}`", _plain_type(kind), comment))
+            rows.append((f"`{name}`", _plain_type(kind), _plain_comment(comment)))
     return table(("key", "type", "meaning"), rows)
 
 
@@ -160,6 +162,10 @@ def _plain_type(kind: str) -> str:
     for old, new in _TYPES:
         kind = kind.replace(old, new)
     return kind
+
+
+def _plain_comment(comment: str) -> str:
+    return comment.replace("None:", "null:")
 
 
 def _facts() -> str:
