@@ -68,7 +68,6 @@ def _read(path: Path) -> BundleRows:
     try:
         run = {
             **_identity(record.request, bundle.json(SYSTEM)),
-            **_trained(record, bundle.log()),
             "round": plain_or_none(record.round, 40),
             "suite_version": plain(record.suite_version),
             "run_id": run_id,
@@ -79,6 +78,7 @@ def _read(path: Path) -> BundleRows:
             "reached": None if record.request["target_accuracy"] is None else summary["figures"]["time_to_target_s"]["value"] is not None,
             "trained_s": _trained_s(bundle.log()),
             "started_time_ms": int(record.started_time_ms),
+            **_trained(record, bundle.log()),
         }
         figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
         figures += counted_figures(run_id, bundle.json(COUNTERS)) if (path / COUNTERS).is_file() else []

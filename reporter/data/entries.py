@@ -15,11 +15,11 @@ from suite.bundle.layout import READINGS, STEPS
 from suite.catalog.divisions import Division
 from suite.catalog.scoring import load_scoring
 
-COUNTED = ("runs", "reached", "planned_runs", "launches")
-"""Columns of an entry that are not those of its first run."""
-
 TRAINED, CODE = ("model_trained", "parameters", "optimizer_used", "precision"), "implementation"
 """Columns that tell what an implementation trains, and the one with the digest of its files."""
+
+COUNTED = ("runs", "reached", "planned_runs", "launches")
+"""Columns of an entry that are not those of its first run."""
 
 EVIDENCE = ("nonce_kind", "audited_in", "witnessed_by", "signed_by")
 """Columns in which the runs of an entry may differ."""
