@@ -19,12 +19,14 @@ from suite.catalog.scoring import load_scoring
 ORDER = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
 """Figures that rows are sorted by: the next one where the one before is unknown or equal."""
 ALWAYS = ("device", "framework")
-OF_FRAMEWORK = ("framework_version", CODE)
 DISTURBANCES = {"throttled_events": (0, "throttled"), "foreign_cpu_share": (MAX_FOREIGN_SHARE, "other programs ran")}
 """Badges by figure: shown when the highest value of an entry's runs is above the limit."""
 EVIDENCE_WORDS = {"audited_in": "audited in", "witnessed_by": "witnessed by", "signed_by": "signed by"}
 SEEDS = {"round": "seeds of the round's nonce", "self-chosen": "seeds of the submitter's nonce", "none": "seeds chosen by the submitter"}
 """Badges by where the seeds of an entry came from."""
+OF_FRAMEWORK = ("framework_version", CODE)
+"""Facets that matter between rows of one framework."""
+
 NO_ROUND = "no round"
 NOT_ACCEPTED = unranked("not ranked: it is not accepted")
 
