@@ -20,9 +20,9 @@ from tests.conftest import environment_of
 ROOT = repository_root()
 IN_THE_ARCHIVE = (
     "CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.py", "suite", "reporter", "reference_impls",
-    "rules", "submissions",
+    "rules", "examples", "submissions",
 )  # fmt: skip
-BESIDE_THE_PACKAGES = ("rules", "reference_impls")
+BESIDE_THE_PACKAGES = ("rules", "reference_impls", "examples")
 pytestmark = pytest.mark.slow
 
 
@@ -104,7 +104,9 @@ def installed(environment: Path, tmp_path: Path) -> Installed:
 
 
 def tracked(folder: str) -> set[str]:
-    return {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    return {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*") if path.is_file() and not {"__pycache__", "build"} & {*path.parts}
+    }
 
 
 def test_the_wheel_holds_every_module_and_everything_beside_the_packages_once(wheel: Path) -> None:
