@@ -37,6 +37,7 @@ NAMESPACE = "edge"
 OF_THE_CONTRACT = {
     *(f"{what}_{end}" for what in ("init", "run", "epoch", "eval", "uncounted") for end in ("start", "stop")),
     *("eval_accuracy", "state_digests", "chain_heads", "bucket_times", "nodes_of_ranks", "clock_offsets_ns", "ranks", "peak_rss_of_ranks"),
+    *("admission", "learning_rates"),
     *(f"submission_{what}" for what in ("benchmark", "org", "division", "status", "platform")),
     *("framework", "framework_version", "framework_threads", "accelerator", "model", "parameters", "initial_weights", "seed", "collective"),
     *("data_set", "cache_clear", "train_samples", "eval_samples", "global_batch_size", "max_epochs", "target_accuracy"),
