@@ -31,6 +31,7 @@ def facts(data_folders: List[str], peer: Optional[str]) -> Dict[str, Any]:
         "python": platform.python_version(),
         "version": suite_version(ROOT),
         "source_sha256": source_digest(ROOT),
+        "sources": source_files(ROOT),
         "git": git_state(ROOT),
         "packages": packages(),
         "data": {folder: data_digest(folder) for folder in data_folders},

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from suite import __version__
@@ -30,7 +31,10 @@ class Link:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """A node's versions, packages, data sets and link; ``data`` has a digest of every folder, None for a missing one."""
+    """A node's versions, packages, data sets and link; ``data`` has a digest of every folder, None for a missing one.
+
+    ``sources`` are the digests of the single files, by path, and ``machine`` is reference_impls.machine_identity's.
+    """
 
     node: str
     python: str
@@ -40,6 +44,8 @@ class NodeFacts:
     packages: Mapping[str, str] | None
     data: Mapping[str, str | None]
     link: Link
+    machine: str | None = None
+    sources: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

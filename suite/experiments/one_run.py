@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from suite.bundle.log import LogEvent
+from suite.cluster.doctor import admit
 from suite.compliance.checker import check_request
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.rules.meter_choice import findings_of_choice
@@ -21,6 +22,7 @@ from suite.experiments.events import (
     ClosingGoesOn,
     LogLine,
     MemoryExhausted,
+    NodeDoubted,
     Progress,
     RunEnded,
     RunStarted,
@@ -69,6 +71,8 @@ def run_one(
     path = Path(request.training.output_directory)
     environment = find(request.framework)
     preflight(request)
+    for problem in admit(request.placement, environment):
+        progress(NodeDoubted(problem.sentence, problem.remedy))
     make_output(path, force)
     if request.keep_states:
         make_states_folder(path, force)
