@@ -6,7 +6,8 @@ because a vendor's implementation, in any language, may replace the reference by
 ``request.json``
     the training run, completely resolved: the implementation applies no defaults (see :class:`Request`).
 ``log.txt``
-    one event per line in MLPerf's line format (see :class:`LogWriter`), chained by SHA-256.
+    one event per line in MLPerf's line format (see :class:`LogWriter`), chained by SHA-256. The harness begins it with the facts of the
+    request; the implementation appends. reference_impls.definitions has every key.
 ``steps.csv``
     one row per mini-batch (see :data:`STEP_COLUMNS`), flushed before the epoch's ``epoch_stop`` is logged.
 
@@ -310,11 +311,23 @@ def unchained(line: str) -> Tuple[str, Optional[str]]:
     return line[: cut - len(_LINK_PREFIX)] + "}}", line[cut : -len(_LINK_SUFFIX)]
 
 
-class RecordFile:
-    """A new append-only file; :meth:`write` flushes to the kernel, :meth:`sync` to the storage medium."""
+def last_link(path: str) -> Optional[str]:
+    """The chain value of the last line of a log that was begun; None if there is no such file. Raises ContractError for another file."""
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as stream:
+        lines = stream.read().splitlines()
+    value = unchained(lines[-1])[1] if lines else None
+    if value is None:
+        raise ContractError("{}: the last line is no event with a chain value; start in a new run directory.".format(path))
+    return value
 
-    def __init__(self, path: str) -> None:
-        self._stream = open(path, "x", encoding="utf-8")
+
+class RecordFile:
+    """An append-only file, a new one unless it ``exists``; :meth:`write` flushes to the kernel, :meth:`sync` to the storage medium."""
+
+    def __init__(self, path: str, exists: bool = False) -> None:
+        self._stream = open(path, "a" if exists else "x", encoding="utf-8")
 
     def write(self, text: str) -> None:
         """Append."""
@@ -360,12 +373,12 @@ class LogWriter:
     """Appends events to a rank's log, each flushed, so that a killed run keeps every finished line.
 
     The line is MLPerf's: ``:::MLLOG {"namespace","time_ms","event_type","key","value","metadata"}``. ``metadata`` adds
-    ``mono_ns``, ``rank``, ``boot`` and, last, ``chain`` (:func:`link`).
+    ``mono_ns``, ``rank``, ``boot`` and, last, ``chain`` (:func:`link`). ``begun`` is the last chain value of a log that already has events.
     """
 
-    def __init__(self, sink: Sink, rank: int = 0, root: str = "/") -> None:
-        self._sink = sink
-        self._rank, self._boot, self._chain = rank, boot_id(root), FIRST_LINK
+    def __init__(self, sink: Sink, rank: int = 0, root: str = "/", begun: Optional[str] = None) -> None:
+        self._sink, self.is_begun = sink, begun is not None
+        self._rank, self._boot, self._chain = rank, boot_id(root), begun or FIRST_LINK
 
     @property
     def chain(self) -> str:

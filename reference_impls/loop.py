@@ -13,6 +13,7 @@ from reference_impls.admission import compare_processes, compare_training
 from reference_impls.communication import World
 from reference_impls.contract import SECONDS_PER_NS, Implementation, LogWriter, Pipeline, Request, StepRecord, monotonic_ns
 from reference_impls.data_stalls import as_requested
+from reference_impls.definitions import request_facts
 from reference_impls.records import Records
 from reference_impls.schedules import SCHEDULES
 from reference_impls.state_file import Progress, StateFile, state_name, write_state
@@ -42,12 +43,15 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
 
     ``build`` makes model and pipeline; it runs inside ``init_start``/``init_stop`` and must not touch the training data.
     For the analysis of data stalls the pipeline is wrapped (reference_impls.data_stalls). An epoch that a step limit cuts short is not evaluated.
+    The harness has begun rank 0's log with the facts of the request where that rank runs on its machine; a log that was not begun gets them here.
     Every rank runs this, on its share of each mini-batch. From ``states.start`` it goes on as the run did from which that state is: with the
     evaluation after the state's epoch.
     """
     records = Records(world, request.output_directory)
     log = records.log
-    _log_request(log, request)
+    if not log.is_begun:
+        for key, value in request_facts(request):
+            log.point(key, value)
     log.start("init_start")
     compared = compare_processes(request, world)
     built = build(request, world)
@@ -108,36 +112,6 @@ def _log_heads(log: LogWriter, world: World, **metadata: Any) -> None:
     heads = world.gather(log.chain)
     digest = world.bcast(contract.heads_digest(heads) if world.rank == 0 else None)
     log.point("chain_heads", heads if world.rank == 0 else digest, **metadata)
-
-
-def _log_request(log: LogWriter, request: Request) -> None:
-    optimizer, data = request.optimizer, request.data
-    for key, value in [
-        ("submission_benchmark", request.workload),
-        ("submission_org", request.organization),
-        ("submission_division", request.division),
-        ("submission_status", "research"),
-        ("submission_platform", request.platform),
-        ("framework", request.framework),
-        ("model", request.model),
-        ("data_set", data.name),
-        ("cache_clear", request.cache_cleared),
-        ("seed", request.seed),
-        ("global_batch_size", request.global_batch_size),
-        ("opt_name", optimizer.name),
-        ("opt_base_learning_rate", optimizer.base_learning_rate),
-        ("opt_momentum", optimizer.momentum),
-        ("opt_weight_decay", optimizer.weight_decay),
-        ("opt_learning_rate_schedule", optimizer.schedule),
-        ("initial_weights", request.initial_weights),
-        ("collective", request.parallel.collective),
-        ("max_epochs", request.epochs),
-        ("target_accuracy", request.target_accuracy),
-        ("train_samples", data.train_samples),
-        ("eval_samples", data.eval_samples),
-        ("accelerator", request.accelerator),
-    ]:
-        log.point(key, value)
 
 
 class _Training:

@@ -5,11 +5,14 @@ import os
 from typing import Tuple
 
 from reference_impls.communication import World
-from reference_impls.contract import LogWriter, Outbox, RecordFile, StepWriter, log_name, steps_name
+from reference_impls.contract import LogWriter, Outbox, RecordFile, StepWriter, last_link, log_name, steps_name
 
 
 class Records:
-    """A rank's ``log`` and ``steps``. Rank 0 writes its records to the folder as they come, and the other ranks' at every :meth:`gather`."""
+    """A rank's ``log`` and ``steps``. Rank 0 writes its records to the folder as they come, and the other ranks' at every :meth:`gather`.
+
+    Rank 0 appends to the log that the harness has begun, if there is one.
+    """
 
     def __init__(self, world: World, directory: str) -> None:
         self._world = world
@@ -17,13 +20,16 @@ class Records:
         log, steps = self._outboxes  # type: Tuple[Sink, Sink]
         self._others = []  # type: List[Tuple[str, str]]
         self._directory = directory
+        begun = None  # type: Optional[str]
         if world.rank == 0:
-            log, steps = _new_files(directory, 0)
+            log_path, steps_path = _paths(directory, 0)
+            begun = last_link(log_path)
+            log, steps = RecordFile(log_path, begun is not None), RecordFile(steps_path)
             self._others = [_paths(directory, rank) for rank in range(1, world.size)]
             for paths in self._others:
                 for path in paths:
                     open(path, "x").close()
-        self.log, self.steps = LogWriter(log, world.rank), StepWriter(steps)
+        self.log, self.steps = LogWriter(log, world.rank, begun=begun), StepWriter(steps)
 
     def gather(self) -> None:
         """Write the other ranks' new records at rank 0, and sync the file system once. All ranks call it, outside the measured region.
@@ -62,8 +68,3 @@ def sync_file_system(folder: str) -> None:
 
 def _paths(directory: str, rank: int) -> Tuple[str, str]:
     return os.path.join(directory, log_name(rank)), os.path.join(directory, steps_name(rank))
-
-
-def _new_files(directory: str, rank: int) -> Tuple[RecordFile, RecordFile]:
-    log, steps = _paths(directory, rank)
-    return RecordFile(log), RecordFile(steps)

@@ -108,9 +108,9 @@ def resolve(
 
 
 def _typed(options: RunOptions) -> RunOptions:
-    """The options with values of the declared types: ``division="open"`` and a Path as ``data`` will do; raises SuiteError for others."""
-    data = str(options.data) if isinstance(options.data, Path) else options.data
-    return from_plain(asdict(replace(options, data=data)), RunOptions, "")
+    """The options with values of the declared types: ``division="open"`` and a Path as a folder will do; raises SuiteError for others."""
+    folders: dict[str, Any] = {name: str(value) for name in ("data", "implementation") if isinstance(value := getattr(options, name), Path)}
+    return from_plain(asdict(replace(options, **folders)), RunOptions, "")
 
 
 def findings_of(request: RunRequest) -> "tuple[Finding, ...]":

@@ -31,6 +31,7 @@ from suite.experiments.events import (
     silent,
 )
 from suite.experiments.memory import kills_for_memory, largest_batch, ran_out_of_memory
+from suite.launch.building import build
 from suite.launch.environments import Environment, find
 from suite.meters.choice import chosen_meters
 
@@ -70,6 +71,9 @@ def run_one(
     allowed = broken_rules(request, allow_invalid)
     path = Path(request.training.output_directory)
     environment = find(request.framework)
+    if request.keep_states and request.framework.outside is not None:
+        raise SuiteError(f"{request.framework.title} is not in the checkout; only its implementations keep training states: leave --keep-states out.")
+    build(request.framework, environment)
     preflight(request)
     for problem in admit(request.placement, environment):
         progress(NodeDoubted(problem.sentence, problem.remedy))

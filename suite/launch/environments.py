@@ -135,7 +135,7 @@ def _refuse_full_disk(chosen: Recipe, folder: Path) -> None:
 
 def _register(framework: Framework, interpreter: Path, place: Path) -> Environment:
     """Check that the framework can be imported, and record the installed packages."""
-    probe = subprocess.run([str(interpreter), "-c", f"import {framework.import_name}"], capture_output=True, text=True, cwd="/")
+    probe = subprocess.run([str(interpreter), "-c", f"import {framework.import_name or 'sys'}"], capture_output=True, text=True, cwd="/")
     if probe.returncode != 0:
         last = probe.stderr.strip().splitlines()[-1:] or ["no message"]
         raise SuiteError(f"{interpreter} cannot `import {framework.import_name}`: {last[0]}")
