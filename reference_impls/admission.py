@@ -30,7 +30,13 @@ REMEDIES = {
     "request": "start the run again; every rank must get the request that rank 0 read",
     "weights": "put the same suite and packages on every node; `suite cluster doctor` compares them",
 }
-WHAT = {"sources": "source", "packages": "version of", "data": "data in", "request": "value of", "weights": "initial weights in"}
+WHAT = {
+    "sources": "another source",
+    "packages": "another version of",
+    "data": "other data in",
+    "request": "another value of",
+    "weights": "other initial weights in",
+}
 Facts = Dict[str, Dict[str, str]]
 
 
@@ -96,9 +102,7 @@ def refuse_differences(request: Request, world: World, own: Optional[Difference]
     remedy = REMEDIES[first.kind].format(node=odd, framework=request.framework, data=request.data.directory, root=ROOT)
     also = "" if len(nodes) == 1 or same_everywhere else "; {} differ{} too".format(", ".join(nodes[1:4]), "s" if len(nodes) == 2 else "")
     raise ContractError(
-        "{} has another {} {} than {} ({} for {}{}); {}.".format(
-            odd, WHAT[first.kind], names, others, _short(values[1]), _short(values[0]), also, remedy
-        )
+        "{} has {} {} than {} ({} for {}{}); {}.".format(odd, WHAT[first.kind], names, others, _short(values[1]), _short(values[0]), also, remedy)
     )
 
 

@@ -81,7 +81,7 @@ EVENTS = (
     ),
     Event(
         "admission", POINT, OPTIONAL, "several ranks, before init_stop",
-        "what the ranks compared before the first step: SHA-256 of `sources`, `packages`, `request`, `data` and `weights`, and the `machine`'s identity",
+        "what the ranks compared: SHA-256 of `sources`, `packages`, `request`, `data` and `weights`, and the `machine`'s identity",
     ),
     Event("init_stop", STOP, ALWAYS, "after everything is ready; training data have not been read"),
     Event("run_start", START, ALWAYS, "right before the first epoch"),

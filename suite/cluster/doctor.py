@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from reference_impls import node as this_node
 from reference_impls.contract import SECONDS_PER_NS
@@ -41,7 +40,7 @@ class Expected:
     source_sha256: str
     git: str | None
     packages: Mapping[str, str]
-    sources: Mapping[str, str] = MappingProxyType({})
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

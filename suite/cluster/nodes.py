@@ -5,9 +5,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from suite import __version__
@@ -45,7 +44,7 @@ class NodeFacts:
     data: Mapping[str, str | None]
     link: Link
     machine: str | None = None
-    sources: Mapping[str, str] = MappingProxyType({})
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
