@@ -90,12 +90,21 @@ class MpiWorld(World):
         _await(self.communicator.Iallreduce(self._mpi.IN_PLACE, values))
 
     def mean(self, arrays: List[Any]) -> None:
-        """Overwrite the arrays by their means: summed at rank 0 and broadcast, because an all-reduce may round differently at each rank."""
-        for each in arrays:
-            self.communicator.Reduce(self._mpi.IN_PLACE if self.rank == 0 else each, each if self.rank == 0 else None, root=0)
-            if self.rank == 0:
-                each /= self.size
-            self.communicator.Bcast(each, root=0)
+        """Overwrite the arrays by their means, all in one message.
+
+        They are summed at rank 0 and broadcast, because an all-reduce may round differently at each rank.
+        """
+        import numpy as np  # the contract needs the standard library only
+
+        if not arrays:
+            return
+        whole = np.concatenate([each.ravel() for each in arrays])
+        self.communicator.Reduce(self._mpi.IN_PLACE if self.rank == 0 else whole, whole if self.rank == 0 else None, root=0)
+        if self.rank == 0:
+            whole /= self.size
+        self.communicator.Bcast(whole, root=0)
+        for each, mean in zip(arrays, np.split(whole, np.cumsum([each.size for each in arrays])[:-1])):
+            each[...] = mean.reshape(each.shape)
 
     def allgather(self, value: Any) -> List[Any]:
         """The values of all ranks, by rank."""
