@@ -87,6 +87,22 @@ def difference(own: Facts, first: Facts) -> Optional[Difference]:
     return None
 
 
+def refuse_apart(world: World, digests: Dict[str, str], epoch: int) -> None:
+    """Compare the digests of all ranks' training states after an epoch; raise ContractError at every rank where they differ."""
+    if world.size == 1:
+        return
+    first = world.bcast(digests)
+    apart = world.allgather([kind for kind in digests if digests[kind] != first[kind]])
+    rank = next((rank for rank, kinds in enumerate(apart) if kinds), None)
+    if rank is not None:
+        others = sum(map(bool, apart)) - 1
+        more = " and {} more rank{}".format(others, "s" if others > 1 else "") if others else ""
+        raise ContractError(
+            "{} (rank {}){} has another {} than {} (rank 0) after epoch {}: the ranks no longer train one model; look for a library, processor or "
+            "memory that differs there.".format(world.nodes[rank], rank, more, " and ".join(apart[rank]), world.nodes[0], epoch)
+        )
+
+
 def refuse_differences(request: Request, world: World, own: Optional[Difference]) -> None:
     """Gather every rank's difference from rank 0; raise ContractError at all of them if there is one."""
     found = [(world.nodes[rank], each) for rank, each in enumerate(world.allgather(own)) if each is not None]

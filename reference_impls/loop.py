@@ -9,7 +9,7 @@ import os
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from reference_impls import contract
-from reference_impls.admission import compare_processes, compare_training
+from reference_impls.admission import compare_processes, compare_training, refuse_apart
 from reference_impls.communication import World
 from reference_impls.contract import SECONDS_PER_NS, Implementation, LogWriter, Pipeline, Request, StepRecord, monotonic_ns
 from reference_impls.data_stalls import as_requested
@@ -177,13 +177,15 @@ class _Training:
         self._log.start("uncounted_start", reason="state", epoch_num=progress.epoch)
         state = self._implementation.training_state()
         if state:
-            self._log.point("state_digests", digests(state), epoch_num=progress.epoch)
+            found = digests(state)
+            self._log.point("state_digests", found, epoch_num=progress.epoch)
+            refuse_apart(self._world, found, progress.epoch)
             if self._folder is not None:
                 self._keep(self._folder, state, progress)
         self._log.stop("uncounted_stop", reason="state", epoch_num=progress.epoch)
 
     def _keep(self, folder: str, state: State, progress: Progress) -> None:
-        """Write rank 0's state with the other ranks' statistics, which alone differ."""
+        """Write rank 0's state, and the other ranks' statistics under their names, which the format of kept states has (state_file)."""
         others = self._world.gather({name: state[name] for name in state if name.startswith("statistic/")} if self._world.rank else {})
         if self._world.rank == 0:
             of_others = {"rank{}/{}".format(rank, name): value for rank, of_rank in enumerate(others) for name, value in of_rank.items()}

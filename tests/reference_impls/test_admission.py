@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reference_impls import admission
-from reference_impls.admission import Difference, difference, refuse_differences, refuse_one_machine
+from reference_impls.admission import Difference, difference, refuse_apart, refuse_differences, refuse_one_machine
 from reference_impls.communication import World
 from reference_impls.contract import ContractError
 from reference_impls.machine_identity import machine_identity
@@ -28,6 +28,9 @@ class Ranks(World):
 
     def allgather(self, value: Any) -> list[Any]:
         return list(self._differences)
+
+    def bcast(self, value: Any) -> Any:
+        return value
 
 
 def sentence(tmp_path: Path, nodes: list[str], differences: list[Difference | None]) -> str:
@@ -73,6 +76,13 @@ def test_several_nodes_that_differ_are_all_named(tmp_path: Path) -> None:
     other = Difference("data", ["a", "b", "c", "d"], None, "unreadable: No such file or directory")
     said = sentence(tmp_path, ["pi1", "pi2", "pi3", "pi4"], [None, other, None, other])
     assert "pi2 has other data in a, b, c and 1 more than pi1 (unreadable: No such file or directory for missing; pi4 differs too)" in said
+
+
+def test_ranks_that_came_apart_end_the_run(tmp_path: Path) -> None:
+    apart: list[Any] = [[], ["parameter", "velocity"], []]
+    with pytest.raises(ContractError, match=r"pi2 \(rank 1\) has another parameter and velocity than pi1 \(rank 0\) after epoch 3"):
+        refuse_apart(Ranks(["pi1", "pi2", "pi3"], apart), {"parameter": "1", "velocity": "2"}, 3)
+    refuse_apart(Ranks(["pi1", "pi2"], [[], []]), {"parameter": "1"}, 3)  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(
