@@ -92,7 +92,7 @@ EVENTS = (
     ),
     Event(
         "chain_heads", POINT, SEVERAL_RANKS, "after every epoch and after run_stop",
-        "rank 0: last chain value of every rank's log, a list; other ranks: that list, or SHA-256 of its values, one a line", ("epoch_num",),
+        "rank 0: last chain value of every rank's log, a list; other ranks: that list, or SHA-256 of its values, each on a line", ("epoch_num",),
     ),
     Event("bucket_times", POINT, SEVERAL_RANKS, "after every epoch", "times of each bucket's exchanges, a list", ("epoch_num",)),
     Event("learning_rates", POINT, OPTIONAL, "after every epoch", "learning rate of its first and its last step, and the mean", ("epoch_num",)),

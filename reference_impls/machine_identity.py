@@ -11,7 +11,7 @@ def machine_identity(root: str = "/") -> str:
     """SHA-256 of the kernel's boot id and of the network namespace, 16 digits; every name of one machine gives the same.
 
     The boot id differs between machines even if they were cloned from one SD card, which copies /etc/machine-id. Containers and network namespaces
-    of one kernel are told apart, because they can stand for hosts in a test; that they share a kernel is seen by their boot id, in every log line.
+    of one kernel differ, because they can stand for hosts in a test; their boot id, in every log line, shows that they share a kernel.
     Where the kernel gives no boot id, the host's name stands for it.
     """
     try:
