@@ -146,6 +146,11 @@ def _build(kind: Any, values: Dict[str, Any], where: str) -> Any:
     return kind(**values)
 
 
+def as_requested(request: Request, precision: str = "float32") -> Dict[str, str]:
+    """What is trained, for the log, by an implementation that trains the requested model with the requested optimizer."""
+    return {"model_trained": request.model, "optimizer_used": request.optimizer.name, "precision": precision}
+
+
 def read_request(path: str) -> Request:
     """Read ``request.json``; raises :class:`ContractError` naming the file and the key that is wrong."""
     try:

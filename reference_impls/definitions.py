@@ -9,7 +9,7 @@ from reference_impls.contract import Request
 
 HARNESS, IMPLEMENTATION = "harness", "implementation"
 START, STOP, POINT = "INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"
-ALWAYS, IN_CLOSED, SEVERAL_RANKS, OPTIONAL = "always", "closed division", "several ranks", "optional"
+ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, OPTIONAL = "always", "closed division", "open division", "several ranks", "optional"
 
 
 class Fact(NamedTuple):
@@ -25,7 +25,7 @@ class Event(NamedTuple):
 
     key: str
     event_type: str
-    needed: str  # ALWAYS, IN_CLOSED, SEVERAL_RANKS or OPTIONAL
+    needed: str  # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS or OPTIONAL
     when: str
     value: str = ""
     metadata: Tuple[str, ...] = ()
@@ -73,6 +73,9 @@ EVENTS = (
     Event("parameters", POINT, ALWAYS, "between init_start and init_stop", "number of the model's trainable parameters"),
     Event("framework_version", POINT, ALWAYS, "between init_start and init_stop", "version of the framework, or of the implementation; text"),
     Event("framework_threads", POINT, OPTIONAL, "between init_start and init_stop", "number of threads that compute"),
+    Event("model_trained", POINT, IN_OPEN, "between init_start and init_stop", "the model that is trained, whatever was requested; text"),
+    Event("optimizer_used", POINT, IN_OPEN, "between init_start and init_stop", "the optimizer; text"),
+    Event("precision", POINT, IN_OPEN, "between init_start and init_stop", "precision of the arithmetic, as float32 or bfloat16; text"),
     Event("ranks", POINT, ALWAYS, "between init_start and init_stop", "number of ranks"),
     Event("nodes_of_ranks", POINT, SEVERAL_RANKS, "rank 0, between init_start and init_stop", "host name of every rank, a list"),
     Event(
@@ -127,6 +130,22 @@ FILES = (
     File("steps.rank<r>.csv", IMPLEMENTATION, SEVERAL_RANKS, "rank r's step records"),
     File("output.txt", HARNESS, ALWAYS, "standard output and standard error of the implementation; the last line explains a failure"),
 )
+
+PROBE_INPUTS = (
+    ("parameter/<name>.npy", "parameters, (out, in[, height, width]) or (out,), in the requested precision"),
+    ("statistic/<name>.npy", "running means and variances of batch normalisation; none for most models"),
+    ("images_<k>.npy", "mini-batch k = 0, 1, …: (samples, channels, height, width), in the requested precision, normalised already"),
+    ("labels_<k>.npy", "its labels, int64 (samples,)"),
+)
+PROBE_OUTPUTS = (
+    ("logits.npy", "class scores of mini-batch 0 in inference mode, before any step: (samples, classes)"),
+    ("loss.npy", "mean loss of mini-batch 0 in training mode, before any step; a scalar"),
+    ("gradient/<name>.npy", "its gradients, without weight decay"),
+    ("losses.npy", "loss of every step before its update: one step on mini-batch k with the k-th of `learning_rates`, from the given parameters"),
+    ("parameter/<name>.npy", "parameters after the last step"),
+    ("statistic/<name>.npy", "running statistics after the last step"),
+)
+"""Arrays of a probe that is not in the checkout, in the folders `inputs` and `output` of its request."""
 
 STEP_MEANINGS = (
     ("epoch", "1, 2, …"),

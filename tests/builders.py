@@ -22,6 +22,7 @@ from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
 from suite.catalog.rounds import current_round
+from suite.catalog.seeds import describe_implementation
 from suite.catalog.workloads import load_workload
 from suite.execution.meter_session import MeterRecord
 from suite.files.digest import FileDigest
@@ -216,6 +217,7 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
         device_evidence=_evidence(scenario.device),
         request=contract.request_to_dict(request),
         round=current_round().name,
+        implementation=describe_implementation(load_framework(scenario.framework)),
     )
 
 
@@ -247,6 +249,7 @@ class _Writer:
             self._event("POINT_IN_TIME", key, value)
         self._event("INTERVAL_START", "init_start")
         for key, value in {
+            **contract.as_requested(self._request),
             "parameters": 61706,
             "framework_version": "1.0",
             "framework_threads": request.threads,

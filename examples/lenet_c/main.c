@@ -192,6 +192,9 @@ static void train(const char *path) {
     draw_weights(&model, t.seed);
     snprintf(value, sizeof value, "%d", PARAMETERS);
     log_point("parameters", value, "");
+    log_point("model_trained", "\"lenet5\"", "");
+    log_point("optimizer_used", "\"sgd\"", "");
+    log_point("precision", "\"float32\"", "");
     log_point("framework_version", "\"1.0\"", "");
     log_point("framework_threads", "1", "");
     log_point("ranks", "1", "");

@@ -29,6 +29,8 @@ def build(request: Request, world: World) -> Built:
         raise ContractError("the fake framework has no accelerator; use `--accelerator cpu`.")
     facts = {
         "model_trained": "softmax_regression",
+        "optimizer_used": "sgd",
+        "precision": "float64",
         "parameters": request.data.classes * (FEATURES + 1),
         "framework_version": platform.python_version(),
         "framework_threads": request.threads,

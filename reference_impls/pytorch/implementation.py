@@ -8,7 +8,7 @@ from torch import nn
 
 from reference_impls import initial_weights
 from reference_impls.communication import BucketTime, MpiWorld, World
-from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Parallel, Request, StepResult
+from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Parallel, Request, StepResult, as_requested
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.pytorch import loading
@@ -28,6 +28,7 @@ def build(request: Request, world: World, make: Optional["Make"] = None) -> Buil
     load_weights(model, request.initial_weights, request.seed)
     model.to(request.accelerator)
     facts = {
+        **as_requested(request),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "framework_version": torch.__version__,
         "framework_threads": torch.get_num_threads(),

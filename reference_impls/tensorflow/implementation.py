@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from reference_impls import initial_weights
 from reference_impls.communication import BucketTime, MpiWorld, World
-from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
+from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult, as_requested
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.tensorflow import loading, weights
@@ -31,7 +31,7 @@ def build(request: Request, world: World) -> Built:
         exchange = join(world, model, request.parallel, strategy) if isinstance(world, MpiWorld) else None
         implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator, exchange)
     parameters = sum(variable.read().size for variable in weights.parameters(model).values())
-    facts = {"parameters": parameters, "framework_version": tf.__version__, "framework_threads": request.threads}
+    facts = {**as_requested(request), "parameters": parameters, "framework_version": tf.__version__, "framework_threads": request.threads}
     share = Share(world.rank, world.size)
     return Built(implementation, open_pipeline(request, channels_last=True, fetch=loading.fetch, share=share), facts)
 

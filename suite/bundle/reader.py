@@ -53,7 +53,7 @@ class RunRecord:
     ``round`` is the round that the run was made for; None if the file names none. ``nonce`` says where the seed came from
     (suite.catalog.seeds.NonceUse); None: the user chose it. ``power_pulse`` holds the loads that the suite made before and after the run for a
     logger's clock, ``attached`` the trace that was added later and its clock fit (suite.metrics.traces.attaching); None without them.
-    ``implementation`` is what was run (suite.catalog.seeds.describe_implementation); None in bundles of earlier versions.
+    ``implementation`` describes the program that trained (suite.catalog.seeds.describe_implementation); None in bundles of earlier versions.
     """
 
     schema: int

@@ -10,6 +10,9 @@ from suite.files.paths import repository_root
 from suite.files.toml_file import read_toml
 
 MANIFEST = "framework.toml"
+REFERENCE = "pytorch"
+"""The framework with which `suite verify-model` compares the others."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
@@ -68,6 +71,11 @@ class Framework:
     open_only: bool = False
     without_gpu: tuple[WithoutGpu, ...] = ()
     outside: str | None = None  # the folder of an implementation that is not in the checkout; never in the file
+
+    @property
+    def argument(self) -> str:
+        """What `suite env create` takes: the name, or the folder."""
+        return self.outside or self.name
 
 
 def folder(root: Path | None = None) -> Path:

@@ -1,13 +1,14 @@
 """`suite env create FRAMEWORK`."""
 
-import json as json_format
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from suite.catalog.frameworks import load_framework
+from suite.catalog.frameworks import MANIFEST, load_framework, load_implementation
+from suite.cli.completion import framework_names
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.launch import environments
@@ -23,7 +24,9 @@ def _group() -> None:
 
 @app.command()
 def create(
-    framework: Annotated[str, typer.Argument(help="Framework (`suite list frameworks`).")],
+    framework: Annotated[
+        str, typer.Argument(autocompletion=framework_names, help="Framework (`suite list frameworks`), or folder of your own implementation.")
+    ],
     python: Annotated[Path | None, typer.Option(help="Interpreter to build the environment on (default: the harness's).")] = None,
     interpreter: Annotated[Path | None, typer.Option(help="Use this interpreter, which has the framework already; install nothing.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Rebuild an existing environment.")] = False,
@@ -33,7 +36,8 @@ def create(
     """Create the environment that runs a framework's implementations."""
     if python is not None and interpreter is not None:
         raise SuiteError("--python builds an environment and --interpreter uses an existing one; choose one of them.")
-    chosen = load_framework(framework)
+    is_folder = "/" in framework or (Path(framework) / MANIFEST).is_file()
+    chosen = load_implementation(Path(framework)) if is_folder else load_framework(framework)
     if dry_run:
         _show(environments.plan(chosen, python), environments.location(chosen), json)
         return
@@ -44,7 +48,7 @@ def create(
     else:
         environment = environments.create(chosen, lambda line: print(line, file=sys.stderr), python=python, force=force)
     if json:
-        print(json_format.dumps({"framework": chosen.name, "interpreter": str(environment.interpreter), "packages": environment.packages}, indent=1))
+        print_json("env-create", {"framework": chosen.name, "interpreter": str(environment.interpreter), "packages": environment.packages})
     else:
         print(f"{chosen.title} runs in {environment.interpreter}")
 
@@ -55,7 +59,7 @@ def _show(recipe: Recipe, place: Path, json: bool) -> None:
         lock = recipe.lock
         sizes = {name: getattr(lock, name) if lock else None for name in ("download_bytes", "disk_bytes")}
         values = {"framework": recipe.framework.name, "folder": str(place), "locked": lock is not None, "index": recipe.index}
-        print(json_format.dumps({**values, **sizes, "packages": recipe.text.splitlines()}, indent=1))
+        print_json("env-plan", {**values, **sizes, "packages": recipe.text.splitlines()})
         return
     print(recipe.statement)
     print("".join(f"  {line}\n" for line in recipe.text.splitlines()), end="")

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from suite.catalog.frameworks import load_framework, load_frameworks, load_implementation
+from suite.catalog.frameworks import REFERENCE, load_framework, load_frameworks, load_implementation
 from suite.catalog.workloads import load_workload
+from suite.cli.completion import framework_names, workload_names
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.launch.environments import find
@@ -16,12 +18,13 @@ from suite.verify.probing import ProbedImplementation, probed
 from suite.verify.verdict import EquivalenceVerdict, verify
 
 NOT_EQUIVALENT = 1
-REFERENCE = "pytorch"
 
 
 def verify_model(
-    workload: Annotated[str, typer.Argument(help="Workload (`suite list workloads`).")],
-    framework: Annotated[list[str] | None, typer.Option(help="Framework to verify; repeatable (default: all).")] = None,
+    workload: Annotated[str, typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")],
+    framework: Annotated[
+        list[str] | None, typer.Option(autocompletion=framework_names, help="Framework to verify; repeatable (default: all).")
+    ] = None,
     implementation: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of your own implementation (docs/implementing.md), in place of --framework.")
     ] = None,
@@ -35,7 +38,7 @@ def verify_model(
     if output is not None:
         _write(verdict, output)
     if json:
-        print(json_format.dumps(verdict.to_dict(), indent=1))
+        print_json("verify-model", verdict.to_dict())
     else:
         _show(verdict)
     if not verdict.passed:

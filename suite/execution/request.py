@@ -14,6 +14,7 @@ from suite.catalog.seeds import NonceUse, use_nonce
 from suite.catalog.workloads import Workload, load_workload
 from suite.datasets.locate import SYNTHETIC, synthetic_place
 from suite.errors import SuiteError
+from suite.files.names import plain_name
 from suite.launch.placement import Placement
 from suite.machine.identify import resolve_device
 
@@ -230,6 +231,7 @@ def validate(options: RunOptions) -> None:
     framework = chosen_framework(options)
     if framework.outside is not None and options.placement.ranks > 1:
         raise SuiteError(f"{framework.title} is not in the checkout and trains on one rank only; leave --hostfile and --ranks-per-node out.")
+    plain_name(options.organization, "--org")
     at_least_one = {"--epochs": options.epochs, "--steps": options.steps, "--batch-size": options.batch_size, "--threads": options.threads}
     for flag, value in at_least_one.items():
         if value is not None and value < 1:

@@ -53,13 +53,13 @@ def find(framework: Framework, home: Path | None = None) -> Environment:
     if not framework.needs_environment and not record.is_file():
         return Environment(framework.name, Path(sys.executable), {})
     if not record.is_file():
-        raise SuiteError(f"There is no environment for {framework.title}", f"create it with `suite env create {framework.name}`")
+        raise SuiteError(f"There is no environment for {framework.title}", f"create it with `suite env create {framework.argument}`")
     values = json.loads(record.read_text(encoding="utf-8"))
     environment = Environment(framework.name, Path(values["interpreter"]), values["packages"])
     if not environment.interpreter.exists():
         raise SuiteError(
             f"The interpreter of the {framework.title} environment is gone ({environment.interpreter})",
-            f"create it again with `suite env create {framework.name} --force`",
+            f"create it again with `suite env create {framework.argument} --force`",
         )
     return environment
 
@@ -119,7 +119,7 @@ def _version(framework: Framework, python: Path) -> tuple[int, int]:
     if highest is not None and (major, minor) > tuple(map(int, highest.split("."))):
         raise SuiteError(
             f"{framework.title} has no packages for Python {major}.{minor} ({python}); use Python {highest} or an earlier one: "
-            f"`suite env create {framework.name} --python PATH`. {WHERE_OLD_PYTHONS_ARE.format(version=highest)}."
+            f"`suite env create {framework.argument} --python PATH`. {WHERE_OLD_PYTHONS_ARE.format(version=highest)}."
         )
     return major, minor
 
@@ -153,5 +153,5 @@ def _run(command: list[str], output: TextIO, framework: Framework) -> None:
         tail = [line for line in Path(output.name).read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()][-1:]
         raise SuiteError(
             f"The environment for {framework.title} could not be created: `{' '.join(command[1:4])} …` ended with {result.returncode} "
-            f"({tail[0][:200] if tail else 'no output'}); see {output.name}, then run `suite env create {framework.name}` again."
+            f"({tail[0][:200] if tail else 'no output'}); see {output.name}, then run `suite env create {framework.argument}` again."
         )

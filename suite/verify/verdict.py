@@ -6,13 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from suite import __version__
-from suite.catalog.workloads import Workload
+from suite.catalog.workloads import NARROW, PARAMETER_COUNT, WIDE, Workload
 from suite.errors import SuiteError
 from suite.verify.compare import Arrays, Difference, compare
 from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe
 
 SCHEMA = 1
-WIDE, NARROW = "float64", "float32"
 
 
 @dataclass(frozen=True)
@@ -87,17 +86,15 @@ def probe_both(implementation: ProbedImplementation, workload: Workload, shapes:
 
 def judge(implementation: ProbedImplementation, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> ImplementationVerdict:
     """Compare an implementation's arrays (``found``) with the reference's (``expected``), both by precision."""
-    tolerances = workload.verification.tolerances
-    wide = {name: getattr(tolerances, name) for name in ("logits", "loss", "gradient", "losses", "statistic", "parameter")}
-    narrow = {name: getattr(tolerances, f"{name}_float32") for name in ("logits", "loss", "statistic")}
+    tolerances = workload.verification.tolerances.by_precision()
     parameters = sum(value.size for name, value in found[WIDE].items() if name.startswith("parameter/"))
     count = Difference(
-        "parameter count", abs(parameters - workload.parameters) / workload.parameters, 0.0, f"{parameters:,} of {workload.parameters:,} expected"
+        PARAMETER_COUNT, abs(parameters - workload.parameters) / workload.parameters, 0.0, f"{parameters:,} of {workload.parameters:,} expected"
     )
     differences = [(WIDE, count)]
     if found is not expected:  # the reference itself is checked for its parameter count only
-        differences += [(WIDE, one) for one in compare(expected[WIDE], found[WIDE], wide)]
-        differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], narrow)]
+        differences += [(WIDE, one) for one in compare(expected[WIDE], found[WIDE], tolerances[WIDE])]
+        differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], tolerances[NARROW])]
     return ImplementationVerdict(
         implementation.name,
         implementation.module,
