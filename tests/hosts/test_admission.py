@@ -74,6 +74,25 @@ def test_another_version_of_the_framework_on_one_node(trainer: Trainer, tmp_path
     assert "suite env create pytorch --force" in sentence
 
 
+@pytest.mark.pytorch
+def test_ranks_that_come_apart_after_all_comparisons(trainer: Trainer, tmp_path: Path) -> None:
+    """A library of the same version that computes something else: node2's SGD steps a tenth further."""
+    optimizer = _torch(environment_of("pytorch")) / "optim/sgd.py"
+    text = optimizer.read_text()
+    (tmp_path / "sgd.py").write_text(text.replace("alpha=-lr", "alpha=-1.1 * lr"))
+    assert (tmp_path / "sgd.py").read_text() != text
+    trainer.cluster.replace(trainer.cluster.hosts[1], optimizer, tmp_path / "sgd.py")
+    answer = trainer.cluster.run(
+        trainer.cluster.hosts[0],
+        *trainer.words("pytorch", tmp_path / "run", "--epochs", 3),
+        variables=trainer.variables,
+        cwd=repository_root(),
+        timeout_s=300,
+    )
+    assert answer.returncode == 2, answer.stderr
+    assert "node2 (rank 1) has another parameter" in answer.stderr and "than node1 (rank 0) after epoch 1" in answer.stderr
+
+
 def _torch(environment: Environment) -> Path:
     words = [str(environment.interpreter), "-c", "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"]
     return Path(subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip())
