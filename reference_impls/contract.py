@@ -22,7 +22,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 CONTRACT_VERSION = 2
 REQUEST_NAME = "request.json"
@@ -213,6 +213,15 @@ class Implementation(abc.ABC):
         """
         raise ContractError("this implementation cannot continue from a training state; it has no method restore.")
 
+    def average_statistics(self, mean: Callable[[List[Any]], None]) -> None:
+        """Replace the statistics of batch normalisation by their means over all ranks: call ``mean`` with them as contiguous float32 arrays, which it
+        overwrites, and write them back.
+
+        Called after every epoch of several ranks, so that the evaluated model is the same on all of them.
+        """
+        if any(name.startswith("statistic/") for name in self.training_state()):
+            raise ContractError("this implementation has statistics of batch normalisation, and no method average_statistics for several ranks.")
+
     def bucket_times(self) -> List[Any]:
         """Times of each bucket's exchanges since the last call (reference_impls.communication.BucketTime); empty on one rank."""
         return []
@@ -228,6 +237,10 @@ class Pipeline(abc.ABC):
     @abc.abstractmethod
     def evaluation(self) -> Iterable[Batch]:
         """The evaluation set, every sample once."""
+
+    def files(self) -> List[str]:
+        """Paths of all files that these mini-batches are read from: those of several nodes are compared before the first step (admission)."""
+        return []
 
 
 STEP_COLUMNS = ("epoch", "step", "rank", "samples", "start_ns", "fetch_stall_s", "copy_s", "compute_s", "communication_s", "loss")
@@ -279,6 +292,11 @@ def peak_rss_bytes(root: str = "/") -> Optional[int]:
 def link(previous: str, line: str) -> str:
     """The chain value of a log line: SHA-256 over the previous line's value and this line without its own."""
     return hashlib.sha256((previous + line).encode("utf-8")).hexdigest()
+
+
+def heads_digest(heads: List[str]) -> str:
+    """SHA-256 of all ranks' chain values, in the order of the ranks, one per line: what the ranks other than 0 log of them."""
+    return hashlib.sha256("\n".join(heads).encode("utf-8")).hexdigest()
 
 
 _LINK_PREFIX, _LINK_SUFFIX = ', "chain": "', '"}}'

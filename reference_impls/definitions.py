@@ -77,10 +77,14 @@ EVENTS = (
     Event("optimizer_used", POINT, IN_OPEN, "between init_start and init_stop", "the optimizer; text"),
     Event("precision", POINT, IN_OPEN, "between init_start and init_stop", "precision of the arithmetic, as float32 or bfloat16; text"),
     Event("ranks", POINT, ALWAYS, "between init_start and init_stop", "number of ranks"),
-    Event("nodes_of_ranks", POINT, SEVERAL_RANKS, "between init_start and init_stop", "host name of every rank, a list"),
+    Event("nodes_of_ranks", POINT, SEVERAL_RANKS, "rank 0, between init_start and init_stop", "host name of every rank, a list"),
     Event(
         "clock_offsets_ns", POINT, SEVERAL_RANKS, "rank 0, before init_stop and after run_stop", "[offset, uncertainty] of every rank's clock, ns",
         times=2,
+    ),
+    Event(
+        "admission", POINT, OPTIONAL, "several ranks, before init_stop",
+        "what the ranks compared: SHA-256 of `sources`, `packages`, `request`, `data` and `weights`, and the `machine`'s identity",
     ),
     Event("init_stop", STOP, ALWAYS, "after everything is ready; training data have not been read"),
     Event("run_start", START, ALWAYS, "right before the first epoch"),
@@ -89,8 +93,12 @@ EVENTS = (
         "epoch_stop", STOP, ALWAYS, "after an epoch's last step, whose end is its `mono_ns`; its step records are on the storage medium",
         metadata=("epoch_num", "steps"),
     ),
-    Event("chain_heads", POINT, SEVERAL_RANKS, "after every epoch and after run_stop", "last chain value of every rank's log", ("epoch_num",)),
+    Event(
+        "chain_heads", POINT, SEVERAL_RANKS, "after every epoch and after run_stop",
+        "rank 0: last chain value of every rank's log, a list; other ranks: that list, or SHA-256 of its values, each on a line", ("epoch_num",),
+    ),
     Event("bucket_times", POINT, SEVERAL_RANKS, "after every epoch", "times of each bucket's exchanges, a list", ("epoch_num",)),
+    Event("learning_rates", POINT, OPTIONAL, "after every epoch", "learning rate of its first and its last step, and the mean", ("epoch_num",)),
     Event(
         "uncounted_start", START, IN_CLOSED, "before an interval that counts neither as time nor as energy: `reason` state",
         metadata=("epoch_num", "reason"),
@@ -106,7 +114,7 @@ EVENTS = (
     Event(
         "run_stop", STOP, ALWAYS, "after the last evaluation. `status` is success (target reached, or none requested) or aborted", "", ("status",)
     ),
-    Event("peak_rss_of_ranks", POINT, OPTIONAL, "after run_stop", "largest resident memory of every rank so far (VmHWM), bytes; a list"),
+    Event("peak_rss_of_ranks", POINT, OPTIONAL, "rank 0, after run_stop", "largest resident memory of every rank so far (VmHWM), bytes; a list"),
 )  # fmt: skip
 """What the implementation logs, in the order of a run."""
 

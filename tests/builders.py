@@ -11,6 +11,7 @@ from typing import Any
 import pandas
 
 from reference_impls import contract
+from reference_impls.schedules import SCHEDULES
 from suite import __version__
 from suite.bundle import frames, layout, manifest
 from suite.bundle.data_record import DataRecord, write_data_record
@@ -62,7 +63,8 @@ class Scenario:
     read in the ten seconds before the run. ``counted``: a processor with hardware counters, and a disk whose reads are counted. ``batches`` and
     ``drop_cache`` are those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings, the same ones, on its own
     clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks. ``learning_rate``: None for the
-    workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04.
+    workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04. ``compared``: the log has every epoch's learning rates, and what the
+    ranks compared before the first step.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -89,6 +91,7 @@ class Scenario:
     nodes: int = 1
     later_s: int = 0
     learning_rate: float | None = None
+    compared: bool = False
 
 
 RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
@@ -227,6 +230,7 @@ class _Writer:
         self._request, self._scenario, self._rank = request, scenario, rank
         self._done = 0
         self._told_ns: int | None = None
+        self._boot = BOOT[:-1] + f"{rank if scenario.nodes > 1 else 0:x}"
 
     def begin(self) -> None:
         request = self._request
@@ -253,6 +257,9 @@ class _Writer:
         }.items():
             self._event("POINT_IN_TIME", key, value)
         self._tell_nodes()
+        if self._scenario.compared and request.parallel.ranks > 1:
+            kinds = ("sources", "packages", "request", "data", "weights")
+            self._event("POINT_IN_TIME", "admission", {**dict.fromkeys(kinds, "0" * 64), "machine": f"{self._rank:016}"})
         self._now_ns += BUILD_NS
         self._event("INTERVAL_END", "init_stop")
         self._event("INTERVAL_START", "run_start")
@@ -303,12 +310,19 @@ class _Writer:
         of_run = f"{self._scenario.name} {epoch}"
         states = {"parameter": of_run, "velocity": f"{of_run} v", "statistic": ""}
         value = {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
+        if self._scenario.compared:
+            optimizer, per_epoch = self._request.optimizer, self._done // epoch
+            rates = [
+                SCHEDULES[optimizer.schedule](optimizer.base_learning_rate, index, self._request.epochs * per_epoch)
+                for index in range(self._done - per_epoch, self._done)
+            ]
+            self._event("POINT_IN_TIME", "learning_rates", [rates[0], rates[-1], math.fsum(rates) / per_epoch], epoch_num=epoch)
         self._event("INTERVAL_START", "uncounted_start", reason="state", epoch_num=epoch)
         self._event("POINT_IN_TIME", "state_digests", value, epoch_num=epoch)
         self._event("INTERVAL_END", "uncounted_stop", reason="state", epoch_num=epoch)
 
     def tell(self, heads: list[str], **when: int) -> None:
-        self._event("POINT_IN_TIME", "chain_heads", heads, **when)
+        self._event("POINT_IN_TIME", "chain_heads", contract.heads_digest(heads) if self._rank else heads, **when)
 
     def evaluate(self, epoch: int, correct: int) -> None:
         self._event("INTERVAL_START", "eval_start", epoch_num=epoch)
@@ -319,7 +333,7 @@ class _Writer:
     def _event(self, event_type: str, key: str, value: object = None, **metadata: object) -> None:
         self._now_ns += 1000
         time_ms = START_MS + (self._now_ns - START_NS) // 1_000_000
-        full = dict(metadata, mono_ns=self._now_ns, rank=self._rank, boot=BOOT)
+        full = dict(metadata, mono_ns=self._now_ns, rank=self._rank, boot=self._boot)
         event = {"namespace": "edge", "time_ms": time_ms, "event_type": event_type, "key": key, "value": value, "metadata": full}
         line, self.chain = contract.chained(self.chain, contract.TOKEN + json.dumps(event))
         self._stream.write(line + "\n")

@@ -1,6 +1,6 @@
 """The contract in Chainer: a chain, an optimizer set up on it, and the number of correct predictions."""
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import chainer
 import chainer.functions as F
@@ -116,6 +116,14 @@ class ChainerImplementation(Implementation):
             parameter.update_rule.restore(parameter, np.array(state["velocity/" + name]))
         for name, value in weights.statistics(self._model).items():
             value[...] = self._device.send(np.array(state["statistic/" + name]))
+
+    def average_statistics(self, mean: Callable[[List[np.ndarray]], None]) -> None:
+        """Average means and variances of every batch normalisation."""
+        arrays = list(weights.statistics(self._model).values())
+        values = [_on_host(each) for each in arrays]
+        mean(values)
+        for each, value in zip(arrays, values):
+            each[...] = self._device.send(value)
 
     def bucket_times(self) -> List[BucketTime]:
         """Times of the suite's exchange; empty with the native one."""

@@ -122,6 +122,15 @@ class PyTorchImplementation(Implementation):
             if name.endswith((".running_mean", ".running_var")):
                 value.copy_(_tensor(state["statistic/" + name]))
 
+    @torch.no_grad()
+    def average_statistics(self, mean: Callable[[List[np.ndarray]], None]) -> None:
+        """Running means and variances of every batch normalisation."""
+        buffers = [value for name, value in self._own_model().named_buffers() if name.endswith((".running_mean", ".running_var"))]
+        values = [_on_host(buffer) for buffer in buffers]
+        mean(values)
+        for buffer, value in zip(buffers, values):
+            buffer.copy_(torch.from_numpy(value))
+
     def _own_model(self) -> nn.Module:
         return self._model.module if isinstance(self._model, nn.parallel.DistributedDataParallel) else self._model
 

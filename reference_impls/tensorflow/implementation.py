@@ -1,6 +1,6 @@
 """The contract in TensorFlow: a Keras model, a compiled train step, and the number of correct predictions."""
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import keras
 import numpy as np
@@ -112,6 +112,14 @@ class TensorFlowImplementation(Implementation):
                 velocities[id(named.variable)].assign(named.layout.from_canonical(np.asarray(state["velocity/" + name])))
         for name, named in weights.statistics(self._model).items():
             named.write(np.asarray(state["statistic/" + name]))
+
+    def average_statistics(self, mean: Callable[[List[np.ndarray]], None]) -> None:
+        """Moving means and variances of every batch normalisation."""
+        named = list(weights.statistics(self._model).values())
+        values = [np.array(each.read(), order="C") for each in named]
+        mean(values)
+        for each, value in zip(named, values):
+            each.write(value)
 
     def _velocities(self) -> Dict[int, keras.Variable]:
         """The optimizer's velocities, by the identity of their variables."""

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from suite.bundle.log import LogEvent
+from suite.cluster.doctor import admit
 from suite.compliance.checker import check_request
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.rules.meter_choice import findings_of_choice
@@ -21,6 +22,7 @@ from suite.experiments.events import (
     ClosingGoesOn,
     LogLine,
     MemoryExhausted,
+    NodeDoubted,
     Progress,
     RunEnded,
     RunStarted,
@@ -73,6 +75,8 @@ def run_one(
         raise SuiteError(f"{request.framework.title} is not in the checkout; only its implementations keep training states: leave --keep-states out.")
     build(request.framework, environment)
     preflight(request)
+    for problem in admit(request.placement, environment):
+        progress(NodeDoubted(problem.sentence, problem.remedy))
     make_output(path, force)
     if request.keep_states:
         make_states_folder(path, force)

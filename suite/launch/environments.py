@@ -45,10 +45,13 @@ def location(framework: Framework, home: Path | None = None) -> Path:
 
 
 def find(framework: Framework, home: Path | None = None) -> Environment:
-    """The framework's environment; raises SuiteError naming the command that creates it."""
-    if not framework.needs_environment:
-        return Environment(framework.name, Path(sys.executable), {})
+    """The framework's environment; raises SuiteError naming the command that creates it.
+
+    A framework that needs none runs in the harness's interpreter, unless another one was adopted: several ranks need mpi4py.
+    """
     record = location(framework, home) / RECORD
+    if not framework.needs_environment and not record.is_file():
+        return Environment(framework.name, Path(sys.executable), {})
     if not record.is_file():
         raise SuiteError(f"There is no environment for {framework.title}", f"create it with `suite env create {framework.argument}`")
     values = json.loads(record.read_text(encoding="utf-8"))
