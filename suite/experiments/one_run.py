@@ -21,6 +21,7 @@ from suite.experiments.events import (
     ClosingGoesOn,
     LogLine,
     MemoryExhausted,
+    Notice,
     Progress,
     RunEnded,
     RunStarted,
@@ -28,8 +29,9 @@ from suite.experiments.events import (
     Waiting,
     silent,
 )
-from suite.experiments.memory import kills_for_memory, largest_batch, ran_out_of_memory
+from suite.experiments.memory import largest_batch, ran_out_of_memory
 from suite.launch.environments import Environment, find
+from suite.machine.memory_kills import kills_for_memory
 from suite.meters.choice import chosen_meters
 
 FINISHED = "finished"
@@ -105,6 +107,10 @@ class _Watcher:
     def tick(self) -> None:
         """Nothing new."""
         self._progress(Waiting())
+
+    def notice(self, sentence: str) -> None:
+        """Something to know while the run goes on."""
+        self._progress(Notice(sentence))
 
     def closing_goes_on(self) -> None:
         """An interrupt is held back."""
