@@ -25,7 +25,6 @@ def describe_failure(report: ExitReport, monitor: HeartbeatMonitor, remote: Remo
 
     ``local_kills`` is the number of processes that the kernel of this node killed for lack of memory during the run; None if unknown.
     """
-    monitor.polled()  # the job may have ended while the harness was stopped
     paused_s = monitor.longest_pause_s
     if paused_s > HEARTBEAT_TIMEOUT_S - HEARTBEAT_TIMEOUT_S / 5:
         return (

@@ -167,6 +167,8 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
                 monitor.polled()
             release(process)
             problem = _follow_log(process, path, observer, recorders.local, partial(_check_nodes, monitor, recorders.remote, observer))
+            if monitor:
+                monitor.polled()  # the job may have ended while the harness was stopped
         except KeyboardInterrupt:
             is_interrupted = True
         finally:
