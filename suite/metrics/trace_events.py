@@ -14,7 +14,7 @@ import numpy as np
 from reference_impls.contract import NS_PER_S, log_name
 from suite.bundle.arrays import Times
 from suite.bundle.channels import Channel, Channels
-from suite.bundle.log import Log
+from suite.bundle.log import Log, LogEvent
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
 from suite.errors import FileError
@@ -26,7 +26,8 @@ MAX_RANKS = 10_000
 PHASES = {"init": "initialisation", "run": "run", "epoch": "epoch", "eval": "evaluation", "uncounted": "uncounted"}
 """Pairs of log events, ``<key>_start`` and ``<key>_stop``, and what the trace calls the time between them."""
 PARTS = {"fetch_stall_s": "fetch", "copy_s": "copy", "compute_s": "compute", "communication_s": "exchange"}
-"""Parts of a step in their order, and what the trace calls them. The exchange is what the backward pass does not hide, of all buckets together."""
+"""Parts of a step in their order, and what the trace calls them. The exchange is what the backward pass does not hide, of all buckets together; each
+bucket's mean and longest exchange of an epoch are logged, and are the epoch's arguments."""
 
 Event = dict[str, Any]
 
@@ -124,23 +125,23 @@ class RunTrace:
             self.left_out.append(f"phases of rank {rank}: {log_name(rank)} cannot be read")
             return
         moments = [event for event in log.events if event.mono_ns is not None]
-        open_since: dict[str, tuple[int, Mapping[str, Any]]] = {}
+        buckets = {event.epoch: event.value for event in log.all("bucket_times")}
+        begun: dict[str, LogEvent] = {}
         for event in moments:
             phase, _, end = event.key.rpartition("_")
-            if phase not in PHASES or event.mono_ns is None:
-                continue
-            if end == "start":
-                open_since[phase] = event.mono_ns, event.metadata
-            elif end == "stop" and phase in open_since:
-                yield self._phase(thread, phase, *open_since.pop(phase), event.mono_ns)
-        for phase, (start_ns, metadata) in open_since.items():
-            yield self._phase(thread, phase, start_ns, metadata, moments[-1].mono_ns or start_ns)
+            if phase in PHASES and end == "start":
+                begun[phase] = event
+            elif phase in begun and end == "stop":
+                yield self._phase(thread, phase, begun.pop(phase), event, buckets)
+        for phase, start in begun.items():
+            yield self._phase(thread, phase, start, moments[-1], buckets)
 
-    def _phase(self, thread: _Thread, phase: str, start_ns: int, metadata: Mapping[str, Any], stop_ns: int) -> Event:
-        begin_ns, end_ns = thread.convert(np.array([start_ns, stop_ns], np.int64)).tolist()
-        epoch = metadata.get("epoch_num")
-        name = PHASES[phase] + (f" {epoch}" if type(epoch) is int else "")
-        return self._complete(thread, name, "phase", begin_ns, end_ns)
+    def _phase(self, thread: _Thread, phase: str, start: LogEvent, stop: LogEvent, buckets: Mapping[int | None, Any]) -> Event:
+        """The time from one event to another; an epoch has the logged times of its buckets' exchanges."""
+        begin_ns, end_ns = thread.convert(np.array([start.mono_ns, stop.mono_ns], np.int64)).tolist()
+        name = PHASES[phase] + (f" {start.epoch}" if start.epoch is not None else "")
+        known = {"buckets": buckets[start.epoch]} if phase == "epoch" and start.epoch in buckets else {}
+        return {**self._complete(thread, name, "phase", begin_ns, end_ns), **({"args": known} if known else {})}
 
     def _steps(self, records: StepRecords) -> Iterator[Event]:
         """The steps of a batch of the table, each with its parts one after the other."""
@@ -148,19 +149,14 @@ class RunTrace:
             thread = self._threads.get(rank)
             if thread is None:
                 continue
-            parts_ns = np.nan_to_num(of_rank.parts_s * NS_PER_S).round().astype(np.int64)
-            ends_ns = of_rank.start_ns + np.cumsum(parts_ns, axis=0)
-            # Parts are as long as they were measured; only the step's begin is converted.
-            begins_ns = thread.convert(of_rank.start_ns)
-            offsets_ns = np.vstack([np.zeros_like(of_rank.start_ns), ends_ns - of_rank.start_ns])
+            bounds_ns = _bounds_ns(of_rank, thread)
             for place in range(len(of_rank)):
-                begin_ns = int(begins_ns[place])
-                bounds_ns = [begin_ns + int(offset) for offset in offsets_ns[:, place]]
+                moments_ns = bounds_ns[:, place].tolist()
                 loss = float(of_rank.loss[place])
                 known = {"step": int(of_rank.step[place]), "epoch": int(of_rank.epoch[place]), "samples": int(of_rank.samples[place])}
                 args = {**known, **({"loss": loss} if np.isfinite(loss) else {})}
-                yield {**self._complete(thread, f"step {known['step']}", "step", bounds_ns[0], bounds_ns[-1]), "args": args}
-                for (column, name), start_ns, stop_ns in zip(PARTS.items(), bounds_ns, bounds_ns[1:], strict=False):
+                yield {**self._complete(thread, f"step {known['step']}", "step", moments_ns[0], moments_ns[-1]), "args": args}
+                for (column, name), start_ns, stop_ns in zip(PARTS.items(), moments_ns, moments_ns[1:], strict=False):
                     if np.isfinite(getattr(of_rank, column)[place]):
                         yield self._complete(thread, name, "part", start_ns, stop_ns)
 
@@ -185,6 +181,13 @@ class RunTrace:
         """A complete event: something that a rank did from one moment to another."""
         ends = {"ts": self._us(begin_ns), "dur": max(0, end_ns - begin_ns) / NS_PER_US}
         return {"name": name, "cat": category, "ph": "X", **ends, "pid": thread.pid, "tid": thread.tid}
+
+
+def _bounds_ns(records: StepRecords, thread: _Thread) -> Times:
+    """Begin of each step and ends of its parts, shape (5, steps), on rank 0's clock. Each is converted, so that a step stays within its epoch."""
+    parts_ns = np.nan_to_num(records.parts_s * NS_PER_S).round().astype(np.int64)
+    bounds_ns = np.vstack([records.start_ns, records.start_ns + np.cumsum(parts_ns, axis=0)])
+    return thread.convert(bounds_ns.ravel()).reshape(bounds_ns.shape)
 
 
 def _nodes(bundle: Bundle, log: Log) -> tuple[_Node, ...]:
