@@ -10,7 +10,7 @@ It needs no package that a framework's environment lacks. It writes to standard 
 3. ``{"page_cache"}``, once it is emptied or filled,
 4. after it received ``record PID``, ``{"attached": true}``, once the meters are attached to the ranks, which wait for it; then readings as in
    readings.csv, once a second,
-5. after it received ``running PID``, ``{"running": {PID: …}}``: whether that process exists,
+5. after it received ``running PID``, ``{"running": {PID: …}}``: whether that process exists; after ``clock``, ``{"clock"}``: its monotonic clock, ns,
 6. after it received ``stop``, the last readings and ``{"meters", "memory_kills"}``; the latter counts the processes that the kernel killed for
    lack of memory meanwhile (null: unknown).
 
@@ -41,7 +41,7 @@ from suite.machine.process_tree import is_running, parent_of
 from suite.meters.choice import chosen_meters
 from suite.meters.meter import Meter, MeteredProcess, opens_first
 
-HEARTBEAT, RECORD, RUNNING, STOP = "heartbeat", "record", "running", "stop"
+CLOCK, HEARTBEAT, RECORD, RUNNING, STOP = "clock", "heartbeat", "record", "running", "stop"
 """The harness's messages; a heartbeat only shows that the harness is alive."""
 
 ATTACHED = "attached"
@@ -97,6 +97,8 @@ def _record(folder: Path, meters: Sequence[Meter], data: Path) -> int:
         sent_bytes += _forward(folder / READINGS_RAW, sent_bytes)
         if message[:1] == [RUNNING]:
             _send({RUNNING: {message[1]: is_running(Path("/"), int(message[1]))}})
+        if message == [CLOCK]:
+            _send({CLOCK: time.monotonic_ns()})
         if message == [STOP]:
             records = recorder.stop()
             _forward(folder / READINGS_RAW, sent_bytes)

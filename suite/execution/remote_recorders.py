@@ -23,7 +23,7 @@ from reference_impls.node import link_towards
 from reference_impls.rank import HEARTBEAT_PERIOD_S
 from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NodeRecord
-from suite.execution.node_recorder import ATTACHED, HEARTBEAT, RECORD, RUNNING, STOP
+from suite.execution.node_recorder import ATTACHED, CLOCK, HEARTBEAT, RECORD, RUNNING, STOP
 from suite.execution.readings_file import COLUMNS
 from suite.execution.request import RunRequest
 from suite.files.paths import checkout, repository_root
@@ -33,7 +33,7 @@ from suite.machine.page_cache import CacheState
 
 START_TIMEOUT_S, PAGE_CACHE_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 900.0, 5.0
 POLL_S = 0.2
-MAX_RESTARTS = 3
+MAX_RESTARTS, ROUND_TRIPS = 3, 5
 MAX_WALL_OFFSET_S = 60.0
 """Between two nodes' times of day; more is reported."""
 _ROW = re.compile(rb"\d{1,19},.+,-?\d[\d.]*(e[-+]?\d+)?,[^,]*")
@@ -56,7 +56,7 @@ class RemoteRecorders:
         self._baseload_s = request.baseload_s
         # Only a checkout brings the recorder's module to a framework's interpreter.
         self._interpreters, self._path = (Path(sys.executable), *((interpreter,) if checkout() else ())), path
-        self._recorders: dict[int, _RemoteRecorder] = {}
+        self._recorders: dict[int, RemoteRecorder] = {}
         self._notices: list[str] = []
 
     def __enter__(self) -> "RemoteRecorders":
@@ -75,7 +75,7 @@ class RemoteRecorders:
         """
         for place, host in enumerate(self._placement.hosts[1:], start=1):
             baseload, readings = (self._path / names(place)[1] for names in (node_baseloads, node_tables))
-            self._recorders[place] = _RemoteRecorder(self._command(host), self._command(host, goes_on=True), baseload, readings)
+            self._recorders[place] = RemoteRecorder(self._command(host), self._command(host, goes_on=True), baseload, readings)
             if is_this_machine(host):
                 self._recorders[place].fail("it is the first host's machine under another name")
         self._await("node", START_TIMEOUT_S, f"its recorder did not answer within {START_TIMEOUT_S:g} s")
@@ -153,13 +153,13 @@ class RemoteRecorders:
             select.select([each.output for each in pending], [], [], POLL_S)
             self.tick({})
 
-    def _record(self, place: int, recorder: "_RemoteRecorder") -> NodeRecord:
+    def _record(self, place: int, recorder: "RemoteRecorder") -> NodeRecord:
         facts, meters = recorder.facts, tuple(recorder.facts.get("meters") or ())
         problem = recorder.problem or (recorder.lost and f"its recorder was lost during the run ({recorder.lost}) and started again")
         named = (self._placement.hosts[place], facts.get("node"), self._ranks(place), problem)
         return NodeRecord(*named, facts.get("link"), facts.get("page_cache"), facts.get("system"), meters)
 
-    def _about_clock(self, place: int, recorder: "_RemoteRecorder") -> str | None:
+    def _about_clock(self, place: int, recorder: "RemoteRecorder") -> str | None:
         """The sentence about a node whose time of day is not this one's; None where it is."""
         offset_s = recorder.wall_offset_s
         if offset_s is None or abs(offset_s) <= MAX_WALL_OFFSET_S:
@@ -171,7 +171,7 @@ class RemoteRecorders:
             f"energy use other clocks); `sudo timedatectl set-ntp true` on both sets them"
         )
 
-    def _of_rank(self, rank: int) -> "_RemoteRecorder | None":
+    def _of_rank(self, rank: int) -> "RemoteRecorder | None":
         return self._recorders.get(rank // self._placement.ranks_per_node)
 
     def _ranks(self, place: int) -> tuple[int, ...]:
@@ -187,7 +187,7 @@ class RemoteRecorders:
         return remote_command(host, self._placement.agent, module_script(self._interpreters, "suite.execution.node_recorder", settings))
 
 
-class _RemoteRecorder:
+class RemoteRecorder:
     """The connection to one node's recorder. ``facts`` are the JSON values it has sent; ``problem`` is why no more will come, or None.
 
     ``lost`` is why an earlier recorder of the node was lost; None when none was. ``wall_offset_s`` is the node's time of day after this one's.
@@ -265,6 +265,22 @@ class _RemoteRecorder:
         self.facts.update(facts)
         if isinstance(facts.get("wall_ns"), int):
             self.wall_offset_s = (facts["wall_ns"] - time.time_ns()) * SECONDS_PER_NS
+
+    def clock_offset_ns(self, wait_s: float = POLL_S) -> int | None:
+        """How far the node's monotonic clock is ahead of this one's, by the shortest of five round trips (RFC 5905); None without a reply."""
+        found: list[tuple[int, int]] = []
+        for _ in range(ROUND_TRIPS):
+            self.facts.pop(CLOCK, None)
+            began_ns = time.monotonic_ns()
+            self.send(CLOCK)
+            deadline_s = time.monotonic() + wait_s * 10
+            while CLOCK not in self.facts and self.problem is None and time.monotonic() < deadline_s:
+                select.select([self.output], [], [], wait_s)
+                self.receive()
+            ended_ns, there_ns = time.monotonic_ns(), self.facts.get(CLOCK)
+            if isinstance(there_ns, int):
+                found.append((ended_ns - began_ns, there_ns - (began_ns + ended_ns) // 2))
+        return min(found)[1] if found else None
 
     def fail(self, problem: str) -> None:
         """Disconnect for this reason."""
