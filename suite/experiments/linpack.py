@@ -119,8 +119,8 @@ def _measured_load(allow_busy: bool) -> MachineLoad:
     if not allow_busy and load.foreign + load.stolen > MAX_FOREIGN_SHARE * load.cores:
         busiest = ", ".join(f"{name} (process {pid}, {cores:.2f} cores)" for name, pid, cores in load.programs) or "no single program"
         raise SuiteError(
-            f"This machine is busy: other programs use {load.foreign:.2f} and the hypervisor {load.stolen:.2f} of {load.cores} cores ({busiest}), so "
-            "LINPACK's rate would not be the machine's. End them, or record it with --allow-busy."
+            f"This machine is busy: other programs use {load.foreign:.2f} and the hypervisor {load.stolen:.2f} of {load.cores} cores ({busiest}), "
+            "so LINPACK's rate would not be the machine's. End them, or record it with --allow-busy."
         )
     return load
 
