@@ -1,6 +1,5 @@
 """`suite sweep --study linpack`: prints the points of the study."""
 
-import json as json_format
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -9,6 +8,7 @@ from pathlib import Path
 import psutil
 
 from suite.catalog.linpack import load_linpack
+from suite.cli.json_output import print_json
 from suite.errors import SuiteError
 from suite.experiments.linpack_study import LinpackSweep, planned_nodes, run_linpack_study
 from suite.launch.placement import Placement, place
@@ -43,7 +43,7 @@ def linpack_study(options: LinpackOptions) -> None:
         LinpackSweep(definition, placement, options.size, options.allow_busy), directory, lambda line: print(line, file=sys.stderr)
     )
     if options.json:
-        print(json_format.dumps({"path": str(directory / STUDY), **asdict(study)}, indent=1))
+        print_json("linpack-study", {"path": str(directory / STUDY), **asdict(study)})
         return
     print("\n".join(table(study)))
     print(f"\n{study.sentence}\nThe study is {directory / STUDY}; its records are in the same folder.")

@@ -1,12 +1,12 @@
 """`suite trace RUN`."""
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from suite import api
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 
 
@@ -20,7 +20,7 @@ def trace(
     """Write a run as a trace for Perfetto or chrome://tracing: ranks, steps and readings on one clock."""
     written = api.trace(run, output)
     if json:
-        print(json_format.dumps({**vars(written), "path": str(written.path)}, indent=1))
+        print_json("trace", {**vars(written), "path": str(written.path), "left_out": list(written.left_out)})
         return
     print(f"{written.path}: {written.events} events. Open it in https://ui.perfetto.dev or chrome://tracing.")
     for sentence in written.left_out:

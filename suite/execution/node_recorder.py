@@ -56,10 +56,11 @@ def main() -> int:
             described = {"link": link_towards(settings["peer"]), "system": _machine(settings, data)}
             _send({"node": os.uname().nodename, "wall_ns": time.time_ns(), **described})
         with tempfile.TemporaryDirectory() as folder:
-            meters = chosen_meters(settings["left_out"])
             if settings["goes_on"]:
+                meters = chosen_meters(settings["left_out"])
                 return _record(Path(folder), tuple(meter for meter in meters if not opens_first(meter)), data)
-            _measure_baseload(Path(folder), meters, settings["baseload_s"])
+            if settings["baseload_s"]:
+                _measure_baseload(Path(folder), chosen_meters(settings["left_out"]), settings["baseload_s"])
             _send({"page_cache": asdict(prepare_page_cache(data, settings["page_cache"]))})
             return _record(Path(folder), chosen_meters(settings["left_out"]), data)  # new ones: a meter that was closed is not opened again
     except BrokenPipeError:
@@ -77,7 +78,7 @@ def _machine(settings: dict[str, Any], data: Path) -> dict[str, Any]:
 
 def _measure_baseload(folder: Path, all_meters: Sequence[Meter], seconds: float) -> None:
     """Where power can be read, record the idle node; ends early when the harness is gone."""
-    meters, stop_s = baseload_meters(all_meters) if seconds else (), time.monotonic() + seconds
+    meters, stop_s = baseload_meters(all_meters), time.monotonic() + seconds
     if meters:
         with recorded_baseload(meters, folder):
             for _ in _messages():

@@ -11,6 +11,9 @@ BLOCK = 128
 MIN_ORDER = 4 * BLOCK
 BEGIN, END = "Begin of HPL section.", "End of HPL section."
 RESULT = re.compile(r"^W\S+\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s*$", re.MULTILINE)
+VECTOR = re.compile(r"^STREAM_VectorSize=(\d{1,15})\s*$", re.MULTILINE)
+MIN_ARRAY_BYTES = 32 * 2**20
+"""STREAM's rule: four times the last cache; edge boards have at most 8 MiB."""
 TRIAD = re.compile(r"^(Single|Star)STREAM_Triad=(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 RESIDUAL = re.compile(r"^\|\|Ax-b\|\|_oo/.*=\s*(\S+) \.+ \S+\s*$", re.MULTILINE)
 
@@ -73,7 +76,13 @@ def read_solutions(text: str, name: str) -> tuple[Solution, ...]:
 
 
 def read_triad(text: str) -> Triad | None:
-    """STREAM's triad of one process and of all processes at once, as hpcc measured them; None where it did not."""
+    """STREAM's triad of one process and of all processes at once, as hpcc measured them; None where it did not.
+
+    hpcc's arrays are as long as HPL's matrix allows: with a small matrix they fit the caches, and their bandwidth is not the memory's.
+    """
+    arrays = VECTOR.search(text)
+    if arrays is None or int(arrays[1]) * 8 < MIN_ARRAY_BYTES:
+        return None
     found = dict(TRIAD.findall(text))
     alone, together = (float(found.get(kind, 0)) for kind in ("Single", "Star"))
     return Triad(alone, together) if math.isfinite(alone) and math.isfinite(together) and alone > 0 and together > 0 else None

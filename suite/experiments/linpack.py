@@ -128,8 +128,8 @@ def _measured_load(allow_busy: bool) -> MachineLoad:
 def _refuse_busy(load: Load, allow_busy: bool, directory: Path) -> None:
     if not allow_busy and load.during > MAX_FOREIGN_SHARE * load.cores:
         raise SuiteError(
-            f"Other programs used {load.during:.2f} of {load.cores} cores while LINPACK ran, so nothing was sealed in {directory}: end them and run it "
-            "again, or record it with --allow-busy."
+            f"Other programs used {load.during:.2f} of {load.cores} cores while LINPACK ran, so nothing was sealed in {directory}: end them and run "
+            "it again, or record it with --allow-busy."
         )
 
 
