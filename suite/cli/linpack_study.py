@@ -50,7 +50,7 @@ def linpack_study(options: LinpackOptions) -> None:
 
 
 def table(study: LinpackStudy) -> Iterator[str]:
-    """Lines for a person; a figure that is unknown has its reason below the table."""
+    """Lines for a person: the points, and the study's notes."""
     rates = f"{'GFLOPS':>16} {'efficiency':>14} {'of peak':>9}"
     yield f"{'nodes':>5} {'ranks':>5} {'order':>7} {'block':>5} {'grid':>7} {rates} {'J':>9} {'GFLOPS/W':>9} {'GB/s a node':>12}"
     for point in study.points:
@@ -61,11 +61,7 @@ def table(study: LinpackStudy) -> Iterator[str]:
         yield (
             f"{point.nodes:5} {point.ranks:5} {problem.size:7} {problem.block:5} {grid:>7} {rates} {peak:>9} {energy:>9} {rate:>9} {bandwidth:>12}"
         )
-    figures = [figure for point in study.points for figure in (point.efficiency, point.peak_share, point.energy_j, point.triad_gb_s)]
-    yield from dict.fromkeys(f"unknown: {figure.reason}" for figure in figures if figure.value is None)
-    busy = [point.foreign_cores for point in study.points if point.foreign_cores is not None]
-    if busy and max(busy) > 0.05:
-        yield f"other programs used up to {max(busy):.2f} cores of this machine meanwhile"
+    yield from study.notes
 
 
 def _cell(figure: Figure, factor: float = 1.0, unit: str = "") -> str:

@@ -16,6 +16,7 @@ from suite.metrics.linpack import RECORD, Linpack, Problem, read_linpack
 STUDY = "linpack_study.json"
 SCHEMA = 1
 MAX_POINTS, MAX_RUNS = 1000, 100
+NOTED_CORES = 0.05
 NO_SINGLE = "the study has no run on one node"
 
 
@@ -69,6 +70,17 @@ class LinpackStudy:
         if last is not first and last.efficiency.value is not None:
             said += f", {100 * last.efficiency.value:.2g} %"
         return said
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the figures has to know: the load by other programs, and figures that are unknown, each with its reason."""
+        busy = max((point.foreign_cores for point in self.points if point.foreign_cores is not None), default=0.0)
+        figures = (getattr(point, name) for point in self.points for name in ("efficiency", "peak_share", "energy_j", "triad_gb_s"))
+        unknown_for = dict.fromkeys(f"Unknown: {figure.reason}." for figure in figures if figure.value is None)
+        load = (
+            () if busy <= NOTED_CORES else (f"Other programs used up to {busy:.2f} cores of the first node meanwhile: the rates are lower for it.",)
+        )
+        return (*load, *unknown_for)
 
 
 def folder_name(nodes: int, repetition: int) -> str:
