@@ -43,6 +43,7 @@ COMMANDS = {
     "audit": Command("audit", "app", "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not tell."),
     "explain": Command("explain", "explain", "Explain what a rule demands and why."),
     "report": Command("report", "report", "Render a leaderboard as static pages that need no server and no network."),
+    "trace": Command("trace", "trace", "Write a run as a trace for Perfetto or chrome://tracing: ranks, steps and readings on one clock."),
     "figure": Command("figure", "figure", "Draw a figure for a paper, and write its caption: n, seeds, error bars, device, instrument."),
     "verify-model": Command("verify_model", "verify_model", "Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown."),
     "verify-ranks": Command("verify_ranks", "verify_ranks", "Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown."),
