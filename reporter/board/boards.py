@@ -10,6 +10,7 @@ from reporter.board.ranking import Rank, rank_entries, unranked
 from reporter.data.entries import make_labels
 from reporter.data.entry_scores import SCORE_S, EntryScores, Status
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
+from reporter.data.machine_names import machine_title
 from reporter.data.missed import TIME_TO_TARGET, reached_text
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.rounds import load_rounds
@@ -206,7 +207,7 @@ def _order(scores: EntryScores, figures: Mapping[str, Any]) -> tuple[float, ...]
 
 def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, str]:
     availability = entry["availability"] if known(entry["availability"]) else "not submitted"
-    special = {"energy": _sensor(figures.get("energy_per_epoch_j", {})), "availability": availability}
+    special = {"device": machine_title(entry), "energy": _sensor(figures.get("energy_per_epoch_j", {})), "availability": availability}
     return {facet.name: special.get(facet.name) or show_facet(entry.get(facet.name)) for facet in FACETS}
 
 

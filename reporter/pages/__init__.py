@@ -6,7 +6,9 @@ from pathlib import Path
 import jinja2
 
 from reporter.data.discovery import declarations
+from reporter.data.machine_names import machine_title
 from reporter.data.text import plain
+from reporter.data.words import in_words
 from reporter.pages.shared import PageKind
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
@@ -25,5 +27,7 @@ def templates() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["plain"] = plain
+    environment.filters["machine"] = machine_title
+    environment.filters["in_words"] = in_words
     environment.globals["menu"] = [kind.menu for kind in page_kinds() if kind.menu]
     return environment

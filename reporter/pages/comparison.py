@@ -7,7 +7,9 @@ import jinja2
 
 from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell
 from reporter.data.frames import IDENTITY, Frames, records, rows_of
+from reporter.data.machine_names import machine_title
 from reporter.data.values import entries_of
+from reporter.data.words import in_words
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, title_of
 from suite.catalog.devices import load_devices
 
@@ -60,12 +62,12 @@ def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
 
 
 def _title(setting: Mapping[str, Any]) -> str:
-    return f"{title_of(str(setting['workload']), str(setting['data']), bool(setting['own_data']))} · {setting['device']}"
+    return f"{title_of(str(setting['workload']), str(setting['data']), bool(setting['own_data']))} · {machine_title(setting)}"
 
 
 def _facts(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
     left_out = ("workload", "own_data", "device")
-    return [(name.replace("_", " "), "unknown" if value is None else f"{value}") for name, value in setting.items() if name not in left_out]
+    return [(name.replace("_", " "), in_words(setting, name)) for name in setting if name not in left_out]
 
 
 def _table(frames: Frames) -> list[dict[str, Any]]:
