@@ -20,6 +20,7 @@ from reporter.data.load import load
 from reporter.data.studies import StudyRecord, find_studies
 from reporter.data.workers import map_tasks
 from reporter.pages import page_kinds, templates
+from reporter.pages.citations import citation_files
 from reporter.pages.evidence import EntryEvidence, RunEvidence, entry_page, evidence_of_entries, evidence_of_runs, run_pages
 from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
@@ -28,21 +29,21 @@ MARK = ".edge-training-site"
 STATIC = Path(__file__).resolve().parent / "static"
 
 
-def build(paths: Iterable[Path], output: Path, force: bool = False) -> Path:
+def build(paths: Iterable[Path], output: Path, force: bool = False, address: str | None = None) -> Path:
     """Render the bundles at or below ``paths`` into ``output``; returns the front page's path.
 
     A site that this function made is replaced if ``force`` is true; unchanged files keep their inode and time. Raises SuiteError for any other
-    existing folder, and for paths without bundles.
+    existing folder, and for paths without bundles. ``address`` is where the site will be published: previews and feeds need absolute addresses.
     """
     given = list(paths)
     frames, (studies, broken) = load(given), find_studies(given)
-    return write(frames.with_broken(broken), output, force, studies)
+    return write(frames.with_broken(broken), output, force, studies, address)
 
 
-def write(frames: Frames, output: Path, force: bool = False, studies: tuple[StudyRecord, ...] = ()) -> Path:
+def write(frames: Frames, output: Path, force: bool = False, studies: tuple[StudyRecord, ...] = (), address: str | None = None) -> Path:
     """As :func:`build`, from frames whose bundles still exist."""
     _refuse_foreign(output, force)
-    contents = make_contents(frames, tuple(make_boards(frames)), studies)
+    contents = make_contents(frames, tuple(make_boards(frames)), studies, None if address is None else address.rstrip("/") + "/")
     folder = None
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +74,7 @@ def _fill(contents: SiteContents, folder: Path, old: Path) -> None:
         _place(folder, old, Page(file.name, file.read_bytes()))
     keys: dict[str, str | None] = {}
     with ThreadPoolExecutor(1) as aside:  # renders pages with many entries while workers render those of one entry or run
-        of_many = aside.submit(_write_pages, _pages(contents, templates()), folder, old)
+        of_many = aside.submit(_write_pages, _pages(contents, templates(contents.address)), folder, old)
         for _ in map_tasks(_do, _tasks(contents, folder, old, keys)):
             pass
         of_many.result()
@@ -100,7 +101,7 @@ def _do(task: Task) -> None:
 def _tasks(contents: SiteContents, folder: Path, old: Path, keys: dict[str, str | None]) -> Iterator[Task]:
     """Tasks of the workers: a page per entry and per changed run. Unchanged runs are linked from ``old``; ``keys`` receives the runs' keys."""
     for entry in evidence_of_entries(contents.frames, contents.boards):
-        yield partial(_write_entry, entry, folder, old)
+        yield partial(_write_entry, entry, contents.address, folder, old)
     before = _old_keys(old)
     for evidence in evidence_of_runs(contents.frames):
         name = evidence.run["run_id"]
@@ -108,15 +109,16 @@ def _tasks(contents: SiteContents, folder: Path, old: Path, keys: dict[str, str 
         if key is not None and before.get(name) == key and (old / "runs" / name).is_dir():
             shutil.copytree(old / "runs" / name, folder / "runs" / name, copy_function=os.link)
         else:
-            yield partial(_write_run, evidence, contents.colours, folder, old)
+            yield partial(_write_run, evidence, contents.colours, contents.address, folder, old)
 
 
-def _write_entry(evidence: EntryEvidence, folder: Path, old: Path) -> None:
-    _place(folder, old, entry_page(evidence, templates()))
+def _write_entry(evidence: EntryEvidence, address: str | None, folder: Path, old: Path) -> None:
+    _place(folder, old, entry_page(evidence, templates(address)))
+    _write_pages(citation_files(evidence, address), folder, old)
 
 
-def _write_run(evidence: RunEvidence, colours: Mapping[str, int], folder: Path, old: Path) -> None:
-    _write_pages(run_pages(evidence, colours, templates()), folder, old)
+def _write_run(evidence: RunEvidence, colours: Mapping[str, int], address: str | None, folder: Path, old: Path) -> None:
+    _write_pages(run_pages(evidence, colours, templates(address)), folder, old)
 
 
 def _place(folder: Path, old: Path, page: Page) -> None:
@@ -149,7 +151,7 @@ def _key(evidence: RunEvidence, contents: SiteContents) -> str | None:
         return None
     verdict = [str(finding) for finding in evidence.verdict.findings]
     row = {name: str(value) for name, value in run.items() if name not in ("place", "path")}
-    inputs = [digest, digest_of_code(), verdict, contents.colours[run["framework"]], row]
+    inputs = [digest, digest_of_code(), verdict, contents.colours[run["framework"]], row, contents.address]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 

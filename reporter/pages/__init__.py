@@ -21,13 +21,14 @@ def page_kinds() -> tuple[PageKind, ...]:
 
 
 @cache
-def templates() -> jinja2.Environment:
-    """The templates, with every value escaped and a missing one an error; ``menu`` is the site's."""
+def templates(address: str | None = None) -> jinja2.Environment:
+    """The templates, with every value escaped and a missing one an error; ``menu`` is the site's, ``address`` where it is published."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["plain"] = plain
     environment.filters["machine"] = machine_title
     environment.filters["in_words"] = in_words
+    environment.globals["address"] = address
     environment.globals["menu"] = [kind.menu for kind in page_kinds() if kind.menu]
     return environment

@@ -21,6 +21,7 @@ from reporter.data.values import entries_of
 from reporter.figures import over_time
 from reporter.figures.chart import Caption, Context
 from reporter.pages.shared import Draw, Page, place_drawings
+from reporter.pages.standings import Standing, standings_of
 from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.nodes import NODES
@@ -156,6 +157,7 @@ class EntryEvidence:
     verdicts: Sequence[BundleVerdict]
     values: Sequence[Mapping[str, float | None]]
     scores: EntryScores
+    standing: Standing
 
 
 def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[EntryEvidence]:
@@ -164,7 +166,8 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
     links: dict[str, BoardLink] = {}
     for board in boards:
         link = BoardLink(board.slug, board.workload, board.division, board.round)
-        links |= {row.entry["entry_id"]: link for row in (*board.accepted, *board.refused, *board.withdrawn)}
+        links |= {row.entry["entry_id"]: link for row in (*board.accepted, *board.projected, *board.refused, *board.withdrawn)}
+    standings = standings_of(frames, boards)
     figures, runs, values = frames.rows_by("entry_figures", "entry_id"), frames.rows_by("runs", "entry_id"), frames.rows_by("figures", "run_id")
     for entry in records(frames.entries):
         name, its_runs = entry["entry_id"], runs(entry["entry_id"])
@@ -180,6 +183,7 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
                 for run in its_runs
             ],
             frames.scores[name],
+            standings[name],
         )
 
 
@@ -194,7 +198,8 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
     runs = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True))
     page = environment.get_template("entry.html").render(
         root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
-        reached=reached_text(evidence.entry), scores=evidence.scores, evidence_of=EVIDENCE_OF_SCORES,
+        reached=reached_text(evidence.entry), scores=evidence.scores, evidence_of=EVIDENCE_OF_SCORES, standing=evidence.standing,
+        place=f"entries/{evidence.entry['entry_id']}.html",
         digits=digits, identity=IDENTITY, name_of=name_of_figure,
     )  # fmt: skip
     return Page(f"entries/{evidence.entry['entry_id']}.html", page)
