@@ -78,7 +78,7 @@ def _author(evidence: EntryEvidence) -> str:
 
 
 def _title(evidence: EntryEvidence) -> str:
-    return f"Training result: {evidence.standing.title}, {evidence.label}"
+    return f"Training result: {evidence.standing.title}"
 
 
 def _published(evidence: EntryEvidence) -> str:

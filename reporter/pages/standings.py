@@ -14,13 +14,14 @@ from reporter.pages.entry_lines import Dates, EntryLine, dates_of, entry_lines
 from reporter.pages.shared import title_of
 from suite.catalog.prices import SystemPrice, load_prices, system_prices
 
+COMPARED = ("accepted", "projected")
 NO_PRICE = "rules/prices has no price of this system"
 NO_SCORE = "the time of a training is not known, since the entry has no score"
 
 
 @dataclass(frozen=True)
 class Standing:
-    """``badge`` is the text of the badge, ``sentence`` describes the entry in one sentence, ``title`` names workload, data set and machine.
+    """``badge`` is the text of the badge, ``sentence`` describes the entry, ``title`` names workload, data set, framework and machine.
 
     ``costs`` are (configuration, cost with currency, reason if it is unknown). ``submitter_page`` is empty for an entry on no leaderboard.
     """
@@ -52,8 +53,8 @@ def standings_of(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]
 def _standing(
     entry: Mapping[str, object], label: str, line: EntryLine | None, dates: Dates, prices: Mapping[str, tuple[SystemPrice, ...]]
 ) -> Standing:
-    title = f"{title_of(str(entry['workload']), str(entry['data']), bool(entry['own_data']))} on {machine_title(entry)}"
-    cell = None if line is None else line.cells[0]
+    title = f"{title_of(str(entry['workload']), str(entry['data']), bool(entry['own_data']))} in {entry['framework']}, {machine_title(entry)}"
+    cell = line.cells[0] if line is not None and line.section in COMPARED else None
     score = f"{cell.text} s" if cell is not None and cell.raw else ""
     rank = _rank(line)
     said = f"{score}, {rank}" if score else rank
@@ -70,7 +71,7 @@ def _standing(
         dates=dates.text,
         last_moment=moment_of(dates.last_ms),
         costs=_costs(entry, line, prices),
-        is_compared=line is not None and line.section in ("accepted", "projected"),
+        is_compared=line is not None and line.section in COMPARED,
     )
 
 

@@ -17,11 +17,7 @@ MAX_SENTENCES = 20
 
 def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """submitters/index.html, and submitters/<slug>.html for every organization with an entry on a leaderboard."""
-    groups: dict[str, list[EntryLine]] = {}
-    for line in entry_lines(contents.boards, contents.frames):
-        groups.setdefault(str(line.row.entry["organization"]), []).append(line)
-    listed = [(submitter_title(name), submitter_slug(name), len(lines), len(_machines(lines)), _last_day(lines)) for name, lines in groups.items()]
-    listed.sort(key=lambda one: (-one[2], one[0]))
+    groups, listed = _groups(contents), submitters_of(contents)
     yield Page("submitters/index.html", environment.get_template("submitters.html").render(root="../", here="submitters", submitters=listed))
     template = environment.get_template("submitter.html")
     for name, lines in groups.items():
@@ -30,6 +26,22 @@ def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> 
             boards=by_board(lines), trends=trends(lines), **_declared(contents.frames, lines),
         )  # fmt: skip
         yield Page(f"submitters/{submitter_slug(name)}.html", page)
+
+
+def submitters_of(contents: SiteContents) -> list[tuple[str, str, int, int, str]]:
+    """Title, slug, number of entries and of machines, and the day of the last run of every submitter, those with the most entries first."""
+    listed = [
+        (submitter_title(name), submitter_slug(name), len(lines), len(_machines(lines)), _last_day(lines))
+        for name, lines in _groups(contents).items()
+    ]
+    return sorted(listed, key=lambda one: (-one[2], one[0]))
+
+
+def _groups(contents: SiteContents) -> dict[str, list[EntryLine]]:
+    groups: dict[str, list[EntryLine]] = {}
+    for line in entry_lines(contents.boards, contents.frames):
+        groups.setdefault(str(line.row.entry["organization"]), []).append(line)
+    return groups
 
 
 def _machines(lines: Sequence[EntryLine]) -> list[tuple[str, str]]:
