@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.board.boards import Board, BoardRow
-from reporter.board.columns import SCORE_COLUMNS, Cell, make_cell
+from reporter.board.columns import RUN_COLUMNS, SCORE_COLUMNS, Cell, make_cell
 from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.machine_names import machine_title
@@ -12,8 +12,8 @@ from reporter.data.words import day_of
 from reporter.pages.addresses import machine_slug, submitter_slug, submitter_title
 from reporter.pages.shared import title_of
 
-SHOWN = (*SCORE_COLUMNS,)
 TIME_PER_EPOCH = "time_to_epoch_s"
+SHOWN = (SCORE_COLUMNS[0], next(column for column in RUN_COLUMNS if column.figure == TIME_PER_EPOCH), SCORE_COLUMNS[1])
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,18 @@ class EntryLine:
         """What measured the energy; empty without an energy."""
         return ", ".join(self.row.scores.instrument) if self.row.scores.energy is not None and self.row.scores.instrument else ""
 
+    @property
+    def has_score(self) -> bool:
+        """Whether its score is known."""
+        return bool(self.cells[0].raw)
+
     def cell(self, figure: str) -> Cell | None:
         """The entry's cell of a figure; None where its board has no such column."""
         return next((cell for cell in self.row.cells if cell.column.figure == figure), None)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """Score and energy."""
+        """Score, time per epoch, and energy."""
         found = (self.cell(column.figure) for column in SHOWN)
         return tuple(cell or make_cell(column, None) for column, cell in zip(SHOWN, found, strict=True))
 

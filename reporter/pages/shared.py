@@ -94,12 +94,11 @@ def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[Stud
 
 def title_of(workload: str, data: str, own_data: bool) -> str:
     """The workload's title; its name if this version does not know it, with the data set's name if that is not the workload's own."""
-    if not own_data:
-        return f"{workload} on {data}"
     try:
-        return load_workload(workload).title
+        title = load_workload(workload).title
     except SuiteError:
-        return workload
+        title = workload
+    return title if own_data else f"{title.partition(' on ')[0]} on {data}"
 
 
 def place_charts(kind: str, frames: Frames, contents: SiteContents, root: str, slug: str, max_rows: int = MAX_ROWS) -> Charts:

@@ -54,8 +54,8 @@ def _standing(
     entry: Mapping[str, object], label: str, line: EntryLine | None, dates: Dates, prices: Mapping[str, tuple[SystemPrice, ...]]
 ) -> Standing:
     title = f"{title_of(str(entry['workload']), str(entry['data']), bool(entry['own_data']))} in {entry['framework']}, {machine_title(entry)}"
-    cell = line.cells[0] if line is not None and line.section in COMPARED else None
-    score = f"{cell.text} s" if cell is not None and cell.raw else ""
+    cells = line.cells if line is not None and line.section in COMPARED else ()
+    score = next((f"{cell.text} s{words}" for cell, words in zip(cells, ("", " an epoch"), strict=False) if cell.raw), "")
     rank = _rank(line)
     said = f"{score}, {rank}" if score else rank
     return Standing(

@@ -60,11 +60,13 @@ function cells(row, texts) {
   return row;
 }
 
-function sentence(score, a, b) {
+function sentence(found, a, b) {
+  const [figure, score] = found.find(([one, each]) => ["score_s", "time_to_epoch_s"].includes(one.name) && each.ratio !== null) ?? found[0];
+  const time = figure.name === "score_s" ? "" : " for an epoch";
   const ends = score.reason ? `without an interval: ${score.reason}` : `95 % interval ${digits(score.low)} to ${digits(score.high)}`;
   if (score.ratio === null) return `The scores of ${a.label} and ${b.label} do not compare: ${score.reason}.`;
   const differ = score.reason ? "" : score.differs ? " They differ significantly." : " They do not differ significantly.";
-  return `${a.label} takes ${digits(score.ratio)} times as long as ${b.label} (${ends}).${differ}`;
+  return `${a.label} takes ${digits(score.ratio)} times as long as ${b.label}${time} (${ends}).${differ}`;
 }
 
 function showPair() {
@@ -72,14 +74,14 @@ function showPair() {
   document.querySelector("#pair").hidden = !a || !b;
   if (!a || !b) return;
   const found = COMPARED.figures.map((figure) => [figure, compareValues(figure, a.values[figure.name], b.values[figure.name])]);
-  document.querySelector("#answer").textContent = sentence(found[0][1], a, b);
+  document.querySelector("#answer").textContent = sentence(found, a, b);
   for (const [id, entry] of [["#name-a", a], ["#name-b", b]]) {
     const link = document.createElement("a");
     link.href = `entries/${entry.id}.html`;
     link.textContent = entry.label;
     document.querySelector(id).replaceChildren(link);
   }
-  document.querySelector("#figures").replaceChildren(...found.filter(([figure]) => a.values[figure.name] || b.values[figure.name]).map(([figure, one]) => {
+  document.querySelector("#figures").replaceChildren(...found.filter(([figure]) => [a, b].some((entry) => (entry.values[figure.name]?.[VALUE] ?? null) !== null)).map(([figure, one]) => {
     const row = document.createElement("tr"), shown = [a, b].map((entry) => entry.values[figure.name]);
     row.dataset.numbers = "yes";
     row.dataset.figure = figure.name;
