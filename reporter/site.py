@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,23 +28,46 @@ from suite.errors import SuiteError
 
 MARK = ".edge-training-site"
 STATIC = Path(__file__).resolve().parent / "static"
+REFERENCE = Path(__file__).resolve().parent / "demo"
+"""Reference results of the demonstration's training, a submission."""
 
 
-def build(paths: Iterable[Path], output: Path, force: bool = False, address: str | None = None) -> Path:
+@dataclass(frozen=True)
+class SiteOptions:
+    """How a site is made. ``address`` is where it will be published: pictures of links and the feed need absolute addresses.
+
+    ``beside_reference``: the first page shows the runs beside the project's reference results on the same data.
+    """
+
+    address: str | None = None
+    beside_reference: bool = False
+
+    def contents(self, contents: SiteContents) -> SiteContents:
+        """The contents with what these options add."""
+        address = None if self.address is None else f"{self.address.rstrip('/')}/"
+        paths = zip(contents.frames.runs["run_id"], contents.frames.runs["path"], strict=True)
+        own = frozenset(str(run) for run, path in paths if REFERENCE not in Path(path).parents) if self.beside_reference else None
+        return replace(contents, address=address, own_runs=own)
+
+
+WITHOUT = SiteOptions()
+
+
+def build(paths: Iterable[Path], output: Path, force: bool = False, options: SiteOptions = WITHOUT) -> Path:
     """Render the bundles at or below ``paths`` into ``output``; returns the front page's path.
 
     A site that this function made is replaced if ``force`` is true; unchanged files keep their inode and time. Raises SuiteError for any other
-    existing folder, and for paths without bundles. ``address`` is where the site will be published: previews and feeds need absolute addresses.
+    existing folder, and for paths without bundles.
     """
-    given = list(paths)
+    given = [*paths, *([REFERENCE] if options.beside_reference else [])]
     frames, (studies, broken) = load(given), find_studies(given)
-    return write(frames.with_broken(broken), output, force, studies, address)
+    return write(frames.with_broken(broken), output, force, studies, options)
 
 
-def write(frames: Frames, output: Path, force: bool = False, studies: tuple[StudyRecord, ...] = (), address: str | None = None) -> Path:
+def write(frames: Frames, output: Path, force: bool = False, studies: tuple[StudyRecord, ...] = (), options: SiteOptions = WITHOUT) -> Path:
     """As :func:`build`, from frames whose bundles still exist."""
     _refuse_foreign(output, force)
-    contents = make_contents(frames, tuple(make_boards(frames)), studies, None if address is None else address.rstrip("/") + "/")
+    contents = options.contents(make_contents(frames, tuple(make_boards(frames)), studies))
     folder = None
     try:
         output.parent.mkdir(parents=True, exist_ok=True)

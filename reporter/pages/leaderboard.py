@@ -9,6 +9,7 @@ from reporter.data.frames import GENERATED
 from reporter.data.text import digits
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files
+from reporter.pages.first_page import first_page
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, title_of
 from suite.catalog.scoring import load_scoring
 from suite.catalog.workloads import load_workload
@@ -21,6 +22,9 @@ MAX_ROWS_OF_FIGURES = 12
 
 def front_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """index.html: the first entries of each leaderboard, with their epoch times."""
+    if contents.own_runs is not None:
+        yield from first_page(contents, environment)
+        return
     sections = []
     for board in contents.boards:
         charts = place_charts("front", board.frames, contents, "", f"front-{board.slug}")

@@ -27,7 +27,8 @@ Draw = Callable[[Context], Drawing | NotDrawn]
 class SiteContents:
     """Contents of the site. ``colours`` are the numbers of the frameworks' colours in the style sheet.
 
-    ``address`` is where it will be published, with a slash at its end; None where that is not known.
+    ``address`` is where it will be published, with a slash at its end; None where that is not known. ``own_runs``: the ids of the runs that the
+    first page shows beside reference results; None for a page of leaderboards.
     """
 
     frames: Frames
@@ -35,6 +36,7 @@ class SiteContents:
     colours: Mapping[str, int]
     studies: tuple[StudyRecord, ...] = ()
     address: str | None = None
+    own_runs: frozenset[str] | None = None
 
     def context(self, root: str) -> Context:
         """The context of figures on a page; ``root`` is the relative path from it to the site's root."""
@@ -86,10 +88,10 @@ class Charts:
     files: tuple[Page, ...]
 
 
-def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[StudyRecord, ...] = (), address: str | None = None) -> SiteContents:
+def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[StudyRecord, ...] = ()) -> SiteContents:
     """The site's contents; a framework has the same colour on all pages."""
     frameworks = sorted(set(frames.runs["framework"]))
-    return SiteContents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies, address)
+    return SiteContents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies)
 
 
 def title_of(workload: str, data: str, own_data: bool) -> str:
