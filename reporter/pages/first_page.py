@@ -59,10 +59,19 @@ def first_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     own_runs = contents.own_runs or frozenset()
     own = set(contents.frames.select("runs", "run_id", own_runs)["entry_id"])
     found = [_own_entry(row, board, own, contents.frames) for board in contents.boards for row in board.accepted if row.entry["entry_id"] in own]
-    refused = [row for board in contents.boards for row in (*board.refused, *board.withdrawn) if row.entry["entry_id"] in own]
+    refused = [
+        (row, [finding for run in _runs(row, contents.frames) for finding in contents.frames.verdicts[str(run["run_id"])].findings])
+        for board in contents.boards
+        for row in (*board.refused, *board.withdrawn)
+        if row.entry["entry_id"] in own
+    ]
     broken = contents.frames.broken.to_dict("records")
     page = environment.get_template("first_page.html").render(root="", here="front", found=found, refused=refused, broken=broken, place="index.html")
     yield Page("index.html", page)
+
+
+def _runs(row: BoardRow, frames: Frames) -> list[dict[str, Any]]:
+    return list(rows_of(frames.select("runs", "entry_id", [row.entry["entry_id"]])))
 
 
 def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> OwnEntry:
@@ -121,9 +130,8 @@ def _reference(row: BoardRow, board: Board, own: set[str]) -> BoardRow | None:
 
 def _described(row: BoardRow, frames: Frames) -> str:
     """The machine by its name, with the cores that were online."""
-    path = next(run["path"] for run in rows_of(frames.select("runs", "entry_id", [row.entry["entry_id"]])))
     try:
-        cores = Bundle(Path(str(path))).json(SYSTEM).get("cpu_cores")
+        cores = Bundle(Path(str(_runs(row, frames)[0]["path"]))).json(SYSTEM).get("cpu_cores")
     except (SuiteError, OSError):
         cores = None
     return f"{machine_title(row.entry)} with {cores} cores" if isinstance(cores, int) and cores > 1 else machine_title(row.entry)
