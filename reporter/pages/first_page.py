@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import DISTURBANCES, Board, BoardRow
 from reporter.board.columns import Cell, name_of_figure
 from reporter.board.comparison import comparables, compare_pair
 from reporter.data.frames import Frames, known, rows_of
@@ -19,11 +19,12 @@ from reporter.pages.shared import Page, SiteContents, title_of
 from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
+from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Ratio
 
 FIGURE = "time_to_epoch_s"
-EXPECTED = ("energy_j", "instructions", "peak_memory_bytes", "accelerator_utilisation", "foreign_cpu_share")
+EXPECTED = ("energy_j", "instructions", "peak_memory_bytes", "foreign_cpu_share")
 """Figures that the page says are not measured where they are not."""
 FRAMEWORKS = ("pytorch", "tensorflow", "chainer")
 DRAWN = 100.0
@@ -110,11 +111,17 @@ def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
         return f"{took}. There is no reference result with this framework on the same data.", ""
     ratio = float(cell.raw) / float(beside.raw)
     text = f"{took}: {_times(ratio)} the reference machine, {_described(reference, board.frames)}, which takes {beside.text} s."
-    verdict = _verdict(row, reference, board)
+    verdict, disturbed = _verdict(row, reference, board), _disturbed(row)
     if isinstance(verdict, str):
-        return text, f"How sure this is cannot be said: {verdict}."
+        return text, f"How sure this is cannot be said: {verdict}.{disturbed}"
     differ = "they differ significantly" if verdict.is_different else "they do not differ significantly"
-    return text, f"95 % interval of the ratio: {digits(verdict.low)} to {digits(verdict.high)}; {differ}."
+    return text, f"95 % interval of the ratio: {digits(verdict.low)} to {digits(verdict.high)}; {differ}.{disturbed}"
+
+
+def _disturbed(row: BoardRow) -> str:
+    """What made the owner's runs slower than the machine is."""
+    found = [badge for badge in DISTURBANCES.values() if badge[1] in row.badges]
+    return f" Disturbed: {', '.join(words for _, words in found)}." if found else ""
 
 
 def _times(ratio: float) -> str:
@@ -141,8 +148,8 @@ def _verdict(row: BoardRow, reference: BoardRow, board: Board) -> Ratio | str:
     entries = [row.entry, reference.entry]
     found = comparables(board.frames, entries, FIGURE, values_of_runs(board.frames, FIGURE))
     own, other = (found[str(entry["entry_id"])] for entry in entries)
-    if own.reason and not other.reason:
-        return f"your result is of {int(row.entry['runs'])} {'run' if row.entry['runs'] == 1 else 'runs'}, {own.reason}"
+    if own.reason and not other.reason and own.value is None:
+        return f"there is no interval with {own.reason}" if row.entry["runs"] < load_scoring().min_runs else own.reason
     return compare_pair(own, other)
 
 
