@@ -39,7 +39,7 @@ demo: setup
 	@$(SUITE) data prepare digits
 	@$(SUITE) run --division open --device auto --workload lenet --framework pytorch --data digits --output build/demo/run --force
 	@$(SUITE) check build/demo/run
-	@$(SUITE) report build/demo/run --output build/demo/site --force
+	@$(SUITE) report build/demo/run --beside-reference --output build/demo/site --force
 
 test: setup
 	@sh tools/browser.sh

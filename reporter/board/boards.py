@@ -13,6 +13,7 @@ from reporter.board.systems import framework_name, system_name
 from reporter.data.entries import describe, differences, make_labels
 from reporter.data.entry_scores import SCORE_J, SCORE_S, EntryScores, Status
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
+from reporter.data.machine_names import machine_title
 from reporter.data.missed import TIME_TO_TARGET, reached_text
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.rounds import load_rounds
@@ -294,7 +295,7 @@ def _order(scores: EntryScores, figures: Mapping[str, Any]) -> tuple[float, ...]
 
 def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, str]:
     availability = entry["availability"] if known(entry["availability"]) else "not submitted"
-    special = {"energy": _sensor(figures.get("energy_per_epoch_j", {})), "availability": availability}
+    special = {"device": machine_title(entry), "energy": _sensor(figures.get("energy_per_epoch_j", {})), "availability": availability}
     special["nonce_kind"] = SEEDS.get(entry["nonce_kind"], "of several kinds")
     return {facet.name: special.get(facet.name) or show_facet(entry.get(facet.name)) for facet in FACETS}
 

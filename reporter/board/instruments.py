@@ -88,6 +88,12 @@ def instrument_words(instrument: Instrument) -> str:
     return f"{tier} {AT[instrument.covers] if is_meter and instrument.covers in AT else OF[instrument.covers]}"
 
 
+def instrument_named(tier: str | None, covers: str | None) -> str:
+    """The instrument of a tier and a coverage in words; what is known of any other."""
+    kinds = {(each.tier.value, each.covers.value): each for each in load_scoring().instruments()}
+    return instrument_words(kinds[str(tier), str(covers)]) if (tier, covers) in kinds else "unknown sensor"
+
+
 def measured_by(board: Board) -> tuple[Measured, ...]:
     """The accepted rows with an energy, in groups that compare; rows that are only projected are in none."""
     return tuple(_groups(board, board.energy)) if board.energy is not None else ()

@@ -15,8 +15,10 @@ from reporter.board.instruments import instrument_words, measured_by
 from reporter.board.matrix import matrices
 from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
 from reporter.data.frames import ACCEPTED, GENERATED
+from reporter.pages.addresses import machine_slug, submitter_slug
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files
+from reporter.pages.first_page import first_page
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, title_of
 from suite.catalog.scoring import load_scoring
 from suite.catalog.workloads import load_workload
@@ -51,6 +53,18 @@ class EntryTable:
             if column is not None and (cell := row.cell(column.figure)) is not None:
                 yield cell, kind
 
+    def machine_page(self, row: BoardRow) -> str:
+        """The page of the row's device, from the site's root."""
+        return f"devices/{machine_slug(row.entry)}.html"
+
+    def submitter_page(self, row: BoardRow) -> str:
+        """The page of who submitted the row, from the site's root."""
+        return f"submitters/{submitter_slug(str(row.entry['organization']))}.html"
+
+    def is_compared(self, row: BoardRow) -> bool:
+        """Whether the page that compares two entries has the row and another one to compare it with."""
+        return row.entry["state"] == ACCEPTED and len(self.board.accepted) + len(self.board.projected) > 1
+
     def instrument(self, row: BoardRow) -> str:
         """What measured the row's energy, in words."""
         kinds = load_scoring().instruments()
@@ -73,6 +87,9 @@ NAMED = ("device", "framework")
 
 def front_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """index.html: for each round and division, devices by workloads, and the list of leaderboards."""
+    if contents.own_runs is not None:
+        yield from first_page(contents, environment)
+        return
     groups: dict[tuple[str, str], list[Board]] = {}
     for board in contents.boards:
         groups.setdefault((board.round, board.division), []).append(board)
@@ -82,6 +99,7 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     page = environment.get_template("front.html").render(
         root="",
         here="front",
+        place="index.html",
         groups=[(*key, boards, matrices(boards)) for key, boards in groups.items()],
         title_of=lambda board: title_of(board.workload, board.data, board.own_data),
         is_score=lambda column: column.figure in SCORES,
@@ -99,6 +117,7 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
         page = template.render(
             root="../",
             here="front",
+            place=f"boards/{board.slug}.html",
             board=board,
             title=title_of(board.workload, board.data, board.own_data),
             target=_target(board),

@@ -74,7 +74,7 @@ def _show(study: Study, directory: Path, json: bool) -> None:
 
 def table(study: Study) -> Iterator[str]:
     """Lines for a person: the points, the scaling model where there is one, and notes."""
-    yield f"{study.plan.variable.value:12} {'ranks':>5} {'step, ms':>18} {'samples/s':>18} {'communication':>18} {'efficiency':>18}"
+    yield f"{study.plan.varied:12} {'ranks':>5} {'step, ms':>18} {'samples/s':>18} {'communication':>18} {'efficiency':>18}"
     for point in study.points:
         figures = point.figures
         cells = (_cell(figures.step_s, 1e3), _cell(figures.samples_per_s), _cell(figures.exchange_share, 100, " %"))
