@@ -10,7 +10,9 @@ import jinja2
 
 from reference_impls.contract import TOKEN, log_name
 from reporter.board.boards import Board
-from reporter.board.columns import name_of_figure
+from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell, name_of_figure
+from reporter.board.instruments import instrument_named
+from reporter.board.systems import framework_name, system_name
 from reporter.data.entry_scores import SCORE_J, SCORE_S, EntryScores
 from reporter.data.frames import IDENTITY, Frames, Row, records
 from reporter.data.missed import reached_text
@@ -200,9 +202,26 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
         root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
         reached=reached_text(evidence.entry), scores=evidence.scores, evidence_of=EVIDENCE_OF_SCORES, standing=evidence.standing,
         place=f"entries/{evidence.entry['entry_id']}.html",
-        digits=digits, identity=IDENTITY, name_of=name_of_figure,
+        digits=digits, identity=IDENTITY, name_of=name_of_figure, headlines=list(_headlines(evidence.figures)),
+        system=system_name(evidence.entry), framework=framework_name(str(evidence.entry["framework"])),
     )  # fmt: skip
     return Page(f"entries/{evidence.entry['entry_id']}.html", page)
+
+
+HEADLINES = ((SCORE_S, "time_to_target_s", "time_to_epoch_s"), (SCORE_J, "energy_per_epoch_j"), ("best_accuracy",), ("peak_memory_bytes",))
+"""Figures at the top of an entry's page: of each group the first that is known."""
+
+
+def _headlines(figures: Sequence[Row]) -> Iterator[tuple[Cell, str]]:
+    """The cells at the top of an entry's page, each with how it was measured."""
+    columns, found = {column.figure: column for column in FIGURE_COLUMNS}, {figure["figure"]: figure for figure in figures}
+    energy = found.get("energy_per_epoch_j", {})
+    instrument = instrument_named(energy.get("tier"), energy.get("covers"))
+    for group in HEADLINES:
+        cells = [make_cell(columns[name], found[name]) for name in group if name in found]
+        shown = next((cell for cell in cells if cell.raw), None)
+        if shown is not None:
+            yield shown, instrument if shown.column.is_energy else ""
 
 
 def _as_text(value: object) -> str:
