@@ -18,7 +18,8 @@ LONG = "a name that goes on " * 8
 NAMES = {"device": LONG, "framework": '"><img src=x onerror="document.title=\'owned\'">', "power_mode": "W" * 140, "organization": LONG}
 MAX_FOCUSED = 200
 """Elements that the keyboard reaches on a board of 34 entries."""
-REACHED = "[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')].filter((one) => one.tabIndex >= 0 && one.checkVisibility())"
+REACHED = """[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')].filter(
+    (one) => one.tabIndex >= 0 && one.checkVisibility())"""
 
 
 @pytest.fixture(scope="module")
