@@ -146,7 +146,7 @@ def _entry(row: BoardRow, found: Mapping[str, Mapping[str, Comparable]]) -> dict
         one, cell = found[column.figure][name], cells.get(column.figure)
         if cell is None:
             continue
-        shown = f"{cell.text} {column.unit}".strip() if cell.raw else cell.why
+        shown = cell.quantity if cell.raw else cell.why
         instrument = ", ".join(one.instrument) if one.instrument and cell.raw else ""
         values[column.figure] = [shown, float(cell.raw) if cell.raw else None, one.reason, instrument, *_statistics(one)]
     return {

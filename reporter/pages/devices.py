@@ -1,7 +1,7 @@
 """A page per machine: its boards, power modes, Pareto fronts, trends, profile and price."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jinja2
@@ -87,7 +87,8 @@ def machine_pages(contents: SiteContents) -> tuple[MachinePage, ...]:
 def _of_board(page: MachinePage, lines: BoardLines, contents: SiteContents) -> BoardOfMachine:
     frames = _frames_of(contents, lines.lines)
     charts = place_charts(OF_BOARD, frames, contents, "../", f"device-{page.slug}-{lines.board.slug}")
-    return BoardOfMachine(lines, modes(lines.lines), charts)
+    placed = tuple(replace(one, chart=replace(one.chart, name=f"{lines.board.slug}-{one.chart.name}")) for one in charts.placed)
+    return BoardOfMachine(lines, modes(lines.lines), replace(charts, placed=placed))
 
 
 def _frames_of(contents: SiteContents, lines: tuple[EntryLine, ...]) -> Frames:

@@ -74,14 +74,10 @@ class EntryLine:
         """Whether its score is known."""
         return bool(self.cells[0].raw)
 
-    def cell(self, figure: str) -> Cell | None:
-        """The entry's cell of a figure; None where its board has no such column."""
-        return next((cell for cell in self.row.cells if cell.column.figure == figure), None)
-
     @property
     def cells(self) -> tuple[Cell, ...]:
         """Score, time per epoch, and energy."""
-        found = (self.cell(column.figure) for column in SHOWN)
+        found = (self.row.cell(column.figure) for column in SHOWN)
         return tuple(cell or make_cell(column, None) for column, cell in zip(SHOWN, found, strict=True))
 
 
@@ -162,7 +158,7 @@ def trends(lines: Iterable[EntryLine]) -> tuple[Trend, ...]:
 def _trend(lines: Sequence[EntryLine], figure: str) -> Trend | None:
     groups: dict[tuple[str, str], list[tuple[float, EntryLine]]] = {}
     for line in lines:
-        cell = line.cell(figure)
+        cell = line.row.cell(figure)
         if cell is not None and cell.raw:
             groups.setdefault((line.board.round, str(line.row.entry["suite_version"])), []).append((float(cell.raw), line))
     if len(groups) < 2:
@@ -171,12 +167,12 @@ def _trend(lines: Sequence[EntryLine], figure: str) -> Trend | None:
     for (round_name, version), values in groups.items():
         _, best = min(values, key=lambda pair: (pair[0], str(pair[1].row.entry["entry_id"])))
         last = max(line.dates.last for _, line in values)
-        cell = best.cell(figure)
+        cell = best.row.cell(figure)
         assert cell is not None
         rows.append((TrendRow(round_name, version, len(values), best, last), cell))
     first = lines[0]
     title = f"{title_of(first.board.workload, first.board.data, first.board.own_data)}, {first.board.division} division"
-    heading = f"{rows[0][1].column.heading}, {rows[0][1].column.unit}"
+    heading = rows[0][1].column.heading
     return Trend(title, heading, tuple(sorted(rows, key=lambda pair: (pair[0].last_day, pair[0].round, pair[0].suite_version))))
 
 

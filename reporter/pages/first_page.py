@@ -1,29 +1,28 @@
 """The first page that an owner of a machine sees: their run among reference results on the same data, what it means, what to do next."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import DISTURBANCES, Board, BoardRow
 from reporter.board.columns import Cell, name_of_figure
 from reporter.board.comparison import comparables, compare_pair
 from reporter.data.frames import Frames, known, rows_of
-from reporter.data.machine_names import machine_title
 from reporter.data.text import digits
 from reporter.data.values import values_of_runs
 from reporter.pages.shared import Page, SiteContents, title_of
 from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle
-from suite.catalog.frameworks import load_framework
+from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Ratio
 
 FIGURE = "time_to_epoch_s"
-EXPECTED = ("energy_j", "instructions", "peak_memory_bytes", "accelerator_utilisation", "foreign_cpu_share")
+EXPECTED = ("energy_j", "instructions", "peak_memory_bytes", "foreign_cpu_share")
 """Figures that the page says are not measured where they are not."""
 FRAMEWORKS = ("pytorch", "tensorflow", "chainer")
 DRAWN = 100.0
@@ -59,17 +58,26 @@ def first_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     own_runs = contents.own_runs or frozenset()
     own = set(contents.frames.select("runs", "run_id", own_runs)["entry_id"])
     found = [_own_entry(row, board, own, contents.frames) for board in contents.boards for row in board.accepted if row.entry["entry_id"] in own]
-    refused = [row for board in contents.boards for row in (*board.refused, *board.withdrawn) if row.entry["entry_id"] in own]
+    refused = [
+        (row, [finding for run in _runs(row, contents.frames) for finding in contents.frames.verdicts[str(run["run_id"])].findings])
+        for board in contents.boards
+        for row in (*board.refused, *board.withdrawn)
+        if row.entry["entry_id"] in own
+    ]
     broken = contents.frames.broken.to_dict("records")
     page = environment.get_template("first_page.html").render(root="", here="front", found=found, refused=refused, broken=broken, place="index.html")
     yield Page("index.html", page)
 
 
+def _runs(row: BoardRow, frames: Frames) -> list[dict[str, Any]]:
+    return list(rows_of(frames.select("runs", "entry_id", [row.entry["entry_id"]])))
+
+
 def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> OwnEntry:
-    cells = [(other, cell) for other in board.accepted if (cell := _cell(other)) is not None and cell.raw]
+    cells = [(other, cell) for other in board.accepted if (cell := other.cell(FIGURE)) is not None and cell.raw]
     longest = max((float(cell.raw) for _, cell in cells), default=1.0)
     rows = [
-        Row(other, machine_title(other.entry), _framework(other.entry), cell, DRAWN * float(cell.raw) / longest, str(other.entry["entry_id"]) in own)
+        Row(other, other.system, other.framework, cell, DRAWN * float(cell.raw) / longest, str(other.entry["entry_id"]) in own)
         for other, cell in sorted(cells, key=lambda pair: float(pair[1].raw))
     ]
     sentence, certainty = _meaning(row, board, own)
@@ -78,34 +86,31 @@ def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> Ow
     )
 
 
-def _cell(row: BoardRow) -> Cell | None:
-    return next((cell for cell in row.cells if cell.column.figure == FIGURE), None)
-
-
-def _framework(entry: Mapping[str, Any]) -> str:
-    try:
-        return load_framework(str(entry["framework"])).title
-    except SuiteError:
-        return str(entry["framework"])
-
-
 def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
     """What the owner's time means beside that of the reference with the same framework, and how sure that is."""
-    cell, name = _cell(row), f"{machine_title(row.entry)} trains an epoch of {title_of(board.workload, board.data, board.own_data)}"
+    cell, name = row.cell(FIGURE), f"{row.system} trains an epoch of {title_of(board.workload, board.data, board.own_data)}"
     if cell is None or not cell.raw:
-        return f"{name} with {_framework(row.entry)}; its time per epoch is not known: {cell.why if cell else 'no run has this figure'}.", ""
-    took = f"{name} with {_framework(row.entry)} in {cell.text} s"
+        return f"{name} with {row.framework}; its time per epoch is not known: {cell.why if cell else 'no run has this figure'}.", ""
+    took = f"{name} with {row.framework} in {cell.quantity}"
     reference = _reference(row, board, own)
-    beside = None if reference is None else _cell(reference)
+    beside = None if reference is None else reference.cell(FIGURE)
     if reference is None or beside is None or not beside.raw:
         return f"{took}. There is no reference result with this framework on the same data.", ""
     ratio = float(cell.raw) / float(beside.raw)
-    text = f"{took}: {_times(ratio)} the reference machine, {_described(reference, board.frames)}, which takes {beside.text} s."
-    verdict = _verdict(row, reference, board)
+    text = f"{took}: {_times(ratio)} the reference machine, {_described(reference, board.frames)}, which takes {beside.quantity}."
+    verdict, disturbed = _verdict(row, reference, board), _disturbed(row)
+    runs, needed = int(row.entry["runs"]), load_scoring().min_runs
     if isinstance(verdict, str):
-        return text, f"How sure this is cannot be said: {verdict}."
+        why = f"an interval needs {needed} runs, and this is {runs}" if runs < needed else verdict
+        return text, f"How sure this is cannot be said: {why}.{disturbed}"
     differ = "they differ significantly" if verdict.is_different else "they do not differ significantly"
-    return text, f"95 % interval of the ratio: {digits(verdict.low)} to {digits(verdict.high)}; {differ}."
+    return text, f"95 % interval of the ratio: {digits(verdict.low)} to {digits(verdict.high)}; {differ}.{disturbed}"
+
+
+def _disturbed(row: BoardRow) -> str:
+    """What made the owner's runs slower than the machine is."""
+    found = [badge for badge in DISTURBANCES.values() if badge[1] in row.badges]
+    return f" Disturbed: {', '.join(words for _, words in found)}." if found else ""
 
 
 def _times(ratio: float) -> str:
@@ -115,26 +120,25 @@ def _times(ratio: float) -> str:
 def _reference(row: BoardRow, board: Board, own: set[str]) -> BoardRow | None:
     """The fastest reference result with the same framework."""
     alike = [other for other in board.accepted if other.entry["framework"] == row.entry["framework"] and str(other.entry["entry_id"]) not in own]
-    with_time = [(float(cell.raw), other) for other in alike if (cell := _cell(other)) is not None and cell.raw]
+    with_time = [(float(cell.raw), other) for other in alike if (cell := other.cell(FIGURE)) is not None and cell.raw]
     return min(with_time, key=lambda pair: (pair[0], str(pair[1].entry["entry_id"])), default=(0.0, None))[1]
 
 
 def _described(row: BoardRow, frames: Frames) -> str:
     """The machine by its name, with the cores that were online."""
-    path = next(run["path"] for run in rows_of(frames.select("runs", "entry_id", [row.entry["entry_id"]])))
     try:
-        cores = Bundle(Path(str(path))).json(SYSTEM).get("cpu_cores")
+        cores = Bundle(Path(str(_runs(row, frames)[0]["path"]))).json(SYSTEM).get("cpu_cores")
     except (SuiteError, OSError):
         cores = None
-    return f"{machine_title(row.entry)} with {cores} cores" if isinstance(cores, int) and cores > 1 else machine_title(row.entry)
+    return f"{row.system} with {cores} cores" if isinstance(cores, int) and cores > 1 else row.system
 
 
 def _verdict(row: BoardRow, reference: BoardRow, board: Board) -> Ratio | str:
     entries = [row.entry, reference.entry]
     found = comparables(board.frames, entries, FIGURE, values_of_runs(board.frames, FIGURE))
     own, other = (found[str(entry["entry_id"])] for entry in entries)
-    if own.reason and not other.reason:
-        return f"your result is of {int(row.entry['runs'])} {'run' if row.entry['runs'] == 1 else 'runs'}, {own.reason}"
+    if own.reason and not other.reason and own.value is None:
+        return own.reason
     return compare_pair(own, other)
 
 

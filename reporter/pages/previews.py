@@ -7,9 +7,6 @@ import jinja2
 from PIL import Image, ImageDraw, ImageFont
 
 from reporter.board.boards import Board
-from reporter.data.frames import known
-from reporter.data.machine_names import machine_title
-from reporter.data.text import digits
 from reporter.pages.shared import Page, PageKind, SiteContents, title_of
 
 SIZE = WIDTH, HEIGHT = 1200, 630
@@ -37,14 +34,10 @@ def previews(contents: SiteContents, environment: jinja2.Environment) -> Iterato
 
 
 def _lines(board: Board) -> tuple[Line, ...]:
-    """The fastest entries, by score, else by time per epoch."""
-    of_score = [(row, row.scores.time.interval.value) for row in board.accepted if row.scores.time is not None]
-    shortest = min((value for _, value in of_score), default=0.0)
-    return tuple(
-        (f"{row.entry['framework']} on {machine_title(row.entry)}", f"{digits(value)} s", shortest / value)
-        for row, value in of_score[:ROWS]
-        if known(value) and value > 0
-    )
+    """The fastest entries, by the board's time."""
+    cells = [(row, cell) for row in board.in_order[:ROWS] if (cell := row.cell(board.time.figure)) is not None and cell.value]
+    shortest = min((cell.value for _, cell in cells if cell.value), default=0.0)
+    return tuple((f"{row.system}, {row.framework}", cell.quantity, shortest / cell.value) for row, cell in cells if cell.value)
 
 
 def picture(title: str, subtitle: str, lines: Sequence[Line]) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.board.boards import Board
-from reporter.data.entries import make_labels
+from reporter.board.systems import framework_name, system_name
 from reporter.data.frames import Frames, rows_of
 from reporter.data.machine_names import machine_title, profile_of
 from reporter.data.text import digits
@@ -46,21 +46,20 @@ def standings_of(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]
     lines = {str(line.row.entry["entry_id"]): line for line in entry_lines(boards, frames)}
     prices = {one.name: system_prices(one) for one in load_prices()}
     entries = list(rows_of(frames.entries))
-    labels, dates = make_labels(entries), dates_of(frames)
-    return {name: _standing(entry, labels[name], lines.get(name), dates[name], prices) for entry in entries if (name := str(entry["entry_id"]))}
+    dates = dates_of(frames)
+    return {name: _standing(entry, lines.get(name), dates[name], prices) for entry in entries if (name := str(entry["entry_id"]))}
 
 
-def _standing(
-    entry: Mapping[str, object], label: str, line: EntryLine | None, dates: Dates, prices: Mapping[str, tuple[SystemPrice, ...]]
-) -> Standing:
-    title = f"{title_of(str(entry['workload']), str(entry['data']), bool(entry['own_data']))} in {entry['framework']}, {machine_title(entry)}"
+def _standing(entry: Mapping[str, object], line: EntryLine | None, dates: Dates, prices: Mapping[str, tuple[SystemPrice, ...]]) -> Standing:
+    trained = title_of(str(entry["workload"]), str(entry["data"]), bool(entry["own_data"]))
+    title = f"{trained} in {framework_name(str(entry['framework']))}, {system_name(entry)}"
     cells = line.cells if line is not None and line.section in COMPARED else ()
-    score = next((f"{cell.text} s{words}" for cell, words in zip(cells, ("", " an epoch"), strict=False) if cell.raw), "")
+    score = next((f"{cell.quantity}{words}" for cell, words in zip(cells, ("", " an epoch"), strict=False) if cell.raw), "")
     rank = _rank(line)
     said = f"{score}, {rank}" if score else rank
     return Standing(
         title=title,
-        sentence=f"{label}: {said}.",
+        sentence=f"{title}: {said}.",
         badge=f"{score or 'no score'} · {rank if line is not None and line.row.rank.best else _status(line)}",
         is_ranked=line is not None and line.row.rank.best is not None,
         rank=rank,

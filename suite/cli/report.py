@@ -22,8 +22,5 @@ def report(
 ) -> None:
     """Render a leaderboard as static pages that need no server and no network."""
     index = api.report(paths, output, force=force, address=address, beside_reference=beside_reference)
-    print(
-        json_format.dumps({"index": str(index.resolve())})
-        if json
-        else f"The {'first' if beside_reference else 'leaderboard'} page is {index.resolve()}"
-    )
+    page = "first" if beside_reference else "leaderboard"
+    print(json_format.dumps({"index": str(index.resolve())}) if json else f"The {page} page is {index.resolve()}")
