@@ -11,7 +11,7 @@ from reporter.data.entry_scores import SCORE_J, Status
 from suite.catalog.power import Coverage, Tier
 from suite.catalog.scoring import Instrument, Standing, load_scoring
 
-ADDED = {Standing.RANKED: "", Standing.INDICATIVE: "indicative", Standing.ESTIMATE: "estimate"}
+ADDED = {Standing.RANKED: "", Standing.INDICATIVE: "indicative", Standing.ESTIMATE: ""}
 MAX_ROWS = 60
 """Of a table of energies: the board's own table has all rows."""
 METER = "meter"
@@ -62,7 +62,7 @@ class Measured:
 
     @property
     def short(self) -> str:
-        """The instrument in words, with its standing if that is not ranked: "on-board sensor of the module, indicative"."""
+        """The instrument in words, with "indicative" where that is what it counts for: "on-board sensor of the module, indicative"."""
         return f"{self.title}, {ADDED[self.standing]}" if ADDED[self.standing] else self.title
 
     @property

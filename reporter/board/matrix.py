@@ -55,7 +55,7 @@ def _matrices(boards: Sequence[Board]) -> Iterator[Matrix]:
     groups = {board.slug: {each.place: each for each in measured_by(board)} for board in boards}
     for place in sorted({place for found in groups.values() for place in found}):
         first = next(found[place] for found in groups.values() if place in found)
-        yield _matrix(f"energy-{place}", f"energy: {first.title}", first.short, boards, _energies_at(place, groups))
+        yield _matrix(f"energy-{place}", f"energy: {first.short}", "", boards, _energies_at(place, groups))
     yield _matrix("memory", "memory", "peak memory of the training processes", boards, lambda board: (board.memory, _memories(board)))
 
 

@@ -145,7 +145,7 @@ class BoardTools {
     list.replaceChildren(...[...new Set([...chosen, ...found])].map((text) => {
       const check = element("input", { type: "checkbox", name: key, value: text }), label = element("label", {});
       check.checked = chosen.has(text);
-      check.addEventListener("change", () => (check.checked ? chosen.add(text) : chosen.delete(text)));
+      check.addEventListener("input", () => (check.checked ? chosen.add(text) : chosen.delete(text)));
       label.append(check, text);
       return label;
     }));
@@ -321,9 +321,9 @@ class BoardTools {
 
   showColumns() { // behind the 24 tracks of the rows' grid, or on a narrow screen as in an opened row
     const chosen = [...this.columns].filter(([, check]) => check.checked).map(([key]) => this.index.get(key) + 1);
-    const wide = chosen.map((column, place) => `#board > * > tr > :nth-child(${column}) { display: block; grid-area: 1 / ${25 + place} / 2 / ${26 + place}; align-self: center; text-align: right; } #board > tbody > tr > :nth-child(${column})::before { content: none; }`);
+    const wide = chosen.map((column, place) => `#board > * > tr > :nth-child(${column}) { display: block; grid-area: 1 / ${25 + place} / 2 / ${26 + place}; text-align: right; } #board > tbody > tr > :nth-child(${column}) { align-self: center; } #board > tbody > tr > :nth-child(${column})::before { content: none; }`);
     const narrow = chosen.map((column) => `#board > tbody > tr > :nth-child(${column}) { display: block !important; }`);
-    const tracks = `#board { width: calc(100% + ${7.5 * chosen.length}rem); } #board > * > tr { grid-template-columns: repeat(24, minmax(0, 1fr)) repeat(${chosen.length}, 7.5rem); }`;
+    const tracks = `#board { width: calc(100% + ${8.5 * chosen.length}rem); } #board > * > tr { grid-template-columns: repeat(24, minmax(0, 1fr)) repeat(${chosen.length}, 8.5rem); }`;
     this.sheet.replaceSync(chosen.length ? `@media screen and (min-width: 860.02px) { ${tracks} ${wide.join(" ")} } @media screen and (max-width: 860px) { ${narrow.join(" ")} }` : "");
   }
 

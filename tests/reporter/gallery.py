@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import reporter
+from reporter.board.boards import make_boards
 from reporter.data.bundle_rows import BundleRows
 from reporter.data.entries import entry_id
 from reporter.data.frames import Frames, Row, records
 from reporter.data.load import Placed, make_frames
+from reporter.pages import page_kinds, templates
+from reporter.pages.shared import Page, make_contents
+from reporter.site import STATIC
 from tests.builders import Scenario, make_bundle
 
 WALL, BOARD_INPUT, RAILS, ESTIMATE = ("wall meter", "wall"), ("wall meter", "board"), ("on-board sensor", "module"), ("estimate", "chip")
@@ -87,6 +91,16 @@ def many_entries(template: Template, count: int, workloads: Sequence[str] = ("le
     """Frames of ``count`` entries with three runs each on the board of every workload; ``names`` are added to texts of all entries."""
     placed = [each for workload in workloads for number in range(count) for each in _entry(template, number, count, workload, names or {})]
     return make_frames(sorted(placed, key=lambda one: str(one.run["run_id"])), [])
+
+
+def render(frames: Frames, folder: Path) -> Path:
+    """Write the site without the pages of entries and runs, which takes most of the time."""
+    contents = make_contents(frames, tuple(make_boards(frames)))
+    pages = [Page(file.name, file.read_bytes()) for file in STATIC.iterdir()]
+    for page in (*pages, *(page for kind in page_kinds() for page in kind.make(contents, templates()))):
+        (folder / page.place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / page.place).write_bytes(page.content if isinstance(page.content, bytes) else page.content.encode())
+    return folder
 
 
 def _plan() -> Iterator[tuple[Machine, str]]:
