@@ -81,7 +81,8 @@ def table(study: Study) -> Iterator[str]:
     for point in study.points:
         figures = point.figures
         cells = (_cell(figures.step_s, 1e3), _cell(figures.samples_per_s), _cell(figures.exchange_share, 100, " %"))
-        yield f"{point.value:12} {point.ranks if has_ranks else '':5} " + " ".join(
+        row = f"{point.value:12} {point.ranks if has_ranks else '':5}"
+        yield " ".join((row, *(f"{cell:>18}" for cell in (*cells, _cell(figures.efficiency, 100, " %")))))
             f"{cell:>18}" for cell in (*cells, _cell(figures.efficiency, 100, " %"))
         )
     if study.model is None:
