@@ -27,6 +27,7 @@ from suite.bundle.layout import (
 from suite.bundle.limits import RowLimit, possible_readings, possible_steps
 from suite.bundle.log import Log, read_log
 from suite.errors import FileError
+from suite.files.digest import sha256
 from suite.files.json_file import read_json
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ class Bundle:
     def run(self) -> RunRecord:
         """The request and how the run ended."""
         return _run_record(self.json(RUN), self.path / RUN)
+
+    @property
+    def is_first_schema(self) -> bool:
+        """Whether the harness recorded it in schema 1: its meters were not read at edges, and the start of loaders was a fetch stall."""
+        return (self.path / RUN).is_file() and self.run().schema == 1
 
     def json(self, name: str) -> dict[str, Any]:
         """One of the JSON files, as an object."""
@@ -179,6 +185,10 @@ class Bundle:
     def cached(self, what: str, compute: Callable[[], Any]) -> Any:
         """A value derived from the bundle's files; here computed each time, because the files may change."""
         return compute()
+
+    def sha256(self, file: Path) -> str:
+        """SHA-256 of one of the bundle's files."""
+        return cast("str", self.cached(f"sha256 of {file}", lambda: sha256(file)))
 
     def file(self, name: str) -> Path:
         """Path of a plain file of this bundle; raises FileError for a link, a missing or an oversized file."""

@@ -1,12 +1,12 @@
 """`suite report PATH… --output site/`."""
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from suite import api
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 
 
@@ -22,5 +22,7 @@ def report(
 ) -> None:
     """Render a leaderboard as static pages that need no server and no network."""
     index = api.report(paths, output, force=force, address=address, beside_reference=beside_reference)
-    page = "first" if beside_reference else "leaderboard"
-    print(json_format.dumps({"index": str(index.resolve())}) if json else f"The {page} page is {index.resolve()}")
+    if json:
+        print_json("report", {"index": str(index.resolve())})
+    else:
+        print(f"The {'first' if beside_reference else 'leaderboard'} page is {index.resolve()}")

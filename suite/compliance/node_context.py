@@ -9,9 +9,11 @@ from suite.bundle.log import Log
 from suite.bundle.nodes import NODES, read_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.power import PowerRule
+from suite.metrics.load_figures import cores_of
 from suite.metrics.node_readings import node_readings
 
 if TYPE_CHECKING:
+    from suite.bundle.arrays import Window
     from suite.bundle.channels import Channels
 
 
@@ -33,6 +35,16 @@ class NodeContext:
     meters_file: str
     system: Mapping[str, Any]
     system_file: str
+
+    @property
+    def cores_read(self) -> int:
+        """Cores of the machine: those that were read; ``system`` has the usable ones, which may be fewer."""
+        return cores_of(self.channels)
+
+    def busy_cores(self, window: "Window") -> float | None:
+        """Cores that were busy or stolen in a window, by the CPU meter; None if it was read less than twice."""
+        total, cores = self.channels.get("cpu", "utilisation.total").during(window), self.cores_read
+        return total.mean / 100 * cores if len(total) >= 2 and cores else None
 
 
 def node_contexts(bundle: Bundle, run: RunRecord, log: Log, rules: Sequence[PowerRule]) -> tuple[NodeContext, ...]:

@@ -51,7 +51,8 @@ def main() -> int:
     try:
         _send({"node": os.uname().nodename, "link": link_towards(settings["peer"]), "system": _machine(settings, data)})
         with tempfile.TemporaryDirectory() as folder:
-            _measure_baseload(Path(folder), chosen_meters(settings["left_out"]), settings["baseload_s"])
+            if settings["baseload_s"]:
+                _measure_baseload(Path(folder), chosen_meters(settings["left_out"]), settings["baseload_s"])
             _send({"page_cache": asdict(prepare_page_cache(data, settings["page_cache"]))})
             return _record(Path(folder), chosen_meters(settings["left_out"]), data)  # new ones: a meter that was closed is not opened again
     except BrokenPipeError:
@@ -69,7 +70,7 @@ def _machine(settings: dict[str, Any], data: Path) -> dict[str, Any]:
 
 def _measure_baseload(folder: Path, all_meters: Sequence[Meter], seconds: float) -> None:
     """Where power can be read, record the idle node; ends early when the harness is gone."""
-    meters, stop_s = baseload_meters(all_meters) if seconds else (), time.monotonic() + seconds
+    meters, stop_s = baseload_meters(all_meters), time.monotonic() + seconds
     if meters:
         with recorded_baseload(meters, folder):
             for _ in _messages():

@@ -11,7 +11,6 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import COUNTERS, SCHEMA
-from suite.bundle.layout import RUN as RUN_FILE
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
@@ -122,13 +121,11 @@ def phases(log: Log, steps: StepRecords) -> dict[str, Window]:
 
 def count(bundle: Bundle) -> dict[str, PhaseCounts]:
     """Counts of every phase of a bundle, finished or not."""
-    counts = bundle.cached("counts", lambda: count_phases(bundle.channels(), phases(bundle.log(), bundle.steps()), at_edges=_at_edges(bundle)))
-    return cast("dict[str, PhaseCounts]", counts)
 
+    def compute() -> dict[str, PhaseCounts]:
+        return count_phases(bundle.channels(), phases(bundle.log(), bundle.steps()), at_edges=not bundle.is_first_schema)
 
-def _at_edges(bundle: Bundle) -> bool:
-    """Whether the counters were read at edges, too: those of schema 1 were read on their period only."""
-    return not (bundle.path / RUN_FILE).is_file() or bundle.run().schema > 1
+    return cast("dict[str, PhaseCounts]", bundle.cached("counts", compute))
 
 
 def count_phases(channels: Channels, windows: Mapping[str, Window], *, at_edges: bool = True) -> dict[str, PhaseCounts]:
@@ -211,12 +208,7 @@ def _count_event(
         return {name: EventCount(None, unit, None, includes_kernel, reason) for name in windows}
     parts = [f"{scope}.{part}" for scope in scopes.values() for part in ("count", "enabled", "running")]
     counters = {name: Counter(channels[name]) for name in parts if name in channels}
-    found = {name: _count_in(counters, scopes, window, unit, includes_kernel) for name, window in windows.items()}
-    short = {name: _too_short(counters, scopes, window, at_edges) for name, window in windows.items()}
-    return {
-        name: EventCount(None, unit, None, includes_kernel, short[name]) if count.count is not None and short[name] else count
-        for name, count in found.items()
-    }
+    return {name: _count_in(counters, scopes, window, EventCount(None, unit, None, includes_kernel), at_edges) for name, window in windows.items()}
 
 
 def _scope_of(channels: Mapping[str, Channel], event: str, unit: str) -> str | None:
@@ -224,10 +216,12 @@ def _scope_of(channels: Mapping[str, Channel], event: str, unit: str) -> str | N
     return next((scope for scope in (named, named + USER_ONLY) if f"{scope}.count" in channels), None)
 
 
-def _count_in(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window, unit: str, includes_kernel: bool) -> EventCount:
-    """The count of a window, summed over the kinds of cores: a thread runs on one at a time, so that they share its enabled time."""
+def _count_in(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window, unknown: EventCount, at_edges: bool) -> EventCount:
+    """The count of a window, summed over the kinds of cores: a thread runs on one at a time, so that they share its enabled time.
+
+    ``unknown`` is returned, with a reason, where nothing was counted.
+    """
     measured = {each: _increase(counters, f"{scope}.count", window) for each, scope in scopes.items()}
-    edge = _edge(counters, scopes, window)
     reason = next((each.reason for each in measured.values() if each.value is None), None)
     running_ratio = _running_ratio(counters, scopes, window)
     raw = {each: one.value for each, one in measured.items() if one.value is not None}
@@ -235,10 +229,14 @@ def _count_in(counters: Mapping[str, Counter], scopes: Mapping[str, str], window
     if reason is None and running_ratio is not None and is_hardware and not any(raw.values()):
         reason = "it counted 0: the processor lacks it"
     if reason is not None or running_ratio is None:
-        return EventCount(None, unit, None, includes_kernel, reason or "the processor never counted it in this phase")
+        return replace(unknown, reason=reason or "the processor never counted it in this phase")
+    edge = _edge(counters, scopes, window)
+    if (short := _too_short(counters, scopes, window, edge, at_edges)) is not None:
+        return replace(unknown, reason=short)
     by_unit = {each: value / running_ratio for each, value in raw.items()} if "" not in scopes else None
     uncertainty = None if edge.uncertainty is None else edge.uncertainty / running_ratio
-    return EventCount(sum(raw.values()) / running_ratio, unit, running_ratio, includes_kernel, None, uncertainty, by_unit)
+    count = sum(raw.values()) / running_ratio
+    return replace(unknown, count=count, running_ratio=running_ratio, uncertainty=uncertainty, by_unit=by_unit)
 
 
 def _edge(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window) -> Edge:
@@ -248,11 +246,11 @@ def _edge(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Wi
     return Edge(max(edge.distance_s for edge in edges), sum(known) if len(known) == len(edges) else None)
 
 
-def _too_short(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window, at_edges: bool) -> str | None:
+def _too_short(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window, edge: Edge, at_edges: bool) -> str | None:
     """Why a window is too short for its readings; None where it is long, or where it was read at its very edges."""
     length_s = (window[1] - window[0]) * SECONDS_PER_NS
     period_s = max(counters[f"{scope}.count"].period_s or 0.0 for scope in scopes.values())
-    if length_s >= MIN_PERIODS * period_s or (at_edges and _edge(counters, scopes, window).distance_s <= MAX_EDGE_SHARE * length_s):
+    if length_s >= MIN_PERIODS * period_s or (at_edges and edge.distance_s <= MAX_EDGE_SHARE * length_s):
         return None
     return f"the window is shorter than {MIN_PERIODS} periods of {period_s:.3g} s"
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -75,13 +76,8 @@ def _expectation(weighted: Sequence[tuple[ReferencePoint, float]]) -> ExpectedEp
         epochs=epochs,
         runs=tuple(to_target for to_target, _ in scaled),
         between=tuple(point.batch_size for point, _, _ in known),
-        log_sd=_sd([math.log(trained) for _, trained in scaled]),
+        log_sd=statistics.stdev(math.log(trained) for _, trained in scaled) if len(scaled) > 1 else 0.0,
     )
-
-
-def _sd(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)) if len(values) > 1 else 0.0
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from suite.errors import SuiteError
+from suite.metrics.comparisons import quantile
 
 Array = Any  # of float64
 
@@ -32,12 +33,9 @@ class LinearFit:
 
     def interval(self, row: Sequence[float], confidence: float) -> Interval:
         """Confidence interval of the expected value at ``row`` (not a prediction interval of one more measurement)."""
-        from scipy.special import stdtrit  # type: ignore[import-untyped]  # start-up: loads SciPy
-
         columns = np.asarray(row, dtype=float)
         value, centre = float(columns @ self.coefficients), float(columns @ self.unconstrained)
-        quantile = float(stdtrit(self.degrees_of_freedom, 0.5 + confidence / 2))
-        half = quantile * float(np.sqrt(max(0.0, columns @ self.covariance @ columns)))
+        half = quantile(self.degrees_of_freedom, confidence) * float(np.sqrt(max(0.0, columns @ self.covariance @ columns)))
         return Interval(value, max(0.0, min(centre - half, value)), max(centre + half, value))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from suite.bundle.arrays import Values, Window, median
 from suite.bundle.channels import Channel
+from suite.metrics.comparisons import quantile
 from suite.metrics.uncertainty import CONFIDENCE
 
 MIN_STAIRS = 3
@@ -111,7 +112,7 @@ def calibrate(
     line = _york(used)
     scatter = math.sqrt(line.reduced_chi_square)
     gain_error, offset_error = (error * max(1.0, scatter) for error in (line.slope_error, line.intercept_error))
-    half = math.hypot(_quantile(len(used) - 2) * gain_error, meter_gain_error * line.slope)
+    half = math.hypot(quantile(len(used) - 2, CONFIDENCE) * gain_error, meter_gain_error * line.slope)
     low, high = line.slope - half, line.slope + half
     deviates = low > expected_gain[1] or high < expected_gain[0]
     is_known = deviates or half <= MAX_HALF_WIDTH_RATIO * abs(line.slope)
@@ -219,12 +220,6 @@ def _york(stairs: Sequence[Stair]) -> _Line:
     slope_error = 1 / math.sqrt(float(weights @ (adjusted - middle) ** 2))
     chi_square = float(weights @ (y - slope * x - intercept) ** 2)
     return _Line(slope, intercept, slope_error, math.hypot(1 / math.sqrt(total), middle * slope_error), chi_square / (len(stairs) - 2))
-
-
-def _quantile(degrees_of_freedom: int) -> float:
-    from scipy.special import stdtrit  # type: ignore[import-untyped]  # start-up: scipy
-
-    return float(stdtrit(degrees_of_freedom, 0.5 + CONFIDENCE / 2))
 
 
 def _known(value: Any) -> Any:

@@ -211,10 +211,9 @@ def workers_of(bundle: Bundle) -> int:
     """Data-loading processes of a rank. Schema 1 counted their start as a fetch stall, and there it stays one."""
     if not (bundle.path / RUN).is_file():
         return 0  # an implementation without the harness
-    record = bundle.run()
-    loading = record.request.get("loading")
+    loading = bundle.run().request.get("loading")
     workers = loading.get("workers") if isinstance(loading, Mapping) else None
-    return workers if isinstance(workers, int) and record.schema > 1 else 0
+    return workers if isinstance(workers, int) and not bundle.is_first_schema else 0
 
 
 def _is_whole(log: Log, samples: int) -> bool:

@@ -1,6 +1,7 @@
 """Edits of a trace that was attached to a run; the trace is made from the run's own course."""
 
 import gzip
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -116,8 +117,6 @@ def scale_times(run: Path, factor: float) -> None:
 
 
 def _replace_kept(run: Path, text: str) -> None:
-    import hashlib  # beside its one use
-
     with (run / KEPT).open("wb") as raw, gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as packed:
         packed.write(text.encode())
     values = json.loads((run / RUN).read_text(encoding="utf-8"))

@@ -5,6 +5,7 @@ from typing import Any
 
 from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
 from suite.bundle.layout import POWER, READINGS, RUN
+from suite.catalog.power import Coverage, Tier
 from suite.compliance.faults.attached_edits import (
     another_trace,
     attached,
@@ -98,7 +99,7 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Vio
             expected = f"fit.{name} = {getattr(fit, name):.6g}, as fitted again from {KEPT}"
             yield Violation(RUN, expected, f"{getattr(stated, name):.6g}", AGAIN)
     t_ns, power_w = readings_of(trace, stated, course)
-    name = channel_name(*_place(record))
+    name = channel_name(Coverage(record["covers"]), Tier(record["tier"]))
     channel, error = context.bundle.channels().get(SOURCE, name), context.bundle.channels().get(SOURCE, CLOCK_ERROR)
     if len(channel) != len(t_ns) or len(context.bundle.channels().of(SOURCE)) != 2:
         yield Violation(READINGS, f"{len(t_ns)} readings of {SOURCE} {name}, as in {KEPT}, and the clock's error", f"{len(channel)}", AGAIN)
@@ -108,12 +109,6 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Vio
         yield Violation(READINGS, expected, f"{channel.values[place]:.6g} W at {channel.t_ns[place]} ns", AGAIN)
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
         yield Violation(READINGS, f"{stated.half_width_s:.6g} s twice, the clock's error in {RUN}", f"{error.values[:2].tolist()}", AGAIN)
-
-
-def _place(record: Mapping[str, Any]) -> Any:
-    from suite.catalog.power import Coverage, Tier  # beside the other imports of _compared
-
-    return Coverage(record["covers"]), Tier(record["tier"])
 
 
 def _fitted(context: BundleContext) -> Iterator[Violation]:

@@ -69,7 +69,7 @@ def _arithmetic(context: BundleContext) -> Iterator[Violation]:
 
 def _clock(node: "NodeContext", window: tuple[int, int]) -> tuple[int, float]:
     """Cores that were read, and the mean clock of the fastest one in the run; the fastest that any has where no clock was read."""
-    cores = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
+    cores = node.cores_read
     clocks_hz = [channel.during(window).mean for channel in node.channels.of("cpu") if channel.name.startswith("frequency.core")]
     known_hz = [clock_hz for clock_hz in clocks_hz if clock_hz > 0]
     return cores, max(known_hz, default=MAX_FREQUENCY_HZ)

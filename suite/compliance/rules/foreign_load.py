@@ -1,34 +1,28 @@
 """Load: other programs and the hypervisor took little of the machine, and the readings of it fit the other meters."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.load_edits import add_load
 from suite.compliance.finding import Severity
+from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
-
-if TYPE_CHECKING:
-    from suite.compliance.node_context import NodeContext
+from suite.compliance.rules.cpu_time import MIN_WINDOW_S, SLACK, TOLERANCE
 
 ORDER = 84  # after the CPU time's own rules
-
-TOLERANCE, SLACK = 1.1, 0.1
-"""Of rates in cores: readings of two meters are up to a second apart, and ticks are a hundredth of a second."""
-MIN_WINDOW_S = 10.0
-FIX = "never edit readings; run again"
 
 
 def _undisturbed(context: BundleContext) -> Iterator[Violation]:
     """Report what other programs and the hypervisor took of each node's CPU time during the run."""
     from suite.compliance.evidence import seconds  # start-up: loads numpy
-    from suite.metrics.load_figures import cores_of, load_figures  # start-up: loads numpy
+    from suite.metrics.load_figures import load_figures  # start-up: loads numpy
 
     window = context.window
-    for node in (node for node in context.nodes if node.is_on_clock and window is not None):
-        assert window is not None
-        figures, capacity_s = load_figures(node.channels, window), cores_of(node.channels) * seconds(window)
+    if window is None:
+        return
+    for node in (node for node in context.nodes if node.is_on_clock):
+        figures, capacity_s = load_figures(node.channels, window), node.cores_read * seconds(window)
         limits = (
             ("foreign_cpu_s", MAX_FOREIGN_SHARE, "other programs", "stop other programs (`suite doctor` names the busiest), and run again"),
             ("steal_cpu_s", MAX_STOLEN_SHARE, "the hypervisor", "run on the machine itself, or on a host with free cores"),
@@ -52,23 +46,16 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
         if busy is None or own is None:
             continue
         if own > busy * TOLERANCE + SLACK:
-            yield Violation(node.file, f"at most {busy:.2f} CPU seconds a second by the suite's processes, all that were busy", f"{own:.2f}", FIX)
+            expected = f"at most {busy:.2f} CPU seconds a second by the suite's processes, all that were busy"
+            yield Violation(node.file, expected, f"{own:.2f}", READINGS_AS_READ)
         implementation = rate(node.channels.get("cpu", "process_tree"), window)
         if implementation is not None and implementation > own * TOLERANCE + SLACK:
             expected = f"{implementation:.2f} CPU seconds a second or more by the suite's processes, as much as the implementation's"
-            yield Violation(node.file, expected, f"{own:.2f}", FIX)
-        used = _busy_cores(node, window)
+            yield Violation(node.file, expected, f"{own:.2f}", READINGS_AS_READ)
+        used = node.busy_cores(window)
         if used is not None and abs(busy + (steal or 0.0) - used) > (TOLERANCE - 1) * used + SLACK:
             expected = f"{used:.2f} busy CPU seconds a second, as utilisation.total says"
-            yield Violation(node.file, expected, f"{busy + (steal or 0.0):.2f} by the meter load", FIX)
-
-
-def _busy_cores(node: "NodeContext", window: tuple[int, int]) -> float | None:
-    """Cores that were busy or stolen, by the CPU meter."""
-    from suite.metrics.load_figures import cores_of  # start-up: loads numpy
-
-    total, cores = node.channels.get("cpu", "utilisation.total").during(window), cores_of(node.channels)
-    return total.mean / 100 * cores if len(total) >= 2 and cores else None
+            yield Violation(node.file, expected, f"{busy + (steal or 0.0):.2f} by the meter load", READINGS_AS_READ)
 
 
 RULES = (

@@ -38,7 +38,6 @@ from suite.compliance.faults.file_edits import (
 from suite.compliance.faults.log_edits import LOGGED, remove_event, set_boot, set_event, set_request
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import shown
-from suite.files.digest import sha256
 from suite.metrics.json_diff import differences
 from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as_schema_1
 
@@ -73,10 +72,10 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
                 "a file that it does not list",
                 f"remove it (`suite finish` removes what a closing left), or {COPY_AGAIN}",
             )
-        elif sha256(file) != listed[name][1]:
+        elif context.bundle.sha256(file) != listed[name][1]:
             number, digest = listed[name]
             expected = f"content with the SHA-256 {digest[:12]}…, as in line {number} of {MANIFEST}"
-            yield Violation(name, expected, f"SHA-256 {sha256(file)[:12]}…, {file.stat().st_size} bytes", COPY_AGAIN)
+            yield Violation(name, expected, f"SHA-256 {context.bundle.sha256(file)[:12]}…, {file.stat().st_size} bytes", COPY_AGAIN)
     for name, (number, _) in listed.items():
         if name not in present:
             yield Violation(MANIFEST, f"the file {name[:200]}", "no such file", COPY_AGAIN, number)

@@ -205,7 +205,7 @@ def _cycles_per_core_hz(node: NodeContext) -> float | None:
 def _cores(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         cores, notes = node.system.get("cpu_cores"), node.system.get("notes")
-        read = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
+        read = node.cores_read
         online = ONLINE.search(str(notes.get("cpu_cores"))) if isinstance(notes, Mapping) else None
         allowed = int(online[1]) if online is not None else cores
         if isinstance(allowed, int) and not isinstance(allowed, bool) and read > allowed:

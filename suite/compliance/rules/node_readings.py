@@ -68,7 +68,7 @@ def _loads(context: BundleContext) -> Iterator[Violation]:
         return
     for record, node in zip(read_nodes(context.bundle), context.nodes, strict=True):
         computed_s = [ranks[rank].sum_s("compute_s") for rank in record.ranks if rank in ranks]
-        cores = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
+        cores = node.cores_read
         load = node.channels.get("cpu", "utilisation.total").during(window) if node.is_on_clock else None
         if not computed_s or not cores or load is None or not len(load.known):
             continue

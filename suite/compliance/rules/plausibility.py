@@ -80,8 +80,9 @@ def _above_idle(context: BundleContext) -> Iterator[Violation]:
 def _below_load(context: BundleContext) -> Iterator[Violation]:
     """Nodes that were busy before the run, and drew much less in it although they were as busy."""
     window = context.window
-    for node in (node for node in context.nodes if node.is_on_clock and window is not None and is_busy(node)):
-        assert window is not None
+    if window is None:
+        return
+    for node in (node for node in context.nodes if node.is_on_clock and is_busy(node)):
         before = node.idle.get("cpu", "utilisation.total").mean
         share = min(1.0, node.channels.get("cpu", "utilisation.total").during(window).mean / before) * MIN_SHARE_OF_LOAD
         for channel in (channel for channel in node.idle if channel.unit == "W" and channel.mean > 0):

@@ -5,6 +5,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import BASELOAD
 from suite.catalog.power import Tier, totals
 from suite.compliance.faults.fault import both, recomputed
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 ORDER = 86  # after the power rules
 
 MIN_READINGS, MIN_POWER_W = 50, 0.5  # recorded rails of a Jetson, in steps of 0.4 W, repeat a value for 18 s, their sum for 6 s
-COARSE = ("shelly", "tasmota", "meter-csv", "attached")  # plugs state 0.1 W or 1 W and may repeat a value; what a table's meter resolves is unknown
+COARSE = ("shelly", "tasmota", "meter-csv", ATTACHED)  # plugs state 0.1 W or 1 W and may repeat a value; what a table's meter resolves is unknown
 BLOCK, DISTINCT = 16, 10
 IDLE_BLOCK, IDLE_DISTINCT = 10, 8
 MIN_CLIPPED, MAX_CLIPPED_SHARE, MORE_THAN_OTHERS = 5, 0.03, 3.0

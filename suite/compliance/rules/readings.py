@@ -139,7 +139,7 @@ def _fit_machine(context: BundleContext) -> Iterator[Violation]:
         if isinstance(size_bytes, int) and size_bytes > 0 and used_bytes > size_bytes * ROUNDING:
             observed = f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}), by the memory meter"
             yield Violation(node.file, f"at most {size_bytes} bytes of memory, as in {node.system_file}", observed, READINGS_AS_READ)
-        cores_read = sum(channel.name.startswith("utilisation.core") for channel in node.channels.of("cpu"))
+        cores_read = node.cores_read
         if isinstance(cores, int) and 0 < cores_read < cores:
             yield Violation(node.file, f"readings of {cores} cores, as in {node.system_file}", f"of {cores_read}", READINGS_AS_READ)
 

@@ -28,7 +28,6 @@ from suite.compliance.faults.witness_edits import (
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.errors import FileError
-from suite.files.digest import sha256
 from suite.files.signature import SignatureState
 from suite.witness.record import WitnessRecord, read_witness_record
 from suite.witness.tokens import TokenVerdict, trust_list
@@ -51,7 +50,7 @@ RESTORE = "restore the bundle as `suite run` sealed it; a witnessed run that was
 
 
 def _time(context: BundleContext) -> Iterator[Violation]:
-    record = read_witness_record(context.bundle.path)
+    record = _record(context)
     if record is None:
         return
     verdict = witness_verdict(context, record)
@@ -63,6 +62,10 @@ def _time(context: BundleContext) -> Iterator[Violation]:
         yield from _log_clock(context, record, verdict.receipt, verdict.stamp)
 
 
+def _record(context: BundleContext) -> WitnessRecord | None:
+    return context.bundle.cached("witness record", lambda: read_witness_record(context.bundle.path))  # type: ignore[no-any-return]
+
+
 def witness_verdict(context: BundleContext, record: WitnessRecord) -> WitnessVerdict:
     """The verdicts on the record's tokens, by the witnesses that the rulebook knows."""
     request = context.bundle.json(RUN)["request"]
@@ -72,7 +75,7 @@ def witness_verdict(context: BundleContext, record: WitnessRecord) -> WitnessVer
 def witnessed_by(context: BundleContext) -> str | None:
     """The witness of the rulebook that saw the run begin and end, and its files, and whose times fit the run; None if there is none."""
     try:
-        record = read_witness_record(context.bundle.path)
+        record = _record(context)
         if record is None or any(True for check in (_time, _files) for _ in check(context)):
             return None
         verdict = witness_verdict(context, record)
@@ -115,7 +118,7 @@ def _answers(record: WitnessRecord) -> Iterator[Violation]:
 
 def _files(context: BundleContext) -> Iterator[Violation]:
     """Check that the files are those whose digests the witness stamped when the bundle was closed."""
-    record = read_witness_record(context.bundle.path)
+    record = _record(context)
     if record is None:
         return
     token = witness_verdict(context, record).files
@@ -130,7 +133,7 @@ def _files(context: BundleContext) -> Iterator[Violation]:
             yield Violation(name, "only files that the witness stamped", "a file that it did not", RESTORE)
         elif name not in found:
             yield Violation(WITNESS, f"the file {name[:200]}, which the witness stamped", "no such file", RESTORE)
-        elif (digest := sha256(found[name])) != record.files[name]:
+        elif (digest := context.bundle.sha256(found[name])) != record.files[name]:
             expected = f"content with the SHA-256 {record.files[name][:12]}…, as the witness stamped it when the bundle was closed"
             yield Violation(name, expected, f"SHA-256 {digest[:12]}…", RESTORE)
 
@@ -146,7 +149,7 @@ def _recorded(context: BundleContext) -> Iterator[Violation]:
     address = _typed([str(word) for word in context.run.command])
     if address is None:
         return
-    record = read_witness_record(context.bundle.path)
+    record = _record(context)
     if record is None:
         yield Violation(WITNESS, f"the record of the witness {address[:200]}, which the command names", MISSING, RESTORE)
     elif record.address != address:
@@ -206,7 +209,7 @@ def _slack_s(elapsed_s: float) -> float:
 
 
 def _known(context: BundleContext) -> Iterator[Violation]:
-    record = read_witness_record(context.bundle.path)
+    record = _record(context)
     if record is None:
         return
     verdict = witness_verdict(context, record)
