@@ -139,7 +139,7 @@ class TrendRow:
 
 @dataclass(frozen=True)
 class Trend:
-    """Rows in the order of time, for one workload, division and data set. ``figure`` is what the best entry is chosen by."""
+    """Rows by the day of the last run, for one workload, division and data set. ``figure`` is what the best entry is chosen by."""
 
     title: str
     heading: str
