@@ -83,8 +83,6 @@ def table(study: Study) -> Iterator[str]:
         cells = (_cell(figures.step_s, 1e3), _cell(figures.samples_per_s), _cell(figures.exchange_share, 100, " %"))
         row = f"{point.value:12} {point.ranks if has_ranks else '':5}"
         yield " ".join((row, *(f"{cell:>18}" for cell in (*cells, _cell(figures.efficiency, 100, " %")))))
-            f"{cell:>18}" for cell in (*cells, _cell(figures.efficiency, 100, " %"))
-        )
     if study.model is None:
         yield f"No model: {study.model_reason}" if study.plan.scaling else ""
     else:
