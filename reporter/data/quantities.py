@@ -12,7 +12,7 @@ SCALES: dict[str, tuple[tuple[float, float, str], ...]] = {
     "MiB": ((1024, 1, "MiB"), (math.inf, 1024, "GiB")),
 }
 """Of a unit: (values below this, are divided by this, and have this unit). site.js has the same numbers."""
-MAX_DIGITS, USUAL_DIGITS = 5, 3
+MAX_DIGITS, USUAL_DIGITS = 4, 3
 
 
 def scale_of(value: float, unit: str) -> tuple[float, str]:
@@ -37,8 +37,8 @@ def quantity_with_spread(value: float, unit: str, spread: float | None) -> tuple
     """As :func:`quantity` with a standard deviation, in the value's unit: "8.92 min" and "± 0.11"."""
     if not spread or not math.isfinite(spread):
         return quantity(value, unit)
-    text, shown = _written(value, unit, spread, (spread,))
-    return text, f"± {shown}"
+    (text,), (factor, _) = _written(value, unit, spread, ()), scale_of(value, unit)
+    return text, f"± {digits(spread / factor, 1 + f'{spread / factor:.1e}'.startswith('1'))}"
 
 
 def _is_interval(ends: Sequence[float]) -> bool:
@@ -58,7 +58,7 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def _places(value: float, half_width: float) -> int:
-    """Decimal places of the value, from its interval's half-width; from two to five significant digits remain."""
+    """Decimal places of the value, from its interval's half-width; from two to four significant digits remain."""
     first = f"{half_width:.1e}"
     places = -int(first.split("e")[1]) + first.startswith("1")
     size = math.floor(math.log10(abs(value))) if value else 0
