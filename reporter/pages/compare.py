@@ -28,7 +28,10 @@ ALL_PAIRS_OF = 10
 """Entries of a board whose pairs are all listed: 45."""
 MAX_LISTED = 200
 """Rows of a board without a script."""
-COMPARED = tuple(column for column in FIGURE_COLUMNS if column.figure != "best_accuracy" and column.better)
+NOT_COMPARED = ("best_accuracy", "epochs_to_target", "samples_per_s", "fetch_stall_share", "energy_j", "foreign_cpu_share")
+"""Left out: what follows from other figures, shares, and what is no cost of a training."""
+COMPARED = tuple(column for column in FIGURE_COLUMNS if column.figure not in NOT_COMPARED)
+DIGITS = 8
 STATISTICS = ("log_mean", "log_variance", "runs", "fixed_variance", "epochs_variance", "epochs_freedom", "epochs_excess")
 LEFT_OUT = ("workload", "division", "data", "own_data", "round")
 """Properties that all entries of a board share."""
@@ -163,8 +166,8 @@ def _statistics(one: Comparable) -> list[float | None]:
     """The numbers of a comparison in the order of STATISTICS; an infinite variance is None; nothing where there is no value."""
     if one.value is None:
         return []
-    numbers = [float(getattr(one.value, name)) for name in STATISTICS]
-    return [None if number == float("inf") else number for number in numbers]
+    numbers = [float(f"{getattr(one.value, name):.{DIGITS}g}") for name in STATISTICS]
+    return [None if number == float("inf") else int(number) if number == int(number) else number for number in numbers]
 
 
 PAGE_KIND = PageKind(compare_page, 15, MenuItem("compare", "compare.html", "Compare"))
