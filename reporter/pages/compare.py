@@ -88,8 +88,17 @@ def _comparables(board: Board) -> dict[str, dict[str, Comparable]]:
     for column in COMPARED:
         values = {} if column.figure in (SCORE_S, SCORE_J) else values_of_runs(board.frames, column.figure)
         found = comparables(board.frames, entries, column.figure, values)
-        made[column.figure] = {name: replace(one, instrument=instruments[name]) if column.is_energy else one for name, one in found.items()}
+        made[column.figure] = {name: _by(one, board, name, instruments[name]) if column.is_energy else one for name, one in found.items()}
     return made
+
+
+def _by(one: Comparable, board: Board, name: str, instrument: tuple[str, str] | None) -> Comparable:
+    """An energy or power with its instrument, whose error further runs do not average out; unknown without an energy score, which states it."""
+    score = board.frames.scores[name].energy
+    if one.value is None:
+        return replace(one, instrument=instrument)
+    error = float("inf") if score is None else score.measured.fixed_variance
+    return replace(one, instrument=instrument, value=replace(one.value, fixed_variance=error))
 
 
 def _pairs(board: Board, found: Mapping[str, Comparable]) -> BoardPairs:

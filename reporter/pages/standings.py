@@ -70,7 +70,7 @@ def _standing(entry: Mapping[str, object], line: EntryLine | None, dates: Dates,
         dates=dates.text,
         last_moment=moment_of(dates.last_ms),
         costs=_costs(entry, line, prices),
-        is_compared=line is not None and line.section in COMPARED,
+        is_compared=line is not None and line.section in COMPARED and len(line.board.accepted) + len(line.board.projected) > 1,
     )
 
 

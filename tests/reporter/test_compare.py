@@ -1,6 +1,7 @@
 """The comparison of two entries: the page's script computes what the suite computes; without a script the pairs are listed."""
 
 import html
+import json
 import random
 import re
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from reporter.board.comparison import comparables, compare_pair
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames
 from reporter.data.text import digits
+from reporter.pages.compare import STATISTICS
 from reporter.site import build
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Measured, Ratio, ratio
@@ -110,3 +112,17 @@ def test_an_entry_with_enough_runs_is_not_said_to_lack_them(frames: Frames) -> N
     assert reasons == {one: "a run has the value 0, and ratios need positive values", other: "no run has this figure"}
     few = comparables(frames, entries, "fetch_stall_s", {one: [0.2, 0.1]})
     assert few[one].reason == "2 of the 3 runs needed"
+
+
+def test_an_instrument_s_error_stays_in_the_interval_of_every_energy(site: Path, frames: Frames) -> None:
+    """More runs do not average it out: the energy per epoch has the same as the energy to the target."""
+    values = json.loads((site / "data" / "compare.js").read_text().partition("COMPARED = ")[2].rstrip().removesuffix(";"))
+    fixed = 4 + STATISTICS.index("fixed_variance")
+    for board in values["boards"]:
+        for entry in board["entries"]:
+            score = frames.scores[entry["id"]].energy
+            for name in ("energy_per_epoch_j", "mean_power_w"):
+                if score is not None and len(entry["values"].get(name, ())) > 4:
+                    expected = score.measured.fixed_variance
+                    assert entry["values"][name][fixed] == (None if expected == float("inf") else pytest.approx(expected, rel=1e-6))
+    assert any(frames.scores[entry["id"]].energy for board in values["boards"] for entry in board["entries"])

@@ -77,8 +77,8 @@ def test_every_link_has_a_target_in_the_site(site: Path) -> None:
                 path, _, anchor = target.partition("#")
                 file = (page.parent / path).resolve() if path else page
                 assert file.is_file(), f"{page}: {target}"
-                if anchor.startswith("?a="):  # the state of a page with a script
-                    assert f'"{anchor.removeprefix("?a=")}"' in (site / "data" / "compare.js").read_text(), f"{page}: {target}"
+                if anchor.startswith("?a="):
+                    assert f'"id":"{anchor.removeprefix("?a=")}"' in (site / "data" / "compare.js").read_text(), f"{page}: {target}"
                 elif anchor:
                     assert anchor in ids[file], f"{page}: {target}"
 
