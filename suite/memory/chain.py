@@ -6,7 +6,7 @@ sums with what autograd's hooks report.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from suite.memory.network import Network
@@ -93,31 +93,41 @@ def chain(network: Network, height: int, width: int, batch: int) -> Chain:
     return tuple(_block(table, first, last, batch) for first, last in zip(starts, ends, strict=True))
 
 
+def scaled(blocks: Chain, batch: int) -> Chain:
+    """The chain of one picture for ``batch`` pictures."""
+    return tuple(
+        replace(
+            block,
+            input_bytes=block.input_bytes * batch,
+            output_bytes=block.output_bytes * batch,
+            kept_bytes=block.kept_bytes * batch,
+            forward_bytes=block.forward_bytes * batch,
+            forward_alone_bytes=block.forward_alone_bytes * batch,
+            backward_bytes=block.backward_bytes * batch,
+            forward_time=block.forward_time * batch,
+            backward_time=block.backward_time * batch,
+        )
+        for block in blocks
+    )
+
+
 def cuts(table: Tensors) -> list[int]:
-    """Positions of the last operations of all blocks: one tensor alone goes on from there, and the next operation is a layer with weights or a branch.
+    """Positions of the last operations of all blocks: one tensor alone goes on from there, and the next operation has weights.
 
     Nothing after a cut writes into the tensor that crosses it.
     """
     count = len(table.shaped)
-    readers = _readers(table)
+    last_reader = {owner: index for index in range(count) for owner in table.inputs(index)}
+    last_writer = {table.owner[i]: i for i in range(count) if table.shaped[i].operation.kind not in VIEWS}
+    crossing: set[int] = set()
     found = []
-    for index in range(1, count - 1):
-        crossing = {owner for owner in range(index + 1) if any(reader > index for reader in readers[owner])}
-        if crossing != {table.owner[index]}:
-            continue
-        next_kind = table.shaped[index + 1].operation.kind
-        written = any(table.owner[later] == table.owner[index] and table.shaped[later].operation.kind not in VIEWS for later in range(index + 1, count))
-        if next_kind in ("conv", "linear") and not written:
+    for index in range(count - 1):
+        crossing.add(table.owner[index])
+        crossing = {owner for owner in crossing if last_reader.get(owner, -1) > index}
+        has_weights = table.shaped[index + 1].operation.kind in ("conv", "linear")
+        if index > 0 and has_weights and crossing == {table.owner[index]} and last_writer.get(table.owner[index], -1) <= index:
             found.append(index)
     return [*found, count - 1]
-
-
-def _readers(table: Tensors) -> list[list[int]]:
-    readers: list[list[int]] = [[] for _ in table.shaped]
-    for index in range(len(table.shaped)):
-        for owner in table.inputs(index):
-            readers[owner].append(index)
-    return readers
 
 
 def _block(table: Tensors, first: int, last: int, batch: int) -> Block:
