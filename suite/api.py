@@ -87,13 +87,15 @@ def resolve(
     keep_states: bool = False,
     meters: str | None = None,
     power_pulse: bool = False,
+    to_show: bool = False,
 ) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
     ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md). ``keep_states`` keeps every epoch's training
     state in a folder beside the run directory (docs/auditing.md). ``meters`` names the meters to read ("cpu,load"), or to leave out ("-jtop").
-    ``power_pulse`` makes a pattern of loads before and after the run, which :func:`attach_power` finds in a logger's trace.
+    ``power_pulse`` makes a pattern of loads before and after the run, which :func:`attach_power` finds in a logger's trace. A request ``to_show``
+    needs no data: a data set that is not prepared has the contents that its definition states.
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
     from suite.meters.choice import left_out_meters  # start-up: meters
@@ -103,7 +105,7 @@ def resolve(
 
     if witness is not None:
         check_address(witness)
-    resolved = resolve_options(_typed(options), None if output is None else Path(output))
+    resolved = resolve_options(_typed(options), None if output is None else Path(output), as_published=to_show)
     return replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states, left_out=left_out, power_pulse=power_pulse)
 
 

@@ -15,6 +15,10 @@ class SuiteError(Exception):
         self.problem = problem
 
 
+class Reported(SuiteError):
+    """Something could not be done, and with --json the object that was printed says so."""
+
+
 class FileError(SuiteError):
     """A file is missing or malformed; ``path`` names it, ``what`` completes the sentence "<path> …"."""
 

@@ -125,7 +125,7 @@ def test_the_folder_of_an_implementation_has_no_package_of_the_harness(environme
 def test_it_runs_the_demo_with_the_fake_framework(installed: Installed) -> None:
     assert installed.python("import suite; print(suite.__file__)").startswith(str(installed.environment))
     for part, name in {"workloads": "lenet", "devices": "generic", "frameworks": "fake", "data-sets": "digits", "rounds": "v0.2"}.items():
-        assert name in {row["name"] for row in json.loads(installed("list", part, "--json"))}
+        assert name in {row["name"] for row in json.loads(installed("list", part, "--json"))["rows"]}
     installed("data", "prepare", "digits")
     run_check_report(installed, "fake")
 

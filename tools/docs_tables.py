@@ -13,6 +13,7 @@ from reporter.papers.presets import PRESETS
 from suite.catalog.audit import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Identity, Sample, load_devices
 from suite.catalog.frameworks import load_frameworks, locks_folder
+from suite.cli.json_formats import FORMATS
 from suite.compliance.rulebook import fault_table
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
@@ -129,6 +130,16 @@ def _locks() -> str:
     return table(("framework", "platform", "version", "packages", "to download", "on disk"), rows)
 
 
+def _json_formats() -> str:
+    """One row per key of every format."""
+    rows = []
+    for one in FORMATS.values():
+        for place, (key, about) in enumerate(one.keys.items()):
+            label = f"`{one.label}`" + (", in `rows`" if one.is_list else "") if place == 0 else ""
+            rows.append((label, one.printed_by if place == 0 else "", f"`{key}`" + (" (may be absent)" if key in one.optional else ""), about))
+    return table(("format", "printed by", "key", "holds"), rows)
+
+
 TABLES: Writers = {
     "audit-tolerances": _audit_tolerances,
     "boards": _boards,
@@ -136,6 +147,7 @@ TABLES: Writers = {
     "meters": _meters,
     "faults": fault_table,
     "figures": _figures,
+    "json": _json_formats,
     "tree": _tree,
 }
 

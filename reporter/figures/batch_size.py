@@ -16,7 +16,7 @@ def draw_throughput(frames: Frames, context: Context) -> Drawing | NotDrawn:
 
 
 def draw_memory(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """Peak resident set of the training processes, MiB, against the global batch size."""
+    """Peak memory of the training processes, MiB, against the global batch size."""
     return _draw(frames, context, MEMORY, "peak_memory_bytes", 2.0**-20, "peak memory, MiB")
 
 
@@ -55,7 +55,7 @@ THROUGHPUT = Chart(
 MEMORY = Chart(
     "batch-memory",
     "Memory by batch size",
-    "Peak resident set of the training processes, MiB, mean over runs. Entries of a line differ only in batch size and learning rate.",
+    "Peak memory of the training processes, MiB, mean over runs. Entries of a line differ only in batch size and learning rate.",
     frozenset({"figures", "study"}),
     draw_memory,
     position=100,

@@ -16,10 +16,12 @@ import typer.main
 
 from suite import __version__
 from suite.compliance.finding import escaped
-from suite.errors import SuiteError
+from suite.errors import Reported, SuiteError
 from suite.files.paths import home
 
 COULD_NOT = 2
+USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+"""What Typer raises for a command line that it cannot read; some of its versions bring Click with them, others depend on it."""
 EXTRAS = {"matplotlib": "figures", "pandas": "report", "jinja2": "report", "markdown_it": "report", "sklearn": "digits"}
 """Modules that boards may do without, and the extra of this package that installs each."""
 
@@ -94,9 +96,7 @@ def load_command(name: str) -> Any:
     return typer.main.get_command(single)
 
 
-app = typer.Typer(
-    cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Benchmark DNN training on edge devices."
-)
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False, help="Benchmark DNN training on edge devices.")
 
 
 @app.callback(invoke_without_command=True)
@@ -111,9 +111,17 @@ def main() -> None:
     """Entry point of the `suite` command. SIGTERM is handled as Ctrl-C, so that every process that it started ends, too."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        app()
+        sys.exit(app(standalone_mode=False, prog_name="suite"))
+    except Reported as error:
+        _end(str(error), with_json=False)
     except SuiteError as error:
         _end(str(error))
+    except USAGE_ERROR as error:
+        if not _sentence(error):  # a command without its subcommand: the help was printed
+            sys.exit(COULD_NOT)
+        _end(f"{_sentence(error)} See `{_command_of(error)} --help`.")
+    except typer.Abort:
+        _end("Interrupted.")
     except ModuleNotFoundError as error:
         extra = EXTRAS.get((error.name or "").partition(".")[0])
         _end(
@@ -128,9 +136,23 @@ def main() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _end(sentence: str) -> None:
+def _end(sentence: str, with_json: bool = True) -> None:
+    """End with a sentence on standard error, and with --json as an object on standard output, too."""
+    if with_json and "--json" in sys.argv:
+        from suite.cli.json_output import print_json  # start-up: of failures only
+
+        print_json("error", {"error": sentence, "exit_code": COULD_NOT})
     print("error: " + "\n".join(map(escaped, sentence.splitlines())), file=sys.stderr)
     sys.exit(COULD_NOT)
+
+
+def _sentence(error: Any) -> str:
+    message = " ".join(str(error.format_message()).replace("Value error, ", "").split())
+    return message if not message or message.endswith((".", "?")) else f"{message}."
+
+
+def _command_of(error: Any) -> str:
+    return error.ctx.command_path if getattr(error, "ctx", None) is not None else "suite"
 
 
 def _keep_traceback() -> str:

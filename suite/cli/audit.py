@@ -1,6 +1,5 @@
 """`suite audit BUNDLE` and `suite audit draw BUNDLE`."""
 
-import json as json_format
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,8 @@ import typer.core
 
 from suite import api
 from suite.catalog.frameworks import load_framework
+from suite.cli.completion import framework_names
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.compliance.finding import escaped
 from suite.errors import SuiteError
@@ -38,7 +39,9 @@ app = typer.Typer(cls=AuditGroup, add_completion=False, help=HELP)
 @app.command(OWN)
 def audit(
     bundle: Annotated[Path, typer.Argument(help="Sealed run directory; `suite audit draw BUNDLE` draws the epoch for --state.")],
-    framework: Annotated[str | None, typer.Option(help="Framework of the replay (default: the run's own, else the first available).")] = None,
+    framework: Annotated[
+        str | None, typer.Option(autocompletion=framework_names, help="Framework of the replay (default: the run's own, else the first available).")
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Number of steps to train again (default: 10).")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder of the run's data set (default: that of `suite data prepare`).")] = None,
     state: Annotated[Path | None, typer.Option(help="Training state that the run kept (--keep-states): train on from it, too.")] = None,
@@ -61,7 +64,7 @@ def audit(
     if output is not None:
         _write(record, output)
     if json:
-        print(json_format.dumps(record.to_dict(), indent=1))
+        print_json("audit", record.to_dict())
     else:
         _show(record)
     if record.verdict is not AuditVerdict.AGREES:
@@ -77,7 +80,7 @@ def draw(
     """Draw the epoch whose training state must be handed in, from the head of the log's chain and a value."""
     drawn = api.draw_epoch(bundle, value)
     if json:
-        print(json_format.dumps(asdict(drawn), indent=1))
+        print_json("audit-draw", asdict(drawn))
         return
     print(f"epoch {drawn.epoch} of {drawn.epochs}" + ("" if drawn.value is not None else ", self-drawn: the run's maker could choose it"))
 

@@ -1,6 +1,5 @@
 """`suite bringup`: one file of a board that its owner can send, and that becomes a fixture of the tests."""
 
-import json as json_format
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -10,9 +9,10 @@ from typing import Annotated
 import typer
 
 from suite import api
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.compliance.finding import escaped
-from suite.errors import SuiteError
+from suite.errors import Reported, SuiteError
 from suite.experiments.bringup.record import BringUp, Calibration
 
 
@@ -36,12 +36,12 @@ def bringup(
 
     written = api.bring_up(output, step_s=seconds, with_identity=not no_identity, confirm=confirm, report=_report)
     if json:
-        print(json_format.dumps(asdict(written.bringup), indent=1))
+        print_json("bringup", asdict(written.bringup))
     else:
         print("\n".join(map(escaped, _result(written.bringup))))
         print(f"{written.path}: {written.path.stat().st_size / 1024:.0f} KiB. docs/boards.md says where to send it.")
     if written.bringup.failures:
-        raise SuiteError(f"{len(written.bringup.failures)} parts of the bring-up failed; the file says which, and has all others: send it.")
+        raise Reported(f"{len(written.bringup.failures)} parts of the bring-up failed; the file says which, and has all others: send it.")
 
 
 def _report(line: str) -> None:

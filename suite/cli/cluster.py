@@ -1,6 +1,5 @@
 """`suite cluster doctor`: checks whether hosts can train together."""
 
-import json as json_format
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,8 @@ import typer
 
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.frameworks import load_framework
+from suite.cli.completion import framework_names
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.cluster.doctor import Examination, examine
 from suite.cluster.links import LinkMeasure
@@ -30,7 +31,9 @@ def _group() -> None:
 @app.command()
 def doctor(
     hostfile: Annotated[Path, typer.Option(help="Hosts, one per line.")],
-    framework: Annotated[str, typer.Option(help="Framework whose environment runs MPI (`suite list frameworks`).")] = "pytorch",
+    framework: Annotated[
+        str, typer.Option(autocompletion=framework_names, help="Framework whose environment runs MPI (`suite list frameworks`).")
+    ] = "pytorch",
     data: Annotated[str | None, typer.Option(help="Data set name or folder to compare (default: every prepared data set).")] = None,
     nodes: Annotated[int | None, typer.Option(help="Check the first N hosts (default: all of them).")] = None,
     launch_agent: Annotated[str | None, typer.Option(help="Command that starts a process on a remote host (default: ssh).")] = None,
@@ -40,7 +43,7 @@ def doctor(
     environment = find(load_framework(framework))
     found = examine(place(nodes, hostfile, 1, launch_agent), environment, _folders(data))
     if json:
-        print(json_format.dumps(asdict(found), indent=1))
+        print_json("cluster-doctor", asdict(found))
     else:
         _show(found)
     if found.problems:

@@ -1,6 +1,5 @@
 """`suite data prepare NAME` and `suite data verify NAME`."""
 
-import json as json_format
 import sys
 import time
 from dataclasses import asdict
@@ -10,6 +9,8 @@ from typing import Annotated
 import typer
 
 from suite.catalog.data_sets import load_data_set
+from suite.cli.completion import data_set_names
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.datasets import prepare as preparing
 from suite.datasets.decoding import decode_all
@@ -27,7 +28,7 @@ def _group() -> None:
 
 @app.command()
 def prepare(
-    name: Annotated[str, typer.Argument(help="mnist, cifar10, gld23k, imagefolder, digits.")],
+    name: Annotated[str, typer.Argument(autocompletion=data_set_names, help="mnist, cifar10, gld23k, imagefolder, digits.")],
     source: Annotated[Path | None, typer.Option("--from", help="Folder with its files (plain or .gz) or its archive.")] = None,
     download: Annotated[bool, typer.Option("--download", help="Download the files.")] = False,
     synthetic: Annotated[bool, typer.Option("--synthetic", help="Generate data in the same layout, for machines without the real data.")] = False,
@@ -52,7 +53,7 @@ def prepare(
 
 @app.command()
 def verify(
-    name: Annotated[str, typer.Argument(help="mnist, cifar10, gld23k, imagefolder, digits.")],
+    name: Annotated[str, typer.Argument(autocompletion=data_set_names, help="mnist, cifar10, gld23k, imagefolder, digits.")],
     source: Annotated[Path | None, typer.Option("--from", help="Its folder (default: where it was prepared).")] = None,
     json: Json = False,
 ) -> None:
@@ -81,7 +82,7 @@ def _show(prepared: PreparedDataSet, json: bool) -> None:
     origin = "synthetic" if prepared.is_synthetic else "as published" if found.verified else "not verified: no checksum is known"
     if json:
         values = {"name": prepared.definition.name, "directory": str(prepared.directory), "synthetic": prepared.is_synthetic, **asdict(found)}
-        print(json_format.dumps(values))
+        print_json("data", values)
     else:
         print(f"{prepared.definition.title}: {prepared.directory}")
         print(f"{found.train_samples} training and {found.eval_samples} evaluation samples of {found.classes} classes; {origin}")

@@ -1,6 +1,5 @@
 """`suite doctor`: what this machine can measure and run, and how to get each missing thing."""
 
-import json as json_format
 import platform
 import shutil
 import sys
@@ -16,6 +15,7 @@ from suite.catalog.data_sets import load_data_sets
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.catalog.power import load_power_rules, power_sources
+from suite.cli.json_output import print_rows
 from suite.cli.options import Json
 from suite.datasets import locate
 from suite.errors import SuiteError
@@ -44,15 +44,17 @@ def doctor(json: Json = False) -> None:
     """List what this machine can measure and run, and how to get each missing thing."""
     diagnoses = [*_machine(), *_meters(), *_environments(), *_data_sets()]
     if json:
-        print(json_format.dumps([asdict(diagnosis) for diagnosis in diagnoses], indent=1))
+        print_rows("doctor", [asdict(diagnosis) for diagnosis in diagnoses])
     elif sys.stdout.isatty():
-        _show(diagnoses)
+        show(diagnoses)
     else:
+        print("there\twhat\tfound\tremedy")
         for diagnosis in diagnoses:
             print(f"{'yes' if diagnosis.there else 'no '}\t{diagnosis.what}\t{diagnosis.found}\t{diagnosis.remedy}")
 
 
-def _show(diagnoses: list[Diagnosis]) -> None:
+def show(diagnoses: list[Diagnosis]) -> None:
+    """Print a table for a terminal."""
     table = Table("what", "there", "found", "what to do")
     for diagnosis in diagnoses:
         there = "[green]yes[/]" if diagnosis.there else "[yellow]no[/]"

@@ -1,6 +1,5 @@
 """`suite env create FRAMEWORK`."""
 
-import json as json_format
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +7,8 @@ from typing import Annotated
 import typer
 
 from suite.catalog.frameworks import load_framework
+from suite.cli.completion import framework_names
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.launch import environments
@@ -23,7 +24,7 @@ def _group() -> None:
 
 @app.command()
 def create(
-    framework: Annotated[str, typer.Argument(help="Framework (`suite list frameworks`).")],
+    framework: Annotated[str, typer.Argument(autocompletion=framework_names, help="Framework (`suite list frameworks`).")],
     python: Annotated[Path | None, typer.Option(help="Interpreter to build the environment on (default: the harness's).")] = None,
     interpreter: Annotated[Path | None, typer.Option(help="Use this interpreter, which has the framework already; install nothing.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Rebuild an existing environment.")] = False,
@@ -44,7 +45,7 @@ def create(
     else:
         environment = environments.create(chosen, lambda line: print(line, file=sys.stderr), python=python, force=force)
     if json:
-        print(json_format.dumps({"framework": chosen.name, "interpreter": str(environment.interpreter), "packages": environment.packages}, indent=1))
+        print_json("env-create", {"framework": chosen.name, "interpreter": str(environment.interpreter), "packages": environment.packages})
     else:
         print(f"{chosen.title} runs in {environment.interpreter}")
 
@@ -55,7 +56,7 @@ def _show(recipe: Recipe, place: Path, json: bool) -> None:
         lock = recipe.lock
         sizes = {name: getattr(lock, name) if lock else None for name in ("download_bytes", "disk_bytes")}
         values = {"framework": recipe.framework.name, "folder": str(place), "locked": lock is not None, "index": recipe.index}
-        print(json_format.dumps({**values, **sizes, "packages": recipe.text.splitlines()}, indent=1))
+        print_json("env-plan", {**values, **sizes, "packages": recipe.text.splitlines()})
         return
     print(recipe.statement)
     print("".join(f"  {line}\n" for line in recipe.text.splitlines()), end="")

@@ -1,12 +1,12 @@
 """`suite figure NAME PATHS…`: a figure of a paper, with its caption."""
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from suite import api
+from suite.cli.json_output import print_json
 from suite.cli.listing import show_figures
 from suite.cli.options import Json
 from suite.errors import SuiteError
@@ -37,7 +37,7 @@ def figure(
     _write(target, made.content)
     _write(beside, made.caption.encode("utf-8"))
     if json:
-        print(json_format.dumps({"figure": str(target), "caption": str(beside), "text": made.caption}))
+        print_json("figure", {"figure": str(target), "caption": str(beside), "text": made.caption})
     else:
         print(f"The figure is {target}, its caption {beside}:\n\n{made.caption}", end="")
 

@@ -1,9 +1,9 @@
 """Shows findings."""
 
-import json as json_format
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from suite.cli.json_output import print_json
 from suite.compliance.finding import Finding
 
 
@@ -15,7 +15,7 @@ def as_json(findings: Iterable[Finding]) -> list[dict[str, object]]:
 def show_findings(findings: Iterable[Finding], json: bool) -> None:
     """Print each finding: what was expected, what was found, what to do."""
     if json:
-        print(json_format.dumps({"findings": as_json(findings)}, indent=1))
+        print_json("refused-request", {"findings": as_json(findings)})
         return
     for finding in findings:
         where = finding.file + (f":{finding.line}" if finding.line is not None else "")

@@ -1,14 +1,14 @@
 """`suite finish RUN…`."""
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from suite import api
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
-from suite.errors import SuiteError
+from suite.errors import Reported, SuiteError
 from suite.execution.finish import FinishedRun
 
 
@@ -25,11 +25,11 @@ def finish(
         except SuiteError as error:
             problems.append(str(error))
     if json:
-        print(json_format.dumps({"runs": [_plain(run) for run in closed], "problems": problems}, indent=1))
+        print_json("finish", {"runs": [_plain(run) for run in closed], "problems": problems})
     else:
         print("\n".join(map(_sentence, closed)))
     if problems:
-        raise SuiteError("\n".join(problems))
+        raise Reported("\n".join(problems))
 
 
 def _plain(run: FinishedRun) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """`suite list workloads|devices|frameworks|data-sets|studies|figures|rounds|rules`."""
 
-import json as json_format
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -16,6 +15,7 @@ from suite.catalog.frameworks import load_frameworks
 from suite.catalog.rounds import load_rounds
 from suite.catalog.studies import load_studies
 from suite.catalog.workloads import load_workloads
+from suite.cli.json_output import print_rows
 from suite.cli.options import Json
 from suite.compliance.registry import ALL, rules_of
 from suite.errors import SuiteError
@@ -29,7 +29,7 @@ app = typer.Typer(no_args_is_help=True, help="List workloads, devices, framework
 def workloads(json: Json = False) -> None:
     """List workloads: model, data set and target."""
     columns = ("name", "title", "model", "data", "target_accuracy", "epochs", "batch_size", "parameters")
-    _show(columns, [tuple(getattr(workload, name) for name in columns) for workload in load_workloads()], json)
+    _show("workloads", columns, [tuple(getattr(workload, name) for name in columns) for workload in load_workloads()], json)
 
 
 @app.command()
@@ -48,7 +48,7 @@ def devices(json: Json = False) -> None:
         )
         for device in load_devices()
     ]
-    _show(("name", "title", "this_machine", "cpu", "gpu", "closed_workloads", "power_modes"), rows, json)
+    _show("devices", ("name", "title", "this_machine", "cpu", "gpu", "closed_workloads", "power_modes"), rows, json)
 
 
 @app.command()
@@ -60,21 +60,21 @@ def frameworks(json: Json = False) -> None:
             rows.append((framework.name, framework.title, str(find(framework).interpreter), None))
         except SuiteError as error:
             rows.append((framework.name, framework.title, None, str(error)))
-    _show(("name", "title", "interpreter", "missing"), rows, json)
+    _show("frameworks", ("name", "title", "interpreter", "missing"), rows, json)
 
 
 @app.command(name="data-sets")
 def data_sets(json: Json = False) -> None:
     """List data sets for `suite data prepare`: layout and numbers of samples."""
     columns = ("name", "title", "layout", "train_samples", "eval_samples")
-    _show(columns, [tuple(getattr(data_set, name) for name in columns) for data_set in load_data_sets()], json)
+    _show("data-sets", columns, [tuple(getattr(data_set, name) for name in columns) for data_set in load_data_sets()], json)
 
 
 @app.command()
 def studies(json: Json = False) -> None:
     """List studies for `suite sweep`: the setting that each varies, and its values."""
     rows = [(study.name, study.title, study.variable.value, study.values, study.repetitions) for study in load_studies()]
-    _show(("name", "title", "varies", "values", "repetitions"), rows, json)
+    _show("studies", ("name", "title", "varies", "values", "repetitions"), rows, json)
 
 
 @app.command()
@@ -85,7 +85,8 @@ def figures(json: Json = False) -> None:
 
 def show_figures(json: bool) -> None:
     """Print the figures of `suite figure`."""
-    _show(("name", "study", "number", "title", "needs"), [(one.name, one.study, one.number, one.title, one.needs) for one in PRESETS], json)
+    columns = ("name", "study", "number", "title", "needs")
+    _show("figures", columns, [tuple(getattr(one, name) for name in columns) for one in PRESETS], json)
 
 
 @app.command()
@@ -95,23 +96,23 @@ def rounds(json: Json = False) -> None:
         (each.name, each.title, each.suite_versions, tuple(workload.name for workload in each.workloads), each.closed, len(rules_of(each)))
         for each in load_rounds()
     ]
-    _show(("name", "title", "suite_versions", "workloads", "closed", "rules"), rows, json)
+    _show("rounds", ("name", "title", "suite_versions", "workloads", "closed", "rules"), rows, json)
 
 
 @app.command()
 def rules(json: Json = False) -> None:
     """List the rules that the checker applies; see also `suite explain RULE`."""
-    _show(("id", "severity", "rule"), [(rule.id, rule.severity.value, rule.sentence) for rule in ALL], json)
+    _show("rules", ("id", "severity", "rule"), [(rule.id, rule.severity.value, rule.sentence) for rule in ALL], json)
 
 
-def _show(columns: Sequence[str], rows: Iterable[Sequence[object]], json: bool) -> None:
-    """Print rows of plain values: as JSON objects, as a table, or as lines of tab-separated cells where the output is no terminal."""
+def _show(what: str, columns: Sequence[str], rows: Iterable[Sequence[object]], json: bool) -> None:
+    """Print rows of plain values: as JSON objects, as a table, or as tab-separated lines below their headers where the output is no terminal."""
     if json:
-        print(json_format.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=1))
+        print_rows(f"list-{what}", [dict(zip(columns, row, strict=True)) for row in rows])
         return
     cells = [[_as_text(name, value) for name, value in zip(columns, row, strict=True)] for row in rows]
     if not sys.stdout.isatty():
-        print("\n".join("\t".join(row) for row in cells))
+        print("\n".join("\t".join(row) for row in [columns, *cells]))
         return
     table = Table(*(name.replace("_", " ") for name in columns))
     for row in cells:

@@ -1,10 +1,10 @@
 """`suite new device|meter|rule|workload|framework NAME`."""
 
-import json as json_format
 from typing import Annotated
 
 import typer
 
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.cli.skeletons import Kind, write_skeleton
 
@@ -20,7 +20,7 @@ def new(
     """
     skeleton = write_skeleton(kind, name)
     if json:
-        print(json_format.dumps({"files": [str(path) for path in skeleton.files], "next": list(skeleton.steps)}))
+        print_json("new", {"files": [str(path) for path in skeleton.files], "next": list(skeleton.steps)})
         return
     print("Wrote")
     for path in skeleton.files:

@@ -1,11 +1,10 @@
 """`suite nonce lock`: the digests of entries, to be handed in before the round's nonce is given out."""
 
-import json as json_format
-
 import typer
 
 from reference_impls.contract import request_to_dict
 from suite.catalog.seeds import configuration, configuration_sha256, entry_sha256, implementation_sha256
+from suite.cli.json_output import print_rows
 from suite.cli.options import TrainingOptions, with_options
 from suite.cli.run import RunSettings, resolve_requests
 
@@ -37,7 +36,7 @@ def lock(settings: RunSettings, training: TrainingOptions) -> None:
             }
         )
     if training.json:
-        print(json_format.dumps(records, indent=1))
+        print_rows("nonce-lock", records)
         return
     for record in records:
         print(f"{record['entry_sha256']}  {record['organization']} {record['workload']} {record['framework']}")

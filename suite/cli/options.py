@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast, get_type_hints
 import typer
 
 from suite.api import Accelerator, Collective, Division, Placement, RunOptions, place
+from suite.cli.completion import device_names, framework_names
 
 DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality is reported)."
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -56,8 +57,8 @@ def _expanded(parameter: inspect.Parameter, hint: Any) -> list[inspect.Parameter
 class TrainingOptions:
     """What `suite run` and `suite sweep` have in common."""
 
-    device: Annotated[str, typer.Option(help="Device profile, or auto (`suite list devices`).")] = "auto"
-    framework: Annotated[str, typer.Option(help="Framework (`suite list frameworks`).")] = "pytorch"
+    device: Annotated[str, typer.Option(autocompletion=device_names, help="Device profile, or auto (`suite list devices`).")] = "auto"
+    framework: Annotated[str, typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`).")] = "pytorch"
     data: Annotated[
         str | None,
         typer.Option(

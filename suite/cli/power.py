@@ -1,6 +1,5 @@
 """`suite power attach BUNDLE TRACE`."""
 
-import json as json_format
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Annotated
 import typer
 
 from suite import api
+from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
 from suite.metrics.traces.attaching import COVERAGES, Attachment
 from suite.metrics.traces.sniffing import TraceOptions
@@ -73,7 +73,7 @@ def attach(
     )
     energy = None if dry_run else api.energy_figure(bundle)
     if json:
-        print(json_format.dumps(_plain(bundle, found, energy), indent=1))
+        print_json("power-attach", _plain(bundle, found, energy))
         return
     print(found.understood)
     print(_fit_sentence(found))

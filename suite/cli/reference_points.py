@@ -1,6 +1,5 @@
 """`suite reference-points make|show`."""
 
-import json as json_format
 import math
 from dataclasses import asdict
 from pathlib import Path
@@ -11,29 +10,34 @@ import typer
 from suite import api
 from suite.catalog.reference_points import load_points, write_points
 from suite.catalog.workloads import load_workload
+from suite.cli.completion import workload_names
+from suite.cli.json_output import print_json, print_rows
+from suite.cli.options import Json
 from suite.compliance.checker import find_bundles
 from suite.metrics.convergence import LEVEL, WANTED_POWER, detectable, show_epochs
 from suite.metrics.reference_points import make_points
 
 app = typer.Typer(no_args_is_help=True, help="Make, show and compare reference points (epochs that the reference runs need).")
-JSON = typer.Option(False, "--json", help="Print JSON.")
 
 
 @app.command()
 def make(
     runs: Annotated[list[Path], typer.Argument(help="All closed runs of the reference implementations, or folders with them.")],
-    json: bool = JSON,
+    json: Json = False,
 ) -> None:
     """Write the runs' epochs to target into rules/reference_points."""
     written = write_points(make_points([bundle for path in runs for bundle in find_bundles(path)]))
-    print(json_format.dumps([str(path) for path in written]) if json else "\n".join(map(str, written)))
+    if json:
+        print_rows("reference-points-make", [{"path": str(path)} for path in written])
+    else:
+        print("\n".join(map(str, written)))
 
 
 @app.command()
 def show(
-    workload: Annotated[str, typer.Argument(help="Workload (`suite list workloads`).")],
+    workload: Annotated[str, typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")],
     runs: Annotated[int, typer.Option(min=1, help="Number of runs in an entry.")] = 3,
-    json: bool = JSON,
+    json: Json = False,
 ) -> None:
     """Show a workload's reference points, and the smallest reduction in epochs that N runs can detect."""
     points = load_points(load_workload(workload).name)
@@ -51,7 +55,7 @@ def show(
         for point in points
     ]
     if json:
-        print(json_format.dumps(rows))
+        print_rows("reference-points-show", rows)
         return
     if not rows:
         print(f"{workload} has no reference point; people judge the convergence of its entries.")
@@ -66,14 +70,14 @@ def show(
 @app.command()
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Runs of one workload, batch size and learning rate, or folders with them.")],
-    json: bool = JSON,
+    json: Json = False,
 ) -> None:
     """Compare the runs' epochs to target with the reference's by a permutation test."""
     compared = api.compare_with_reference(runs)
     point, epochs, found = compared.point, compared.epochs, compared.test
     if json:
         values = {"epochs_to_target": list(map(plain_epochs, epochs)), "reference": list(map(plain_epochs, point.epochs))}
-        print(json_format.dumps({**values, "level": LEVEL, **asdict(found)}))
+        print_json("reference-points-compare", {**values, "level": LEVEL, **asdict(found)})
         return
     print(f"epochs to the target: {', '.join(map(show_epochs, epochs))}; the reference's: {', '.join(map(show_epochs, point.epochs))}")
     print(f"one-sided (faster than the reference): p = {found.p_faster:.3g}; two-sided: p = {found.p_different:.3g}")

@@ -1,12 +1,12 @@
 """`suite report PATH… --output site/`."""
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from suite import api
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 
 
@@ -18,4 +18,7 @@ def report(
 ) -> None:
     """Render a leaderboard as static pages that need no server and no network."""
     index = api.report(paths, output, force=force)
-    print(json_format.dumps({"index": str(index.resolve())}) if json else f"The leaderboard page is {index.resolve()}")
+    if json:
+        print_json("report", {"index": str(index.resolve())})
+    else:
+        print(f"The leaderboard page is {index.resolve()}")

@@ -1,6 +1,5 @@
 """Shows a finished run and a finished stall analysis."""
 
-import json as json_format
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD
+from suite.cli.json_output import print_json
 from suite.metrics.figure import Figure
 from suite.metrics.stall_analysis import StallAnalysis
 
@@ -26,7 +26,7 @@ def show_result(result: "RunResult", json: bool) -> None:
     """Print a run's main figures, its disturbances, and the commands to use next."""
     summary = Bundle(result.path).json(SUMMARY)
     if json:
-        print(json_format.dumps({"path": str(result.path), "status": result.status, **summary}, indent=1))
+        print_json("run", {"path": str(result.path), "status": result.status, **summary})
         return
     for name in SHOWN:
         figure = summary["figures"][name]
@@ -88,7 +88,7 @@ def show_stall_analysis(analysis: StallAnalysis, directory: Path, json: bool) ->
     """Print a stall analysis whose record is in ``directory``."""
     path = directory / RECORD
     if json:
-        print(json_format.dumps({"path": str(path), **analysis.to_dict()}, indent=1))
+        print_json("stall-analysis", {"path": str(path), **analysis.to_dict()})
         return
     print("\n".join(stall_table(analysis)))
     print(f"\nThe record is {path}; the three runs are in the same folder.")

@@ -1,6 +1,5 @@
 """`suite run`: one run, or every closed workload of a device, from command to bundle."""
 
-import json as json_format
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +10,9 @@ import typer
 from reference_impls.contract import request_to_dict
 from suite import api
 from suite.api import Division, RunRequest
+from suite.cli.completion import workload_names
 from suite.cli.findings import show_findings
+from suite.cli.json_output import print_rows
 from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
 from suite.cli.results import show_result, show_stall_analysis
 from suite.cli.watching import watcher
@@ -27,7 +28,9 @@ class RunSettings:
     """Options of `suite run` alone."""
 
     division: Annotated[Division, typer.Option(help=f"Division: {DIVISION_HELP}")]
-    workload: Annotated[str | None, typer.Option(help="Workload (default: every closed workload of the device).")] = None
+    workload: Annotated[str | None, typer.Option(autocompletion=workload_names, help="Workload (default: every closed workload of the device).")] = (
+        None
+    )
     learning_rate: Annotated[float | None, typer.Option(help="Base learning rate of the schedule.")] = None
     workers: Annotated[
         int | None, typer.Option(help="Data-loading processes (default: 4 on a GPU, else 0: the training process loads the data).")
@@ -73,7 +76,9 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
     requests = resolve_requests(training, settings)
     _refuse_invalid(requests, settings, training.json)
     if training.dry_run:
-        print(json_format.dumps([_plain(request) for request in requests], indent=1))
+        for missing in sorted({request.training.data.name for request in requests if not Path(request.training.data.directory).is_dir()}):
+            print(f"The data set {missing!r} is not prepared; this is the request with its published contents.", file=sys.stderr)
+        print_rows("run-requests", [_plain(request) for request in requests])
         return
     for request in requests:
         with watcher() as progress:
@@ -119,7 +124,16 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
         for workload in workloads
     ]
     return [
-        api.resolve(each, outputs[each.workload], settings.baseload, settings.witness, settings.keep_states, settings.meters, settings.power_pulse)
+        api.resolve(
+            each,
+            outputs[each.workload],
+            settings.baseload,
+            settings.witness,
+            settings.keep_states,
+            settings.meters,
+            settings.power_pulse,
+            to_show=training.dry_run,
+        )
         for each in options
     ]
 
@@ -131,7 +145,7 @@ def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: boo
             broken_rules(request, settings.allow_invalid)
     except CannotComply as refusal:
         show_findings(refusal.findings, json)
-        print(f"{refusal} Use --allow-invalid to run it anyway.", file=sys.stderr)
+        print(f"{refusal} Change what the findings say, or use --allow-invalid to run it anyway.", file=sys.stderr)
         raise typer.Exit(NOT_COMPLIANT) from None
 
 

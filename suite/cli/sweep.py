@@ -1,6 +1,5 @@
 """`suite sweep`: makes a study's runs one after the other and shows what they show together."""
 
-import json as json_format
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,8 @@ import typer
 from reference_impls.contract import request_to_dict
 from suite import api
 from suite.api import Division
+from suite.cli.completion import study_names, workload_names
+from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
 from suite.cli.watching import watcher
 from suite.experiments.sweep import choose, plan, scaling_of
@@ -27,8 +28,8 @@ SHOWN_RANKS = (8, 32, 128, 512)
 class SweepSettings:
     """Options of `suite sweep` alone."""
 
-    study: Annotated[str, typer.Option(help="Study (`suite list studies`).")]
-    workload: Annotated[str, typer.Option(help="Workload (`suite list workloads`).")]
+    study: Annotated[str, typer.Option(autocompletion=study_names, help="Study (`suite list studies`).")]
+    workload: Annotated[str, typer.Option(autocompletion=workload_names, help="Workload (`suite list workloads`).")]
     division: Annotated[Division, typer.Option(help=f"Division: {DIVISION_HELP}")] = Division.OPEN
     values: Annotated[str | None, typer.Option(help="Values to vary over, as 1,2,4 (default: the study's).")] = None
     nodes: Annotated[str | None, typer.Option(help="As --values, for a study of nodes.")] = None
@@ -51,9 +52,9 @@ def sweep(settings: SweepSettings, training: TrainingOptions) -> None:
     if training.dry_run:
         plain = [
             {"output": request.training.output_directory, "request": request_to_dict(request.training)}
-            for request in resolve_sweep(planned, directory)
+            for request in resolve_sweep(planned, directory, to_show=True)
         ]
-        print(json_format.dumps(plain, indent=1))
+        print_rows("sweep-requests", plain)
         return
     with watcher() as progress:
         study = api.run_sweep(planned, directory, progress=progress)
@@ -66,7 +67,7 @@ def _split(values: str | None) -> list[str] | None:
 
 def _show(study: Study, directory: Path, json: bool) -> None:
     if json:
-        print(json_format.dumps({"path": str(directory / STUDY), **study.to_dict()}, indent=1))
+        print_json("sweep", {"path": str(directory / STUDY), **study.to_dict()})
         return
     print("\n".join(table(study)))
     print(f"\nThe study is {directory / STUDY}; its runs are in the same folder.\nDraw it:   suite report {directory} --output site")

@@ -7,12 +7,13 @@ from typing import Any
 import typer
 
 from suite.cli.findings import as_json, show_findings
+from suite.cli.json_output import print_json
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import escaped
 from suite.compliance.paths import CheckResult
 from suite.compliance.sarif import to_sarif
 from suite.compliance.submissions import SubmissionVerdict
-from suite.errors import SuiteError
+from suite.errors import Reported
 
 NOT_COMPLIANT = 1
 
@@ -20,7 +21,7 @@ NOT_COMPLIANT = 1
 def show(verdict: CheckResult, json: bool) -> None:
     """Print every finding and a line per bundle and submission. Exit code 1 where one does not comply, 2 where one could not be judged."""
     if json:
-        print(json_format.dumps(_plain(verdict), indent=1))
+        print_json("check", _plain(verdict))
     else:
         for bundle in verdict.bundles:
             _show_bundle(bundle)
@@ -43,7 +44,7 @@ def show_sarif(verdict: CheckResult) -> None:
 
 def _end(verdict: CheckResult) -> None:
     if verdict.broken:
-        raise SuiteError("Could not judge: " + " ".join(verdict.broken))
+        raise Reported("Could not judge: " + " ".join(verdict.broken))
     if not verdict.complies:
         raise typer.Exit(NOT_COMPLIANT)
 

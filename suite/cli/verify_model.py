@@ -9,6 +9,8 @@ import typer
 
 from suite.catalog.frameworks import load_framework, load_frameworks
 from suite.catalog.workloads import load_workload
+from suite.cli.completion import framework_names, workload_names
+from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.launch.environments import find
@@ -20,8 +22,10 @@ REFERENCE = "pytorch"
 
 
 def verify_model(
-    workload: Annotated[str, typer.Argument(help="Workload (`suite list workloads`).")],
-    framework: Annotated[list[str] | None, typer.Option(help="Framework to verify; repeatable (default: all).")] = None,
+    workload: Annotated[str, typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")],
+    framework: Annotated[
+        list[str] | None, typer.Option(autocompletion=framework_names, help="Framework to verify; repeatable (default: all).")
+    ] = None,
     implementation: Annotated[str | None, typer.Option(help="Module of a vendor's probe, for `python -m`, instead of the frameworks.")] = None,
     python: Annotated[Path | None, typer.Option(help="Interpreter for the vendor's probe (default: this one).")] = None,
     output: Annotated[Path | None, typer.Option(help="Also write the verdict to this JSON file, for a submission.")] = None,
@@ -34,7 +38,7 @@ def verify_model(
     if output is not None:
         _write(verdict, output)
     if json:
-        print(json_format.dumps(verdict.to_dict(), indent=1))
+        print_json("verify-model", verdict.to_dict())
     else:
         _show(verdict)
     if not verdict.passed:

@@ -1,6 +1,5 @@
 """`suite verify-ranks WORKLOAD`."""
 
-import json as json_format
 import sys
 from typing import Annotated
 
@@ -8,6 +7,8 @@ import typer
 
 from reference_impls.contract import Parallel
 from suite.catalog.workloads import load_workload
+from suite.cli.completion import framework_names, workload_names
+from suite.cli.json_output import print_rows
 from suite.cli.options import Json
 from suite.cli.verify_model import chosen_frameworks
 from suite.execution.request import Collective
@@ -18,8 +19,10 @@ NOT_EQUIVALENT = 1
 
 
 def verify_ranks(
-    workload: Annotated[str, typer.Argument(help="Workload (`suite list workloads`).")],
-    framework: Annotated[list[str] | None, typer.Option(help="Framework to verify; repeatable (default: all).")] = None,
+    workload: Annotated[str, typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")],
+    framework: Annotated[
+        list[str] | None, typer.Option(autocompletion=framework_names, help="Framework to verify; repeatable (default: all).")
+    ] = None,
     ranks: Annotated[list[int] | None, typer.Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4).")] = None,
     collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI,
     json: Json = False,
@@ -37,7 +40,7 @@ def verify_ranks(
         for size in ranks or (2, 4)
     ]
     if json:
-        print(json_format.dumps([verdict.to_dict() for verdict in verdicts], indent=1))
+        print_rows("verify-ranks", [verdict.to_dict() for verdict in verdicts])
     else:
         for verdict in verdicts:
             _show(verdict)

@@ -55,6 +55,16 @@ def find(name: str, directory: Path | None = None, home: Path | None = None, ver
     return PreparedDataSet(definition, where, replace(contents, verified=contents.verified and not is_synthetic), is_synthetic)
 
 
+def published(name: str, home: Path | None = None) -> PreparedDataSet | None:
+    """What `suite data prepare` will make of a data set that is not prepared; None where it is, or where its definition leaves numbers open."""
+    definition, where = load_data_set(name), place(name, home)
+    numbers = (definition.classes, definition.train_samples, definition.eval_samples)
+    if where.is_dir() or any(number is None for number in numbers):
+        return None
+    classes, train_samples, eval_samples = (int(number or 0) for number in numbers)
+    return PreparedDataSet(definition, where, DataSetContents(classes, train_samples, eval_samples, verified=True), False)
+
+
 def _is_published(definition: DataSetDefinition, provenance: Provenance) -> bool:
     return definition.archive is not None and provenance.archive_md5 == definition.archive.md5
 

@@ -13,7 +13,7 @@ from suite.catalog.data_sets import DataSetDefinition, load_data_set
 from suite.datasets import archives, digits, synthetic
 from suite.datasets.decoding import decode_all
 from suite.datasets.download import Progress, download
-from suite.datasets.layouts import IMAGE_SUFFIXES, problem_with
+from suite.datasets.layouts import IMAGE_SUFFIXES, problem_with, root_of
 from suite.datasets.locate import PreparedDataSet, find, how_to_prepare, place, synthetic_place
 from suite.datasets.provenance import Provenance
 from suite.errors import SuiteError
@@ -26,7 +26,7 @@ def make(name: str, home: Path | None = None) -> PreparedDataSet:
     """Prepare a data set that is made on this machine from installed packages."""
     definition = load_data_set(name)
     if name not in MAKERS:
-        raise SuiteError(f"The data set {name!r} cannot be made on this machine; add --from DIR or --download.")
+        raise SuiteError(f"The data set {name!r} cannot be made on this machine; use {how_to_prepare(definition)}.")
     with _new_folder(name, home) as folder:
         MAKERS[name](folder)
         _verify(definition, folder)
@@ -130,6 +130,9 @@ def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) 
 
 def _from_tree(definition: DataSetDefinition, source: Path, home: Path | None, decoded: Callable[[int, int], None]) -> PreparedDataSet:
     """Take over a checked tree; symbolic links, which may lead outside of it, are refused."""
+    parts = [*(file.name for file in definition.files), *(table.name for table in definition.tables)] or ["train", "val"]
+    if not any((root_of(definition, source) / name).exists() for name in parts):
+        raise SuiteError(f"{source} does not hold {definition.title}; give the folder that contains {_wanted(definition)}.")
     with _new_folder(definition.name, home) as folder:
         find(definition.name, source)
         for path in sorted(source.rglob("*")):

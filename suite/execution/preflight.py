@@ -1,19 +1,23 @@
-"""Checks before a run: the first host, memory and disk space."""
+"""Checks before a run: the first host, a GPU, memory and disk space."""
 
 import shutil
 from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.execution.kept_states import refuse_full_disk
-from suite.execution.request import RunRequest
+from suite.execution.request import Accelerator, RunRequest
 from suite.launch.placement import is_this_machine
 
+GPU_FILES = ("proc/driver/nvidia/version", "dev/nvidiactl", "dev/nvhost-gpu", "dev/nvgpu", "dev/nvmap", "dev/dxg")
+"""What the drivers of NVIDIA's GPUs make: of graphics cards, of Jetson modules, and under WSL. One is enough."""
 BUNDLE_SIZE_BYTES = 64 * 2**20  # logs, step records and readings of a long run
 
 
 def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     """Raise SuiteError for a run that this machine cannot finish, with the memory or disk space that it needs and that there is."""
     _refuse_foreign_first_host(request.placement.hosts)
+    if request.training.accelerator == Accelerator.CUDA.value and not any((system_root / path).exists() for path in GPU_FILES):
+        raise SuiteError(f"This machine has no driver of an NVIDIA GPU (none of /{', /'.join(GPU_FILES)} exists); use --accelerator cpu.")
     available = _available_memory_bytes(system_root)
     needed = request.workload.needs.memory_size_bytes
     if available is not None and available < needed:

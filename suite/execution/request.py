@@ -14,6 +14,7 @@ from suite.catalog.seeds import NonceUse, use_nonce
 from suite.catalog.workloads import Workload, load_workload
 from suite.datasets.locate import SYNTHETIC, synthetic_place
 from suite.errors import SuiteError
+from suite.files.names import plain_name
 from suite.launch.placement import Placement
 from suite.machine.identify import resolve_device
 
@@ -220,6 +221,7 @@ def validate(options: RunOptions) -> None:
     """Raise SuiteError for unknown names and values out of range; needs neither data set nor device."""
     load_workload(options.workload)
     load_framework(options.framework)
+    plain_name(options.organization, "--org")
     at_least_one = {"--epochs": options.epochs, "--steps": options.steps, "--batch-size": options.batch_size, "--threads": options.threads}
     for flag, value in at_least_one.items():
         if value is not None and value < 1:

@@ -40,7 +40,7 @@ class CannotComply(SuiteError):
 
     def __init__(self, request: RunRequest, findings: tuple[Finding, ...]) -> None:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in findings if finding.severity is Severity.INVALID))
-        super().__init__(f"This run could never comply with the {request.training.division} division ({rules}): `findings` says what to change.")
+        super().__init__(f"This run could never comply with the {request.training.division} division ({rules}).")
         self.findings = findings
 
 
@@ -88,7 +88,9 @@ def run_one(
     if result.status != FINISHED:
         if ran_out_of_memory(path, kills):
             raise SuiteError(_out_of_memory(request, environment, progress))
-        raise SuiteError(f"The run did not finish: {result.message}. What it wrote is in {path} (see output.txt); every finished epoch is kept.")
+        raise SuiteError(
+            f"The run did not finish: {str(result.message).rstrip('.')}. What it wrote is in {path} (see output.txt); every finished epoch is kept."
+        )
     return result
 
 

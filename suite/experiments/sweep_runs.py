@@ -38,10 +38,13 @@ def run_sweep(sweep: Sweep, directory: Path, *, command: tuple[str, ...] | None 
     return study
 
 
-def resolve_sweep(sweep: Sweep, directory: Path) -> tuple[RunRequest, ...]:
-    """The request of every run, in the order in which they are made; raises SuiteError where data or an environment is missing."""
-    requests = tuple(resolve_options(run.options, directory / run.folder) for run in sweep.runs)
-    for request in requests:
+def resolve_sweep(sweep: Sweep, directory: Path, *, to_show: bool = False) -> tuple[RunRequest, ...]:
+    """The request of every run, in the order in which they are made.
+
+    Raises SuiteError where data or an environment is missing; ``to_show`` needs neither.
+    """
+    requests = tuple(resolve_options(run.options, directory / run.folder, as_published=to_show) for run in sweep.runs)
+    for request in () if to_show else requests:
         find(request.framework)
     return requests
 

@@ -35,17 +35,21 @@ def read_hosts(path: Path) -> tuple[str, ...]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise SuiteError(f"The hostfile {path} cannot be read: {error}.") from error
-    hosts = []
+        cause = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise SuiteError(f"The hostfile {path} cannot be read: {cause}.") from error
+    hosts: list[str] = []
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].split()
         if words and not _HOST.fullmatch(words[0]):
             raise SuiteError(f"{path}:{number}: {words[0][:80]!r} is not a host name; write one host per line, as in `pi1 slots=4`.")
         if words:
-            hosts.append(words[0].partition(":")[0])
+            host = words[0].partition(":")[0]
+            if host in hosts:
+                raise SuiteError(f"{path}:{number}: {host} is named twice; name each host once, and give --ranks-per-node for several ranks on each.")
+            hosts.append(host)
     if not hosts:
         raise SuiteError(f"The hostfile {path} names no host; write one host per line.")
-    return tuple(dict.fromkeys(hosts))
+    return tuple(hosts)
 
 
 def place(nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: str | None) -> Placement:

@@ -1,19 +1,18 @@
 """``declaration.json``: organization, round, availability of the system, and the code that ran."""
 
 import enum
-import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json, write_json
+from suite.files.names import plain_name
 from suite.submission.launches import DeclaredEntry, build_entries
 
 NAME = "declaration.json"
 SCHEMA = 2
 READABLE_SCHEMAS = (1, SCHEMA)  # 1: before launches were declared
-_PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 MAX_NOTES_LENGTH = 4000
 
 
@@ -50,13 +49,6 @@ class Declaration:
     def write(self, directory: Path) -> None:
         """Write the file."""
         write_json(directory / NAME, asdict(self))
-
-
-def plain_name(value: str, what: str) -> str:
-    """The name, which becomes a folder's; raises SuiteError unless it is lower-case letters, digits, dots, dashes and underscores."""
-    if not _PLAIN.fullmatch(value):
-        raise SuiteError(f"{what} {value[:80]!r} must be lower-case letters, digits, '.', '-' and '_', 60 at most: it names a folder.")
-    return value
 
 
 def read_declaration(directory: Path) -> Declaration:

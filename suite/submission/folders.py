@@ -84,7 +84,7 @@ def audit_path(submission: Path, run_folder: Path) -> Path:
 def find_submissions(path: Path) -> tuple[Path, ...]:
     """The submission at ``path``, or every submission below it, links not followed; raises SuiteError when ``path`` does not exist."""
     if not path.exists():
-        raise SuiteError(f"{path} does not exist; give the path of a submission.")
+        raise SuiteError(f"{path} does not exist; give the path of a run directory or a submission.")
     if (path / NAME).is_file():
         return (path,)
     return tuple(sorted(file.parent for file in path.rglob(NAME) if file.is_file() and not file.is_symlink()))

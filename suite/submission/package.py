@@ -13,8 +13,9 @@ from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_json, write_json
+from suite.files.names import plain_name
 from suite.files.paths import checkout
-from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability, plain_name
+from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability
 from suite.submission.folders import audit_path, probe_path
 from suite.submission.launches import declare_entries
 from suite.submission.signature import sign_submission

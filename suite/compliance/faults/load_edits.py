@@ -2,7 +2,7 @@
 
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit
-from suite.compliance.faults.reading_edits import add_channel, set_meter
+from suite.compliance.faults.reading_edits import add_channel, scale_cpu_time, set_meter
 
 SOURCE = "load"
 
@@ -13,3 +13,10 @@ def add_load(bundle: EditableBundle, busy: float, own: float, steal: float = 0.0
     for channel, rate in (("busy", busy), ("own", own), ("steal", steal)):
         add_channel(SOURCE, channel, "s", lambda time_s, rate=rate: round(1000.0 + rate * time_s, 2))(bundle)  # type: ignore[misc]
     set_meter(SOURCE, longest_gap_s=1.0)(bundle)
+
+
+@edit
+def crowd(bundle: EditableBundle, factor: float, own: float) -> None:
+    """Keep two cores busy all the time, scale the implementation's CPU time, and say how much of the load is the suite's own."""
+    scale_cpu_time(factor)(bundle)
+    add_load(busy=1.99, own=own)(bundle)

@@ -124,7 +124,7 @@ def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
         generate(name, 203, 1)
     monkeypatch.setattr(identify, "compatible", lambda root: ("nvidia,p3701-0000",))
     run(division=Division.OPEN, device="orin", data="synthetic", dry_run=True)
-    requests = json.loads(capsys.readouterr().out)
+    requests = json.loads(capsys.readouterr().out)["rows"]
     assert tuple(request["request"]["workload"] for request in requests) == load_device("orin").closed_workloads
     assert {request["request"]["platform"] for request in requests} == {"orin"}
     assert {request["request"]["accelerator"] for request in requests} == {"cuda"}

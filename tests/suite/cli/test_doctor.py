@@ -26,7 +26,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 def test_every_meter_is_listed_with_the_rest_of_what_a_run_needs(run: Any) -> None:
     result = run("--json")
-    lines = {line["what"]: line for line in json.loads(result.output)}
+    lines = {line["what"]: line for line in json.loads(result.output)["rows"]}
     assert result.exit_code == 0
     assert {f"meter: {meter.name}" for meter in meter_classes()} <= set(lines)
     assert {"Python", "memory", "disk", "environment: pytorch", "data: mnist"} <= set(lines)

@@ -16,7 +16,7 @@ def test_a_run_belongs_to_the_entry_that_was_locked(suite: Run, digits: Path) ->
     (digest, *_) = suite("nonce", "lock", *FAKE).stdout.split()
 
     def entry(*options: object) -> tuple[str, int]:
-        (printed,) = json.loads(suite("run", *FAKE, "--dry-run", "--nonce", "drawn", *options).stdout)
+        (printed,) = json.loads(suite("run", *FAKE, "--dry-run", "--nonce", "drawn", *options).stdout)["rows"]
         return printed["nonce"]["entry_sha256"], printed["request"]["seed"]
 
     first, second, tuned, other = entry(), entry("--run-number", 1), entry("--threads", 7), entry("--batch-size", 32)

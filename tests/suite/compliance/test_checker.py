@@ -8,6 +8,8 @@ import pytest
 
 from reference_impls import contract
 from suite.compliance.checker import check_bundle, find_bundles
+from suite.compliance.faults.fault import save_after
+from suite.compliance.faults.load_edits import crowd
 from suite.compliance.registry import find_rule
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
@@ -95,3 +97,11 @@ def test_the_checker_writes_nothing(good_bundle: Path) -> None:
     check_bundle(good_bundle)
     assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in good_bundle.iterdir()} == before
     assert good_bundle.stat().st_mtime_ns == 0
+
+
+def test_a_run_among_many_programs_is_slow_and_honest(good_bundle: Path) -> None:
+    """As recorded on a machine of two cores with 14 to 20 runnable programs: the implementation had a fifth of a core."""
+    save_after(crowd(0.2, own=0.13), recompute=True)(good_bundle)
+    found = {finding.rule for finding in check_bundle(good_bundle).findings}
+    assert "foreign-load" in found
+    assert "cpu-busy" not in found

@@ -76,7 +76,7 @@ def test_a_closed_run_that_cannot_comply_is_refused_before_it_starts(suite: Run,
 
 def test_a_dry_run_prints_the_request_and_runs_nothing(suite: Run, digits: Path, tmp_path: Path) -> None:
     answer = suite(*FAKE, "--seed", 3, "--output", tmp_path / "run", "--dry-run")
-    (request,) = json.loads(answer.stdout)
+    (request,) = json.loads(answer.stdout)["rows"]
     assert request["request"]["seed"] == 3
     assert not (tmp_path / "run").exists()
 

@@ -17,15 +17,18 @@ VARIABLES = {"OMP_NUM_THREADS": "1", "UCX_TLS": "tcp,self", "HOME": "/root", "SU
 @pytest.fixture
 def hostfile(tmp_path: Path) -> Path:
     path = tmp_path / "hosts.txt"
-    path.write_text("# the shelf\npi1 slots=4\n\npi2:4  # the slow one\npi1\n")
+    path.write_text("# the shelf\npi1 slots=4\n\npi2:4  # the slow one\n")
     return path
 
 
-def test_hosts_are_the_first_words_of_lines_each_once(hostfile: Path) -> None:
+def test_hosts_are_the_first_words_of_lines(hostfile: Path) -> None:
     assert read_hosts(hostfile) == ("pi1", "pi2")
 
 
-@pytest.mark.parametrize(("text", "words"), [("", "names no host"), ("pi1\n-o ProxyCommand=x\n", ":2:"), ("pi1;reboot\n", ":1:")])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("", "names no host"), ("pi1\n-o ProxyCommand=x\n", ":2:"), ("pi1;reboot\n", ":1:"), ("pi1\npi2\npi1:2\n", ":3: pi1 is named twice")],
+)
 def test_a_file_without_hosts_or_with_what_is_none_is_refused(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "hosts.txt").write_text(text)
     with pytest.raises(SuiteError, match=words):

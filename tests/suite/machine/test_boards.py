@@ -146,7 +146,7 @@ def test_a_dry_run_on_the_device_plans_its_closed_workloads(
     for module in ("suite.cli.run", "suite.execution.request"):
         monkeypatch.setattr(f"{module}.resolve_device", partial(resolve_device, system_root=root))
     run(division=Division.OPEN, device=device.name, workload="lenet", data="synthetic", dry_run=True)
-    (request,) = json.loads(capsys.readouterr().out)
+    (request,) = json.loads(capsys.readouterr().out)["rows"]
     assert request["request"]["platform"] == device.name
     assert request["request"]["accelerator"] == ("cpu" if device.gpu is None else "cuda")
 

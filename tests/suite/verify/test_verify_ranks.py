@@ -26,7 +26,7 @@ MISTAKES = {
 def test_ranks_train_as_one(framework: str, workload: str, suite: Run) -> None:
     answer = suite("verify-ranks", workload, "--framework", framework, "--json", SUITE_HOME=str(home()))
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
-    verdicts = json.loads(answer.stdout)
+    verdicts = json.loads(answer.stdout)["rows"]
     assert [(verdict["ranks"], verdict["steps"], verdict["reference"]) for verdict in verdicts] == [(n, STEPS, WORKLOADS[workload]) for n in (2, 4)]
     assert all({"losses", "parameter", "ranks apart"} <= {one["quantity"] for one in verdict["differences"]} for verdict in verdicts)
 
@@ -35,7 +35,7 @@ def test_the_frameworks_own_collective_does_the_same(framework: str, suite: Run)
     command = ("verify-ranks", "lenet", "--framework", framework, "--ranks", 2, "--collective", "native", "--json")
     answer = suite(*command, SUITE_HOME=str(home()))
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
-    assert json.loads(answer.stdout)[0]["collective"] == "native"
+    assert json.loads(answer.stdout)["rows"][0]["collective"] == "native"
 
 
 @pytest.mark.pytorch

@@ -1,0 +1,469 @@
+"""The formats of ``--json``: the keys of each, and what they hold. docs/json.md is made from this table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class JsonFormat:
+    """An object that ``--json`` prints, by its ``name`` and ``version``, which rises when a key goes or changes its meaning.
+
+    ``keys`` are its own, or with ``is_list`` those of each object in its list ``rows``; ``optional`` ones may be absent.
+    """
+
+    name: str
+    printed_by: str
+    keys: Mapping[str, str]
+    is_list: bool = False
+    optional: frozenset[str] = frozenset()
+    version: int = 1
+
+    @property
+    def label(self) -> str:
+        """The value of ``format``: ``check/1``."""
+        return f"{self.name}/{self.version}"
+
+
+FORMATS: Mapping[str, JsonFormat] = {
+    each.name: each
+    for each in (
+        JsonFormat(
+            "audit",
+            "suite audit",
+            {
+                "schema": "schema of the record, which the bundle or submission holds too",
+                "suite_version": "suite",
+                "bundle": "run_id and digests of the run",
+                "replayer": "what trained again",
+                "steps": "number",
+                "losses": "of each step",
+                "with_other_rate": "losses at a learning rate that is wrong, or null",
+                "comparison": "verdict, difference, tolerance",
+                "rate_error_found": "smallest error of the rate that would have shown, or null",
+                "reason": "why there is nothing to compare, or null",
+                "time_s": "what the audit took",
+                "state": "audit of a kept state, or null",
+            },
+        ),
+        JsonFormat(
+            "audit-draw",
+            "suite audit draw",
+            {
+                "epoch": "drawn epoch",
+                "epochs": "number of epochs",
+                "head": "the log's last chain value",
+                "value": "text that it was drawn with, or null",
+            },
+        ),
+        JsonFormat(
+            "bringup",
+            "suite bringup",
+            {
+                "schema": "schema of the file",
+                "suite": "version of the suite",
+                "date": "day",
+                "status": "complete, interrupted or failed",
+                "emulator": "name, or null on a board",
+                "device": "profile",
+                "evidence": "how the device was recognised",
+                "board": "model, or null",
+                "compatible": "names in the device tree",
+                "architecture": "of the processor",
+                "kernel": "version",
+                "board_digest": "keyed digest of the serial number, or null",
+                "files": "list: path and content",
+                "programs": "list: command and output",
+                "meters": "list: a trial of each meter",
+                "step_s": "length of each step, or null",
+                "steps": "the staircase of loads",
+                "ranges": "list: lowest and highest reading of each channel",
+                "calibrations": "list: gain and offset of each sensor",
+                "failures": "sentences",
+                "removed": "what was replaced, in sentences",
+            },
+        ),
+        JsonFormat(
+            "check",
+            "suite check, submit, package",
+            {
+                "verdicts": "list of bundles: path, round, division, complies, witnessed_by, findings",
+                "submissions": "list: path, complies, signed_by, findings, verdicts",
+                "analyses": "list of stall analyses: path, complies, findings",
+                "could_not_judge": "sentences",
+            },
+        ),
+        JsonFormat(
+            "cluster-doctor",
+            "suite cluster doctor",
+            {
+                "answers": "list: what each host answered",
+                "links": "latency and bandwidth between hosts, or null",
+                "problems": "list: node, point, sentence, remedy",
+            },
+        ),
+        JsonFormat(
+            "data",
+            "suite data prepare, verify",
+            {
+                "name": "of the data set",
+                "directory": "where it is",
+                "synthetic": "whether it was generated",
+                "train_samples": "number",
+                "eval_samples": "number",
+                "classes": "number",
+                "verified": "whether every file has its published checksum",
+            },
+        ),
+        JsonFormat(
+            "doctor",
+            "suite doctor",
+            {
+                "what": "the item",
+                "there": "whether it is available",
+                "found": "what was found",
+                "remedy": "what to do; empty where it is available",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "env-create",
+            "suite env create",
+            {
+                "framework": "its name",
+                "interpreter": "Python of the environment",
+                "packages": "name and version of each package",
+            },
+        ),
+        JsonFormat(
+            "env-plan",
+            "suite env create --dry-run",
+            {
+                "framework": "its name",
+                "folder": "where it would be",
+                "locked": "whether all versions are exact",
+                "index": "of pip, or null",
+                "download_bytes": "null where it is unknown",
+                "disk_bytes": "null where it is unknown",
+                "packages": "list of requirements",
+            },
+        ),
+        JsonFormat(
+            "error",
+            "every command that could not do what it was asked",
+            {
+                "error": "the sentence that standard error has too",
+                "exit_code": "2: could not",
+            },
+        ),
+        JsonFormat(
+            "explain",
+            "suite explain",
+            {
+                "id": "of the rule",
+                "severity": "invalid, warning or note",
+                "rule": "one sentence",
+                "why": "its reason",
+                "divisions": "where it holds",
+                "rounds": "severity by round",
+            },
+        ),
+        JsonFormat(
+            "figure",
+            "suite figure",
+            {
+                "figure": "file of the figure",
+                "caption": "file of the caption",
+                "text": "the caption",
+            },
+        ),
+        JsonFormat(
+            "finish",
+            "suite finish",
+            {
+                "runs": "list: path, status, epochs, was_closed, reason",
+                "problems": "sentences of the runs that could not be closed",
+            },
+        ),
+        JsonFormat(
+            "list-data-sets",
+            "suite list data-sets",
+            {
+                "name": "as in --data",
+                "title": "its name",
+                "layout": "layout of its files",
+                "train_samples": "number",
+                "eval_samples": "number",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "list-devices",
+            "suite list devices",
+            {
+                "name": "as in --device",
+                "title": "boards that it covers",
+                "this_machine": "whether --device auto chooses it here",
+                "cpu": "architecture",
+                "gpu": "architecture, or null",
+                "closed_workloads": "names",
+                "power_modes": "names",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "list-figures",
+            "suite list figures",
+            {
+                "name": "as in `suite figure NAME`",
+                "study": "paper",
+                "number": "its number there",
+                "title": "what it shows",
+                "needs": "runs that it needs",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "list-frameworks",
+            "suite list frameworks",
+            {
+                "name": "as in --framework",
+                "title": "its name",
+                "interpreter": "Python of its environment, or null",
+                "missing": "sentence, or null",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "list-rounds",
+            "suite list rounds",
+            {
+                "name": "as in --round",
+                "title": "its name",
+                "suite_versions": "versions whose runs it accepts",
+                "workloads": "names",
+                "closed": "date, or null",
+                "rules": "number of rules",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "list-rules",
+            "suite list rules",
+            {
+                "id": "as in `suite explain ID`",
+                "severity": "invalid, warning or note",
+                "rule": "one sentence",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "list-studies",
+            "suite list studies",
+            {
+                "name": "as in --study",
+                "title": "what it shows",
+                "varies": "the setting",
+                "values": "its default values",
+                "repetitions": "runs of each value",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "list-workloads",
+            "suite list workloads",
+            {
+                "name": "as in --workload",
+                "title": "model and data set",
+                "model": "name of the model",
+                "data": "name of the data set",
+                "target_accuracy": "ratio; null where the quality is reported only",
+                "epochs": "epoch budget",
+                "batch_size": "samples of a global mini-batch",
+                "parameters": "number of trained parameters",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "new",
+            "suite new",
+            {
+                "files": "that were written",
+                "next": "what to do, in sentences",
+            },
+        ),
+        JsonFormat(
+            "nonce-lock",
+            "suite nonce lock",
+            {
+                "entry_sha256": "digest to hand in",
+                "implementation_sha256": "digest of the implementation",
+                "configuration_sha256": "digest of the configuration",
+                "organization": "of --org",
+                "workload": "its name",
+                "framework": "its name",
+                "configuration": "the settings that the digest is over",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "power-attach",
+            "suite power attach",
+            {
+                "bundle": "run directory",
+                "understood": "how the trace was read, in a sentence",
+                "trace": "numbers of rows and readings",
+                "fit": "the trace's clock against the run's",
+                "energy_j": "the run's energy as a figure; null with --dry-run",
+            },
+        ),
+        JsonFormat(
+            "reference-points-compare",
+            "suite reference-points compare",
+            {
+                "epochs_to_target": "of each run; null where it missed",
+                "reference": "the reference's",
+                "level": "of the test",
+                "p_faster": "one-sided",
+                "p_slower": "one-sided",
+                "p_different": "two-sided",
+                "smallest_p": "that this number of runs can give",
+            },
+        ),
+        JsonFormat(
+            "reference-points-make",
+            "suite reference-points make",
+            {
+                "path": "file that was written",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "reference-points-show",
+            "suite reference-points show",
+            {
+                "batch_size": "samples",
+                "base_learning_rate": "rate",
+                "epochs_to_target": "of each run; null where it missed",
+                "expected_epochs": "mean",
+                "runs": "runs of an entry",
+                "level": "of the test",
+                "power": "of the test",
+                "detectable_factor": "share of the epochs that is detected, or null",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "refused-request",
+            "suite run, of a request that breaks a rule",
+            {
+                "findings": "list: rule, severity, file, line, expected, observed, fix",
+            },
+        ),
+        JsonFormat(
+            "report",
+            "suite report",
+            {
+                "index": "address of the first page in the file system",
+            },
+        ),
+        JsonFormat(
+            "run",
+            "suite run",
+            {
+                "path": "run directory",
+                "status": "finished, interrupted or failed",
+                "schema": "schema of the record, which the bundle or submission holds too",
+                "epochs": "list: what each epoch took, its loss and accuracy",
+                "figures": "by name: value, unit, source, n, spread, coverage, uncertainty; a value that is unknown is null with a reason",
+                "disturbances": "what disturbed the run, by kind",
+                "channels": "list: statistics of every channel of every meter",
+                "energies": "list: energy by each total, and which counts",
+                "ranks": "list: steps, times and memory of each rank",
+                "nodes": "list: figures of each node",
+            },
+            optional=frozenset(("energies", "nodes", "ranks")),
+        ),
+        JsonFormat(
+            "run-requests",
+            "suite run --dry-run",
+            {
+                "run_id": "the run's name",
+                "device_evidence": "how the device was recognised",
+                "nonce": "nonce and number, or null",
+                "meters_left_out": "names",
+                "request": "the request, as in run.json",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "stall-analysis",
+            "suite run --stall-analysis",
+            {
+                "path": "its record",
+                "schema": "schema of the record, which the bundle or submission holds too",
+                "workload": "its name",
+                "framework": "its name",
+                "device": "its profile",
+                "data": "its data set",
+                "runs": "the three runs",
+                "figures": "as those of a run",
+                "notes": "sentences on their validity",
+            },
+        ),
+        JsonFormat(
+            "sweep",
+            "suite sweep",
+            {
+                "path": "the study's record",
+                "schema": "schema of the record, which the bundle or submission holds too",
+                "plan": "what was varied and held",
+                "points": "list: figures of each value",
+                "model": "fitted scaling model, or null",
+                "model_reason": "why there is none, or null",
+                "notes": "sentences",
+            },
+        ),
+        JsonFormat(
+            "sweep-requests",
+            "suite sweep --dry-run",
+            {
+                "output": "run directory",
+                "request": "the request, as in run.json",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "verify-model",
+            "suite verify-model",
+            {
+                "schema": "schema of the record, which the bundle or submission holds too",
+                "suite_version": "suite",
+                "workload": "its name",
+                "model": "its name",
+                "expected_parameters": "number",
+                "reference": "what it is compared with",
+                "subjects": "list: name, module, parameters, differences, digests, passed",
+                "passed": "whether every implementation passes",
+            },
+        ),
+        JsonFormat(
+            "verify-ranks",
+            "suite verify-ranks",
+            {
+                "schema": "schema of the record, which the bundle or submission holds too",
+                "suite_version": "suite",
+                "workload": "its name",
+                "subject": "the implementation",
+                "ranks": "number",
+                "collective": "mpi or native",
+                "overlap": "whether exchange overlaps the backward pass",
+                "steps": "number",
+                "batch_size": "samples",
+                "reference": "what it is compared with",
+                "differences": "list: name, difference, tolerance, passed",
+                "passed": "whether all differences are within tolerance",
+            },
+            is_list=True,
+        ),
+    )
+}

@@ -1,0 +1,105 @@
+"""Typical mistakes at the command line. ``python -m tests.suite.cli.mistakes`` types each and prints the table of docs/mistakes.md."""
+
+import contextlib
+import io
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+MISTAKES: tuple[tuple[str, str, int], ...] = (
+    ("suite repotr runs", "Did you mean 'report'", 2),
+    ("suite run --workload lenet", "Missing option '--division'", 2),
+    ("suite run --division close --workload lenet", "'closed', 'open'", 2),
+    ("suite run --division open --workload LeNet", "did you mean 'lenet'", 2),
+    ("suite run --division open --workload lenet --framework torch", "did you mean 'pytorch'", 2),
+    ("suite run --division open --workload lenet --device orinn", "did you mean 'orin'", 2),
+    ("suite run --division open --workload lenet --device orin", "--device auto", 2),
+    ("suite run --division open --workload lenet --framework fake", "suite data prepare mnist --download", 2),
+    ("suite run --division open --workload lenet --framework fake --data nowhere", "neither a data set", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --epochs 0", "--epochs must be at least 1", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --epochs three", "Invalid value for '--epochs'", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --batch-size 1e3", "Invalid value for '--batch-size'", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --accelerator gpu", "'cuda'", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --accelerator cuda", "use --accelerator cpu", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --lr 0.1", "No such option: --lr", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --learning-rate -1", "must be a positive number", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --seed -1", "--seed must be between", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --org 'Müller GmbH & Co'", "'muller-gmbh-co' would do", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --nodes 2", "needs --hostfile FILE", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --hostfile nowhere.txt", "nowhere.txt cannot be read", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --hostfile twice.txt", "is named twice", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --meters cpuu", "cpuu", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --witness lab:8731", "lab:8731", 2),
+    ("suite run --division closed --workload lenet --framework fake --data digits", "--allow-invalid", 1),
+    ("suite data prepare mnst", "did you mean 'mnist'", 2),
+    ("suite data prepare mnist --from /etc", "train-images-idx3-ubyte", 2),
+    ("suite data prepare cifar10 --from /etc", "/etc does not hold CIFAR-10", 2),
+    ("suite data prepare imagefolder", "--from DIR", 2),
+    ("suite data verify cifar10", "suite data prepare cifar10", 2),
+    ("suite check nowhere", "nowhere does not exist", 2),
+    ("suite check empty", "empty", 2),
+    ("suite report empty --output site", "empty", 2),
+    ("suite report nowhere", "nowhere does not exist", 2),
+    ("suite finish empty", "empty", 2),
+    ("suite package empty --org lab --availability available", "empty", 2),
+    ("suite submit empty", "--check-only", 2),
+    ("suite explain log-chian", "did you mean 'log-chain'", 2),
+    ("suite list data sets", "Did you mean 'data-sets'", 2),
+    ("suite sweep --study batchsize --workload lenet", "did you mean 'batch-size'", 2),
+    ("suite verify-model lenet", "suite env create pytorch", 2),
+    ("suite audit empty", "empty", 2),
+    ("suite power attach empty trace.csv", "Missing option '--covers'", 2),
+    ("suite env create pytoch", "did you mean 'pytorch'", 2),
+    ("suite figure throughput", "suite figure --list", 2),
+    ("suite new meter Meter!", "Meter!", 2),
+    ("suite nonce lock --division open --workload lenett", "did you mean 'lenet'", 2),
+)
+"""What was typed, words that must be said, and the exit code."""
+
+
+def type_in(command: str) -> tuple[str, int]:
+    """What the command says on standard error (else on standard output), and its exit code."""
+    from suite.cli.app import main
+
+    said, printed = io.StringIO(), io.StringIO()
+    with patch.object(sys, "argv", shlex.split(command)), contextlib.redirect_stderr(said), contextlib.redirect_stdout(printed):
+        try:
+            main()
+        except SystemExit as end:
+            return said.getvalue().strip() or printed.getvalue().strip(), int(end.code or 0)
+    return printed.getvalue().strip(), 0
+
+
+@contextlib.contextmanager
+def a_strangers_folder() -> Iterator[Path]:
+    """An empty home with the digits data set, and a working folder with an empty folder and a hostfile that names a host twice."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "work")
+        (place / "empty").mkdir(parents=True)
+        (place / "twice.txt").write_text("localhost\nlocalhost\n")
+        before = Path.cwd()
+        with patch.dict(os.environ, {"SUITE_HOME": str(Path(folder, "home"))}):
+            os.chdir(place)
+            try:
+                type_in("suite data prepare digits")
+                yield place
+            finally:
+                os.chdir(before)
+
+
+def main() -> None:
+    """Print the table."""
+    print("| typed | said | exit code |\n|---|---|---|")
+    with a_strangers_folder() as place:
+        for command, _, _ in MISTAKES:
+            said, code = type_in(command)
+            shown = said.replace(str(place.parent), "…").replace("\n", " ").replace("|", "\\|")
+            print(f"| `{command}` | {shown} | {code} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

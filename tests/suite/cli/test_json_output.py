@@ -1,0 +1,94 @@
+"""``--json``: every format has the keys that docs/json.md lists, failures are objects, too; colours and completion as a shell expects them."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.cli.app import main
+from suite.cli.doctor import Diagnosis, show
+from suite.cli.json_formats import FORMATS
+from suite.cli.json_output import print_json
+
+Say = Callable[..., tuple[Any, str, int]]
+
+
+@pytest.fixture
+def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
+    """Types a command with --json; returns the object, what standard error has, and the exit code."""
+
+    def call(*words: object) -> tuple[Any, str, int]:
+        monkeypatch.setattr("sys.argv", ["suite", *map(str, words), "--json"])
+        with pytest.raises(SystemExit) as end:
+            main()
+        printed = capsys.readouterr()
+        return json.loads(printed.out), printed.err, int(end.value.code or 0)
+
+    return call
+
+
+def keys_of(value: Any) -> Iterator[str]:
+    """Every key of an object, at any depth."""
+    if isinstance(value, dict):
+        yield from value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from keys_of(item)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name.startswith("list-")])
+def test_lists_have_rows_with_the_keys_of_their_format(name: str, say: Say) -> None:
+    printed, _, code = say("list", name.removeprefix("list-"))
+    assert (printed["format"], code) == (f"{name}/1", 0)
+    assert all(set(row) == set(FORMATS[name].keys) for row in printed["rows"])
+    assert not [key for key in keys_of(printed) if " " in key]
+
+
+def test_a_verdict_is_one_object_whether_it_complies_or_cannot_be_judged(say: Say, good_bundle: Path) -> None:
+    printed, _, code = say("check", good_bundle)
+    assert (printed["format"], code, printed["verdicts"][0]["complies"]) == ("check/1", 0, True)
+    (good_bundle / "log.txt").write_text("")
+    printed, _, code = say("check", good_bundle)
+    assert (printed["format"], code) == ("check/1", 1 if not printed["could_not_judge"] else 2)
+    assert not [key for key in keys_of(printed) if " " in key]
+
+
+@pytest.mark.parametrize("words", [("run", "--division", "open", "--workload", "lnet"), ("repotr",), ("run", "--foo"), ("explain", "log-chian")])
+def test_a_failure_is_an_object_and_a_sentence(words: tuple[str, ...], say: Say) -> None:
+    printed, said, code = say(*words)
+    assert set(printed) == {"format", *FORMATS["error"].keys}
+    assert (printed["format"], printed["exit_code"], code) == ("error/1", 2, 2)
+    assert said == f"error: {printed['error']}\n"
+
+
+def test_a_key_that_no_format_has_is_not_printed() -> None:
+    with pytest.raises(AssertionError, match="report"):
+        print_json("report", {"index": "site/index.html", "pages": 3})
+
+
+def test_lists_that_are_piped_begin_with_their_headers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["suite", "list", "data-sets"])
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().out.splitlines()[0].split("\t") == list(FORMATS["list-data-sets"].keys)
+
+
+@pytest.mark.parametrize("is_set", [False, True])
+def test_no_color_is_obeyed(is_set: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if is_set:
+        monkeypatch.setenv("NO_COLOR", "1")
+    show([Diagnosis("disk", True, "1 GiB free")])
+    assert ("\x1b[32m" in capsys.readouterr().out) is not is_set
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("suite re", "report\nreference-points"), ("suite run --workload res", "resnet18\nresnet50"), ("suite data prepare c", "cifar10")],
+)
+def test_the_shell_completes_commands_and_names(typed: str, completed: str, suite: Any) -> None:
+    words = {"_SUITE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    assert suite(**words).stdout.strip() == completed

@@ -1,0 +1,22 @@
+"""Typical mistakes: one sentence that names the next step, the right exit code, nothing left behind."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.suite.cli.mistakes import MISTAKES, a_strangers_folder, type_in
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Path]:
+    with a_strangers_folder() as folder:
+        yield folder
+
+
+@pytest.mark.parametrize(("command", "words", "code"), MISTAKES, ids=[mistake[0] for mistake in MISTAKES])
+def test_a_mistake_is_answered_with_a_sentence(command: str, words: str, code: int, place: Path) -> None:
+    said, found = type_in(command)
+    assert (found, words in said) == (code, True), said
+    assert "Traceback" not in said and "Unexpected error" not in said
+    assert {path.name for path in place.iterdir()} == {"empty", "twice.txt"}
