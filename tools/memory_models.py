@@ -12,7 +12,9 @@ IMAGE_224 = (3, 224, 224)
 
 def main() -> None:
     """Trace every model once and write its file."""
-    wanted = {f"resnet{depth}": (f"torchvision:resnet{depth}", f"ResNet-{depth} (torchvision, 1000 classes)", IMAGE_224) for depth in (18, 34, 50, 101, 152)}
+    wanted = {
+        f"resnet{depth}": (f"torchvision:resnet{depth}", f"ResNet-{depth} (torchvision, 1000 classes)", IMAGE_224) for depth in (18, 34, 50, 101, 152)
+    }
     for workload in load_workloads():
         own, verification = f"own:{workload.model}:{workload.verification.classes}", workload.verification
         channels, height, width = verification.image_shape

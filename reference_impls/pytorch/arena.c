@@ -1,7 +1,8 @@
 /* Large tensors from one mapping, best fit, neighbours joined: a preload library for training in little memory.
  *
  * glibc and jemalloc leave gaps between tensors of different sizes, 300 MB and more in ResNet-152; returning every tensor to the kernel (a low
- * M_MMAP_THRESHOLD) closes the gaps and doubles the page faults. Here pages once touched are used again.
+ * M_MMAP_THRESHOLD) closes the gaps and doubles the page faults. Here pages once touched are used again, and free pages are returned to the kernel only
+ * where the resident ones would exceed ARENA_LIMIT, a number of bytes in the environment.
  *
  *     cc -O2 -shared -fPIC -o arena.so arena.c -ldl -lpthread && LD_PRELOAD=./arena.so python ...
  */
@@ -11,6 +12,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -18,12 +20,15 @@
 #define RESERVED ((size_t)64 << 30) /* addresses, not memory */
 #define ALIGNMENT ((size_t)4096)
 #define BLOCKS 65536
+#define PIECE ((size_t)64 << 10) /* the unit of what is resident */
 
 struct block { size_t start, size; int used, next, previous; };
 
 static struct block blocks[BLOCKS]; /* a list in the order of addresses; block 0 is the first */
 static int unused[BLOCKS], unused_count;
 static char *arena;
+static unsigned char resident[RESERVED / PIECE]; /* pieces that were handed out since their pages were last returned */
+static size_t resident_bytes, limit_bytes = SIZE_MAX;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int (*next_posix_memalign)(void **, size_t, size_t);
 static void (*next_free)(void *);
@@ -39,6 +44,8 @@ static void start(void) {
     if (mapped == MAP_FAILED) return;
     blocks[0] = (struct block){0, RESERVED, 0, -1, -1};
     for (int i = BLOCKS - 1; i > 0; i--) unused[unused_count++] = i;
+    const char *limit = getenv("ARENA_LIMIT");
+    if (limit) limit_bytes = strtoull(limit, NULL, 10);
     arena = mapped;
 }
 
@@ -56,6 +63,43 @@ static int best_fit(size_t size) {
     return best;
 }
 
+static void touch(size_t first, size_t size) {
+    for (size_t piece = first / PIECE; piece <= (first + size - 1) / PIECE; piece++)
+        if (!resident[piece]) {
+            resident[piece] = 1;
+            resident_bytes += PIECE;
+        }
+}
+
+/* Return the pages of a free block's resident pieces. */
+static void release(int i) {
+    size_t first = (blocks[i].start + PIECE - 1) / PIECE, end = (blocks[i].start + blocks[i].size) / PIECE;
+    for (size_t piece = first; piece < end; piece++) {
+        size_t stop = piece;
+        while (stop < end && resident[stop]) resident[stop++] = 0;
+        if (stop == piece) continue;
+        madvise(arena + piece * PIECE, (stop - piece) * PIECE, MADV_DONTNEED);
+        resident_bytes -= (stop - piece) * PIECE;
+        piece = stop;
+    }
+}
+
+/* Free blocks from the smallest on: a large one is the likeliest to be asked for again. */
+static void stay_below_limit(void) {
+    for (size_t size = LARGE; resident_bytes > limit_bytes && size < RESERVED; size *= 2)
+        for (int i = 0; i >= 0 && resident_bytes > limit_bytes; i = blocks[i].next)
+            if (!blocks[i].used && blocks[i].size < size && blocks[i].next >= 0) release(i);
+    if (resident_bytes > limit_bytes)
+        for (int i = 0; i >= 0; i = blocks[i].next)
+            if (!blocks[i].used && blocks[i].next < 0 && resident_bytes > limit_bytes) {
+                /* the free space at the end: only what was touched of it, which lies at its start */
+                size_t piece = (blocks[i].start + PIECE - 1) / PIECE, stop = piece;
+                while (stop < RESERVED / PIECE && resident[stop]) resident[stop++] = 0;
+                if (stop > piece) madvise(arena + piece * PIECE, (stop - piece) * PIECE, MADV_DONTNEED);
+                resident_bytes -= (stop - piece) * PIECE;
+            }
+}
+
 static void *take(size_t size) {
     size = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
     int found = best_fit(size);
@@ -68,6 +112,8 @@ static void *take(size_t size) {
         blocks[found].size = size;
     }
     blocks[found].used = 1;
+    touch(blocks[found].start, size);
+    if (resident_bytes > limit_bytes) stay_below_limit();
     return arena + blocks[found].start;
 }
 

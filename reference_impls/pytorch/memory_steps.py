@@ -1,8 +1,9 @@
 """Training steps of a network by a schedule, for measurements of memory: ``python -m reference_impls.pytorch.memory_steps REQUEST``.
 
-REQUEST is a JSON file: ``model`` as for reference_impls.pytorch.trace, ``image``, ``batch``, ``classes``, ``threads``, ``seed``, ``blocks`` and ``schedule``
-(reference_impls.pytorch.recompute); an empty schedule is ordinary training. Every line on standard input is a turn of one step; the answer is one line
-of JSON with CPU time, loss and the highest resident set. The line ``digest`` is answered with digests of gradients, weights and buffers.
+REQUEST is a JSON file: ``model`` as for reference_impls.pytorch.trace, ``image``, ``batch``, ``classes``, ``threads``, ``seed``, ``blocks`` and
+``schedule`` (reference_impls.pytorch.recompute); an empty schedule is ordinary training. Every line on standard
+input is one step; the answer is one line of JSON with CPU time, loss and the highest resident set. The line
+``digest`` is answered with digests of gradients, weights and buffers.
 """
 
 import hashlib
@@ -29,6 +30,8 @@ class Training:
         torch.manual_seed(request["seed"])
         self._model = build(request["model"])
         self._optimizer = torch.optim.SGD(self._model.parameters(), lr=1e-4, momentum=0.9, foreach=False)
+        for parameter in self._model.parameters():  # all at once: made between activations, they would leave gaps
+            self._optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
         self._images = torch.randn(request["batch"], *request["image"])
         self._labels = torch.randint(request["classes"], (request["batch"],))
         schedule = [(action, block) for action, block in request["schedule"]]
@@ -95,11 +98,21 @@ def main() -> None:
         after = resource.getrusage(resource.RUSAGE_SELF)
         cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         faults = after.ru_minflt - before.ru_minflt
-        _answer({"cpu_s": cpu_s, "system_s": after.ru_stime - before.ru_stime, "wall_s": time.monotonic() - started, "faults": faults, "loss": loss, **memory()})
+        _answer(
+            {
+                "cpu_s": cpu_s,
+                "system_s": after.ru_stime - before.ru_stime,
+                "wall_s": time.monotonic() - started,
+                "faults": faults,
+                "loss": loss,
+                **memory(),
+            }
+        )
 
 
 def _answer(values: Dict[str, Any]) -> None:
-    print(json.dumps(values), flush=True)
+    sys.stdout.write(json.dumps(values) + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

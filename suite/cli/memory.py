@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from suite.catalog.devices import load_devices
 from suite.catalog.definitions import unknown_name
+from suite.catalog.devices import load_devices
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.memory.paper_tables import LIMIT, Cell, cells, published
@@ -24,7 +24,9 @@ BUDGET_HELP = "Memory that training may take: 2GB, 800MB (GB is 10^9 bytes); or 
 
 @app.command(name="plan")
 def plan_command(
-    model: Annotated[str, typer.Argument(help="A stored network (resnet18, workload-lenet, …) or one of torchvision's by name, which PyTorch traces.")],
+    model: Annotated[
+        str, typer.Argument(help="A stored network (resnet18, workload-lenet, …) or one of torchvision's by name, which PyTorch traces.")
+    ],
     budget: Annotated[str, typer.Option(help=BUDGET_HELP)],
     batch: Annotated[int, typer.Option(help="Mini-batch size.")] = 8,
     image: Annotated[int | None, typer.Option(help="Width and height of the pictures (default: the network's usual ones).")] = None,
@@ -133,9 +135,8 @@ def _table_lines(found: list[Cell]) -> Iterator[str]:
         yield f"{table.varies:>7}  {'network':>10} {'published':>10} {'calculated':>10} {'deviation':>9}  {'kept by PyTorch':>15}"
         for cell in own:
             value = cell.batch if table.varies == "batch" else cell.image
-            yield (
-                f"{value:>7}  {'ResNet-' + str(cell.depth):>10} {cell.published:>10.2f} {cell.calculated:>10.2f} {cell.deviation:>+9.2%}  {cell.kept:>15.2f}"
-            )
+            figures = f"{cell.published:>10.2f} {cell.calculated:>10.2f} {cell.deviation:>+9.2%}  {cell.kept:>15.2f}"
+            yield f"{value:>7}  {'ResNet-' + str(cell.depth):>10} {figures}"
         yield ""
     worst = max(found, key=lambda cell: abs(cell.deviation))
     far = sum(abs(cell.deviation) > LIMIT for cell in found)

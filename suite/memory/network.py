@@ -80,7 +80,11 @@ def load_network(name: str, root: Path | None = None) -> Network:
 
 def operations(rows: list[dict[str, Any]]) -> tuple[Operation, ...]:
     """The operations of a trace's rows. Raises TypeError for an unknown key."""
-    return tuple(Operation(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}) for row in rows)
+    return tuple(_operation({name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}) for row in rows)
+
+
+def _operation(values: dict[str, Any]) -> Operation:
+    return Operation(**values)
 
 
 def as_json(network: Network, rows: list[dict[str, Any]]) -> str:

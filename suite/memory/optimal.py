@@ -109,10 +109,8 @@ class _Table:
         after = self._gradient(last) + self.weights[last + 1]
         needed = max(after + block.kept_bytes + block.forward_bytes, block.backward_bytes + self.weights[first])
         own = block.forward_time + block.backward_time
-        if first == last:
-            times = np.full(self.slots + 1, own)
-        else:
-            times = own + self._with_less(self.time[first + 1, last], self.rounded(block.kept_bytes))
+        rest = np.zeros(self.slots + 1) if first == last else self._with_less(self.time[first + 1, last], self.rounded(block.kept_bytes))
+        times: Vector = own + rest
         times[: min(self.rounded(needed), self.slots + 1)] = np.inf
         return times
 

@@ -116,4 +116,3 @@ def _in_strided_shortcut(layer: Shaped, layers: list[Shaped]) -> bool:
     if operation.kind != "batch_norm":
         return False
     return any(_in_strided_shortcut(each, layers) for each in layers if each.operation.kind == "conv" and each.operation.name in operation.inputs)
-

@@ -138,6 +138,7 @@ def _refuse(workplace: Workplace, single: Chain, batch: int, budget_bytes: int) 
     batch_fits = _largest(lambda size: fastest(scaled(single, size), budget_bytes - fixed, 100) is not None, 1, batch, 1)
     least = fixed + least_bytes(scaled(single, batch))
     raise SuiteError(
-        f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with the most thrifty schedule, more than {write_size(budget_bytes)}",
+        f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with the schedule that needs least, "
+        f"more than {write_size(budget_bytes)}",
         f"use --batch {batch_fits}, or --budget {write_size(least * 1.01).replace(' ', '')}",
     )

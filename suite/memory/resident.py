@@ -48,9 +48,7 @@ def measure(folder: Path | None = None) -> Resident:
         path = Path(scratch) / "request.json"
         path.write_text(json.dumps(request), encoding="utf-8")
         command = [str(environment.interpreter), "-m", "reference_impls.pytorch.memory_steps", str(path)]
-        done = subprocess.run(
-            command, cwd=repository_root(), env=child_environment(1), input="\n\n", capture_output=True, text=True, timeout=SECONDS
-        )
+        done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), input="\n\n", capture_output=True, text=True, timeout=SECONDS)
     if done.returncode != 0:
         raise SuiteError(f"Measuring the framework failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
     size = int(json.loads(done.stdout.splitlines()[-1])["VmHWM"])

@@ -23,9 +23,9 @@ def segments(count: int, parts: int) -> Schedule:
 
 
 def revolve(count: int, slots: int) -> Schedule:
-    """Revolve (Griewank and Walther, ACM TOMS 26, 2000): fewest forward runs of ``count`` equal blocks with ``slots`` checkpoints, the input's included.
+    """Revolve (Griewank and Walther, ACM TOMS 26, 2000): fewest forward runs of ``count`` equal blocks with ``slots`` checkpoints.
 
-    With a slot per block nothing would be recomputed, which is :func:`none`.
+    The input is one of them. With a slot per block nothing would be recomputed, which is :func:`none`.
     """
     return none(count) if slots >= count else Schedule(f"Revolve, {slots} checkpoints", tuple(_revolve(0, count, slots)))
 
@@ -47,12 +47,13 @@ def _revolve(first: int, end: int, slots: int) -> list[Step]:
     count = end - first
     if count == 1:
         return [Step(Action.KEEP, first), Step(Action.BACKWARD, first)]
-    if slots == 1:
-        far = end - 1
-    else:
-        far = first + min(range(1, count), key=lambda k: k + _advances(k, slots) + _advances(count - k, slots - 1))
+    far = end - 1 if slots == 1 else first + _first_checkpoint(count, slots)
     far_steps = _revolve(far, end, max(slots - 1, 1))
     return [*_run(first, far), *far_steps, Step(Action.RESTORE, first), *_revolve(first, far, slots)]
+
+
+def _first_checkpoint(count: int, slots: int) -> int:
+    return min(range(1, count), key=lambda k: k + _advances(k, slots) + _advances(count - k, slots - 1))
 
 
 def _run(first: int, end: int) -> list[Step]:

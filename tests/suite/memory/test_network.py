@@ -1,6 +1,7 @@
 """Stored networks: parameters, shapes, blocks, and what they keep for the backward pass."""
 
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_blocks_join_and_cover_the_network(name: str) -> None:
     blocks = chain(network, *network.image[1:], 2)
     assert [block.first for block in blocks[1:]] == [block.last + 1 for block in blocks[:-1]]
     assert blocks[-1].last == len(network.operations) - 1
-    assert all(earlier.output_bytes == later.input_bytes for earlier, later in zip(blocks, blocks[1:], strict=False))
+    assert all(earlier.output_bytes == later.input_bytes for earlier, later in pairwise(blocks))
     assert all(block.kept_bytes >= block.output_bytes and block.backward_bytes >= block.output_bytes for block in blocks)
     assert sum(block.gradient_bytes for block in blocks) == network.parameters * WORD_BYTES
 

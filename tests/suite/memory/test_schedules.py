@@ -28,7 +28,9 @@ def unequal(count: int, seed: int) -> Chain:
         kept = sizes[number + 1] + draw.randint(0, 40)
         backward = kept + sizes[number] + sizes[number + 1]
         times = draw.uniform(1, 5), draw.uniform(1, 5)
-        blocks.append(Block(str(number), number, number, sizes[number], sizes[number + 1], kept, 0, sizes[number + 1], backward, draw.randint(0, 5), *times))
+        blocks.append(
+            Block(str(number), number, number, sizes[number], sizes[number + 1], kept, 0, sizes[number + 1], backward, draw.randint(0, 5), *times)
+        )
     return tuple(blocks)
 
 
