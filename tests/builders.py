@@ -64,7 +64,7 @@ class Scenario:
     ``drop_cache`` are those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings, the same ones, on its own
     clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks. ``learning_rate``: None for the
     workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04. ``compared``: the log has every epoch's learning rates, and what the
-    ranks compared before the first step.
+    ranks compared before the first step. ``gpu_mhz``: clocks of a Jetson's GPU, read in turn.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -92,6 +92,7 @@ class Scenario:
     later_s: int = 0
     learning_rate: float | None = None
     compared: bool = False
+    gpu_mhz: tuple[float, ...] = ()
 
 
 RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
@@ -390,6 +391,9 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
         rows += [(t_ns, "disk", "read_bytes", 4096.0 * index, "B") for index, t_ns in enumerate(times)]
         rows += [(t_ns, "cpu", "frequency.core1", 1.4e9, "Hz") for t_ns in times]
         rows += [(t_ns, "page-cache", "resident", float(t_ns > first_ns), "ratio") for t_ns in (first_ns - 10**8, *times)]
+    for index, t_ns in enumerate(times if scenario.gpu_mhz else ()):
+        mhz = scenario.gpu_mhz[index % len(scenario.gpu_mhz)]
+        rows += [(t_ns, "tegra", "gpu.frequency", mhz * 1e6, "Hz"), (t_ns, "tegra", "gpu.utilisation", 60.0 + index % 7, "%")]
     if scenario.power_w is not None:
         rows += _power(scenario, scenario.power_w, range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000))
     if scenario.nodes > 1:
