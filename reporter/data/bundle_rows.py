@@ -65,15 +65,17 @@ def _read(path: Path) -> BundleRows:
     if unread is not None:
         raise SuiteError(unread)
     summary = read_summary(bundle)
+    system = bundle.json(SYSTEM)
     try:
         run = {
-            **_identity(record.request, bundle.json(SYSTEM)),
+            **_identity(record.request, system),
             "round": plain_or_none(record.round, 40),
             "suite_version": plain(record.suite_version),
             "run_id": run_id,
             "seed": int(record.request["seed"]),
             "nonce_kind": nonce_kind(record.nonce, round_of(record).nonce).value,
             "witnessed_by": plain_or_none(verdict.witnessed_by, 40),
+            "board": plain_or_none(system.get("board")),
             "epochs": len(summary["epochs"]),
             "reached": None if record.request["target_accuracy"] is None else summary["figures"]["time_to_target_s"]["value"] is not None,
             "trained_s": _trained_s(bundle.log()),

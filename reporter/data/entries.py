@@ -9,6 +9,7 @@ from typing import Any
 
 from reporter.data.entry_scores import SCORE_S, EntryScores
 from reporter.data.frames import ENTRIES, IDENTITY, Row, known
+from reporter.data.machine_names import machine_name
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
 from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
 from suite.bundle.layout import READINGS, STEPS
@@ -21,7 +22,7 @@ TRAINED, CODE = ("model_trained", "parameters", "optimizer_used", "precision"), 
 COUNTED = ("runs", "reached", "planned_runs", "launches")
 """Columns of an entry that are not those of its first run."""
 
-EVIDENCE = ("nonce_kind", "audited_in", "witnessed_by", "signed_by")
+SHARED = ("nonce_kind", "audited_in", "witnessed_by", "signed_by", "board")
 """Columns in which the runs of an entry may differ."""
 
 
@@ -51,7 +52,7 @@ def _entry(members: Sequence[Row]) -> Row:
     shared = {name: members[0][name] for name in ENTRIES if name not in COUNTED}
     reached = None if members[0]["reached"] is None else sum(bool(member["reached"]) for member in members)
     declared = {name: members[0].get(name) for name in ("planned_runs", "launches")}
-    evidence = {name: _shared(members, name) for name in EVIDENCE}
+    evidence = {name: _shared(members, name) for name in SHARED}
     return {**shared, **declared, **evidence, "runs": len(members), "reached": reached}
 
 
@@ -139,15 +140,15 @@ def _shared(members: Sequence[Row], column: str) -> str | None:
 
 
 def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """A short label per entry: framework, device, and the properties in which it differs from entries that share both."""
+    """A short label per entry: framework, machine, and the properties in which it differs from entries that share both."""
     groups: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
     for entry in entries:
-        groups.setdefault((entry["framework"], entry["device"]), []).append(entry)
+        groups.setdefault((entry["framework"], machine_name(entry)), []).append(entry)
     labels = {}
-    for (framework, device), alike in groups.items():
+    for (framework, machine), alike in groups.items():
         differing = [name for name in _LABEL_PROPERTIES if len({str(entry[name]) for entry in alike}) > 1]
         for entry in alike:
-            labels[str(entry["entry_id"])] = " · ".join([f"{framework} · {device}", *(describe(name, entry[name]) for name in differing)])
+            labels[str(entry["entry_id"])] = " · ".join([f"{framework} · {machine}", *(describe(name, entry[name]) for name in differing)])
     return labels
 
 

@@ -59,6 +59,7 @@ RUNS: Mapping[str, str] = {
     "self-drawn training state; None without such a record",
     "witnessed_by": "witness of the rulebook that saw the run begin and end, and stamped its files; None if none did",
     "signed_by": "whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there",
+    "board": "name of the machine, as its device tree or firmware reports it; None where unknown",
     "epochs": "finished epochs",
     "reached": "whether an evaluation reached the target; None without a target",
     "trained_s": "time from run_start to the last evaluation, without what is not counted, s; None where it was not logged",
@@ -121,6 +122,7 @@ ENTRIES: Mapping[str, str] = {
     "audited_in": "as in runs; None where the runs differ",
     "witnessed_by": "as in runs; None where the runs differ",
     "signed_by": "as in runs; None where the runs differ",
+    "board": "as in runs; None where the runs differ",
     "withdrawn": "reason of the withdrawal; None otherwise",
 }
 

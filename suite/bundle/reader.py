@@ -4,7 +4,7 @@ A bundle is hostile input: sizes are bounded, no link is followed, nothing is ev
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -122,6 +122,14 @@ class Bundle:
         if (self.path / STEPS).exists():
             return read_step_table(self.file(STEPS), self._possible_steps())
         return read_raw_steps(self.raw_steps(), self.log().finished_epochs())
+
+    def step_batches(self) -> "Iterator[StepRecords]":
+        """The step records of the finished epochs, batch by batch: for records of any length in little memory."""
+        from suite.bundle.tables import raw_step_batches, step_batches  # start-up: pyarrow
+
+        if (self.path / STEPS).exists():
+            return step_batches(self.file(STEPS), self._possible_steps())
+        return raw_step_batches(self.raw_steps(), self.log().finished_epochs())
 
     def steps_frame(self) -> "pandas.DataFrame":
         """The step records as a frame, columns as contract.STEP_COLUMNS."""

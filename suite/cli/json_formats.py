@@ -177,6 +177,23 @@ FORMATS: Mapping[str, JsonFormat] = {
             },
         ),
         JsonFormat(
+            "linpack-study",
+            "suite sweep --study linpack",
+            {
+                "path": "file of the study",
+                "schema": "schema of the record",
+                "title": "of the study",
+                "device": "device profile",
+                "cpu_model": "processor",
+                "points": "list: nodes, ranks, problem, figures of rate, efficiency, share of peak, energy and bandwidth, records",
+            },
+        ),
+        JsonFormat(
+            "trace",
+            "suite trace",
+            {"path": "file of the trace", "events": "number of its events", "left_out": "sentences about what of the run it leaves out"},
+        ),
+        JsonFormat(
             "finish",
             "suite finish",
             {

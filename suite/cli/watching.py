@@ -71,6 +71,10 @@ class ProgressLines:
             self._run.tick()
         elif isinstance(event, events.RunEnded):
             self.close()
+        elif isinstance(event, events.Notice):
+            if self._run:
+                self._run.clear()
+            _print(event.sentence)
         else:
             _print(_sentence(event))
 

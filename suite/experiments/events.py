@@ -57,6 +57,13 @@ class Waiting:
 
 
 @dataclass(frozen=True)
+class Notice:
+    """Something that the person at the terminal should know while the run goes on: a recorder that was lost, clocks that disagree."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
 class RunEnded:
     """The run is over, whether it finished, failed or was interrupted."""
 
@@ -111,6 +118,7 @@ ProgressEvent = (
     | RunStarted
     | LogLine
     | Waiting
+    | Notice
     | RunEnded
     | ClosingGoesOn
     | MemoryExhausted

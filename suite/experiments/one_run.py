@@ -23,6 +23,7 @@ from suite.experiments.events import (
     LogLine,
     MemoryExhausted,
     NodeDoubted,
+    Notice,
     Progress,
     RunEnded,
     RunStarted,
@@ -30,9 +31,10 @@ from suite.experiments.events import (
     Waiting,
     silent,
 )
-from suite.experiments.memory import kills_for_memory, largest_batch, ran_out_of_memory
+from suite.experiments.memory import largest_batch, ran_out_of_memory
 from suite.launch.building import build
 from suite.launch.environments import Environment, find
+from suite.machine.memory_kills import kills_for_memory
 from suite.meters.choice import chosen_meters
 
 FINISHED = "finished"
@@ -115,6 +117,10 @@ class _Watcher:
     def tick(self) -> None:
         """Nothing new."""
         self._progress(Waiting())
+
+    def notice(self, sentence: str) -> None:
+        """Something to know while the run goes on."""
+        self._progress(Notice(sentence))
 
     def closing_goes_on(self) -> None:
         """An interrupt is held back."""

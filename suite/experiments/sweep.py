@@ -38,7 +38,7 @@ class Sweep:
     @property
     def labels(self) -> tuple[str, ...]:
         """A name for each run, for progress messages."""
-        return tuple(f"{self.plan.variable.value} {run.value}, run {run.repetition} of {self.plan.repetitions}" for run in self.runs)
+        return tuple(f"{self.plan.varied} {run.value}, run {run.repetition} of {self.plan.repetitions}" for run in self.runs)
 
 
 def choose(name: str, values: Sequence[str] | None = None, nodes: Sequence[str] | None = None, repetitions: int | None = None) -> StudyDefinition:

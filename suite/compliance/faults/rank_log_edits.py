@@ -55,6 +55,16 @@ def shift_rank(rank: int, key: str, by_ns: int, number: int = 0) -> Callable[[Ed
     return change_logs(change)
 
 
+def shift_time_of_day(rank: int, by_ms: int) -> Callable[[EditableBundle], None]:
+    """Shift the time of day of all events of a rank."""
+
+    def change(logs: dict[int, Events]) -> None:
+        for event in logs[rank]:
+            event["time_ms"] += by_ms
+
+    return change_logs(change)
+
+
 def reboot_rank(rank: int, key: str) -> Callable[[EditableBundle], None]:
     """Set another boot id in a rank's log from this event on."""
 
