@@ -7,7 +7,7 @@ SUITE := $(VENV)/bin/suite
 .PHONY: help setup demo test quick bench lint rules docs-tables locks extending mutation outsider audit energy-intervals meter-cost simulate-ranks fuzz interruptions check-memory little-memory memory-peaks box box-userspace box-kernel clean
 
 help:
-	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, draw a leaderboard page"
+	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, show it beside reference results"
 	@echo "make test    run every test in the environments that tox makes"
 	@echo "make quick   lint, types and the fast tests, in under 3 minutes once the environments exist"
 	@echo "make bench   run every benchmark and write docs/benchmarks.md, in about 40 minutes; BENCH=--quick is a smoke test"
@@ -41,7 +41,7 @@ demo: setup
 	@$(SUITE) data prepare digits
 	@$(SUITE) run --division open --device auto --workload lenet --framework pytorch --data digits --output build/demo/run --force
 	@$(SUITE) check build/demo/run
-	@$(SUITE) report build/demo/run --output build/demo/site --force
+	@$(SUITE) report build/demo/run --beside-reference --output build/demo/site --force
 
 test: setup
 	@sh tools/browser.sh

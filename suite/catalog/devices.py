@@ -29,12 +29,21 @@ class Identity:
 
 @dataclass(frozen=True)
 class Cpu:
-    """The profile's processor; ``machine`` are the instruction sets of its kernels, as ``uname -m`` prints them (empty: not checked)."""
+    """The profile's processor; ``machine`` are the instruction sets of its kernels, as ``uname -m`` prints them (empty: not checked).
+
+    ``fp64_per_cycle`` is the largest number of double-precision operations that a core can do in a cycle; None where that is not known.
+    """
 
     architecture: str
     cores: int
     max_frequency_mhz: int
     machine: tuple[str, ...] = ()
+    fp64_per_cycle: int | None = None
+
+    @property
+    def peak_fp64_gflops(self) -> float | None:
+        """Double-precision rate of all cores at the highest clock, which no program exceeds; None where that is not known."""
+        return None if self.fp64_per_cycle is None else self.cores * self.max_frequency_mhz * self.fp64_per_cycle / 1000
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,7 @@ class Device:
     ``power_modes`` are nvpmodel's, in a profile of machines that have it. ``power_rails`` are the rails of the board's own sensors that make its
     total; empty where it has none, or they are not known.
     ``peak_gflops`` is more than the device can compute per second in any precision that trains; None where that is not known.
-    ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``.
+    ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``. ``short_title``: the title where there is little room.
     """
 
     name: str
@@ -126,6 +135,7 @@ class Device:
     power_rails: tuple[str, ...] = ()
     sample: Sample | None = None
     is_fallback: bool = False
+    short_title: str | None = None
 
 
 def folder(root: Path | None = None) -> Path:
