@@ -1,6 +1,5 @@
 """`suite memory plan|tables|framework`: does training fit a board's memory, with which schedule, at which price."""
 
-import json as json_format
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated
@@ -9,6 +8,7 @@ import typer
 
 from suite.catalog.definitions import unknown_name
 from suite.catalog.devices import load_devices
+from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.memory.paper_tables import LIMIT, Cell, cells, published
@@ -41,14 +41,20 @@ def plan_command(
     if pixels < 1:
         raise SuiteError(f"A picture of {pixels}x{pixels} has no pixels", f"{network.title} usually takes --image {network.image[1]}")
     made = plan(Workplace(network, pixels, optimizer, resident()), batch, _budget(budget))
-    print(json_format.dumps(_as_dict(made), indent=1) if json else "\n".join(_plan_lines(made)))
+    if json:
+        print_json("memory-plan", _as_dict(made))
+    else:
+        print("\n".join(_plan_lines(made)))
 
 
 @app.command()
 def tables(json: Json = False) -> None:
     """Calculate Tables I to III of "Training on the edge" (Kukreja et al., 2019) and compare them with the published values."""
     found = cells()
-    print(json_format.dumps([{**asdict(cell), "deviation": cell.deviation} for cell in found], indent=1) if json else "\n".join(_table_lines(found)))
+    if json:
+        print_rows("memory-tables", [{**asdict(cell), "deviation": cell.deviation} for cell in found])
+    else:
+        print("\n".join(_table_lines(found)))
 
 
 @app.command()

@@ -57,6 +57,12 @@ MISTAKES: tuple[tuple[str, str, int], ...] = (
     ("suite figure throughput", "suite figure --list", 2),
     ("suite new meter Meter!", "Meter!", 2),
     ("suite nonce lock --division open --workload lenett", "did you mean 'lenet'", 2),
+    ("suite memory plan resnet18 --budget 2GB --batch 0", "the smallest is 1", 2),
+    ("suite memory plan resnet18 --budget orinn", "did you mean 'orin'", 2),
+    ("suite memory plan resnet18 --budget 2G", "write a number and a unit", 2),
+    ("suite memory plan resnet152 --budget 300MB", "give at least", 2),
+    ("suite memory plan resnet18 --budget 2GB --image 0", "has no pixels", 2),
+    ("suite memory plan resnet18 --budget 2GB --optimizer adamw", "sgd-momentum", 2),
 )
 """What was typed, words that must be said, and the exit code."""
 
