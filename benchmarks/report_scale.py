@@ -30,8 +30,8 @@ EXTRA = 99_999
 
 BUILD = "import sys; from pathlib import Path; from reporter.site import build; build([Path(sys.argv[1])], Path(sys.argv[2]), force=True)"
 ACTIONS = {
-    "sort": "document.querySelector('th[data-key=time_to_epoch_s] button').click()",
-    "filter": "const s = document.querySelector('#facets select'); s.selectedIndex = 1; s.dispatchEvent(new Event('input', { bubbles: true }))",
+    "sort": "document.querySelector('#board th:nth-child(4) button').click()",
+    "filter": "document.querySelector('#facets input[type=checkbox]').click()",
     "limit": "const r = document.querySelector('#limits input'); r.value = 100; r.dispatchEvent(new Event('input', { bubbles: true }))",
 }
 TIMED = "() => { const start = performance.now(); %s; document.body.offsetHeight; return performance.now() - start; }"

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,29 +21,53 @@ from reporter.data.load import load
 from reporter.data.studies import StudyRecord, find_studies
 from reporter.data.workers import map_tasks
 from reporter.pages import page_kinds, templates
+from reporter.pages.citations import citation_files
 from reporter.pages.evidence import EntryEvidence, RunEvidence, entry_page, evidence_of_entries, evidence_of_runs, run_pages
 from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
 
 MARK = ".edge-training-site"
 STATIC = Path(__file__).resolve().parent / "static"
+REFERENCE = Path(__file__).resolve().parent / "demo"
+"""Reference results of the demonstration's training, a submission."""
 
 
-def build(paths: Iterable[Path], output: Path, force: bool = False) -> Path:
+@dataclass(frozen=True)
+class SiteOptions:
+    """How a site is made. ``address`` is where it will be published: pictures of links and the feed need absolute addresses.
+
+    ``beside_reference``: the first page shows the runs beside the project's reference results on the same data.
+    """
+
+    address: str | None = None
+    beside_reference: bool = False
+
+    def contents(self, contents: SiteContents) -> SiteContents:
+        """The contents with what these options add."""
+        address = None if self.address is None else f"{self.address.rstrip('/')}/"
+        paths = zip(contents.frames.runs["run_id"], contents.frames.runs["path"], strict=True)
+        own = frozenset(str(run) for run, path in paths if REFERENCE not in Path(path).parents) if self.beside_reference else None
+        return replace(contents, address=address, own_runs=own)
+
+
+WITHOUT = SiteOptions()
+
+
+def build(paths: Iterable[Path], output: Path, force: bool = False, options: SiteOptions = WITHOUT) -> Path:
     """Render the bundles at or below ``paths`` into ``output``; returns the front page's path.
 
     A site that this function made is replaced if ``force`` is true; unchanged files keep their inode and time. Raises SuiteError for any other
     existing folder, and for paths without bundles.
     """
-    given = list(paths)
+    given = [*paths, *([REFERENCE] if options.beside_reference else [])]
     frames, (studies, broken) = load(given), find_studies(given)
-    return write(frames.with_broken(broken), output, force, studies)
+    return write(frames.with_broken(broken), output, force, studies, options)
 
 
-def write(frames: Frames, output: Path, force: bool = False, studies: tuple[StudyRecord, ...] = ()) -> Path:
+def write(frames: Frames, output: Path, force: bool = False, studies: tuple[StudyRecord, ...] = (), options: SiteOptions = WITHOUT) -> Path:
     """As :func:`build`, from frames whose bundles still exist."""
     _refuse_foreign(output, force)
-    contents = make_contents(frames, tuple(make_boards(frames)), studies)
+    contents = options.contents(make_contents(frames, tuple(make_boards(frames)), studies))
     folder = None
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +98,7 @@ def _fill(contents: SiteContents, folder: Path, old: Path) -> None:
         _place(folder, old, Page(file.name, file.read_bytes()))
     keys: dict[str, str | None] = {}
     with ThreadPoolExecutor(1) as aside:  # renders pages with many entries while workers render those of one entry or run
-        of_many = aside.submit(_write_pages, _pages(contents, templates()), folder, old)
+        of_many = aside.submit(_write_pages, _pages(contents, templates(contents.address)), folder, old)
         for _ in map_tasks(_do, _tasks(contents, folder, old, keys)):
             pass
         of_many.result()
@@ -100,7 +125,7 @@ def _do(task: Task) -> None:
 def _tasks(contents: SiteContents, folder: Path, old: Path, keys: dict[str, str | None]) -> Iterator[Task]:
     """Tasks of the workers: a page per entry and per changed run. Unchanged runs are linked from ``old``; ``keys`` receives the runs' keys."""
     for entry in evidence_of_entries(contents.frames, contents.boards):
-        yield partial(_write_entry, entry, folder, old)
+        yield partial(_write_entry, entry, contents.address, folder, old)
     before = _old_keys(old)
     for evidence in evidence_of_runs(contents.frames):
         name = evidence.run["run_id"]
@@ -108,15 +133,16 @@ def _tasks(contents: SiteContents, folder: Path, old: Path, keys: dict[str, str 
         if key is not None and before.get(name) == key and (old / "runs" / name).is_dir():
             shutil.copytree(old / "runs" / name, folder / "runs" / name, copy_function=os.link)
         else:
-            yield partial(_write_run, evidence, contents.colours, folder, old)
+            yield partial(_write_run, evidence, contents.colours, contents.address, folder, old)
 
 
-def _write_entry(evidence: EntryEvidence, folder: Path, old: Path) -> None:
-    _place(folder, old, entry_page(evidence, templates()))
+def _write_entry(evidence: EntryEvidence, address: str | None, folder: Path, old: Path) -> None:
+    _place(folder, old, entry_page(evidence, templates(address)))
+    _write_pages(citation_files(evidence, address), folder, old)
 
 
-def _write_run(evidence: RunEvidence, colours: Mapping[str, int], folder: Path, old: Path) -> None:
-    _write_pages(run_pages(evidence, colours, templates()), folder, old)
+def _write_run(evidence: RunEvidence, colours: Mapping[str, int], address: str | None, folder: Path, old: Path) -> None:
+    _write_pages(run_pages(evidence, colours, templates(address)), folder, old)
 
 
 def _place(folder: Path, old: Path, page: Page) -> None:
@@ -149,7 +175,7 @@ def _key(evidence: RunEvidence, contents: SiteContents) -> str | None:
         return None
     verdict = [str(finding) for finding in evidence.verdict.findings]
     row = {name: str(value) for name, value in run.items() if name not in ("place", "path")}
-    inputs = [digest, digest_of_code(), verdict, contents.colours[run["framework"]], row]
+    inputs = [digest, digest_of_code(), verdict, contents.colours[run["framework"]], row, contents.address]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 

@@ -111,9 +111,9 @@ def resolve(
 
 
 def _typed(options: RunOptions) -> RunOptions:
-    """The options with values of the declared types: ``division="open"`` and a Path as ``data`` will do; raises SuiteError for others."""
-    data = str(options.data) if isinstance(options.data, Path) else options.data
-    return from_plain(asdict(replace(options, data=data)), RunOptions, "")
+    """The options with values of the declared types: ``division="open"`` and a Path as a folder will do; raises SuiteError for others."""
+    folders: dict[str, Any] = {name: str(value) for name in ("data", "implementation") if isinstance(value := getattr(options, name), Path)}
+    return from_plain(asdict(replace(options, **folders)), RunOptions, "")
 
 
 def findings_of(request: RunRequest) -> "tuple[Finding, ...]":
@@ -322,14 +322,17 @@ def load(paths: Paths) -> "Frames":
     return load(_paths(paths))
 
 
-def report(paths: Paths, output: str | Path, *, force: bool = False) -> Path:
+def report(paths: Paths, output: str | Path, *, force: bool = False, address: str | None = None, beside_reference: bool = False) -> Path:
     """Render the bundles at or below the paths as a static site in ``output``; return its front page.
 
-    ``force`` replaces a site made before. Any other existing folder is refused.
+    ``force`` replaces a site made before. Any other existing folder is refused. ``address`` is where the site will be published, as
+    https://example.org/edge: pictures of links need it. ``beside_reference`` shows the runs beside the project's reference results first.
     """
-    from reporter.site import build  # start-up: pandas, jinja2
+    from reporter.site import SiteOptions, build  # start-up: pandas, jinja2
 
-    return build(_paths(paths), Path(output), force)
+    if address is not None and not address.startswith(("https://", "http://")):
+        raise SuiteError(f"--address is {address!r}; it needs the whole address, such as https://example.org/edge.")
+    return build(_paths(paths), Path(output), force, SiteOptions(address, beside_reference))
 
 
 def figure(

@@ -1,16 +1,21 @@
 """Leaderboards: the entries of one workload, division, data set and round, by score, with their ranks and tables of energies."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from reporter.board.columns import FACETS, FIGURE_COLUMNS, Cell, Column, Facet, make_cell, show_facet
+from reporter.board.columns import FACETS, FIGURE_COLUMNS, SCORE_COLUMNS, Cell, Column, Facet, make_cell, show_facet
 from reporter.board.energies import EnergyTable, energy_tables, place_of
 from reporter.board.ranking import Rank, rank_entries, unranked
-from reporter.data.entries import make_labels
-from reporter.data.entry_scores import SCORE_S, EntryScores, Status
+from reporter.board.systems import framework_name, system_name
+from reporter.data.entries import CODE, TRAINED, describe, differences, make_labels
+from reporter.data.entry_scores import SCORE_J, SCORE_S, EntryScores, Status
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
+from reporter.data.machine_names import machine_title
 from reporter.data.missed import TIME_TO_TARGET, reached_text
+from suite.catalog.divisions import Division
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.rounds import load_rounds
 from suite.catalog.scoring import load_scoring
@@ -18,11 +23,17 @@ from suite.catalog.scoring import load_scoring
 ORDER = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
 """Figures that rows are sorted by: the next one where the one before is unknown or equal."""
 ALWAYS = ("device", "framework")
+PEAK_MEMORY = "peak_memory_bytes"
+NOT_IN_SETTING = ("framework", "device", "nodes", "power_mode", "cpu_model", "state", "availability", "suite_version")
+"""Properties that a row names elsewhere, or that are left to the opened row."""
 DISTURBANCES = {"throttled_events": (0, "throttled"), "foreign_cpu_share": (MAX_FOREIGN_SHARE, "other programs ran")}
 """Badges by figure: shown when the highest value of an entry's runs is above the limit."""
 EVIDENCE_WORDS = {"audited_in": "audited in", "witnessed_by": "witnessed by", "signed_by": "signed by"}
-SEEDS = {"round": "seeds of the round's nonce", "self-chosen": "seeds of the submitter's nonce", "none": "seeds chosen by the submitter"}
-"""Badges by where the seeds of an entry came from."""
+SEEDS = {"round": "of the round's nonce", "self-chosen": "of the submitter's nonce", "none": "chosen by the submitter"}
+"""Where the seeds of an entry came from, in words."""
+OF_FRAMEWORK = ("framework_version", CODE)
+"""Facets that matter between rows of one framework."""
+
 NO_ROUND = "no round"
 NOT_ACCEPTED = unranked("not ranked: it is not accepted")
 
@@ -31,11 +42,15 @@ NOT_ACCEPTED = unranked("not ranked: it is not accepted")
 class BoardRow:
     """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root; ``reached`` is empty unless a run missed the target.
 
-    ``instrument`` is the place of the energy's instrument in the rulebook's order.
+    ``instrument`` is the place of the energy's instrument in the rulebook's order. ``system``, ``framework`` and ``setting`` are names to show;
+    the last has the power mode, and what distinguishes entries of one system and framework.
     """
 
     entry: Mapping[str, Any]
     label: str
+    system: str
+    framework: str
+    setting: str
     evidence: str
     rank: Rank
     scores: EntryScores
@@ -45,6 +60,10 @@ class BoardRow:
     findings: int
     badges: tuple[str, ...]
     reached: str
+
+    def cell(self, figure: str) -> Cell | None:
+        """The cell of this figure; None where the board has no such column."""
+        return next((cell for cell in self.cells if cell.column.figure == figure), None)
 
 
 @dataclass(frozen=True)
@@ -80,11 +99,61 @@ class Board:
         """The rows with a rank."""
         return tuple(row for row in self.accepted if row.rank.best is not None)
 
-    @property
+    @cached_property
+    def time(self) -> Column:
+        """The figure that the board shows first: the score; where no entry has one, what was measured."""
+        return self._first_known(ORDER) or SCORE_COLUMNS[0]
+
+    @cached_property
+    def energy(self) -> Column | None:
+        """The energy beside that time; None where no entry has one."""
+        return self._first_known((SCORE_J,) if self.time.figure == SCORE_S and self.is_known(SCORE_J) else ("energy_per_epoch_j",))
+
+    @cached_property
+    def memory(self) -> Column | None:
+        """Peak memory; None where no entry has it."""
+        return self._first_known((PEAK_MEMORY,))
+
+    @cached_property
+    def in_order(self) -> tuple[BoardRow, ...]:
+        """The accepted rows by the board's time: confirmed and provisional ones by score; where no entry has one, all with a measured time."""
+        return tuple(row for row in self.accepted if self._is_placed(row))
+
+    def _is_placed(self, row: BoardRow) -> bool:
+        cell = row.cell(self.time.figure)
+        is_scored = self.time.figure != SCORE_S or row.scores.status in (Status.CONFIRMED, Status.PROVISIONAL)
+        return is_scored and cell is not None and cell.value is not None
+
+    @cached_property
+    def others(self) -> tuple[Column, ...]:
+        """The other columns that are not empty in every row."""
+        return tuple(column for column in self.columns if column not in (self.time, self.energy, self.memory) and self.is_known(column.figure))
+
+    @cached_property
+    def unknown(self) -> tuple[tuple[Column, str], ...]:
+        """The columns that are empty in every row, with the reason of the first row."""
+        rows = (*self.accepted, *self.projected)
+        cells = {column: next((row.cell(column.figure) for row in rows), None) for column in self.columns if not self.is_known(column.figure)}
+        return tuple((column, cell.why) for column, cell in cells.items() if cell is not None)
+
+    def is_known(self, figure: str) -> bool:
+        """Whether a row has a value of this figure."""
+        return figure in self._known
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        rows = (*self.accepted, *self.projected, *self.refused, *self.withdrawn)
+        return frozenset(cell.column.figure for row in rows for cell in row.cells if cell.raw)
+
+    def _first_known(self, figures: Iterable[str]) -> Column | None:
+        columns = {column.figure: column for column in self.columns}
+        return next((columns[figure] for figure in figures if self.is_known(figure)), None)
+
+    @cached_property
     def why_no_ranks(self) -> str | None:
-        """Why no entry has a rank, where all have the same reason; None otherwise."""
-        reasons = {row.rank.reason for row in self.accepted}
-        return reasons.pop() if len(reasons) == 1 else None
+        """Why no entry has a rank, the most frequent reason; None where one has a rank."""
+        reasons = Counter(str(row.rank.reason) for row in self.accepted)
+        return max(sorted(reasons), key=reasons.__getitem__) if reasons and not self.ranked else None
 
 
 def make_boards(frames: Frames) -> list[Board]:
@@ -106,8 +175,11 @@ def _board(frames: Frames, workload: str, division: str, data: str, judged_by: s
     for row in rows_of(frames.select("entry_figures", "figure", names)):
         figures.setdefault(row["entry_id"], {})[row["figure"]] = row
     facets = {entry["entry_id"]: _facets(entry, figures.get(entry["entry_id"], {})) for entry in entries}
-    differ = tuple(facet for facet in FACETS if facet.name in ALWAYS or _differs(facet, facets.values()))
-    same = tuple((facet.heading, _joined(facet, facets.values())) for facet in FACETS if facet not in differ)
+    is_open = division == Division.OPEN.value
+    always = (*ALWAYS, TRAINED[0]) if is_open else ALWAYS
+    differ = tuple(facet for facet in FACETS if facet.name in always or _differs(facet, facets.values()))
+    hidden = () if is_open else (*TRAINED, CODE)  # the workload's, and of each implementation its own
+    same = tuple((facet.heading, _joined(facet, facets.values())) for facet in FACETS if facet not in differ and facet.name not in hidden)
     columns = tuple(column for column in FIGURE_COLUMNS if any(column.figure in found for found in figures.values()))
     rows = list(_rows(frames, entries, figures, facets, differ, columns))
     accepted, projected, refused, withdrawn = (
@@ -145,15 +217,15 @@ def _section(row: BoardRow) -> str:
 
 
 def _differs(facet: Facet, rows: Iterable[Mapping[str, str]]) -> bool:
-    """Whether rows differ in it; for versions, whether rows of the same framework do."""
-    if facet.name == "framework_version":
+    """Whether rows differ in it; for versions and code, whether rows of the same framework do."""
+    if facet.name in OF_FRAMEWORK:
         pairs = {(row["framework"], row[facet.name]) for row in rows}
         return len(pairs) > len({framework for framework, _ in pairs})
     return len({row[facet.name] for row in rows}) > 1
 
 
 def _joined(facet: Facet, rows: Iterable[Mapping[str, str]]) -> str:
-    if facet.name == "framework_version":
+    if facet.name in OF_FRAMEWORK:
         return ", ".join(sorted({f"{row['framework']} {row[facet.name]}" for row in rows}))
     return next(iter(rows))[facet.name]
 
@@ -169,25 +241,49 @@ def _rows(
     """The rows: confirmed and provisional ones by score, then the others; equal ones by entry id."""
     labels, scores = make_labels(entries), {entry["entry_id"]: frames.scores[entry["entry_id"]] for entry in entries}
     ranks = _ranks({name: scores[name] for name in (entry["entry_id"] for entry in entries if entry["state"] == ACCEPTED)})
-    by_id = {entry["entry_id"]: entry for entry in entries}
-    runs: dict[str, list[str]] = {}
-    for run, entry_id in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
-        runs.setdefault(entry_id, []).append(run)
+    by_id, settings = {entry["entry_id"]: entry for entry in entries}, _settings(entries)
+    findings = _findings(frames)
     for name in sorted(labels, key=lambda name: (*_order(scores[name], figures.get(name, {})), name)):
         entry, found = by_id[name], figures.get(name, {})
         yield BoardRow(
             entry,
             labels[name],
+            system_name(entry),
+            framework_name(str(entry["framework"])),
+            settings[name],
             f"entries/{name}.html",
             ranks.get(name, NOT_ACCEPTED),
             scores[name],
-            place_of(scores[name].instrument or (), load_scoring()),
+            place_of(scores[name].instrument or _kind(found.get("energy_per_epoch_j", {})), load_scoring()),
             tuple(facets[name][facet.name] for facet in differ),
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
-            sum(len(frames.verdicts[run].findings) for run in runs[name]),
+            findings[name],
             _badges(entry, found),
             reached_text(entry),
         )
+
+
+def _findings(frames: Frames) -> dict[str, int]:
+    """The number of the checker's findings of each entry's runs."""
+    found: dict[str, int] = {}
+    for run, entry_id in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
+        found[entry_id] = found.get(entry_id, 0) + len(frames.verdicts[run].findings)
+    return found
+
+
+def _settings(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Of each entry, its power mode and what distinguishes it from the others of its system and framework."""
+    alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for entry in entries:
+        alike.setdefault((system_name(entry), str(entry["framework"])), []).append(entry)
+    settings = {}
+    for members in alike.values():
+        differing = differences(members, NOT_IN_SETTING)
+        for entry in members:
+            mode = [str(entry["power_mode"]).partition(":")[0]] if known(entry["power_mode"]) else []
+            words = (describe(name, value) for name, value in differing[str(entry["entry_id"])])
+            settings[str(entry["entry_id"])] = " · ".join([*mode, *words])
+    return settings
 
 
 def _ranks(scores: Mapping[str, EntryScores]) -> dict[str, Rank]:
@@ -206,8 +302,13 @@ def _order(scores: EntryScores, figures: Mapping[str, Any]) -> tuple[float, ...]
 
 def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, str]:
     availability = entry["availability"] if known(entry["availability"]) else "not submitted"
-    special = {"energy": _sensor(figures.get("energy_per_epoch_j", {})), "availability": availability}
+    special = {"device": machine_title(entry), "energy": _sensor(figures.get("energy_per_epoch_j", {})), "availability": availability}
+    special["nonce_kind"] = SEEDS.get(entry["nonce_kind"], "of several kinds")
     return {facet.name: special.get(facet.name) or show_facet(entry.get(facet.name)) for facet in FACETS}
+
+
+def _kind(energy: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    return energy.get("tier"), energy.get("covers")
 
 
 def _sensor(energy: Mapping[str, Any]) -> str:
@@ -220,7 +321,7 @@ def _badges(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> tuple[str, 
     disturbed = (badge for name, (limit, badge) in DISTURBANCES.items() if known(high := figures.get(name, {}).get("high")) and high > limit)
     people = (f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if known(entry[name]))
     attached = ("energy from a trace that was attached after the run",) if figures.get("energy_per_epoch_j", {}).get("attached") else ()
-    return (*disturbed, *attached, SEEDS.get(entry["nonce_kind"], "seeds of several kinds"), *people)
+    return (*disturbed, *attached, *people)
 
 
 def _slug(word: str) -> str:

@@ -1,11 +1,12 @@
 """The leaderboard's columns: their figures, number formats, and the text of empty cells."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import known
+from reporter.data.quantities import SCALES, quantity, quantity_with_spread
 from reporter.data.text import digits
 
 NOT_DEFINED = "not computed by the version of the suite that made these runs"
@@ -104,6 +105,11 @@ FACETS = (
     Facet("device", "device"),
     Facet("framework", "framework"),
     Facet("framework_version", "version"),
+    Facet("model_trained", "model"),
+    Facet("parameters", "parameters", True),
+    Facet("optimizer_used", "optimizer"),
+    Facet("precision", "precision"),
+    Facet("implementation", "code"),
     Facet("cpu_model", "CPU"),
     Facet("power_mode", "power mode"),
     Facet("storage_medium", "storage"),
@@ -117,6 +123,7 @@ FACETS = (
     Facet("learning_rate", "learning rate", True),
     Facet("organization", "submitter"),
     Facet("availability", "availability"),
+    Facet("nonce_kind", "seeds"),
     Facet("energy", "energy"),
 )
 
@@ -144,9 +151,9 @@ def name_of_figure(figure: str) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """``text`` and ``spread``, an interval or a standard deviation, are shown; the raw ones, in the column's unit, are for sorting and export.
+    """``text`` and ``spread``, an interval or a standard deviation, are shown in the column's unit; the raw ones are for sorting and export.
 
-    ``why`` explains a dash.
+    ``quantity`` and ``around`` are the same two in a unit that suits the value, with the digits that the spread leaves. ``why`` explains a dash.
     """
 
     column: Column
@@ -156,6 +163,18 @@ class Cell:
     raw_spread: str = ""
     why: str = ""
     raw_interval: tuple[str, str] = ("", "")
+    quantity: str = "—"
+    around: str = ""
+
+    @property
+    def value(self) -> float | None:
+        """The value in the column's unit; None where it is unknown."""
+        return float(self.raw) if self.raw else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The ends of the 95 % interval in the column's unit, if there is one."""
+        return (float(self.raw_interval[0]), float(self.raw_interval[1])) if self.raw_interval[0] else None
 
 
 def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
@@ -171,7 +190,17 @@ def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
     ends = [float(figure[end]) for end in ("interval_low", "interval_high") if known(figure.get(end))]
     shown = f"{column.write(ends[0])} to {column.write(ends[1])}" if ends else shown
     raw_interval = (f"{ends[0] * column.factor:.6g}", f"{ends[1] * column.factor:.6g}") if ends else ("", "")
-    return Cell(column, column.write(value), shown, f"{value * column.factor:.6g}", raw_spread, raw_interval=raw_interval)
+    in_units = _in_units(column, value, ends, spread)
+    return Cell(column, column.write(value), shown, f"{value * column.factor:.6g}", raw_spread, "", raw_interval, *in_units)
+
+
+def _in_units(column: Column, value: float, ends: Sequence[float], spread: float | None) -> tuple[str, str]:
+    unit = column.unit.partition(" of ")[0]
+    if column.places is not None and unit not in SCALES:
+        return f"{column.write(value)} {unit}".rstrip(), f"± {digits(spread * column.factor, 2)}" if spread else ""
+    if ends:
+        return quantity(value * column.factor, unit, [end * column.factor for end in ends])
+    return quantity_with_spread(value * column.factor, unit, None if spread is None else spread * column.factor)
 
 
 def show_facet(value: object) -> str:

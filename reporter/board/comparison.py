@@ -83,15 +83,22 @@ def comparables(frames: Frames, entries: Sequence[Mapping[str, object]], figure:
             instrument = scores.instrument if figure == SCORE_J else None
         else:
             runs = values.get(name, ())
-            value, reason, instrument = _measured(runs, scoring.noise_floor), None, None
-        if value is None or value.runs < scoring.min_runs:
-            reason = reason or f"{0 if value is None else value.runs} of the {scoring.min_runs} runs needed"
+            value, reason, instrument = _measured(runs, scoring.noise_floor), _why_not_measured(runs), None
+        if reason is None and value is not None and value.runs < scoring.min_runs:
+            reason = f"{value.runs} of the {scoring.min_runs} runs needed"
         found[name] = Comparable(label, None if reason else value, reason, instrument)
     return found
 
 
 def _measured(runs: Sequence[float], noise_floor: float) -> Measured | None:
     return measured(runs, noise_floor**2) if runs and min(runs) > 0 else None
+
+
+def _why_not_measured(runs: Sequence[float]) -> str | None:
+    """Why there is no ratio of these values: an entry with enough runs can lack the figure, or have a value of 0."""
+    if not runs:
+        return "no run has this figure"
+    return None if min(runs) > 0 else "a run has the value 0, and ratios need positive values"
 
 
 def _compare_board(

@@ -9,21 +9,33 @@ from typing import Any
 
 from reporter.data.entry_scores import SCORE_S, EntryScores
 from reporter.data.frames import ENTRIES, IDENTITY, Row, known
+from reporter.data.machine_names import machine_name
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
 from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
 from suite.bundle.layout import READINGS, STEPS
+from suite.catalog.divisions import Division
 from suite.catalog.scoring import load_scoring
+
+TRAINED, CODE = ("model_trained", "parameters", "optimizer_used", "precision"), "implementation"
+"""Columns that tell what an implementation trains, and the one with the digest of its files."""
 
 COUNTED = ("runs", "reached", "planned_runs", "launches")
 """Columns of an entry that are not those of its first run."""
 
-EVIDENCE = ("nonce_kind", "audited_in", "witnessed_by", "signed_by")
+SHARED = ("nonce_kind", "audited_in", "witnessed_by", "signed_by", "board")
 """Columns in which the runs of an entry may differ."""
 
 
 def entry_id(run: Mapping[str, Any]) -> str:
-    """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256."""
-    identity = [run[name] for name in IDENTITY] + [run["state"]]
+    """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256.
+
+    What was trained is the same for all closed entries of a workload. Where the code is not known, it is no part of the id.
+    """
+    identity = [run[name] for name in IDENTITY if name not in (*TRAINED, CODE)] + [run["state"]]
+    if run["division"] == Division.OPEN.value:
+        identity += [run[name] for name in TRAINED]
+    if known(run[CODE]):
+        identity.append(run[CODE])
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
 
 
@@ -40,7 +52,7 @@ def _entry(members: Sequence[Row]) -> Row:
     shared = {name: members[0][name] for name in ENTRIES if name not in COUNTED}
     reached = None if members[0]["reached"] is None else sum(bool(member["reached"]) for member in members)
     declared = {name: members[0].get(name) for name in ("planned_runs", "launches")}
-    evidence = {name: _shared(members, name) for name in EVIDENCE}
+    evidence = {name: _shared(members, name) for name in SHARED}
     return {**shared, **declared, **evidence, "runs": len(members), "reached": reached}
 
 
@@ -128,21 +140,22 @@ def _shared(members: Sequence[Row], column: str) -> str | None:
 
 
 def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """A short label per entry: framework, device, and the properties in which it differs from entries that share both."""
+    """A short label per entry: framework, machine, and the properties in which it differs from entries that share both."""
     groups: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
     for entry in entries:
-        groups.setdefault((entry["framework"], entry["device"]), []).append(entry)
+        groups.setdefault((entry["framework"], machine_name(entry)), []).append(entry)
     labels = {}
-    for (framework, device), alike in groups.items():
+    for (framework, machine), alike in groups.items():
         differing = [name for name in _LABEL_PROPERTIES if len({str(entry[name]) for entry in alike}) > 1]
         for entry in alike:
-            labels[str(entry["entry_id"])] = " · ".join([f"{framework} · {device}", *(describe(name, entry[name]) for name in differing)])
+            labels[str(entry["entry_id"])] = " · ".join([f"{framework} · {machine}", *(describe(name, entry[name]) for name in differing)])
     return labels
 
 
 _LABEL_PROPERTIES = (
     "workload", "data", "nodes", "ranks", "collective", "batch_size", "threads", "workers", "power_mode", "accelerator", "learning_rate",
     "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division", "state", "round", "epoch_budget", "suite_version",
+    *TRAINED, CODE,
 )  # fmt: skip
 
 
@@ -152,7 +165,7 @@ def describe(name: str, value: object) -> str:
         return f"{name.replace('_', ' ')} unknown"
     formats = {
         "nodes": "{} node", "ranks": "{} rank", "workers": "{} worker", "threads": "{} thread", "batch_size": "batch {}", "learning_rate": "rate {}",
-        "epoch_budget": "{} epochs at most", "suite_version": "suite {}",
+        "epoch_budget": "{} epochs at most", "suite_version": "suite {}", "parameters": "{} parameters", "implementation": "code {}",
     }  # fmt: skip
     text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text

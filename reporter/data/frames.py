@@ -37,6 +37,11 @@ IDENTITY: Mapping[str, str] = {
     "batch_size": "global batch size, samples",
     "learning_rate": "base learning rate of the schedule",
     "epoch_budget": "epochs at most, the horizon of the learning-rate schedule",
+    "model_trained": "the model that was trained, as the implementation logged it; the requested one where it logged none",
+    "parameters": "number of its trained parameters; None where it was not logged",
+    "optimizer_used": "the optimizer, as logged; the requested one where none was",
+    "precision": "precision of the arithmetic, as logged; float32 of a closed run that logged none, None of an open one",
+    "implementation": "first 12 digits of the SHA-256 of the implementation's files; None in bundles of earlier versions",
     "round": "the round that the run was made for; None if it names none",
     "suite_version": "version of the suite that made the run",
 }
@@ -54,6 +59,7 @@ RUNS: Mapping[str, str] = {
     "self-drawn training state; None without such a record",
     "witnessed_by": "witness of the rulebook that saw the run begin and end, and stamped its files; None if none did",
     "signed_by": "whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there",
+    "board": "name of the machine, as its device tree or firmware reports it; None where unknown",
     "epochs": "finished epochs",
     "reached": "whether an evaluation reached the target; None without a target",
     "trained_s": "time from run_start to the last evaluation, without what is not counted, s; None where it was not logged",
@@ -116,6 +122,7 @@ ENTRIES: Mapping[str, str] = {
     "audited_in": "as in runs; None where the runs differ",
     "witnessed_by": "as in runs; None where the runs differ",
     "signed_by": "as in runs; None where the runs differ",
+    "board": "as in runs; None where the runs differ",
     "withdrawn": "reason of the withdrawal; None otherwise",
 }
 

@@ -45,7 +45,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class _Placed:
+class Placed:
     """A bundle's rows, with the columns of its run that depend on its place."""
 
     run: Row
@@ -63,7 +63,7 @@ def load(paths: Iterable[Path]) -> Frames:
     found = list(find([path for path in given if not any((path / name).is_file() for name in LINPACK_FILES)] or given))
     read_of = dict(zip(found, _read_all([one.path for one in found]), strict=True))
     submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
-    read: dict[str, _Placed] = {}
+    read: dict[str, Placed] = {}
     broken: list[Row] = [{"place": plain(place), "reason": reason} for place, reason in submissions.broken]
     for one, (digest, rows) in read_of.items():
         reason = rows.reason if isinstance(rows, Broken) else _duplicate(rows, read)
@@ -89,7 +89,7 @@ def find(paths: Iterable[Path]) -> Iterator[Found]:
                 yield Found(path, given, place)
 
 
-def make_frames(read: Sequence[_Placed], broken: list[Row]) -> Frames:
+def make_frames(read: Sequence[Placed], broken: list[Row]) -> Frames:
     """Frames from the rows of bundles; runs are grouped into entries."""
     runs = [one.run for one in read]
     figures = [figure for one in read for figure in one.rows.figures]
@@ -138,12 +138,12 @@ def _read_with_digest(path: Path) -> Read:
     return before if digest_of_bundle(path) == before else None, rows
 
 
-def _duplicate(rows: BundleRows, read: Mapping[str, _Placed]) -> str | None:
+def _duplicate(rows: BundleRows, read: Mapping[str, Placed]) -> str | None:
     first = read.get(rows.run["run_id"])
     return None if first is None else f"the run id {rows.run['run_id']} is already used by {first.run['place']}"
 
 
-def _place(found: Found, rows: BundleRows, digest: str | None, submissions: SubmissionVerdicts) -> _Placed:
+def _place(found: Found, rows: BundleRows, digest: str | None, submissions: SubmissionVerdicts) -> Placed:
     withdrawn, declaration = _withdrawal(found), _declaration(found)
     verdict = replace(rows.verdict, path=found.path, findings=(*rows.verdict.findings, *submissions.findings_of(found.path)))
     by_others = {"signed_by": submissions.signed_by(found.path), "audited_in": submissions.audited_in(found.path)}
@@ -153,7 +153,7 @@ def _place(found: Found, rows: BundleRows, digest: str | None, submissions: Subm
         run |= {**_declared(declaration), **_planned(declaration, run["run_id"])}
     run["state"] = _state(found, rows, withdrawn, verdict)
     run["entry_id"] = entry_id(run)
-    return _Placed(run, replace(rows, verdict=verdict), digest)
+    return Placed(run, replace(rows, verdict=verdict), digest)
 
 
 def _state(found: Found, rows: BundleRows, withdrawn: str | None, verdict: BundleVerdict) -> str:

@@ -16,20 +16,22 @@ class ScalingLine:
     """Entries by number of nodes, ascending from 1: equal in SETTING, ranks per node, collective, and batch.
 
     ``kind`` is strong (the same global batch) or weak (the same batch per rank). One rank has no collective and compares with each. The learning
-    rate may differ: it does not change the work of a step.
+    rate may differ: it does not change the work of a step. ``collective`` is named where lines of the same setting differ in it, else empty.
     """
 
     kind: str
     batch_size: int
     ranks_per_node: int
     by_nodes: dict[int, Row]
+    collective: str = ""
 
     @property
     def text(self) -> str:
         """What is held, in words."""
         of_batch = f"batch {self.batch_size}" if self.kind == STRONG else f"batch {self.batch_size} per rank"
         ranks = "" if self.ranks_per_node == 1 else f", {self.ranks_per_node} ranks per node"
-        return f"{self.kind}, {of_batch}{ranks}"
+        collective = f", {self.collective} all-reduce" if self.collective else ""
+        return f"{self.kind}, {of_batch}{ranks}{collective}"
 
 
 def scaling_lines(frames: Frames, ids: Iterable[str]) -> tuple[ScalingLine, ...]:
@@ -51,7 +53,8 @@ def _lines(group: list[Row]) -> list[ScalingLine]:
     """The lines of entries that share setting and ranks per node."""
     alone = [entry for entry in group if int(entry["nodes"]) == 1]
     found = []
-    for collective in sorted({str(entry["collective"]) for entry in group if int(entry["nodes"]) > 1}):
+    collectives = sorted({str(entry["collective"]) for entry in group if int(entry["nodes"]) > 1})
+    for collective in collectives:
         several = [entry for entry in group if int(entry["nodes"]) > 1 and str(entry["collective"]) == collective]
         bases = [entry for entry in alone if int(entry["ranks"]) == 1 or str(entry["collective"]) == collective]
         for kind, batch_of in ((STRONG, _global), (WEAK, _per_rank)):
@@ -60,7 +63,9 @@ def _lines(group: list[Row]) -> list[ScalingLine]:
                 for entry in (entry for entry in (*bases, *several) if batch_of(entry) == batch):
                     by_nodes.setdefault(int(entry["nodes"]), entry)
                 if len(by_nodes) > 1:
-                    found.append(ScalingLine(kind, int(batch), int(group[0]["ranks"]) // int(group[0]["nodes"]), dict(sorted(by_nodes.items()))))
+                    ranks_per_node = int(group[0]["ranks"]) // int(group[0]["nodes"])
+                    name = collective if len(collectives) > 1 else ""
+                    found.append(ScalingLine(kind, int(batch), ranks_per_node, dict(sorted(by_nodes.items())), name))
     return found
 
 

@@ -63,4 +63,5 @@ CHART = Chart(
     frozenset({"board", "comparison", "figures", "study"}),
     draw,
     position=30,
+    min_rows=1,
 )

@@ -65,14 +65,16 @@ class Caption:
 class Chart(Caption):
     """A figure that pages show: ``draw`` makes it from frames.
 
-    ``pages`` are the kinds of pages that show it: board, comparison, device, figures (all of a board), front, study. ``position`` is its place on
+    ``pages`` are the kinds of pages that show it: board, comparison, device, figures (all of a board), machine (one
+    board of a device), study. ``position`` is its place on
     each of them: charts are shown in ascending order. Charts of entries have multiples of 10, which leaves room between them; charts of one
-    study come first, from 1.
+    study come first, from 1. A page of entries leaves out a chart whose table has fewer than ``min_rows`` rows: one bar compares with nothing.
     """
 
     pages: frozenset[str]
     draw: Callable[[Frames, Context], Drawing | NotDrawn]
     position: int
+    min_rows: int = 2
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ CHART = Chart(
     "stacked-epoch",
     "Epoch time by part",
     "Seconds per epoch, mean of epochs 2 to last: waiting for mini-batches, host-to-device copy, compute, exposed communication, overhead.",
-    frozenset({"board", "comparison", "device", "figures", "front", "study"}),
+    frozenset({"board", "comparison", "device", "figures", "study"}),
     draw,
     position=10,
 )

@@ -51,7 +51,7 @@ def draw(study: Study, context: Context) -> Drawing | NotDrawn:
 
 
 def _varied(study: Study) -> str:
-    return study.plan.variable.value.replace("_", " ")
+    return study.plan.varied
 
 
 STUDY_CHART = StudyCharts("sweep", lambda study: charts(read_study(study.record.parent)), with_entries=True)

@@ -78,7 +78,7 @@ CHART = Chart(
     "time-energy",
     "Time against energy",
     "Seconds and joules per epoch, means over runs, logarithmic; lower left is better. Stepped line: Pareto front.",
-    frozenset({"board", "device", "figures", "study"}),
+    frozenset({"board", "figures", "machine", "study"}),
     draw,
     position=70,
 )

@@ -6,7 +6,9 @@ from pathlib import Path
 import jinja2
 
 from reporter.data.discovery import declarations
+from reporter.data.machine_names import machine_title
 from reporter.data.text import plain
+from reporter.data.words import in_words
 from reporter.pages.shared import PageKind
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
@@ -19,11 +21,14 @@ def page_kinds() -> tuple[PageKind, ...]:
 
 
 @cache
-def templates() -> jinja2.Environment:
-    """The templates, with every value escaped and a missing one an error; ``menu`` is the site's."""
+def templates(address: str | None = None) -> jinja2.Environment:
+    """The templates, with every value escaped and a missing one an error; ``menu`` is the site's, ``address`` where it is published."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["plain"] = plain
+    environment.filters["machine"] = machine_title
+    environment.filters["in_words"] = in_words
+    environment.globals["address"] = address
     environment.globals["menu"] = [kind.menu for kind in page_kinds() if kind.menu]
     return environment

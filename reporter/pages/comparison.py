@@ -1,4 +1,4 @@
-"""Framework comparisons with all other settings equal, and a page per device."""
+"""Framework comparisons with all other settings equal."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,9 +7,10 @@ import jinja2
 
 from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell
 from reporter.data.frames import IDENTITY, Frames, records, rows_of
+from reporter.data.machine_names import machine_title
 from reporter.data.values import entries_of
+from reporter.data.words import in_words
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, title_of
-from suite.catalog.devices import load_devices
 
 ALIKE = [name for name in IDENTITY if name not in ("framework", "framework_version", "organization")]
 
@@ -28,27 +29,6 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
     yield Page("frameworks.html", page.render(root="", here="frameworks", comparisons=comparisons, columns=FIGURE_COLUMNS))
 
 
-def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """devices/index.html, and devices/<name>.html for every device profile."""
-    accepted = contents.frames.accepted()
-    counts = accepted.entries["device"].value_counts()
-    devices = [(device, int(counts.get(device.name, 0))) for device in load_devices()]
-    devices.sort(key=lambda pair: (-pair[1], pair[0].title))
-    yield Page("devices/index.html", environment.get_template("devices.html").render(root="../", here="devices", devices=devices))
-    for profile, _ in devices:
-        frames = accepted.of_entries(accepted.entries[accepted.entries["device"] == profile.name])
-        charts = place_charts("device", frames, contents, "../", f"device-{profile.name}") if len(frames.entries) else None
-        rows = _table(frames)
-        page = environment.get_template("device.html")
-        yield Page(
-            f"devices/{profile.name}.html",
-            page.render(
-                root="../", here="devices", device=profile, rows=rows, columns=FIGURE_COLUMNS, charts=charts, boards=_boards(contents, frames)
-            ),
-        )
-        yield from charts.files if charts else ()
-
-
 def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
     groups: dict[tuple[str, ...], list[int]] = {}
     for index, entry in enumerate(rows_of(frames.entries[ALIKE])):
@@ -60,12 +40,12 @@ def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
 
 
 def _title(setting: Mapping[str, Any]) -> str:
-    return f"{title_of(str(setting['workload']), str(setting['data']), bool(setting['own_data']))} · {setting['device']}"
+    return f"{title_of(str(setting['workload']), str(setting['data']), bool(setting['own_data']))} · {machine_title(setting)}"
 
 
 def _facts(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
     left_out = ("workload", "own_data", "device")
-    return [(name.replace("_", " "), "unknown" if value is None else f"{value}") for name, value in setting.items() if name not in left_out]
+    return [(name.replace("_", " "), in_words(setting, name)) for name in setting if name not in left_out]
 
 
 def _table(frames: Frames) -> list[dict[str, Any]]:
@@ -81,12 +61,4 @@ def _table(frames: Frames) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["order"])
 
 
-def _boards(contents: SiteContents, frames: Frames) -> list[Any]:
-    here = set(frames.entries["entry_id"])
-    return [board for board in contents.boards if any(row.entry["entry_id"] in here for row in board.accepted)]
-
-
-PAGE_KINDS = (
-    PageKind(frameworks_page, 20, MenuItem("frameworks", "frameworks.html", "Frameworks")),
-    PageKind(device_pages, 30, MenuItem("devices", "devices/index.html", "Devices")),
-)
+PAGE_KIND = PageKind(frameworks_page, 20, MenuItem("frameworks", "frameworks.html", "Frameworks"))

@@ -33,13 +33,12 @@ METHOD = (
 def comparison_files(board: Board) -> Iterator[Page]:
     """data/<board>-comparisons.json and data/<board>-devices.json: what pairs are compared with, and the best setting of each device."""
     scoring = load_scoring()
-    own = 1 - 2 * scoring.level * scoring.epochs_level
     values: dict[str, Any] = {
         "board": board.slug,
         "level": scoring.level,
         "epochs_level": scoring.epochs_level,
         "method": METHOD,
-        "t": {name: _quantiles(confidence) for name, confidence in (("reference", 1 - scoring.level), ("own", own))},
+        "t": t_table(),
         "scores": {name: _of_score(board, name) for name in (SCORE_S, SCORE_J)},
     }
     yield Page(f"data/{board.slug}-comparisons.json", _json(values))
@@ -48,6 +47,13 @@ def comparison_files(board: Board) -> Iterator[Page]:
 
 def _json(values: object) -> str:
     return json.dumps(values, indent=1, allow_nan=False) + "\n"
+
+
+def t_table() -> dict[str, dict[str, float]]:
+    """Student's t by degrees of freedom: ``reference`` for entries at the reference's epochs, ``own`` for those at their own."""
+    scoring = load_scoring()
+    own = 1 - 2 * scoring.level * scoring.epochs_level
+    return {name: _quantiles(confidence) for name, confidence in (("reference", 1 - scoring.level), ("own", own))}
 
 
 def _quantiles(confidence: float) -> dict[str, float]:

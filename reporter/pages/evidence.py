@@ -10,7 +10,9 @@ import jinja2
 
 from reference_impls.contract import TOKEN, log_name
 from reporter.board.boards import Board
-from reporter.board.columns import name_of_figure
+from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell, name_of_figure
+from reporter.board.instruments import instrument_named
+from reporter.board.systems import framework_name, system_name
 from reporter.data.entry_scores import SCORE_J, SCORE_S, EntryScores
 from reporter.data.frames import IDENTITY, Frames, Row, records
 from reporter.data.missed import reached_text
@@ -21,6 +23,7 @@ from reporter.data.values import entries_of
 from reporter.figures import over_time
 from reporter.figures.chart import Caption, Context
 from reporter.pages.shared import Draw, Page, place_drawings
+from reporter.pages.standings import Standing, standings_of
 from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.nodes import NODES
@@ -156,6 +159,7 @@ class EntryEvidence:
     verdicts: Sequence[BundleVerdict]
     values: Sequence[Mapping[str, float | None]]
     scores: EntryScores
+    standing: Standing
 
 
 def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[EntryEvidence]:
@@ -164,7 +168,8 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
     links: dict[str, BoardLink] = {}
     for board in boards:
         link = BoardLink(board.slug, board.workload, board.division, board.round)
-        links |= {row.entry["entry_id"]: link for row in (*board.accepted, *board.refused, *board.withdrawn)}
+        links |= {row.entry["entry_id"]: link for row in (*board.accepted, *board.projected, *board.refused, *board.withdrawn)}
+    standings = standings_of(frames, boards)
     figures, runs, values = frames.rows_by("entry_figures", "entry_id"), frames.rows_by("runs", "entry_id"), frames.rows_by("figures", "run_id")
     for entry in records(frames.entries):
         name, its_runs = entry["entry_id"], runs(entry["entry_id"])
@@ -180,6 +185,7 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
                 for run in its_runs
             ],
             frames.scores[name],
+            standings[name],
         )
 
 
@@ -194,10 +200,28 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
     runs = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True))
     page = environment.get_template("entry.html").render(
         root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
-        reached=reached_text(evidence.entry), scores=evidence.scores, evidence_of=EVIDENCE_OF_SCORES,
-        digits=digits, identity=IDENTITY, name_of=name_of_figure,
+        reached=reached_text(evidence.entry), scores=evidence.scores, evidence_of=EVIDENCE_OF_SCORES, standing=evidence.standing,
+        place=f"entries/{evidence.entry['entry_id']}.html",
+        digits=digits, identity=IDENTITY, name_of=name_of_figure, headlines=list(_headlines(evidence.figures)),
+        system=system_name(evidence.entry), framework=framework_name(str(evidence.entry["framework"])),
     )  # fmt: skip
     return Page(f"entries/{evidence.entry['entry_id']}.html", page)
+
+
+HEADLINES = ((SCORE_S, "time_to_target_s", "time_to_epoch_s"), (SCORE_J, "energy_per_epoch_j"), ("best_accuracy",), ("peak_memory_bytes",))
+"""Figures at the top of an entry's page: of each group the first that is known."""
+
+
+def _headlines(figures: Sequence[Row]) -> Iterator[tuple[Cell, str]]:
+    """The cells at the top of an entry's page, each with how it was measured."""
+    columns, found = {column.figure: column for column in FIGURE_COLUMNS}, {figure["figure"]: figure for figure in figures}
+    energy = found.get("energy_per_epoch_j", {})
+    instrument = instrument_named(energy.get("tier"), energy.get("covers"))
+    for group in HEADLINES:
+        cells = [make_cell(columns[name], found[name]) for name in group if name in found]
+        shown = next((cell for cell in cells if cell.raw), None)
+        if shown is not None:
+            yield shown, instrument if shown.column.is_energy else ""
 
 
 def _as_text(value: object) -> str:

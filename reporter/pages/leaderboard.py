@@ -1,61 +1,150 @@
-"""The front page, with the first rows of every leaderboard, and a page per leaderboard."""
+"""The front page, with the best entry of each device for every workload, and a page per leaderboard."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 
 import jinja2
 
-from reporter.board.boards import Board
-from reporter.data.frames import GENERATED
-from reporter.data.text import digits
+from reporter.board.answers import answers
+from reporter.board.bars import BarScale, bar_scale
+from reporter.board.boards import Board, BoardRow
+from reporter.board.columns import Cell, Column, Facet
+from reporter.board.instruments import instrument_words, measured_by
+from reporter.board.matrix import matrices
+from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
+from reporter.data.frames import ACCEPTED, GENERATED
+from reporter.pages.addresses import machine_slug, submitter_slug
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files
+from reporter.pages.first_page import first_page
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, title_of
 from suite.catalog.scoring import load_scoring
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 
-MAX_ROWS_ON_FRONT = 12
 MAX_ROWS_OF_FIGURES = 12
 """Of a figure on a board's page: its four figures are at most four screens high."""
+MAX_ROWS_OF_FIGURE_TABLES = 60
+MAX_LINKED_ROWS = 100
+"""Of a table of entries: in the rows behind these, only the system and its time are links, which keeps a page of 1,000 entries small."""
+
+
+@dataclass(frozen=True)
+class EntryTable:
+    """A table of entries. ``facets`` and ``columns`` are those of opened rows, with their places in a row's facets and cells."""
+
+    board: Board
+    rows: tuple[BoardRow, ...]
+    scale: BarScale
+    facets: tuple[tuple[int, Facet], ...]
+    columns: tuple[tuple[int, Column], ...]
+    max_linked: int = MAX_LINKED_ROWS
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether the first cell of a row says something: a rank, or why there is none."""
+        return any(row.rank.best is not None or row.entry["state"] != ACCEPTED or row.scores.status in MARKED for row in self.rows)
+
+    def main(self, row: BoardRow) -> Iterator[tuple[Cell, str]]:
+        """The cells that are always shown, with their kind."""
+        for column, kind in ((self.board.time, "time"), (self.board.energy, "energy"), (self.board.memory, "memory")):
+            if column is not None and (cell := row.cell(column.figure)) is not None:
+                yield cell, kind
+
+    def machine_page(self, row: BoardRow) -> str:
+        """The page of the row's device, from the site's root."""
+        return f"devices/{machine_slug(row.entry)}.html"
+
+    def submitter_page(self, row: BoardRow) -> str:
+        """The page of who submitted the row, from the site's root."""
+        return f"submitters/{submitter_slug(str(row.entry['organization']))}.html"
+
+    def is_compared(self, row: BoardRow) -> bool:
+        """Whether the page that compares two entries has the row and another one to compare it with."""
+        return row.entry["state"] == ACCEPTED and len(self.board.accepted) + len(self.board.projected) > 1
+
+    def instrument(self, row: BoardRow) -> str:
+        """What measured the row's energy, in words."""
+        kinds = load_scoring().instruments()
+        return instrument_words(kinds[row.instrument]) if row.instrument < len(kinds) else "unknown sensor"
+
+
+def entry_table(board: Board, rows: tuple[BoardRow, ...]) -> EntryTable:
+    """A table of these rows; the bars of all tables of a board have one scale."""
+    scale = bar_scale([row.cell(board.time.figure) for row in (*board.accepted, *board.projected)])
+    facets = tuple((place, facet) for place, facet in enumerate(board.facets) if facet.name not in NAMED)
+    columns = tuple((place, column) for place, column in enumerate(board.columns) if column in board.others)
+    return EntryTable(board, rows, scale, facets, columns)
+
+
+SCORES = (SCORE_S, SCORE_J)
+MARKED = (Status.PROVISIONAL, Status.PROJECTED)
+NAMED = ("device", "framework")
+"""Facets that stand in cells of their own."""
 
 
 def front_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """index.html: the first entries of each leaderboard, with their epoch times."""
-    sections = []
+    """index.html: for each round and division, devices by workloads, and the list of leaderboards."""
+    if contents.own_runs is not None:
+        yield from first_page(contents, environment)
+        return
+    groups: dict[tuple[str, str], list[Board]] = {}
     for board in contents.boards:
-        charts = place_charts("front", board.frames, contents, "", f"front-{board.slug}")
-        title = title_of(board.workload, board.data, board.own_data)
-        sections.append({"board": board, "title": title, "charts": charts, "max_rows": MAX_ROWS_ON_FRONT})
-        yield from charts.files
+        groups.setdefault((board.round, board.division), []).append(board)
     broken = contents.frames.broken.to_dict("records")
     runs = contents.frames.runs
     generated = runs[runs["state"] == GENERATED].to_dict("records")
-    template = environment.get_template("front.html")
-    page = template.render(root="", here="front", sections=sections, broken=broken, generated=generated)
+    page = environment.get_template("front.html").render(
+        root="",
+        here="front",
+        place="index.html",
+        groups=[(*key, boards, matrices(boards)) for key, boards in groups.items()],
+        title_of=lambda board: title_of(board.workload, board.data, board.own_data),
+        is_score=lambda column: column.figure in SCORES,
+        broken=broken,
+        generated=generated,
+    )
     yield Page("index.html", page)
 
 
 def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """boards/<slug>.html, with figures and data files."""
+    """boards/<slug>.html, with its style sheet, figures and data files."""
     template = environment.get_template("board.html")
     for board in contents.boards:
         charts = place_charts("board", board.frames, contents, "../", board.slug, MAX_ROWS_OF_FIGURES)
         page = template.render(
             root="../",
             here="front",
+            place=f"boards/{board.slug}.html",
             board=board,
             title=title_of(board.workload, board.data, board.own_data),
             target=_target(board),
             charts=charts,
-            scoring=load_scoring(),
-            labels={row.entry["entry_id"]: row for row in board.accepted},
-            digits=digits,
+            answers=answers(board),
+            energies=measured_by(board),
+            table_of=partial(entry_table, board),
+            max_table_rows=MAX_ROWS_OF_FIGURE_TABLES,
+            is_scored=board.time.figure in SCORES,
         )
         yield Page(f"boards/{board.slug}.html", page)
+        yield Page(f"boards/{board.slug}.css", _labels(entry_table(board, ())))
         yield from charts.files
         yield from _figures_page(board, contents, environment)
         yield from board_files(board)
         yield from comparison_files(board)
+
+
+def _labels(table: EntryTable) -> str:
+    """The style sheet that names the cells of opened rows and hides those of closed ones. Its texts are headings of this module's columns only."""
+    shown = 5 + (table.board.energy is not None) + (table.board.memory is not None)
+    headings = [facet.heading for _, facet in table.facets] + [column.heading for _, column in table.columns]
+    rules = [
+        f".entries > tbody > tr > :nth-child({shown + place})::before {{ content: {json.dumps(text)}; }}" for place, text in enumerate(headings, 1)
+    ]
+    hidden = f".entries > thead > tr > :nth-child(n + {shown + 1}), .entries > tbody > tr:not(:has(details[open])) > :nth-child(n + {shown + 1})"
+    return "\n".join([f"{hidden} {{ display: none; }}", *rules, ""])
 
 
 def _figures_page(board: Board, contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:

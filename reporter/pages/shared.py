@@ -13,7 +13,7 @@ from reporter.board.boards import Board
 from reporter.data.frames import Frames
 from reporter.data.studies import StudyRecord
 from reporter.figures import charts_for
-from reporter.figures.chart import MAX_ROWS, Caption, Context, Drawing, NotDrawn
+from reporter.figures.chart import MAX_ROWS, Caption, Chart, Context, Drawing, NotDrawn
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 
@@ -25,12 +25,18 @@ Draw = Callable[[Context], Drawing | NotDrawn]
 
 @dataclass(frozen=True)
 class SiteContents:
-    """Contents of the site. ``colours`` are the numbers of the frameworks' colours in the style sheet."""
+    """Contents of the site. ``colours`` are the numbers of the frameworks' colours in the style sheet.
+
+    ``address`` is where it will be published, with a slash at its end; None where that is not known. ``own_runs``: the ids of the runs that the
+    first page shows beside reference results; None for a page of leaderboards.
+    """
 
     frames: Frames
     boards: tuple[Board, ...]
     colours: Mapping[str, int]
     studies: tuple[StudyRecord, ...] = ()
+    address: str | None = None
+    own_runs: frozenset[str] | None = None
 
     def context(self, root: str) -> Context:
         """The context of figures on a page; ``root`` is the relative path from it to the site's root."""
@@ -90,18 +96,22 @@ def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[Stud
 
 def title_of(workload: str, data: str, own_data: bool) -> str:
     """The workload's title; its name if this version does not know it, with the data set's name if that is not the workload's own."""
-    if not own_data:
-        return f"{workload} on {data}"
     try:
-        return load_workload(workload).title
+        title = load_workload(workload).title
     except SuiteError:
-        return workload
+        title = workload
+    return title if own_data else f"{title.partition(' on ')[0]} on {data}"
 
 
 def place_charts(kind: str, frames: Frames, contents: SiteContents, root: str, slug: str, max_rows: int = MAX_ROWS) -> Charts:
     """Draw the charts of a kind of page with at most ``max_rows`` rows each; ``slug`` begins the names of their files in figures/."""
     context = replace(contents.context(root), max_rows=max_rows)
-    return place_drawings([(chart, partial(chart.draw, frames)) for chart in charts_for(kind)], context, f"figures/{slug}-")
+    return place_drawings([(chart, partial(_with_enough_rows, chart, frames)) for chart in charts_for(kind)], context, f"figures/{slug}-")
+
+
+def _with_enough_rows(chart: Chart, frames: Frames, context: Context) -> Drawing | NotDrawn:
+    drawing = chart.draw(frames, context)
+    return NotDrawn("a single one compares with nothing") if isinstance(drawing, Drawing) and len(drawing.rows) < chart.min_rows else drawing
 
 
 def place_drawings(drawers: Sequence[tuple[Caption, Draw]], context: Context, stem: str) -> Charts:

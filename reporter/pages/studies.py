@@ -9,6 +9,7 @@ import jinja2
 
 from reporter.board.columns import RUN_COLUMNS, make_cell, name_of_figure
 from reporter.data.frames import Frames, Row, records, rows_of
+from reporter.data.machine_names import machine_title
 from reporter.data.studies import WHOLE, StudyRecord, frames_of_study, study_kinds
 from reporter.data.text import digits
 from reporter.figures import charts_for, study_charts
@@ -20,7 +21,8 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
     """studies/index.html, and studies/<name>.html with the study's sealed record as studies/<name>.json."""
     kinds = study_kinds()
     titles = {name: kind.title for name, kind in kinds.items()}
-    listing = environment.get_template("studies.html").render(root="../", here="studies", studies=contents.studies, kinds=titles)
+    facts = {study.name: _facts(study, contents.frames) for study in contents.studies}
+    listing = environment.get_template("studies.html").render(root="../", here="studies", studies=contents.studies, kinds=titles, facts=facts)
     yield Page("studies/index.html", listing)
     template = environment.get_template("study.html")
     for study in contents.studies:
@@ -31,6 +33,7 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             root="../",
             here="studies",
             study=study,
+            facts=facts[study.name],
             kind=titles[study.kind],
             charts=charts,
             name_of=lambda figure, names=figure_names: names.get(figure) or name_of_figure(figure),
@@ -44,6 +47,12 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
         yield Page(f"studies/{study.name}.html", page)
         yield Page(f"studies/{study.name}.json", study.record.read_bytes())
         yield from charts.files
+
+
+def _facts(study: StudyRecord, frames: Frames) -> tuple[tuple[str, str], ...]:
+    """The study's facts, with the machine's own name where its runs could be read."""
+    run = next(rows_of(frames.select("runs", "run_id", [run for _, run in study.runs])), None)
+    return tuple((name, machine_title(run) if name == "device" and run is not None else value) for name, value in study.facts)
 
 
 def _charts(study: StudyRecord) -> list[Chart]:

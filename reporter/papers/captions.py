@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from reporter.data.frames import Frames, Row, known, rows_of
+from reporter.data.machine_names import machine_title
 from reporter.data.values import entries_of
-from reporter.papers.entries import device_name, framework_title, model_title
+from reporter.papers.entries import framework_title, model_title
 from reporter.papers.model import PaperFigure
 from reporter.papers.presets import STUDIES, SUITE, Preset
 from suite.catalog.data_sets import load_data_set
-from suite.catalog.devices import GENERIC, load_device
 from suite.errors import SuiteError
 
 MAX_SHOWN = 6
@@ -63,21 +63,12 @@ def _numbers(values: Sequence[int]) -> str:
 
 
 def _machines_text(entries: Sequence[Row]) -> str:
-    machines = _few(_device_title(entry) for entry in entries)
+    machines = _few(machine_title(entry) for entry in entries)
     modes = _few(str(entry["power_mode"]) if known(entry["power_mode"]) else "unknown" for entry in entries)
     nodes = sorted({int(entry["nodes"]) for entry in entries})
     several = f" Nodes: {_numbers(nodes)}." if nodes != [1] else ""
     media = _few(str(entry["storage_medium"]) for entry in entries if known(entry["storage_medium"]))
     return f"Device: {machines}. Power mode: {modes}. Storage: {media or 'unknown'}.{several}"
-
-
-def _device_title(entry: Row) -> str:
-    if entry["device"] == GENERIC:
-        return device_name(entry)
-    try:
-        return load_device(str(entry["device"])).title
-    except SuiteError:
-        return str(entry["device"])
 
 
 def _software_text(entries: Sequence[Row]) -> str:

@@ -6,11 +6,12 @@ from functools import partial
 from pathlib import Path
 
 from reporter.data.frames import Frames, Row, known, rows_of
+from reporter.data.machine_names import machine_name
 from reporter.data.machines import cpu_clock_shares
 from reporter.data.selection import choose
 from reporter.data.values import entries_of, why_missing
 from reporter.papers.energy import ENERGY, kinds_of, with_instrument
-from reporter.papers.entries import LOCKED, MAX_ROWS, OVER_RUNS, Varied, device_name, estimates, names_of, property_text, rows_of_groups
+from reporter.papers.entries import LOCKED, MAX_ROWS, OVER_RUNS, Varied, estimates, names_of, property_text, rows_of_groups
 from reporter.papers.entries import varied as varied_of
 from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, Panel, PaperFigure
 
@@ -112,7 +113,7 @@ def _pairs(frames: Frames) -> list[Varied]:
             modes.setdefault(str(entry["power_mode"]).replace(f", {LOCKED}", ""), []).append(entry)
         for mode, alike in sorted(modes.items()):
             if len(alike) > 1:
-                heading = " · ".join(part for part in (group.heading or device_name(alike[0]), mode.partition(":")[0]) if part)
+                heading = " · ".join(part for part in (group.heading or machine_name(alike[0]), mode.partition(":")[0]) if part)
                 pairs.append(Varied(heading, tuple(sorted(alike, key=lambda entry: LOCKED in str(entry["power_mode"])))))
     return pairs
 

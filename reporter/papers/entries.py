@@ -8,10 +8,10 @@ from functools import cache
 
 from reporter.data.entries import describe, differences
 from reporter.data.frames import IDENTITY, Frames, Row, known, rows_of
+from reporter.data.machine_names import machine_name
 from reporter.data.selection import choose
 from reporter.data.values import entries_of, figures_of
 from reporter.papers.model import Bar, BarGroup, Estimate
-from suite.catalog.devices import GENERIC
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
@@ -54,11 +54,6 @@ def model_title(name: str) -> str:
         return name
 
 
-def device_name(entry: Mapping[str, object]) -> str:
-    """The device profile's name; the processor of a machine without a profile."""
-    return str(entry["cpu_model"]) if entry["device"] == GENERIC and known(entry["cpu_model"]) else str(entry["device"])
-
-
 def property_text(entry: Mapping[str, object], name: str) -> str:
     """A property of an entry in the words of a figure."""
     if name == "framework":
@@ -66,7 +61,7 @@ def property_text(entry: Mapping[str, object], name: str) -> str:
     if name == "workload":
         return model_title(str(entry["workload"]))
     if name == "device":
-        return device_name(entry)
+        return machine_name(entry)
     if name == "power_mode" and known(entry["power_mode"]):
         return str(entry["power_mode"]).partition(":")[0] + (", locked" if LOCKED in str(entry["power_mode"]) else "")
     return describe(name, entry[name])

@@ -3,11 +3,12 @@
 import statistics
 
 from reporter.data.frames import Frames, Row, known, rows_of
+from reporter.data.machine_names import machine_name
 from reporter.data.machines import machines_of
 from reporter.data.selection import choose
 from reporter.data.values import entries_of
 from reporter.papers.energy import ENERGY, kinds_of, with_instrument
-from reporter.papers.entries import MAX_ROWS, device_name, estimates, framework_title, names_of, property_text, styles_of
+from reporter.papers.entries import MAX_ROWS, estimates, framework_title, names_of, property_text, styles_of
 from reporter.papers.model import Box, Boxes, Missing, PaperFigure
 
 MIN_EPOCHS = 2
@@ -68,7 +69,7 @@ def _boxes(frames: Frames, values: dict[tuple[str, str], list[float]], named: di
         key = keys[text]
         entry = entries[key[0]]
         label = " · ".join(part for part in (named[key], f"board {key[1]}" if key[1] else "") if part)
-        groups.setdefault(device_name(entry) if len({device_name(entries[one]) for one, _ in values}) > 1 else "", []).append(
+        groups.setdefault(machine_name(entry) if len({machine_name(entries[one]) for one, _ in values}) > 1 else "", []).append(
             Box(label, styles[str(entry["framework"])], tuple(values[key]))
         )
     for group in chosen.groups:

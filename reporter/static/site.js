@@ -8,9 +8,9 @@ function sortTable(table, column, descending) {
   heads.forEach((head) => head.removeAttribute("aria-sort"));
   heads[column].setAttribute("aria-sort", descending ? "descending" : "ascending");
   const isNumber = heads[column].classList.contains("n");
-  const sensorColumn = "energy" in heads[column].dataset ? heads.findIndex((head) => head.dataset.key === "energy") : -1;
+  const sensorColumn = "energy" in heads[column].dataset ? heads.findIndex((head) => "energy" in head.dataset) : -1; // the first energy's cells know the instrument
   const keyed = [...table.tBodies[0].rows].map((row) => [
-    isNumber ? numeric(row.cells[column]) : row.cells[column].textContent.trim(), row, sensorColumn < 0 ? 0 : Number(row.cells[sensorColumn].dataset.place),
+    isNumber ? numeric(row.cells[column]) : row.cells[column].textContent.trim(), row, sensorColumn < 0 ? 0 : Number(row.cells[sensorColumn].dataset.place || 0),
   ]);
   keyed.sort(([a, , sensor], [b, , other]) => {
     if (a === null || b === null) return (a === null) - (b === null); // unknown values come last in both directions
@@ -66,13 +66,18 @@ document.documentElement.classList.add("ready"); // until now, site.css hid the 
 
 // ---- tools of a leaderboard: their state is in the address, after "#?" ----
 
-const LIMITS = [
-  { key: "time_to_target_s", label: "time to target", unit: "min", per: 60 },
-  { key: "energy_per_epoch_j", label: "energy per epoch", unit: "J", per: 1 },
-  { key: "mean_power_w", label: "power", unit: "W", per: 1 },
-];
-const STEPS = 200;
-const MAX_CHOICES = 2000;
+const STEPS = 200, MAX_CHOICES = 40;
+const SCALES = { // as reporter/data/quantities.py
+  s: [[120, 1, "s"], [7200, 60, "min"], [172800, 3600, "h"], [Infinity, 86400, "d"]],
+  J: [[1000, 1, "J"], [1e6, 1e3, "kJ"], [1e9, 1e6, "MJ"], [Infinity, 1e9, "GJ"]],
+  W: [[1, 1e-3, "mW"], [1000, 1, "W"], [Infinity, 1e3, "kW"]],
+  MiB: [[1024, 1, "MiB"], [Infinity, 1024, "GiB"]],
+};
+
+function quantity(value, unit) {
+  const [, factor, shown] = (SCALES[unit] || [[Infinity, 1, unit]]).find(([below]) => Number(value.toPrecision(3)) < below);
+  return `${Number((value / factor).toPrecision(3))} ${shown}`;
+}
 
 class BoardTools {
   constructor(form, table) {
@@ -82,10 +87,12 @@ class BoardTools {
     this.index = new Map(this.heads.map((head, column) => [head.dataset.key, column]));
     this.rows = [...table.tBodies[0].rows];
     this.first = [...this.rows];
+    this.time = this.heads[3].dataset.key;
+    this.energy = this.heads[4].dataset.key === "peak_memory_bytes" || !("energy" in this.heads[4].dataset) ? null : this.heads[4].dataset.key;
+    this.sorted = null;
     this.written = new Map(); // original content of cells that show relative numbers
-    this.scaled = []; // cells with a bar in the background
     this.texts = new Map(); // cache of the cells' texts, by column and row
-    this.sheet = new CSSStyleSheet(); // one rule hides a column in all rows
+    this.sheet = new CSSStyleSheet(); // shows the chosen columns in all rows
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, this.sheet];
     this.makeFacets();
     this.makeLimits();
@@ -97,49 +104,83 @@ class BoardTools {
     this.apply();
   }
 
+  get(name) { return this.form.querySelector(name); }
   cell(row, key) { return row.cells[this.index.get(key)]; }
   value(row, key) { return this.index.has(key) ? numeric(this.cell(row, key)) : null; }
-
-  makeFacets() {
-    this.facets = new Map();
-    for (const head of this.heads.filter((one) => "facet" in one.dataset)) {
-      const key = head.dataset.key, texts = [...new Set(this.rows.map((row) => this.text(row, key)))];
-      if (texts.length < 2 || texts.length > MAX_CHOICES) continue;
-      texts.sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
-      const select = element("select", { name: key });
-      select.append(element("option", { value: "" }, "all"), ...texts.map((text) => element("option", { value: text }, text)));
-      const label = element("label", {}, head.textContent.trim() + " ");
-      label.append(select);
-      this.form.querySelector("#facets").append(label);
-      this.facets.set(key, select);
-    }
-  }
+  instrument(row) { return this.energy ? this.cell(row, this.energy).dataset.place : ""; }
+  heading(head) { return [...(head.querySelector("button") || head).childNodes].filter((node) => node.nodeName !== "SMALL").map((node) => node.textContent).join("").trim(); }
 
   text(row, key) {
     if (!this.texts.has(key)) this.texts.set(key, new Map());
-    const known = this.texts.get(key);
-    if (!known.has(row)) known.set(row, [...this.cell(row, key).childNodes].filter((node) => !node.classList?.contains("badge")).map((node) => node.textContent).join("").trim());
+    const known = this.texts.get(key), cell = this.cell(row, key);
+    if (!known.has(row)) known.set(row, (key === "device" ? cell.querySelector("a") : cell).textContent.trim());
     return known.get(row);
   }
 
-  labelOf(row) {
-    return this.heads.filter((head) => "facet" in head.dataset).map((head) => this.text(row, head.dataset.key)).join(" · ");
+  labelOf(row) { return [...row.cells[1].childNodes, row.cells[2]].map((node) => node.textContent.trim()).filter(Boolean).join(" · "); }
+
+  makeFacets() { // several values per filter
+    this.facets = new Map();
+    for (const head of this.heads.filter((one) => "facet" in one.dataset)) {
+      const key = head.dataset.key, texts = [...new Set(this.rows.map((row) => this.text(row, key)))];
+      if (texts.length < 2) continue;
+      texts.sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
+      const box = element("fieldset", {}), list = element("div", {}), facet = { texts, chosen: new Set(), list };
+      box.append(element("legend", {}, this.heading(head)));
+      if (texts.length > MAX_CHOICES) {
+        const search = element("input", { type: "search", placeholder: `search ${texts.length}`, "aria-label": `search ${this.heading(head)}` });
+        search.addEventListener("input", (event) => { event.stopPropagation(); this.listChoices(key, search.value); });
+        box.append(search);
+      }
+      box.append(list);
+      this.get("#facets").append(box);
+      this.facets.set(key, facet);
+      this.listChoices(key, "");
+    }
+  }
+
+  listChoices(key, wanted) {
+    const { texts, chosen, list } = this.facets.get(key), sought = wanted.toLocaleLowerCase();
+    const found = texts.filter((text) => text.toLocaleLowerCase().includes(sought)).slice(0, MAX_CHOICES);
+    list.replaceChildren(...[...new Set([...chosen, ...found])].map((text) => {
+      const check = element("input", { type: "checkbox", name: key, value: text }), label = element("label", {});
+      check.checked = chosen.has(text);
+      check.addEventListener("input", () => (check.checked ? chosen.add(text) : chosen.delete(text)));
+      label.append(check, text);
+      return label;
+    }));
   }
 
   makeLimits() {
-    const set = this.form.querySelector("#limits"), missing = [];
+    const set = this.get("#limits");
     this.limits = new Map();
-    for (const limit of LIMITS) {
-      const values = this.rows.map((row) => this.value(row, limit.key)).filter((value) => value > 0);
-      if (!values.length) { missing.push(limit.label); continue; }
-      const slider = element("input", { type: "range", min: "0", max: String(STEPS), value: String(STEPS), name: limit.key });
-      const output = element("output", {});
-      const label = element("label", {}, limit.label + ", at most");
-      label.append(output, slider);
+    const kinds = new Map(this.energy ? this.rows.filter((row) => this.value(row, this.energy) !== null).map((row) => [this.instrument(row), this.cell(row, this.energy).querySelector(".by").textContent]) : []);
+    this.kind = element("select", { name: "instrument" });
+    this.kind.append(...[...kinds].sort(([a], [b]) => a - b).map(([place, text]) => element("option", { value: place }, text)));
+    for (const key of [this.time, this.energy, "mean_power_w", "peak_memory_bytes"]) {
+      if (!this.index.has(key) || !this.rows.some((row) => this.value(row, key) > 0)) continue;
+      const head = this.heads[this.index.get(key)];
+      const slider = element("input", { type: "range", min: "0", max: String(STEPS), value: String(STEPS), name: key });
+      const output = element("output", {}), label = element("label", {});
+      label.append(this.heading(head) + ", at most", output, slider);
       set.append(label);
-      this.limits.set(limit.key, { ...limit, slider, output, low: Math.min(...values), high: Math.max(...values) });
+      this.limits.set(key, { slider, output, unit: head.dataset.unit, isEnergy: "energy" in head.dataset });
     }
-    if (missing.length) set.append(element("p", {}, `No limit on ${missing.join(" and ")}: no entry has that figure.`));
+    if (kinds.size > 1) { // energies of different instruments have no common limit
+      const label = element("label", { class: "choice" });
+      label.append("energy and power by the", this.kind);
+      set.append(label);
+      this.kind.addEventListener("input", () => this.setRanges());
+    }
+    this.setRanges();
+  }
+
+  setRanges() {
+    for (const [key, limit] of this.limits) {
+      const rows = limit.isEnergy ? this.rows.filter((row) => this.instrument(row) === this.kind.value) : this.rows;
+      const values = rows.map((row) => this.value(row, key)).filter((value) => value > 0);
+      [limit.low, limit.high] = [Math.min(...values), Math.max(...values)];
+    }
   }
 
   limitOf({ slider, low, high }) { // logarithmic slider; no limit at its right end
@@ -148,67 +189,85 @@ class BoardTools {
   }
 
   makeColumns() {
-    const box = this.form.querySelector("#columns");
     this.columns = new Map();
     this.heads.forEach((head) => {
-      if (head.dataset.key === "rank") return;
-      const check = element("input", { type: "checkbox" });
-      check.checked = check.defaultChecked = !("optional" in head.dataset);
-      const label = element("label", {});
-      label.append(check, " " + head.textContent.trim());
-      box.append(label);
+      this.get("#order").append(element("option", { value: head.dataset.key }, this.heading(head)));
+      if (!("optional" in head.dataset)) return;
+      const check = element("input", { type: "checkbox" }), label = element("label", {});
+      label.append(check, this.heading(head));
+      this.get("#columns").append(label);
       this.columns.set(head.dataset.key, check);
     });
+    if (!this.columns.size) this.get("#columns").hidden = true;
   }
 
   makeBaselines() {
-    this.relative = this.form.querySelector("#relative");
-    const group = element("optgroup", { label: "relative to" });
+    this.relative = this.get("#relative");
+    const group = element("optgroup", { label: "× this entry" });
     group.append(...this.rows.map((row) => element("option", { value: row.id.slice(2) }, this.labelOf(row))));
     this.relative.append(group);
   }
 
   listen() {
-    this.form.addEventListener("input", () => this.apply());
+    this.form.addEventListener("input", (event) => {
+      if (event.target.id === "order") this.sortBy(event.target.value, this.heads[this.index.get(event.target.value)].dataset.better === "1");
+      this.apply();
+    });
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.form.addEventListener("reset", () => setTimeout(() => {
       this.sorted = null;
+      for (const [key, facet] of this.facets) { facet.chosen.clear(); this.listChoices(key, ""); }
       this.heads.forEach((head) => head.removeAttribute("aria-sort"));
       putRows(this.table, this.first);
+      this.setRanges();
       this.apply();
     }));
     this.table.addEventListener("sorted", (event) => { this.sorted = event.detail; this.apply(); });
     window.addEventListener("hashchange", () => { if (location.hash.startsWith("#?")) { this.readAddress(); this.apply(); } });
+    document.addEventListener("click", ({ target }) => this.form.querySelectorAll(".menu[open]").forEach((menu) => menu.contains(target) || (menu.open = false)));
+    document.addEventListener("keydown", ({ key }) => {
+      const menu = key === "Escape" && this.get(".menu[open]");
+      if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+    });
     for (const button of this.form.querySelectorAll("[data-save]")) button.addEventListener("click", () => this.save(button.dataset.save));
+  }
+
+  sortBy(key, descending) {
+    this.sorted = { column: this.index.get(key), descending };
+    sortTable(this.table, this.sorted.column, descending);
   }
 
   readAddress() {
     if (!location.hash.startsWith("#?")) return;
     const state = new URLSearchParams(location.hash.slice(2));
-    for (const [key, select] of this.facets) select.value = [...select.options].some((option) => option.value === state.get(key)) ? state.get(key) : "";
+    for (const [key, facet] of this.facets) {
+      facet.chosen = new Set(state.getAll(key).filter((text) => facet.texts.includes(text)));
+      this.listChoices(key, "");
+    }
+    choose(this.kind, state.get("instrument"));
+    this.setRanges();
     for (const [key, limit] of this.limits) {
       const most = Number(state.get("max." + key));
       const share = limit.high > limit.low ? Math.log(most / limit.low) / Math.log(limit.high / limit.low) : 1;
       limit.slider.value = String(most > 0 ? Math.round(STEPS * Math.min(Math.max(share, 0), 1)) : STEPS);
     }
-    const columns = state.has("columns") ? state.get("columns").split(",") : null;
-    for (const [key, check] of this.columns) check.checked = columns ? columns.includes(key) : check.defaultChecked;
-    const base = state.get("relative") || "";
-    this.relative.value = [...this.relative.options].some((option) => option.value === base) ? base : "";
+    const columns = (state.get("columns") || "").split(",");
+    for (const [key, check] of this.columns) check.checked = columns.includes(key);
+    choose(this.relative, state.get("relative"));
+    choose(this.get("#per"), state.get("per"));
     const [key, direction] = (state.get("sort") || "").split(".");
-    if (this.index.has(key)) {
-      this.sorted = { column: this.index.get(key), descending: direction === "down" };
-      sortTable(this.table, this.sorted.column, this.sorted.descending);
-    }
+    if (this.index.has(key)) this.sortBy(key, direction === "down");
   }
 
   writeAddress() {
-    const state = new URLSearchParams();
-    for (const [key, select] of this.facets) if (select.value) state.set(key, select.value);
-    for (const [key, limit] of this.limits) if (this.limitOf(limit) !== null) state.set("max." + key, this.limitOf(limit).toPrecision(6));
+    const state = new URLSearchParams(), limited = [...this.limits].filter(([, limit]) => this.limitOf(limit) !== null);
+    for (const [key, facet] of this.facets) for (const text of facet.chosen) state.append(key, text);
+    for (const [key, limit] of limited) state.set("max." + key, this.limitOf(limit).toPrecision(6));
+    if (limited.some(([, limit]) => limit.isEnergy) && this.kind.selectedIndex > 0) state.set("instrument", this.kind.value);
     const checked = [...this.columns].filter(([, check]) => check.checked).map(([key]) => key);
-    if ([...this.columns].some(([, check]) => check.checked !== check.defaultChecked)) state.set("columns", checked.join(","));
+    if (checked.length) state.set("columns", checked.join(","));
     if (this.relative.value) state.set("relative", this.relative.value);
+    if (this.get("#per").value) state.set("per", this.get("#per").value);
     if (this.sorted) state.set("sort", `${this.heads[this.sorted.column].dataset.key}.${this.sorted.descending ? "down" : "up"}`);
     const address = state.toString() ? "#?" + state : location.pathname + location.search;
     if (state.toString() || location.hash.startsWith("#?")) history.replaceState(null, "", address);
@@ -217,32 +276,55 @@ class BoardTools {
   apply() {
     this.restore();
     const hidden = new Set(this.rows.filter((row) => row.hidden));
-    let withoutFigure = 0;
+    const active = [...this.facets].filter(([, facet]) => facet.chosen.size), limited = [...this.limits].filter(([, limit]) => this.limitOf(limit) !== null);
+    const why = { unknown: 0, other: 0 };
     for (const row of this.rows) {
-      const fits = [...this.facets].every(([key, select]) => !select.value || this.text(row, key) === select.value);
-      const states = [...this.limits].map(([key, limit]) => {
-        const most = this.limitOf(limit), value = this.value(row, key);
-        return most === null ? "in" : value === null ? "unknown" : value <= most * (1 + 1e-9) ? "in" : "out";
+      const fits = active.every(([key, facet]) => facet.chosen.has(this.text(row, key)));
+      const states = limited.map(([key, limit]) => {
+        const value = this.value(row, key);
+        if (value === null) return "unknown";
+        if (limit.isEnergy && this.instrument(row) !== this.kind.value) return "other";
+        return value <= this.limitOf(limit) * (1 + 1e-9) ? "in" : "out";
       });
       row.hidden = !fits || states.some((state) => state !== "in");
-      if (fits && states.includes("unknown") && !states.includes("out")) withoutFigure += 1;
+      if (fits && !states.includes("out")) for (const reason of ["unknown", "other"]) if (states.includes(reason)) { why[reason] += 1; break; }
     }
+    this.showBest();
     for (const limit of this.limits.values()) {
       const most = this.limitOf(limit);
-      limit.output.textContent = most === null ? "no limit" : `${(most / limit.per).toPrecision(3)} ${limit.unit}`;
+      limit.output.textContent = most === null ? "no limit" : quantity(most, limit.unit);
       limit.slider.setAttribute("aria-valuetext", limit.output.textContent);
     }
-    for (const [key, check] of this.columns) this.heads[this.index.get(key)].hidden = !check.checked;
-    const out = this.heads.flatMap((head, column) => (head.hidden ? [`#board tr > :nth-child(${column + 1})`] : []));
-    this.sheet.replaceSync(out.length ? `${out.join(",")} { display: none; }` : "");
+    this.showColumns();
     follow(this.table, this.table.tBodies[0].rows, (row) => hidden.has(row));
     const shown = this.rows.filter((row) => !row.hidden);
     this.showRelative(shown);
-    this.showBars(shown);
     const front = this.showFront(shown);
-    this.form.querySelector("#count").textContent = `${shown.length} of ${this.rows.length} entries` +
-      (withoutFigure ? `; ${withoutFigure} hidden: limited figure unknown` : "") + (front ? "; ◆ Pareto front of time and energy" : "");
+    this.get("#active").textContent = String(active.length + limited.length);
+    this.get("#active").classList.toggle("on", active.length + limited.length > 0);
+    choose(this.get("#order"), this.sorted ? this.heads[this.sorted.column].dataset.key : "rank");
+    this.get("#count").textContent = `${shown.length} of ${this.rows.length} entries` + (why.unknown ? `; ${why.unknown} hidden: limited figure unknown` : "") +
+      (why.other ? `; ${why.other} hidden: measured by another instrument` : "") + (front ? "; ◆ Pareto front of time and energy" : "");
     this.writeAddress();
+  }
+
+  showBest() { // one row per device: its best setting of those that the filters and limits leave
+    const per = this.get("#per").value, key = per === "energy" ? this.energy : this.time, best = new Map();
+    if (!per) return;
+    const group = (row) => this.text(row, "device") + (per === "energy" ? "\n" + this.instrument(row) : "");
+    for (const row of this.rows.filter((one) => !one.hidden)) {
+      const value = this.value(row, key), found = best.get(group(row));
+      if (value !== null && (!found || value < this.value(found, key))) best.set(group(row), row);
+    }
+    for (const row of this.rows) if (best.get(group(row)) !== row) row.hidden = true;
+  }
+
+  showColumns() { // behind the 24 tracks of the rows' grid, or on a narrow screen as in an opened row
+    const chosen = [...this.columns].filter(([, check]) => check.checked).map(([key]) => this.index.get(key) + 1);
+    const wide = chosen.map((column, place) => `#board > * > tr > :nth-child(${column}) { display: block; grid-area: 1 / ${25 + place} / 2 / ${26 + place}; text-align: right; } #board > tbody > tr > :nth-child(${column}) { align-self: center; } #board > tbody > tr > :nth-child(${column})::before { content: none; }`);
+    const narrow = chosen.map((column) => `#board > tbody > tr > :nth-child(${column}) { display: block !important; }`);
+    const tracks = `#board { width: calc(100% + ${8.5 * chosen.length}rem); } #board > * > tr { grid-template-columns: repeat(24, minmax(0, 1fr)) repeat(${chosen.length}, 8.5rem); }`;
+    this.sheet.replaceSync(chosen.length ? `@media screen and (min-width: 860.02px) { ${tracks} ${wide.join(" ")} } @media screen and (max-width: 860px) { ${narrow.join(" ")} }` : "");
   }
 
   restore() {
@@ -251,39 +333,25 @@ class BoardTools {
   }
 
   showRelative(shown) {
-    if (!this.relative.value) return;
-    const chosen = this.rows.find((row) => row.id === "e-" + this.relative.value);
-    for (const head of this.heads.filter((one) => one.dataset.better && one.dataset.better !== "0" && !one.hidden)) {
-      const key = head.dataset.key, isEnergy = "energy" in head.dataset && this.index.has("energy");
-      const sensor = (row) => (isEnergy ? this.text(row, "energy") : "");
-      for (const kind of new Set(shown.map(sensor))) { // energies of different sensors have no common baseline
+    const base = this.relative.value;
+    if (!base) return;
+    const chosen = this.rows.find((row) => row.id === "e-" + base);
+    for (const head of this.heads.filter((one) => one.dataset.better && one.dataset.better !== "0")) {
+      const key = head.dataset.key, isEnergy = "energy" in head.dataset;
+      const sensor = (row) => (isEnergy ? this.instrument(row) : "");
+      for (const kind of new Set(shown.map(sensor))) { // energies of different instruments have no common baseline
         const rows = shown.filter((row) => sensor(row) === kind && this.value(row, key) !== null);
         const values = rows.map((row) => this.value(row, key)), best = head.dataset.better === "1" ? Math.max : Math.min;
-        const base = !chosen ? best(...values) : sensor(chosen) === kind ? this.value(chosen, key) : null;
-        for (const row of rows) this.write(row, key, base ? `${(this.value(row, key) / base).toFixed(2)}×` : "—", base ? "" : "no baseline: other sensor or unknown");
+        const unit = !chosen ? best(...values) : sensor(chosen) === kind ? this.value(chosen, key) : null;
+        for (const row of rows) this.write(row, key, unit ? `${(this.value(row, key) / unit).toPrecision(3)} ×` : "—", unit ? "" : "no baseline: another instrument, or unknown");
       }
     }
   }
 
   write(row, key, text, why) {
-    const cell = this.cell(row, key).querySelector("a") || this.cell(row, key);
+    const cell = this.cell(row, key).querySelector("a") || this.cell(row, key), kept = [...cell.childNodes].filter((node) => node.nodeName === "svg" || node.className === "by");
     this.written.set(cell, [...cell.childNodes]);
-    cell.replaceChildren(element("span", why ? { title: why } : {}, text));
-  }
-
-  showBars(shown) { // bars in the background of the sorted column
-    const column = this.sorted ? this.sorted.column : this.index.get("time_to_target_s");
-    this.scaled.forEach((cell) => cell.classList.remove("scaled"));
-    this.scaled = [];
-    if (column === undefined || !this.heads[column].dataset.better) return;
-    const highest = Math.max(...shown.map((row) => numeric(row.cells[column]) ?? 0));
-    for (const row of shown) {
-      const value = numeric(row.cells[column]);
-      if (!(value > 0)) continue;
-      this.scaled.push(row.cells[column]);
-      row.cells[column].classList.add("scaled");
-      row.cells[column].style.setProperty("--share", String(value / highest));
-    }
+    cell.replaceChildren(element("span", why ? { title: why } : {}, text), element("small", {}, this.relative.value === "best" ? (text === "—" ? "" : "the best") : (text === "—" ? "" : "the chosen")), ...kept);
   }
 
   showFront(shown) {
@@ -291,14 +359,13 @@ class BoardTools {
     this.rows.forEach((row) => row.classList.remove("front"));
     const drawing = document.querySelector("#time-energy svg");
     if (drawing) drawFront(drawing, new Set(shown.map((row) => row.id.slice(2))));
-    const kinds = this.index.has("energy") ? new Set(points.map(([, , row]) => this.text(row, "energy"))) : new Set(["one"]);
-    if (!points.length || kinds.size > 1) return false; // energies of different sensors have no common front
+    if (!points.length || new Set(points.map(([, , row]) => this.instrument(row))).size > 1) return false; // energies of different instruments have no common front
     frontOf(points).forEach(([, , row]) => row.classList.add("front"));
     return true;
   }
 
   save(format) {
-    const heads = this.heads.filter((head) => !head.hidden);
+    const heads = this.heads.filter((head) => !("optional" in head.dataset) || this.columns.get(head.dataset.key).checked);
     const shown = [...this.table.tBodies[0].rows].filter((row) => !row.hidden);
     const columns = [{ name: "entry_id", values: shown.map((row) => row.id.slice(2)) }];
     for (const head of heads) {
@@ -314,6 +381,10 @@ class BoardTools {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
+}
+
+function choose(select, value) { // an option that is there, else the first
+  select.value = [...select.options].some((option) => option.value === value) ? value : (select.options[0]?.value ?? "");
 }
 
 function element(name, attributes, text) {

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FIRST_ROUND = "v0.1"
 """The round of bundles of schema 1, which do not name theirs."""
 
-OBJECTS = ("nonce", "closed_later", "power_pulse", "attached")
+OBJECTS = ("nonce", "closed_later", "power_pulse", "attached", "implementation")
 """Keys of run.json that are an object or null."""
 _RANK = re.compile(r"steps\.rank(\d{1,9})\.csv")
 
@@ -53,6 +53,7 @@ class RunRecord:
     ``round`` is the round that the run was made for; None if the file names none. ``nonce`` says where the seed came from
     (suite.catalog.seeds.NonceUse); None: the user chose it. ``power_pulse`` holds the loads that the suite made before and after the run for a
     logger's clock, ``attached`` the trace that was added later and its clock fit (suite.metrics.traces.attaching); None without them.
+    ``implementation`` describes the program that trained (suite.catalog.seeds.describe_implementation); None in bundles of earlier versions.
     """
 
     schema: int
@@ -72,6 +73,7 @@ class RunRecord:
     closed_later: Mapping[str, Any] | None = None
     power_pulse: Mapping[str, Any] | None = None
     attached: Mapping[str, Any] | None = None
+    implementation: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class Device:
     ``power_modes`` are nvpmodel's, in a profile of machines that have it. ``power_rails`` are the rails of the board's own sensors that make its
     total; empty where it has none, or they are not known.
     ``peak_gflops`` is more than the device can compute per second in any precision that trains; None where that is not known.
-    ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``.
+    ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``. ``short_title``: the title where there is little room.
     """
 
     name: str
@@ -135,6 +135,7 @@ class Device:
     power_rails: tuple[str, ...] = ()
     sample: Sample | None = None
     is_fallback: bool = False
+    short_title: str | None = None
 
 
 def folder(root: Path | None = None) -> Path:

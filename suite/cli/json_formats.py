@@ -202,6 +202,25 @@ FORMATS: Mapping[str, JsonFormat] = {
             },
         ),
         JsonFormat(
+            "implementation-new",
+            "suite implementation new",
+            {
+                "files": "that were written",
+                "next": "commands to type next",
+            },
+        ),
+        JsonFormat(
+            "implementation-test",
+            "suite implementation test",
+            {
+                "name": "of the point: a rule's id, or a name of its own",
+                "demands": "what the contract demands",
+                "passed": "true, false, or null where it was not tested",
+                "observed": "what was found; empty for a rule that holds",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
             "list-data-sets",
             "suite list data-sets",
             {

@@ -101,11 +101,14 @@ def _show(study: Study, directory: Path, json: bool) -> None:
 
 def table(study: Study) -> Iterator[str]:
     """Lines for a person: the points, the scaling model where there is one, and notes."""
-    yield f"{study.plan.variable.value:12} {'ranks':>5} {'step, ms':>18} {'samples/s':>18} {'communication':>18} {'efficiency':>18}"
+    varied = study.plan.varied
+    has_ranks = varied != "ranks"
+    yield f"{varied:12} {'ranks' if has_ranks else '':>5} {'step, ms':>18} {'samples/s':>18} {'communication':>18} {'efficiency':>18}"
     for point in study.points:
         figures = point.figures
         cells = (_cell(figures.step_s, 1e3), _cell(figures.samples_per_s), _cell(figures.exchange_share, 100, " %"))
-        yield f"{point.value:12} {point.ranks:5} " + " ".join(f"{cell:>18}" for cell in (*cells, _cell(figures.efficiency, 100, " %")))
+        row = f"{point.value:12} {point.ranks if has_ranks else '':5}"
+        yield " ".join((row, *(f"{cell:>18}" for cell in (*cells, _cell(figures.efficiency, 100, " %")))))
     if study.model is None:
         yield f"No model: {study.model_reason}" if study.plan.scaling else ""
     else:

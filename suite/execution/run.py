@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from reference_impls import contract
+from reference_impls.definitions import request_facts
 from suite import __version__
 from suite.bundle import layout
 from suite.bundle.data_record import write_data_record
@@ -19,6 +20,7 @@ from suite.bundle.log import LogEvent
 from suite.bundle.nodes import write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.rounds import current_round
+from suite.catalog.seeds import describe_implementation
 from suite.errors import SuiteError
 from suite.execution.closing import close_bundle, disk_errors, training_ended
 from suite.execution.data_digests import digest_data
@@ -155,6 +157,7 @@ def _close(path: Path) -> None:
 def _train(request: RunRequest, environment: Environment, record: RunRecord, recorders: "Recorders", observer: RunObserver, lock: int) -> RunRecord:
     """Train from start to end, and stop the recorders; returns the record of how it ended (finished, failed or interrupted)."""
     path, problem, is_interrupted = Path(request.training.output_directory), None, False
+    _begin_log(request, path)
     kills = kills_for_memory()
     with _heartbeats(request) as monitor:
         process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {}, (lock,))
@@ -189,6 +192,16 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
                 message = _failure(problem or describe_failure(report, monitor, recorders.remote, _kills_since(kills)), path)
             return replace(record, status="failed", exit_code=report.exit_code, message=message)
         return replace(record, status="finished", exit_code=0)
+
+
+def _begin_log(request: RunRequest, path: Path) -> None:
+    """Write the facts of the request into rank 0's log, unless that rank may run on another machine, whose clock is another."""
+    if request.placement.hosts:
+        return
+    log = contract.LogWriter(contract.RecordFile(str(path / contract.log_name(0))))
+    for key, value in request_facts(request.training):
+        log.point(key, value)
+    log.close()
 
 
 def _kills_since(kills: int | None) -> int | None:
@@ -277,6 +290,7 @@ def _open_bundle(request: RunRequest, environment: Environment, command: tuple[s
         findings_allowed=findings_allowed,
         round=current_round().name,
         nonce=None if request.nonce is None else asdict(request.nonce),
+        implementation=describe_implementation(request.framework),
     )
     write_json(path / layout.RUN, record)
     write_json(path / contract.REQUEST_NAME, contract.request_to_dict(request.training))

@@ -21,6 +21,14 @@ class BaseloadStarted:
 
 
 @dataclass(frozen=True)
+class NodeDoubted:
+    """A host of the run has a problem that does not keep it from training: a slow link, a wrong clock, other packages."""
+
+    sentence: str
+    remedy: str
+
+
+@dataclass(frozen=True)
 class StatesKept:
     """The run keeps the training state of each of at most ``epochs`` epochs in ``folder``, which may take up to ``size_bytes``."""
 
@@ -105,6 +113,7 @@ class SweepRunKept:
 
 ProgressEvent = (
     BaseloadStarted
+    | NodeDoubted
     | StatesKept
     | RunStarted
     | LogLine

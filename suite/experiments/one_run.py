@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from suite.bundle.log import LogEvent
+from suite.cluster.doctor import admit
 from suite.compliance.checker import check_request
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.rules.meter_choice import findings_of_choice
@@ -21,6 +22,7 @@ from suite.experiments.events import (
     ClosingGoesOn,
     LogLine,
     MemoryExhausted,
+    NodeDoubted,
     Notice,
     Progress,
     RunEnded,
@@ -30,6 +32,7 @@ from suite.experiments.events import (
     silent,
 )
 from suite.experiments.memory import largest_batch, ran_out_of_memory
+from suite.launch.building import build
 from suite.launch.environments import Environment, find
 from suite.machine.memory_kills import kills_for_memory
 from suite.meters.choice import chosen_meters
@@ -70,7 +73,12 @@ def run_one(
     allowed = broken_rules(request, allow_invalid)
     path = Path(request.training.output_directory)
     environment = find(request.framework)
+    if request.keep_states and request.framework.outside is not None:
+        raise SuiteError(f"{request.framework.title} is not in the checkout; only its implementations keep training states: leave --keep-states out.")
+    build(request.framework, environment)
     preflight(request)
+    for problem in admit(request.placement, environment):
+        progress(NodeDoubted(problem.sentence, problem.remedy))
     make_output(path, force)
     if request.keep_states:
         make_states_folder(path, force)

@@ -49,8 +49,12 @@ def signal_name(number: int) -> str:
     return f"signal {number}"
 
 
-def start(command: Sequence[str], variables: Mapping[str, str], output: Path, inherited: tuple[int, ...] = ()) -> "subprocess.Popen[bytes]":
-    """Start ``command`` in the repository's root and a new session, its output appended to ``output``; it inherits the open files ``inherited``.
+def start(
+    command: Sequence[str], variables: Mapping[str, str], output: Path, inherited: tuple[int, ...] = (), folder: Path | None = None
+) -> "subprocess.Popen[bytes]":
+    """Start ``command`` in ``folder`` (default: the repository's root) and a new session.
+
+    Its output is appended to ``output``; it inherits the open files ``inherited``.
 
     The process waits until :func:`suite.launch.gate.release`, and then becomes the command. The kernel kills it when the harness dies. Call this from
     the main thread, before any other thread exists: the parent-death signal is sent when the thread that started the process exits.
@@ -63,7 +67,7 @@ def start(command: Sequence[str], variables: Mapping[str, str], output: Path, in
     with output.open("ab") as stream:
         return subprocess.Popen(
             gated(command),
-            cwd=repository_root(),
+            cwd=folder or repository_root(),
             env=variables,
             stdin=subprocess.PIPE,
             stdout=stream,

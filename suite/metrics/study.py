@@ -48,6 +48,20 @@ class StudyPlan:
     data: str
     hosts: int
 
+    @property
+    def varied(self) -> str:
+        """What the values are, in words: ranks where a study of nodes had no hostfile, since ranks on one machine are no nodes."""
+        return "ranks" if self._is_on_one_machine else self.variable.value.replace("_", " ")
+
+    @property
+    def heading(self) -> str:
+        """The title, with ranks in place of nodes where the ranks shared one machine."""
+        return self.title.replace("nodes", "ranks") if self._is_on_one_machine else self.title
+
+    @property
+    def _is_on_one_machine(self) -> bool:
+        return self.variable is Variable.NODES and self.hosts == 0
+
 
 @dataclass(frozen=True)
 class StudyRun:

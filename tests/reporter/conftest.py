@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from reporter.data.machine_names import machine_name
 from reporter.site import build
 from suite.bundle import layout, manifest
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.files import json_file
 from suite.files.paths import HOME_VARIABLE
+from suite.machine.system import board_name, cpu_model
 from suite.metrics import stall_analysis
 from suite.metrics.linpack import RECORD, SCHEMA, Linpack, Power, Problem, Solution
 from suite.submission.declaration import SystemAvailability
@@ -41,6 +43,10 @@ SCENARIOS = (
     ),
     Scenario(name="lenet-fake-digits", framework="fake", division="open", data="digits", accuracies=(0.5, 0.6)),
 )
+
+
+MACHINE = machine_name({"device": "generic", "cpu_model": cpu_model(), "board": board_name()})
+"""The name of the machine that the tests run on; bundles are made up as its own."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -141,7 +147,7 @@ def golden() -> Callable[[str, str], None]:
 
     def compare(name: str, text: str) -> None:
         path = Path(__file__).parent / "golden" / name
-        plain = re.sub(r"entries/[0-9a-f]{10}", "entries/ENTRY", text)
+        plain = re.sub(r"entries/[0-9a-f]{10}", "entries/ENTRY", text).replace(MACHINE, "MACHINE")
         if os.environ.get("REFRESH_GOLDEN"):
             path.parent.mkdir(exist_ok=True)
             path.write_text(plain)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 KINDS = (
     "index.html", "boards/lenet-closed-mnist-v0-2.html", "boards/lenet-open-digits-v0-2.html", "entries/*.html", f"runs/{OFFERED}/index.html",
     f"runs/{REFUSED}/index.html", "frameworks.html", "devices/index.html", "devices/generic.html", "devices/orin.html", "studies/index.html",
-    "studies/stalls-*.html", "rules.html", "about.html",
+    "studies/stalls-*.html", "rules.html", "about.html", "compare.html", "search.html", "submitters/index.html", "submitters/pies-ltd.html",
 )  # fmt: skip
 
 

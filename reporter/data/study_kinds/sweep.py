@@ -16,20 +16,20 @@ from suite.metrics.study import STUDY, analyse, read_study
 def read(record: Path, place: str) -> StudyRecord:
     """The study of a record; raises SuiteError unless its bundles give the same figures."""
     study = read_study(record.parent)
-    plan, variable = study.plan, study.plan.variable.value
+    plan, varied = study.plan, study.plan.varied
     recomputed = recompute(record, lambda: analyse(record.parent, plan).to_dict())
-    facts = {"workload": plan.workload, "data": plan.data, "framework": plan.framework, variable: ", ".join(plan.values)}
+    facts = {"workload": plan.workload, "data": plan.data, "framework": plan.framework, varied: ", ".join(plan.values)}
     if plan.scaling is not None:
         facts |= {"scaling": plan.scaling.value, "ranks on": f"{plan.hosts} hosts" if plan.hosts else "one machine"}
-    of_points = [figure_row(f"{variable} {point.value}", name, figure) for point in study.points for name, figure in asdict(point.figures).items()]
+    of_points = [figure_row(f"{varied} {point.value}", name, figure) for point in study.points for name, figure in asdict(point.figures).items()]
     return StudyRecord(
         name=f"sweep-{plain(study.points[0].runs[0].run_id, 120)}",
         kind=STUDY_KIND.name,
-        title=f"{plain(plan.title)}: {plain(plan.workload)} in {plain(plan.framework)}",
+        title=f"{plain(plan.heading)}: {plain(plan.workload)} in {plain(plan.framework)}",
         place=place,
         record=record,
         facts=tuple((name.replace("_", " "), plain(value)) for name, value in facts.items()),
-        runs=tuple((f"{variable} {point.value}", plain(run.run_id)) for point in study.points for run in point.runs),
+        runs=tuple((f"{varied} {point.value}", plain(run.run_id)) for point in study.points for run in point.runs),
         figures=pandas.DataFrame([*of_points, *_model_rows(study.model)], columns=list(ROWS)),
         notes=tuple(plain(note, 400) for note in (*recomputed["notes"], *(recomputed["model"]["notes"] if recomputed["model"] else ()))),
     )

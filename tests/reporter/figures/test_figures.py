@@ -27,6 +27,7 @@ from reporter.figures.radar import AXES, MIN_AXES, Axis, share
 from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, PowerRule, Tier
 from tests.builders import Scenario, make_bundle, run_id
+from tests.reporter.conftest import MACHINE
 
 GOLDEN = Path(__file__).parent / "golden"
 CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
@@ -196,7 +197,7 @@ def test_two_ranks_on_one_machine_are_no_nodes(frames: Frames) -> None:
 def test_a_long_label_is_written_on_two_lines(frames: Frames) -> None:
     svg = ElementTree.fromstring(drawn(by_name("workers"), frames).svg)
     names = [[text.text for text in link if text.tag.endswith("text")] for link in svg.iter() if link.tag.endswith("}a")]
-    assert ["pytorch · generic · batch 16", "1 worker"] in names
+    assert [f"pytorch · {MACHINE} · batch 16", "1 worker"] in names
     assert not [line for lines in names for line in lines if line and line.endswith("…")]
 
 

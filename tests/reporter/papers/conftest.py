@@ -47,8 +47,11 @@ def bundles() -> list[Made]:
         made.append(Made(replace(few, threads=3, step_s=step_s, power_w=4.0), {"storage_medium": medium}))
     for mode, (cores, cpu, gpu, memory, power_w) in MODES.items():
         step_s = 0.02 + 60.0 / (cores**0.4 * cpu) + 10.0 / gpu
-        made.append(Made(replace(few, threads=4, step_s=step_s, power_w=power_w, idle_w=2.0), _mode(mode, cores, cpu, gpu, memory)))
-    made.append(Made(replace(few, threads=4, step_s=0.0665, power_w=9.3, idle_w=2.4), _mode("MAXN", 8, 2265, 1377, 2133, locked=True)))
+        clocks = (gpu * 1.0, gpu * 0.8, gpu * 0.6)
+        free = replace(few, threads=4, step_s=step_s, power_w=power_w, idle_w=2.0, gpu_mhz=clocks)
+        made.append(Made(free, _mode(mode, cores, cpu, gpu, memory)))
+    locked = replace(few, threads=4, step_s=0.0665, power_w=9.3, idle_w=2.4, gpu_mhz=(1377.0,))
+    made.append(Made(locked, _mode("MAXN", 8, 2265, 1377, 2133, locked=True)))
     made.append(Made(replace(few, threads=5, step_s=0.09, power_w=7.0, idle_w=3.0, power_meter="um25c"), {"cpu_model": LONG}))
     for ranks, step_s in ((1, 0.1), (2, 0.056), (4, 0.034)):
         made.append(Made(replace(few, threads=6, ranks=ranks, nodes=ranks, step_s=step_s)))

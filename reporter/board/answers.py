@@ -1,0 +1,82 @@
+"""The answers that a leaderboard gives first: the three fastest entries, those with the least energy by each kind of meter, and others."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reporter.board.bars import Bar, bar_scale
+from reporter.board.boards import Board, BoardRow
+from reporter.board.columns import Cell
+from reporter.board.instruments import Measured, measured_by
+from reporter.board.systems import is_single_pi
+from suite.catalog.scoring import Standing
+
+BEST = 3
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """An entry of an answer: its row, the cell that it is the best by, and the cell's bar."""
+
+    row: BoardRow
+    cell: Cell
+    bar: Bar | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The best entries of a board by one figure; ``note`` says how it was measured. ``of`` is the number of entries that have the figure."""
+
+    name: str
+    title: str
+    note: str
+    rows: tuple[AnswerRow, ...]
+    of: int
+
+    @property
+    def sure(self) -> str:
+        """What stands beside the numbers: their intervals or their standard deviations; empty where there is neither."""
+        if any(each.cell.interval for each in self.rows):
+            return "95 % interval"
+        return "± standard deviation" if any(each.cell.around for each in self.rows) else ""
+
+
+def answers(board: Board) -> tuple[Answer, ...]:
+    """Fastest; least energy by the best kind of meter, and by the best kind that is only indicative; least memory; fastest Raspberry Pi."""
+    return tuple(answer for answer in _answers(board) if answer.rows)
+
+
+def _answers(board: Board) -> Iterator[Answer]:
+    placed = board.in_order
+    time = board.time.figure
+    yield _answer("fastest", "Fastest", f"of {len(placed)} entries" if len(placed) > 1 else "the only entry", placed, time)
+    yield from _energies(board)
+    yield _answer("memory", "Least memory", "peak", _by(placed, "peak_memory_bytes"), "peak_memory_bytes")
+    pis = [row for row in placed if is_single_pi(row.entry)]
+    if len(pis) < len(placed):
+        yield _answer("pi", "Fastest Raspberry Pi", "one board", pis, time)
+
+
+def _energies(board: Board) -> Iterator[Answer]:
+    """Of the best instrument that ranks, then of the best one of the others; estimates only where there is nothing else."""
+    kinds = measured_by(board)
+    ranked = [each for each in kinds if each.standing is Standing.RANKED][:1]
+    others = [each for each in kinds if each.standing is Standing.INDICATIVE][:1]
+    for each in (*ranked, *others) or tuple(kinds[:1]):
+        yield _energy(each)
+
+
+def _energy(measured: Measured) -> Answer:
+    rows = tuple(AnswerRow(each.row, each.cell, each.bar) for each in measured.rows[:BEST])
+    return Answer(f"energy-{measured.place}", measured.what, measured.short, rows, len(measured.rows))
+
+
+def _by(rows: Sequence[BoardRow], figure: str) -> list[BoardRow]:
+    cells = {str(row.entry["entry_id"]): row.cell(figure) for row in rows}
+    values = {name: cell.value for name, cell in cells.items() if cell is not None and cell.value is not None}
+    return sorted((row for row in rows if row.entry["entry_id"] in values), key=lambda row: values[str(row.entry["entry_id"])])
+
+
+def _answer(name: str, title: str, note: str, rows: Sequence[BoardRow], figure: str) -> Answer:
+    cells = [(row, cell) for row in rows if (cell := row.cell(figure)) is not None and cell.value is not None]
+    scale = bar_scale([cell for _, cell in cells])
+    return Answer(name, title, note, tuple(AnswerRow(row, cell, scale.bar(cell)) for row, cell in cells[:BEST]), len(cells))

@@ -1,0 +1,111 @@
+"""A board's energies by the kind of instrument: groups in the rulebook's order, each with an order, bars and ranks of its own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reporter.board.bars import Bar, bar_scale
+from reporter.board.boards import Board, BoardRow
+from reporter.board.columns import Cell, Column
+from reporter.board.ranking import Rank, unranked
+from reporter.data.entry_scores import SCORE_J, Status
+from suite.catalog.power import Coverage, Tier
+from suite.catalog.scoring import Instrument, Standing, load_scoring
+
+ADDED = {Standing.RANKED: "", Standing.INDICATIVE: "indicative", Standing.ESTIMATE: ""}
+MAX_ROWS = 60
+"""Of a table of energies: the board's own table has all rows."""
+METER = "meter"
+AT = {Coverage.WALL: "at the wall", Coverage.BOARD: "at the board's input"}
+OF = {
+    Coverage.WALL: "of the whole system",
+    Coverage.BOARD: "of the board",
+    Coverage.MODULE: "of the module",
+    Coverage.CHIPS: "of CPU and GPU",
+    Coverage.CHIP: "of one chip",
+}
+NOT_SCORED = unranked("no rank: it has no score")
+
+
+@dataclass(frozen=True)
+class MeasuredRow:
+    """A row of the board with its energy, the energy's bar and its rank among those of the same instrument."""
+
+    row: BoardRow
+    cell: Cell
+    bar: Bar | None
+    rank: Rank
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The rows whose energy one kind of instrument measured, by their energy."""
+
+    instrument: Instrument
+    column: Column
+    rows: tuple[MeasuredRow, ...]
+    max_rows: int = MAX_ROWS
+
+    @property
+    def standing(self) -> Standing:
+        """What these energies count for."""
+        return self.instrument.standing
+
+    @property
+    def place(self) -> int:
+        """The place in the order of instruments."""
+        return self.instrument.place
+
+    @property
+    def title(self) -> str:
+        """The instrument in words."""
+        return instrument_words(self.instrument)
+
+    @property
+    def short(self) -> str:
+        """The instrument in words, with "indicative" where that is what it counts for: "on-board sensor of the module, indicative"."""
+        return f"{self.title}, {ADDED[self.standing]}" if ADDED[self.standing] else self.title
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether a row has a rank."""
+        return any(each.rank.best is not None for each in self.rows)
+
+    @property
+    def spread_words(self) -> str:
+        """What stands under a value."""
+        return "95 % interval" if any(each.cell.interval for each in self.rows) else "± standard deviation"
+
+    @property
+    def what(self) -> str:
+        """ "Least energy", "Least energy per epoch"."""
+        return "Least energy" if self.column.figure == SCORE_J else f"Least {self.column.heading}"
+
+
+def instrument_words(instrument: Instrument) -> str:
+    """ "meter at the wall", "on-board sensor of the module"."""
+    is_meter = instrument.tier in (Tier.ANALYSER, Tier.WALL_METER)
+    tier = METER if instrument.tier is Tier.WALL_METER else instrument.tier.value
+    return f"{tier} {AT[instrument.covers] if is_meter and instrument.covers in AT else OF[instrument.covers]}"
+
+
+def instrument_named(tier: str | None, covers: str | None) -> str:
+    """The instrument of a tier and a coverage in words; what is known of any other."""
+    kinds = {(each.tier.value, each.covers.value): each for each in load_scoring().instruments()}
+    return instrument_words(kinds[str(tier), str(covers)]) if (tier, covers) in kinds else "unknown sensor"
+
+
+def measured_by(board: Board) -> tuple[Measured, ...]:
+    """The accepted rows with an energy, in groups that compare; rows that are only projected are in none."""
+    return tuple(_groups(board, board.energy)) if board.energy is not None else ()
+
+
+def _groups(board: Board, column: Column) -> Iterator[Measured]:
+    ranks = {each.entry_id: each.rank for table in board.energies for each in table.rows} if column.figure == SCORE_J else {}
+    cells = [(row, cell) for row in board.accepted if (cell := row.cell(column.figure)) is not None and cell.value is not None]
+    for instrument in load_scoring().instruments():
+        found = [(row, cell) for row, cell in cells if row.instrument == instrument.place and row.scores.status is not Status.PROJECTED]
+        found.sort(key=lambda pair: (pair[1].value, str(pair[0].entry["entry_id"])))
+        scale = bar_scale([cell for _, cell in found])
+        rows = (MeasuredRow(row, cell, scale.bar(cell), ranks.get(str(row.entry["entry_id"]), NOT_SCORED)) for row, cell in found)
+        if found:
+            yield Measured(instrument, column, tuple(rows))

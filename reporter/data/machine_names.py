@@ -1,0 +1,47 @@
+"""What a machine is called: by its profile, else by its processor, else by its board; never "generic"."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from reporter.data.frames import known
+from suite.catalog.devices import Device, load_devices
+
+UNKNOWN = "unknown machine"
+_NOISE = re.compile(r"\((?:R|TM|C)\)|\bCPU\b|\bProcessor\b|\bwith Radeon\b.*|@.*|\b\d+-Core\b", re.IGNORECASE)
+
+
+def machine_name(entry: Mapping[str, object]) -> str:
+    """The short name: the profile's; of a machine without a profile the processor's, else the board's."""
+    return str(entry["device"]) if profile_of(entry) is not None else _own_name(entry)
+
+
+def machine_title(entry: Mapping[str, object]) -> str:
+    """The full name: the profile's title; of a machine without a profile the processor's name, else the board's."""
+    profile = profile_of(entry)
+    return _own_name(entry) if profile is None else profile.title
+
+
+def profile_of(entry: Mapping[str, object]) -> Device | None:
+    """The profile of the entry's machine; None for the one that any machine has."""
+    return _profiles().get(str(entry["device"]))
+
+
+def _own_name(entry: Mapping[str, object]) -> str:
+    """A processor's name without trade marks and clock; a profile that this version does not know keeps its name."""
+    if str(entry["device"]) not in _fallbacks():
+        return str(entry["device"])
+    for column in ("cpu_model", "board"):
+        if known(entry.get(column)) and (name := " ".join(_NOISE.sub(" ", str(entry[column])).split())):
+            return name
+    return UNKNOWN
+
+
+@cache
+def _profiles() -> dict[str, Device]:
+    return {device.name: device for device in load_devices() if not device.is_fallback}
+
+
+@cache
+def _fallbacks() -> frozenset[str]:
+    return frozenset(device.name for device in load_devices() if device.is_fallback)

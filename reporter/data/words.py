@@ -1,0 +1,40 @@
+"""Properties of entries in words, for pages."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from reporter.data.frames import known
+from reporter.data.machine_names import machine_title
+
+LAST_MS = 253_370_764_800_000
+"""The year 9999: what a calendar can hold."""
+
+
+def in_words(entry: Mapping[str, object], name: str) -> str:
+    """A property of an entry: the machine by its name, yes or no, and numbers without needless decimals."""
+    value = entry[name]
+    if name == "device":
+        return machine_title(entry)
+    if not known(value):
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def day_of(time_ms: object) -> str:
+    """The day of a time in ms since 1970-01-01, UTC; "unknown" where there is none."""
+    return _moment(time_ms).partition("T")[0] or "unknown"
+
+
+def moment_of(time_ms: object) -> str:
+    """The second of a time as RFC 3339 writes it, UTC; that of 1970-01-01 where there is none."""
+    return f"{_moment(time_ms) or '1970-01-01T00:00:00'}Z"
+
+
+def _moment(time_ms: object) -> str:
+    """A recorded time, UTC; empty for one that no calendar holds. Nothing here reads a clock."""
+    if not isinstance(time_ms, int | float) or not known(time_ms) or not 0 <= time_ms < LAST_MS:
+        return ""
+    return str(np.datetime64(int(time_ms), "ms").astype("datetime64[s]"))

@@ -1,0 +1,35 @@
+"""Addresses of the pages of machines and submitters: from their names alone, so that they stay the same when other entries are added."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from reporter.data.machine_names import machine_title, profile_of
+
+NONE = "none"
+"""The organization of runs that belong to no submission."""
+_PLAIN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+MAX_WORDS = 40
+
+
+def machine_slug(entry: Mapping[str, object]) -> str:
+    """The profile's name; of a machine without a profile its own name in plain letters, with a digest."""
+    profile = profile_of(entry)
+    return with_digest(machine_title(entry)) if profile is None else profile.name
+
+
+def submitter_slug(organization: str) -> str:
+    """The organization's name if it is plain and short; else in plain letters, with a digest."""
+    return organization if _PLAIN.fullmatch(organization) and len(organization) <= MAX_WORDS else with_digest(organization)
+
+
+def submitter_title(organization: str) -> str:
+    """What a submitter is called on pages."""
+    return "no submission" if organization == NONE else organization
+
+
+def with_digest(name: str) -> str:
+    """The name's letters and digits, and six digits of its SHA-256, which tell names apart that look alike."""
+    words = "-".join(re.findall(r"[a-z0-9]+", name.lower()))[:MAX_WORDS].strip("-")
+    digest = hashlib.sha256(name.encode("utf-8", errors="surrogatepass")).hexdigest()[:6]
+    return f"{words}-{digest}" if words else digest

@@ -1,0 +1,89 @@
+"""An entry's badge and citations: an SVG, BibTeX, and CSL-JSON."""
+
+import json
+from collections.abc import Iterator
+from xml.sax.saxutils import escape
+
+from reporter.pages.evidence import EntryEvidence
+from reporter.pages.shared import Page
+from suite import __version__
+
+NAME = "edge training"
+LETTER, MARGIN = 6.7, 8.0
+RANKED, OTHER = "#11693a", "#5a6472"
+_LATEX = {
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+def citation_files(evidence: EntryEvidence, address: str | None) -> Iterator[Page]:
+    """badges/<id>.svg, entries/<id>.bib and entries/<id>.csl.json."""
+    name = evidence.entry["entry_id"]
+    yield Page(f"badges/{name}.svg", badge(evidence.standing.badge, evidence.standing.is_ranked))
+    yield Page(f"entries/{name}.bib", bibtex(evidence, address))
+    yield Page(f"entries/{name}.csl.json", json.dumps([_csl(evidence, address)], indent=1) + "\n")
+
+
+def badge(text: str, is_ranked: bool) -> str:
+    """A badge with a text; colours have a contrast of 5 or more with its white letters."""
+    left, right = (round(2 * MARGIN + LETTER * len(part)) for part in (NAME, text))
+    said, colour = escape(text), RANKED if is_ranked else OTHER
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" aria-label="{escape(NAME)}: '
+        f'{escape(text, {chr(34): "&quot;"})}"><title>{NAME}: {said}</title><rect width="{left + right}" height="20" rx="3" fill="#2b333d"/>'
+        f'<path d="M{left} 0h{right - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1 -3 3h-{right - 3}z" fill="{colour}"/>'
+        f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">'
+        f'<text x="{left / 2:g}" y="14" textLength="{left - 2 * MARGIN:g}">{NAME}</text>'
+        f'<text x="{left + right / 2:g}" y="14" textLength="{right - 2 * MARGIN:g}">{said}</text></g></svg>\n'
+    )
+
+
+def bibtex(evidence: EntryEvidence, address: str | None) -> str:
+    """A BibTeX entry; letters that mean something to LaTeX are escaped."""
+    entry, standing = evidence.entry, evidence.standing
+    fields = {
+        "author": "{" + _latex(_author(evidence)) + "}",
+        "title": "{" + _latex(_title(evidence)) + "}",
+        "year": standing.last_moment[:4],
+        "howpublished": _latex(_published(evidence)),
+        "note": _latex(f"Entry {entry['entry_id']}, {standing.rank}; runs {', '.join(str(run['run_id']) for run in evidence.runs)}"),
+    }
+    if address is not None:
+        fields["url"] = f"{address}entries/{entry['entry_id']}.html"
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    return f"@misc{{edge-training-{entry['entry_id']},\n{lines}}}\n"
+
+
+def _csl(evidence: EntryEvidence, address: str | None) -> dict[str, object]:
+    entry, moment = evidence.entry, evidence.standing.last_moment
+    date = [int(part) for part in moment.partition("T")[0].split("-")]
+    found: dict[str, object] = {
+        "id": f"edge-training-{entry['entry_id']}",
+        "type": "dataset",
+        "title": _title(evidence),
+        "author": [{"literal": _author(evidence)}],
+        "issued": {"date-parts": [date]},
+        "publisher": _published(evidence),
+        "number": entry["entry_id"],
+    }
+    return found if address is None else {**found, "URL": f"{address}entries/{entry['entry_id']}.html"}
+
+
+def _author(evidence: EntryEvidence) -> str:
+    organization = evidence.entry["organization"]
+    return "Edge training benchmark" if organization == "none" else str(organization)
+
+
+def _title(evidence: EntryEvidence) -> str:
+    return f"Training result: {evidence.standing.title}"
+
+
+def _published(evidence: EntryEvidence) -> str:
+    return f"Edge training benchmark, round {evidence.entry['round'] or 'unknown'}, suite {evidence.entry['suite_version'] or __version__}"
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)

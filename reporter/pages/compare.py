@@ -1,0 +1,182 @@
+"""compare.html: two entries of a leaderboard, chosen by the reader. Ratios with intervals that depend on the two alone, and their configurations.
+
+Without a script each leaderboard has its pairs: all of a small one, else every entry against the first. The script only lets a reader pick; it
+computes from the statistics in data/compare.js what reporter.board.comparison computes (a test compares the two).
+"""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jinja2
+
+from reporter.board.boards import Board, BoardRow
+from reporter.board.columns import FIGURE_COLUMNS, Column
+from reporter.board.comparison import Comparable, comparables, compare_pair
+from reporter.data.entry_scores import SCORE_J, SCORE_S
+from reporter.data.frames import IDENTITY
+from reporter.data.text import digits
+from reporter.data.values import values_of_runs
+from reporter.data.words import in_words
+from reporter.pages.comparison_data import t_table
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, title_of
+from suite.metrics.comparisons import Ratio
+
+ALL_PAIRS_OF = 10
+"""Entries of a board whose pairs are all listed: 45."""
+MAX_LISTED = 200
+"""Rows of a board without a script."""
+NOT_COMPARED = ("best_accuracy", "epochs_to_target", "samples_per_s", "fetch_stall_share", "energy_j", "foreign_cpu_share")
+"""Left out: what follows from other figures, shares, and what is no cost of a training."""
+COMPARED = tuple(column for column in FIGURE_COLUMNS if column.figure not in NOT_COMPARED)
+DIGITS = 8
+STATISTICS = ("log_mean", "log_variance", "runs", "fixed_variance", "epochs_variance", "epochs_freedom", "epochs_excess")
+LEFT_OUT = ("workload", "division", "data", "own_data", "round")
+"""Properties that all entries of a board share."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two entries of a board, the ratio of their scores in words, and the properties in which they differ, as (name, first, second)."""
+
+    one: BoardRow
+    other: BoardRow
+    ratio: str
+    interval: str
+    verdict: str
+    differences: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class BoardPairs:
+    """The pairs of a board that are listed; ``is_whole`` if these are all of them."""
+
+    board: Board
+    title: str
+    pairs: tuple[Pair, ...]
+    entries: int
+    is_whole: bool
+
+
+def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
+    """compare.html and data/compare.js."""
+    boards = [board for board in contents.boards if len(_rows(board)) > 1]
+    found = {board.slug: _comparables(board) for board in boards}
+    listed = [_pairs(board, found[board.slug][SCORE_S]) for board in boards]
+    page = environment.get_template("compare.html").render(root="", here="compare", place="compare.html", boards=listed)
+    yield Page("compare.html", page)
+    values = {
+        "t": t_table(),
+        "figures": [_figure(column) for column in COMPARED],
+        "properties": [name for name in IDENTITY if name not in LEFT_OUT],
+        "boards": [_board(board, found[board.slug]) for board in boards],
+    }
+    yield Page("data/compare.js", f'"use strict";\nconst COMPARED = {json.dumps(values, separators=(",", ":"), allow_nan=False)};\n')
+
+
+def _rows(board: Board) -> tuple[BoardRow, ...]:
+    return (*board.accepted, *board.projected)
+
+
+def _comparables(board: Board) -> dict[str, dict[str, Comparable]]:
+    """What is compared of every entry, by figure and entry id. Energies and powers carry their instrument."""
+    entries = [row.entry for row in _rows(board)]
+    instruments = {str(row.entry["entry_id"]): row.scores.instrument for row in _rows(board)}
+    made = {}
+    for column in COMPARED:
+        values = {} if column.figure in (SCORE_S, SCORE_J) else values_of_runs(board.frames, column.figure)
+        found = comparables(board.frames, entries, column.figure, values)
+        made[column.figure] = {name: _by(one, board, name, instruments[name]) if column.is_energy else one for name, one in found.items()}
+    return made
+
+
+def _by(one: Comparable, board: Board, name: str, instrument: tuple[str, str] | None) -> Comparable:
+    """An energy or power with its instrument, whose error further runs do not average out; unknown without an energy score, which states it."""
+    score = board.frames.scores[name].energy
+    if one.value is None:
+        return replace(one, instrument=instrument)
+    error = float("inf") if score is None else score.measured.fixed_variance
+    return replace(one, instrument=instrument, value=replace(one.value, fixed_variance=error))
+
+
+def _pairs(board: Board, found: Mapping[str, Comparable]) -> BoardPairs:
+    rows = _rows(board)
+    is_whole = len(rows) <= ALL_PAIRS_OF
+    pairs = itertools.combinations(rows, 2) if is_whole else ((row, rows[0]) for row in rows[1 : MAX_LISTED + 1])
+    made = tuple(_pair(*((other, one) if is_whole else (one, other)), found) for one, other in pairs)
+    return BoardPairs(board, _title(board), made, len(rows), is_whole)
+
+
+def _title(board: Board) -> str:
+    return f"{title_of(board.workload, board.data, board.own_data)}, {board.division}, round {board.round}"
+
+
+def _pair(one: BoardRow, other: BoardRow, found: Mapping[str, Comparable]) -> Pair:
+    """The later row over the earlier one: how many times as long it takes."""
+    verdict = compare_pair(found[str(one.entry["entry_id"])], found[str(other.entry["entry_id"])])
+    properties = tuple(
+        (name.replace("_", " "), in_words(one.entry, name), in_words(other.entry, name))
+        for name in IDENTITY
+        if name not in LEFT_OUT and in_words(one.entry, name) != in_words(other.entry, name)
+    )
+    if isinstance(verdict, str):
+        return Pair(one, other, _ratio_without_interval(one, other), "", verdict, properties)
+    return Pair(one, other, digits(verdict.ratio), f"{digits(verdict.low)} to {digits(verdict.high)}", _words(verdict), properties)
+
+
+def _words(ratio: Ratio) -> str:
+    if not ratio.is_different:
+        return "no significant difference"
+    return "slower" if ratio.ratio > 1 else "faster"
+
+
+def _ratio_without_interval(one: BoardRow, other: BoardRow) -> str:
+    """The quotient of two scores that have too few runs for an interval; a dash if one is unknown."""
+    scores = [row.scores.time for row in (one, other)]
+    values = [score.interval.value for score in scores if score is not None]
+    return digits(values[0] / values[1]) if len(values) == 2 and values[1] > 0 else "—"
+
+
+def _figure(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.figure, "heading": column.heading, "unit": column.unit, "better": column.better, "energy": column.is_energy,
+        "factor": column.factor,
+    }  # fmt: skip
+
+
+def _board(board: Board, found: Mapping[str, Mapping[str, Comparable]]) -> dict[str, Any]:
+    return {"slug": board.slug, "title": _title(board), "entries": [_entry(row, found) for row in _rows(board)]}
+
+
+def _entry(row: BoardRow, found: Mapping[str, Mapping[str, Comparable]]) -> dict[str, Any]:
+    name = str(row.entry["entry_id"])
+    cells = {cell.column.figure: cell for cell in row.cells}
+    values: dict[str, Sequence[Any]] = {}
+    for column in COMPARED:
+        one, cell = found[column.figure][name], cells.get(column.figure)
+        if cell is None:
+            continue
+        shown = cell.quantity if cell.raw else cell.why
+        instrument = ", ".join(one.instrument) if one.instrument and cell.raw else ""
+        values[column.figure] = [shown, float(cell.raw) if cell.raw else None, one.reason, instrument, *_statistics(one)]
+    return {
+        "id": name,
+        "label": row.label,
+        "status": row.scores.status.value,
+        "rank": row.rank.words,
+        "of": [in_words(row.entry, each) for each in IDENTITY if each not in LEFT_OUT],
+        "values": values,
+    }
+
+
+def _statistics(one: Comparable) -> list[float | None]:
+    """The numbers of a comparison in the order of STATISTICS; an infinite variance is None; nothing where there is no value."""
+    if one.value is None:
+        return []
+    numbers = [float(f"{getattr(one.value, name):.{DIGITS}g}") for name in STATISTICS]
+    return [None if number == float("inf") else int(number) if number == int(number) else number for number in numbers]
+
+
+PAGE_KIND = PageKind(compare_page, 15, MenuItem("compare", "compare.html", "Compare"))

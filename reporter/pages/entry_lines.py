@@ -1,0 +1,212 @@
+"""Entries as lines of the pages of machines and submitters: score, energy with its instrument, rank, dates."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reporter.board.boards import Board, BoardRow
+from reporter.board.columns import RUN_COLUMNS, SCORE_COLUMNS, Cell, make_cell
+from reporter.data.entry_scores import SCORE_J, SCORE_S
+from reporter.data.frames import Frames, known, rows_of
+from reporter.data.machine_names import machine_title
+from reporter.data.words import day_of
+from reporter.pages.addresses import machine_slug, submitter_slug, submitter_title
+from reporter.pages.shared import title_of
+
+TIME_PER_EPOCH = "time_to_epoch_s"
+SHOWN = (SCORE_COLUMNS[0], next(column for column in RUN_COLUMNS if column.figure == TIME_PER_EPOCH), SCORE_COLUMNS[1])
+
+
+@dataclass(frozen=True)
+class Dates:
+    """The days of the first and the last run of an entry, UTC, and the latter in ms since 1970-01-01."""
+
+    first: str
+    last: str
+    last_ms: float
+
+    @property
+    def text(self) -> str:
+        """One day, or two."""
+        return self.first if self.first == self.last else f"{self.first} to {self.last}"
+
+
+@dataclass(frozen=True)
+class EntryLine:
+    """An entry with its leaderboard. ``section`` is where it stands there: accepted, projected, refused or withdrawn."""
+
+    row: BoardRow
+    board: Board
+    section: str
+    dates: Dates
+
+    @property
+    def title(self) -> str:
+        """The board in words."""
+        return f"{title_of(self.board.workload, self.board.data, self.board.own_data)}, {self.board.division}, round {self.board.round}"
+
+    @property
+    def machine(self) -> str:
+        """The machine's name."""
+        return machine_title(self.row.entry)
+
+    @property
+    def machine_page(self) -> str:
+        """The machine's page, from the site's root."""
+        return f"devices/{machine_slug(self.row.entry)}.html"
+
+    @property
+    def submitter(self) -> str:
+        """The submitter's name."""
+        return submitter_title(str(self.row.entry["organization"]))
+
+    @property
+    def submitter_page(self) -> str:
+        """The submitter's page, from the site's root."""
+        return f"submitters/{submitter_slug(str(self.row.entry['organization']))}.html"
+
+    @property
+    def instrument(self) -> str:
+        """What measured the energy; empty without an energy."""
+        return ", ".join(self.row.scores.instrument) if self.row.scores.energy is not None and self.row.scores.instrument else ""
+
+    @property
+    def has_score(self) -> bool:
+        """Whether its score is known."""
+        return bool(self.cells[0].raw)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Score, time per epoch, and energy."""
+        found = (self.row.cell(column.figure) for column in SHOWN)
+        return tuple(cell or make_cell(column, None) for column, cell in zip(SHOWN, found, strict=True))
+
+
+def entry_lines(boards: Iterable[Board], frames: Frames) -> tuple[EntryLine, ...]:
+    """Every entry on a leaderboard, in the boards' order."""
+    dates = dates_of(frames)
+    return tuple(
+        EntryLine(row, board, section, dates[str(row.entry["entry_id"])])
+        for board in boards
+        for section, rows in sections(board)
+        for row in rows
+    )  # fmt: skip
+
+
+def sections(board: Board) -> tuple[tuple[str, Sequence[BoardRow]], ...]:
+    """The tables of a board by name."""
+    return ("accepted", board.accepted), ("projected", board.projected), ("refused", board.refused), ("withdrawn", board.withdrawn)
+
+
+def dates_of(frames: Frames) -> Mapping[str, Dates]:
+    """The dates of every entry's runs, by entry id."""
+    return frames.cached("dates of entries", lambda: _dates(frames))
+
+
+def _dates(frames: Frames) -> Mapping[str, Dates]:
+    times: dict[str, list[float]] = {}
+    for run in rows_of(frames.runs):
+        times.setdefault(run["entry_id"], []).append(float(run["started_time_ms"]) if known(run["started_time_ms"]) else 0.0)
+    return {name: Dates(day_of(min(of_entry)), day_of(max(of_entry)), max(of_entry)) for name, of_entry in times.items()}
+
+
+@dataclass(frozen=True)
+class BoardLines:
+    """The entries of one machine or submitter on one board."""
+
+    board: Board
+    title: str
+    lines: tuple[EntryLine, ...]
+
+
+def by_board(lines: Iterable[EntryLine]) -> tuple[BoardLines, ...]:
+    """The lines, grouped by their board."""
+    groups: dict[str, list[EntryLine]] = {}
+    for line in lines:
+        groups.setdefault(line.board.slug, []).append(line)
+    return tuple(BoardLines(group[0].board, group[0].title, tuple(group)) for group in groups.values())
+
+
+@dataclass(frozen=True)
+class TrendRow:
+    """The best entry of one round and one version of the suite; ``entries`` took part in the choice."""
+
+    round: str
+    suite_version: str
+    entries: int
+    best: EntryLine
+    last_day: str
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Rows by the day of the last run, for one workload, division and data set. ``figure`` is what the best entry is chosen by."""
+
+    title: str
+    heading: str
+    rows: tuple[tuple[TrendRow, Cell], ...]
+
+
+def trends(lines: Iterable[EntryLine]) -> tuple[Trend, ...]:
+    """What changed over rounds and versions of the suite: for workloads with entries in two of them or more, by score, else by time per epoch."""
+    groups: dict[tuple[str, str, str], list[EntryLine]] = {}
+    for line in lines:
+        if line.section == "accepted":
+            groups.setdefault((line.board.workload, line.board.division, line.board.data), []).append(line)
+    return tuple(trend for _, group in sorted(groups.items()) for figure in (SCORE_S, TIME_PER_EPOCH) if (trend := _trend(group, figure)))
+
+
+def _trend(lines: Sequence[EntryLine], figure: str) -> Trend | None:
+    groups: dict[tuple[str, str], list[tuple[float, EntryLine]]] = {}
+    for line in lines:
+        cell = line.row.cell(figure)
+        if cell is not None and cell.raw:
+            groups.setdefault((line.board.round, str(line.row.entry["suite_version"])), []).append((float(cell.raw), line))
+    if len(groups) < 2:
+        return None
+    rows = []
+    for (round_name, version), values in groups.items():
+        _, best = min(values, key=lambda pair: (pair[0], str(pair[1].row.entry["entry_id"])))
+        last = max(line.dates.last for _, line in values)
+        cell = best.row.cell(figure)
+        assert cell is not None
+        rows.append((TrendRow(round_name, version, len(values), best, last), cell))
+    first = lines[0]
+    title = f"{title_of(first.board.workload, first.board.data, first.board.own_data)}, {first.board.division} division"
+    heading = rows[0][1].column.heading
+    return Trend(title, heading, tuple(sorted(rows, key=lambda pair: (pair[0].last_day, pair[0].round, pair[0].suite_version))))
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A power mode of a machine: its number of entries, the fastest, and the one with the least energy of each kind of instrument."""
+
+    name: str
+    entries: int
+    fastest: EntryLine | None
+    thriftiest: tuple[EntryLine, ...]
+
+
+def modes(lines: Iterable[EntryLine]) -> tuple[Mode, ...]:
+    """The power modes of accepted entries of one board, the fastest mode first."""
+    groups: dict[str, list[EntryLine]] = {}
+    for line in (line for line in lines if line.section == "accepted"):
+        mode = line.row.entry["power_mode"]
+        groups.setdefault(str(mode) if known(mode) else "unknown", []).append(line)
+    found = [Mode(name, len(group), _best(group, SCORE_S), _thriftiest(group)) for name, group in groups.items()]
+    return tuple(sorted(found, key=lambda mode: (_value(mode.fastest, SCORE_S), mode.name)))
+
+
+def _thriftiest(lines: Sequence[EntryLine]) -> tuple[EntryLine, ...]:
+    kinds = dict.fromkeys(line.instrument for line in sorted(lines, key=lambda line: line.row.instrument) if line.instrument)
+    found = (_best([line for line in lines if line.instrument == kind], SCORE_J) for kind in kinds)
+    return tuple(line for line in found if line is not None)
+
+
+def _best(lines: Sequence[EntryLine], score: str) -> EntryLine | None:
+    with_score = [line for line in lines if line.row.scores.of(score) is not None]
+    return min(with_score, key=lambda line: (_value(line, score), str(line.row.entry["entry_id"])), default=None)
+
+
+def _value(line: EntryLine | None, score: str) -> float:
+    found = None if line is None else line.row.scores.of(score)
+    return float("inf") if found is None else found.interval.value

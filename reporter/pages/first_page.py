@@ -1,0 +1,170 @@
+"""The first page that an owner of a machine sees: their run among reference results on the same data, what it means, what to do next."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from reporter.board.boards import DISTURBANCES, Board, BoardRow
+from reporter.board.columns import Cell, name_of_figure
+from reporter.board.comparison import comparables, compare_pair
+from reporter.data.frames import Frames, known, rows_of
+from reporter.data.text import digits
+from reporter.data.values import values_of_runs
+from reporter.pages.shared import Page, SiteContents, title_of
+from suite.bundle.layout import SYSTEM
+from suite.bundle.reader import Bundle
+from suite.catalog.scoring import load_scoring
+from suite.errors import SuiteError
+from suite.metrics.comparisons import Ratio
+
+FIGURE = "time_to_epoch_s"
+EXPECTED = ("energy_j", "instructions", "peak_memory_bytes", "foreign_cpu_share")
+"""Figures that the page says are not measured where they are not."""
+FRAMEWORKS = ("pytorch", "tensorflow", "chainer")
+DRAWN = 100.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One entry: ``share`` is its bar's length in percent of the longest; ``is_own`` for the owner's."""
+
+    row: BoardRow
+    name: str
+    framework: str
+    cell: Cell
+    share: float
+    is_own: bool
+
+
+@dataclass(frozen=True)
+class OwnEntry:
+    """An entry of the owner's with the others of its leaderboard, and what they mean."""
+
+    title: str
+    board: Board
+    rows: tuple[Row, ...]
+    sentence: str
+    certainty: str
+    not_measured: tuple[tuple[str, str], ...]
+    commands: tuple[tuple[str, str], ...]
+
+
+def first_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
+    """index.html of a site that shows the runs of ``own_runs`` beside reference results."""
+    own_runs = contents.own_runs or frozenset()
+    own = set(contents.frames.select("runs", "run_id", own_runs)["entry_id"])
+    found = [_own_entry(row, board, own, contents.frames) for board in contents.boards for row in board.accepted if row.entry["entry_id"] in own]
+    refused = [
+        (row, [finding for run in _runs(row, contents.frames) for finding in contents.frames.verdicts[str(run["run_id"])].findings])
+        for board in contents.boards
+        for row in (*board.refused, *board.withdrawn)
+        if row.entry["entry_id"] in own
+    ]
+    broken = contents.frames.broken.to_dict("records")
+    page = environment.get_template("first_page.html").render(root="", here="front", found=found, refused=refused, broken=broken, place="index.html")
+    yield Page("index.html", page)
+
+
+def _runs(row: BoardRow, frames: Frames) -> list[dict[str, Any]]:
+    return list(rows_of(frames.select("runs", "entry_id", [row.entry["entry_id"]])))
+
+
+def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> OwnEntry:
+    cells = [(other, cell) for other in board.accepted if (cell := other.cell(FIGURE)) is not None and cell.raw]
+    longest = max((float(cell.raw) for _, cell in cells), default=1.0)
+    rows = [
+        Row(other, other.system, other.framework, cell, DRAWN * float(cell.raw) / longest, str(other.entry["entry_id"]) in own)
+        for other, cell in sorted(cells, key=lambda pair: float(pair[1].raw))
+    ]
+    sentence, certainty = _meaning(row, board, own)
+    return OwnEntry(
+        title_of(board.workload, board.data, board.own_data), board, tuple(rows), sentence, certainty, _not_measured(row, frames), _commands(row)
+    )
+
+
+def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
+    """What the owner's time means beside that of the reference with the same framework, and how sure that is."""
+    cell, name = row.cell(FIGURE), f"{row.system} trains an epoch of {title_of(board.workload, board.data, board.own_data)}"
+    if cell is None or not cell.raw:
+        return f"{name} with {row.framework}; its time per epoch is not known: {cell.why if cell else 'no run has this figure'}.", ""
+    took = f"{name} with {row.framework} in {cell.quantity}"
+    reference = _reference(row, board, own)
+    beside = None if reference is None else reference.cell(FIGURE)
+    if reference is None or beside is None or not beside.raw:
+        return f"{took}. There is no reference result with this framework on the same data.", ""
+    ratio = float(cell.raw) / float(beside.raw)
+    text = f"{took}: {_times(ratio)} the reference machine, {_described(reference, board.frames)}, which takes {beside.quantity}."
+    verdict, disturbed = _verdict(row, reference, board), _disturbed(row)
+    runs, needed = int(row.entry["runs"]), load_scoring().min_runs
+    if isinstance(verdict, str):
+        why = f"an interval needs {needed} runs, and this is {runs}" if runs < needed else verdict
+        return text, f"How sure this is cannot be said: {why}.{disturbed}"
+    differ = "they differ significantly" if verdict.is_different else "they do not differ significantly"
+    return text, f"95 % interval of the ratio: {digits(verdict.low)} to {digits(verdict.high)}; {differ}.{disturbed}"
+
+
+def _disturbed(row: BoardRow) -> str:
+    """What made the owner's runs slower than the machine is."""
+    found = [badge for badge in DISTURBANCES.values() if badge[1] in row.badges]
+    return f" Disturbed: {', '.join(words for _, words in found)}." if found else ""
+
+
+def _times(ratio: float) -> str:
+    return f"{digits(ratio, 2)} times as long as" if ratio >= 1 else f"{digits(1 / ratio, 2)} times as fast as"
+
+
+def _reference(row: BoardRow, board: Board, own: set[str]) -> BoardRow | None:
+    """The fastest reference result with the same framework."""
+    alike = [other for other in board.accepted if other.entry["framework"] == row.entry["framework"] and str(other.entry["entry_id"]) not in own]
+    with_time = [(float(cell.raw), other) for other in alike if (cell := other.cell(FIGURE)) is not None and cell.raw]
+    return min(with_time, key=lambda pair: (pair[0], str(pair[1].entry["entry_id"])), default=(0.0, None))[1]
+
+
+def _described(row: BoardRow, frames: Frames) -> str:
+    """The machine by its name, with the cores that were online."""
+    try:
+        cores = Bundle(Path(str(_runs(row, frames)[0]["path"]))).json(SYSTEM).get("cpu_cores")
+    except (SuiteError, OSError):
+        cores = None
+    return f"{row.system} with {cores} cores" if isinstance(cores, int) and cores > 1 else row.system
+
+
+def _verdict(row: BoardRow, reference: BoardRow, board: Board) -> Ratio | str:
+    entries = [row.entry, reference.entry]
+    found = comparables(board.frames, entries, FIGURE, values_of_runs(board.frames, FIGURE))
+    own, other = (found[str(entry["entry_id"])] for entry in entries)
+    if own.reason and not other.reason and own.value is None:
+        return own.reason
+    return compare_pair(own, other)
+
+
+def _not_measured(row: BoardRow, frames: Frames) -> tuple[tuple[str, str], ...]:
+    """Expected figures that are unknown, with the reason."""
+    figures = {one["figure"]: one for one in rows_of(frames.select("entry_figures", "entry_id", [row.entry["entry_id"]]))}
+    unknown = [(name, figures.get(name)) for name in EXPECTED]
+    return tuple(
+        (name_of_figure(name), "it was not read" if figure is None else str(figure["reason"]))
+        for name, figure in unknown
+        if figure is None or not known(figure["value"])
+    )
+
+
+def _commands(row: BoardRow) -> tuple[tuple[str, str], ...]:
+    """What to do next, as (why, command)."""
+    entry = row.entry
+    run = f"suite run --division open --device auto --workload {entry['workload']} --data {shlex.quote(str(entry['data']))}"
+    repeat = f"for seed in 2 3; do {run} --framework {entry['framework']} --seed $seed; done"
+    other = next((name for name in FRAMEWORKS if name != entry["framework"]), "tensorflow")
+    closed = f"suite run --division closed --device auto --workload {entry['workload']} --framework {entry['framework']}"
+    wanted: Sequence[tuple[bool, str, str]] = (
+        (int(entry["runs"]) < 3, "Two more runs, for an interval", repeat),
+        (True, "The same in another framework", f"suite env create {other} && {run} --framework {other}"),
+        (True, "What this machine can measure, and how to add a power sensor", "suite doctor"),
+        (not entry["own_data"], "A result for the leaderboard: the workload's own data, 12 MB", f"suite data prepare mnist --download && {closed}"),
+        (True, "Your runs, beside the reference results again", "suite report runs build/demo/run --beside-reference --output site --force"),
+    )
+    return tuple((why, command) for is_wanted, why, command in wanted if is_wanted)

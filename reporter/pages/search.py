@@ -1,0 +1,49 @@
+"""search.html with its index: entries, machines, submitters, leaderboards, studies and rules, found by words, without a server."""
+
+import json
+from collections.abc import Iterator
+
+import jinja2
+
+from reporter.pages.devices import machine_pages
+from reporter.pages.entry_lines import entry_lines
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, title_of
+from reporter.pages.submitters import submitters_of
+from suite.compliance.registry import PRECONDITIONS, RULES
+
+Found = tuple[str, str, str, str]
+"""Kind, title, further words, page from the site's root."""
+
+
+def search_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
+    """search.html and data/search.js: a script, since a page from a file may not read other files."""
+    index = list(_index(contents))
+    page = environment.get_template("search.html")
+    without_entries = [found for found in index if found[0] not in ("entry", "rule")]
+    yield Page("search.html", page.render(root="", here="search", listed=without_entries, count=len(index)))
+    yield Page("data/search.js", f'"use strict";\nconst SEARCH_INDEX = [\n{_rows(index)}\n];\n')
+
+
+def _rows(index: list[Found]) -> str:
+    return ",\n".join(json.dumps(found, separators=(",", ":")) for found in index)
+
+
+def _index(contents: SiteContents) -> Iterator[Found]:
+    for board in contents.boards:
+        title = title_of(board.workload, board.data, board.own_data)
+        yield "leaderboard", f"{title}, {board.division}, round {board.round}", f"{board.workload} {board.data}", f"boards/{board.slug}.html"
+    for machine in machine_pages(contents):
+        yield "device", machine.title, machine.slug, f"devices/{machine.slug}.html"
+    for title, slug, entries, *_ in submitters_of(contents):
+        yield "submitter", title, f"{entries} entries", f"submitters/{slug}.html"
+    for study in contents.studies:
+        yield "study", study.title, " ".join(value for _, value in study.facts), f"studies/{study.name}.html"
+    for line in entry_lines(contents.boards, contents.frames):
+        entry = line.row.entry
+        words = f"{line.machine} {line.submitter} {entry['workload']} {line.board.division} {line.board.round} {line.section} {entry['entry_id']}"
+        yield "entry", line.row.label, f"{line.title} {words}", line.row.evidence
+    for rule in (*PRECONDITIONS, *RULES):
+        yield "rule", rule.id, rule.sentence, f"rules.html#{rule.id}"
+
+
+PAGE_KIND = PageKind(search_page, 65, MenuItem("search", "search.html", "Search"))

@@ -1,0 +1,112 @@
+"""What an entry's page, badge and citation say of where it stands: rank, machine, submitter, dates, cost of a training."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reporter.board.boards import Board
+from reporter.board.systems import framework_name, system_name
+from reporter.data.frames import Frames, rows_of
+from reporter.data.machine_names import machine_title, profile_of
+from reporter.data.text import digits
+from reporter.data.words import moment_of
+from reporter.pages.addresses import machine_slug, submitter_slug, submitter_title
+from reporter.pages.entry_lines import Dates, EntryLine, dates_of, entry_lines
+from reporter.pages.shared import title_of
+from suite.catalog.prices import SystemPrice, load_prices, system_prices
+
+COMPARED = ("accepted", "projected")
+NO_PRICE = "rules/prices has no price of this system"
+NO_SCORE = "the time of a training is not known, since the entry has no score"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """``badge`` is the text of the badge, ``sentence`` describes the entry, ``title`` names workload, data set, framework and machine.
+
+    ``costs`` are (configuration, cost with currency, reason if it is unknown). ``submitter_page`` is empty for an entry on no leaderboard.
+    """
+
+    title: str
+    sentence: str
+    badge: str
+    is_ranked: bool
+    rank: str
+    machine: str
+    machine_page: str
+    submitter: str
+    submitter_page: str
+    dates: str
+    last_moment: str
+    costs: tuple[tuple[str, str, str], ...]
+    is_compared: bool
+
+
+def standings_of(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]:
+    """Of every entry, those on no leaderboard included."""
+    lines = {str(line.row.entry["entry_id"]): line for line in entry_lines(boards, frames)}
+    prices = {one.name: system_prices(one) for one in load_prices()}
+    entries = list(rows_of(frames.entries))
+    dates = dates_of(frames)
+    return {name: _standing(entry, lines.get(name), dates[name], prices) for entry in entries if (name := str(entry["entry_id"]))}
+
+
+def _standing(entry: Mapping[str, object], line: EntryLine | None, dates: Dates, prices: Mapping[str, tuple[SystemPrice, ...]]) -> Standing:
+    trained = title_of(str(entry["workload"]), str(entry["data"]), bool(entry["own_data"]))
+    title = f"{trained} in {framework_name(str(entry['framework']))}, {system_name(entry)}"
+    cells = line.cells if line is not None and line.section in COMPARED else ()
+    score = next((f"{cell.quantity}{words}" for cell, words in zip(cells, ("", " an epoch"), strict=False) if cell.raw), "")
+    rank = _rank(line)
+    said = f"{score}, {rank}" if score else rank
+    return Standing(
+        title=title,
+        sentence=f"{title}: {said}.",
+        badge=f"{score or 'no score'} · {rank if line is not None and line.row.rank.best else _status(line)}",
+        is_ranked=line is not None and line.row.rank.best is not None,
+        rank=rank,
+        machine=machine_title(entry),
+        machine_page=f"devices/{_slug_with_page(entry, line)}.html",
+        submitter=submitter_title(str(entry["organization"])),
+        submitter_page=f"submitters/{submitter_slug(str(entry['organization']))}.html" if line is not None else "",
+        dates=dates.text,
+        last_moment=moment_of(dates.last_ms),
+        costs=_costs(entry, line, prices),
+        is_compared=line is not None and line.section in COMPARED and len(line.board.accepted) + len(line.board.projected) > 1,
+    )
+
+
+def _slug_with_page(entry: Mapping[str, object], line: EntryLine | None) -> str:
+    """A machine without a profile has a page if an entry of it is on a leaderboard; else that of all such machines."""
+    return machine_slug(entry) if line is not None or profile_of(entry) is not None else "generic"
+
+
+def _rank(line: EntryLine | None) -> str:
+    if line is None:
+        return "on no leaderboard"
+    if line.section != "accepted":
+        return line.section
+    rank = line.row.rank
+    return f"{rank.words} of {len(line.board.ranked)}" if rank.best is not None else f"no rank: {rank.reason}"
+
+
+def _status(line: EntryLine | None) -> str:
+    if line is None:
+        return "on no leaderboard"
+    return line.section if line.section in ("refused", "withdrawn") else line.row.scores.status.value
+
+
+def _costs(entry: Mapping[str, object], line: EntryLine | None, prices: Mapping[str, tuple[SystemPrice, ...]]) -> tuple[tuple[str, str, str], ...]:
+    profile = profile_of(entry)
+    systems = () if profile is None else prices.get(profile.name, ())
+    if not systems:
+        return (("", "", NO_PRICE),)
+    score = None if line is None or line.row.scores.time is None else line.row.scores.time.interval.value
+    return tuple(_cost(system, score, int(str(entry["nodes"]))) for system in systems)
+
+
+def _cost(system: SystemPrice, score: float | None, nodes: int) -> tuple[str, str, str]:
+    if system.reason is not None:
+        return system.configuration, "", system.reason
+    cost = None if score is None else system.cost_of(score)
+    if cost is None:
+        return system.configuration, "", NO_SCORE
+    return system.configuration, f"{digits(cost * nodes)} {system.currency}", ""

@@ -1,0 +1,71 @@
+"""A page per submitter: entries by leaderboard, devices, dates, what was declared, trends."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jinja2
+
+from reporter.data.frames import Frames, known, rows_of
+from reporter.data.words import day_of
+from reporter.pages.addresses import submitter_slug, submitter_title
+from reporter.pages.entry_lines import EntryLine, by_board, entry_lines, trends
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents
+
+MAX_SENTENCES = 20
+"""Different notes or addresses of code on one page."""
+
+
+def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
+    """submitters/index.html, and submitters/<slug>.html for every organization with an entry on a leaderboard."""
+    groups, listed = _groups(contents), submitters_of(contents)
+    yield Page("submitters/index.html", environment.get_template("submitters.html").render(root="../", here="submitters", submitters=listed))
+    template = environment.get_template("submitter.html")
+    for name, lines in groups.items():
+        page = template.render(
+            root="../", here="submitters", title=submitter_title(name), count=len(lines), last=_last_day(lines), machines=_machines(lines),
+            boards=by_board(lines), trends=trends(lines), **_declared(contents.frames, lines),
+        )  # fmt: skip
+        yield Page(f"submitters/{submitter_slug(name)}.html", page)
+
+
+def submitters_of(contents: SiteContents) -> list[tuple[str, str, int, int, str]]:
+    """Title, slug, number of entries and of machines, and the day of the last run of every submitter, those with the most entries first."""
+    listed = [
+        (submitter_title(name), submitter_slug(name), len(lines), len(_machines(lines)), _last_day(lines))
+        for name, lines in _groups(contents).items()
+    ]
+    return sorted(listed, key=lambda one: (-one[2], one[0]))
+
+
+def _groups(contents: SiteContents) -> dict[str, list[EntryLine]]:
+    groups: dict[str, list[EntryLine]] = {}
+    for line in entry_lines(contents.boards, contents.frames):
+        groups.setdefault(str(line.row.entry["organization"]), []).append(line)
+    return groups
+
+
+def _machines(lines: Sequence[EntryLine]) -> list[tuple[str, str]]:
+    return sorted({(line.machine, line.machine_page) for line in lines})
+
+
+def _last_day(lines: Sequence[EntryLine]) -> str:
+    return day_of(max(line.dates.last_ms for line in lines))
+
+
+def _declared(frames: Frames, lines: Sequence[EntryLine]) -> dict[str, Any]:
+    """What the declarations say: availability, code, notes, and whose key signed."""
+    names = [str(line.row.entry["entry_id"]) for line in lines]
+    runs = list(rows_of(frames.select("runs", "entry_id", names)))
+
+    def distinct(column: str) -> list[str]:
+        return sorted({str(run[column]) for run in runs if known(run[column])})[:MAX_SENTENCES]
+
+    return {
+        "availability": distinct("availability"),
+        "codes": distinct("code"),
+        "notes": distinct("notes"),
+        "signed_by": distinct("signed_by"),
+    }
+
+
+PAGE_KIND = PageKind(submitter_pages, 35, MenuItem("submitters", "submitters/index.html", "Submitters"))

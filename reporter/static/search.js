@@ -1,0 +1,42 @@
+// Search in the index of data/search.js: every word must occur. The words are in the address, after "#?q=".
+"use strict";
+
+const SHOWN_RESULTS = 60;
+const form = document.querySelector("#search"), input = form.elements.q;
+const indexed = SEARCH_INDEX.map(([kind, title, words, page]) => ({ kind, title, words, page, text: `${kind} ${title} ${words}`.toLowerCase() }));
+
+function find(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return [];
+  const rank = (one) => words.filter((word) => one.title.toLowerCase().includes(word)).length;
+  return indexed.filter((one) => words.every((word) => one.text.includes(word))).map((one, place) => ({ one, place, rank: rank(one) }))
+    .sort((a, b) => b.rank - a.rank || a.place - b.place).map(({ one }) => one);
+}
+
+function show() {
+  const found = find(input.value), list = document.querySelector("#found");
+  list.replaceChildren(...found.slice(0, SHOWN_RESULTS).map((one) => {
+    const row = document.createElement("li"), link = document.createElement("a"), note = document.createElement("small");
+    link.href = one.page;
+    link.textContent = one.title;
+    note.textContent = `${one.kind} · ${one.words}`;
+    row.append(link, note);
+    return row;
+  }));
+  const count = `${found.length} found` + (found.length > SHOWN_RESULTS ? `, the first ${SHOWN_RESULTS} shown` : "");
+  document.querySelector("#found-count").textContent = input.value.trim() ? count : `${indexed.length} pages and rules can be found.`;
+}
+
+function readAddress() {
+  input.value = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "").get("q") ?? "";
+  show();
+}
+
+form.hidden = false;
+form.addEventListener("submit", (event) => event.preventDefault());
+input.addEventListener("input", () => {
+  history.replaceState(null, "", input.value ? `#?${new URLSearchParams({ q: input.value })}` : "#");
+  show();
+});
+addEventListener("hashchange", readAddress);
+readAddress();

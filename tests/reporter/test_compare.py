@@ -1,0 +1,128 @@
+"""The comparison of two entries: the page's script computes what the suite computes; without a script the pairs are listed."""
+
+import html
+import json
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reporter
+from reporter.board.boards import make_boards
+from reporter.board.comparison import comparables, compare_pair
+from reporter.data.entry_scores import SCORE_S
+from reporter.data.frames import Frames
+from reporter.data.text import digits
+from reporter.pages.compare import STATISTICS
+from reporter.site import build
+from suite.catalog.scoring import load_scoring
+from suite.metrics.comparisons import Measured, Ratio, ratio
+from tests.browser import Tab
+
+PAIR = (
+    "(([a, b]) => ratioOf(...[a, b].map((one) => ({logMean: one.log_mean, logVariance: one.log_variance, runs: one.runs, fixed: one.fixed_variance, "
+    "epochs: one.epochs_variance, epochsFreedom: one.epochs_freedom, excess: one.epochs_excess}))))"
+)
+
+
+@pytest.fixture(scope="module")
+def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build([runs], tmp_path_factory.mktemp("out") / "site").parent
+
+
+@pytest.fixture(scope="module")
+def frames(runs: Path) -> Frames:
+    return reporter.load([runs])
+
+
+def random_entry(chance: random.Random) -> Measured:
+    own = chance.random() < 0.5
+    return Measured(
+        chance.gauss(4, 0.2), chance.uniform(0, 0.01), chance.choice((3, 4, 5, 10, 30)), 1e-4, *((chance.uniform(1e-4, 0.02), 4, 0.1) if own else ())
+    )
+
+
+@pytest.mark.browser
+def test_the_script_s_arithmetic_is_the_suite_s(site: Path, tab: Tab) -> None:
+    tab.open((site / "compare.html").as_uri())
+    chance, scoring = random.Random(7), load_scoring()
+    for _ in range(200):
+        one, other = random_entry(chance), random_entry(chance)
+        expected = ratio(one, other, scoring.level, scoring.epochs_level)
+        found = tab.page.evaluate(PAIR, [asdict(one), asdict(other)])
+        assert (found["ratio"], found["low"], found["high"]) == pytest.approx((expected.ratio, expected.low, expected.high), rel=1e-5)
+        assert found["differs"] == expected.is_different
+
+
+@pytest.mark.browser
+def test_a_pair_has_an_address_and_the_suite_s_verdict(site: Path, frames: Frames, tab: Tab) -> None:
+    (board,) = [board for board in make_boards(frames) if board.division == "closed"]
+    found = comparables(board.frames, [row.entry for row in board.accepted], SCORE_S, {})
+    slow, fast = board.accepted[-1], board.accepted[0]
+    expected = compare_pair(found[str(slow.entry["entry_id"])], found[str(fast.entry["entry_id"])])
+    assert isinstance(expected, Ratio) and expected.is_different
+    tab.open(f"{(site / 'compare.html').as_uri()}#?a={slow.entry['entry_id']}&b={fast.entry['entry_id']}")
+    said = tab.page.inner_text("#answer")
+    assert said == (
+        f"{slow.label} takes {_short(expected.ratio)} times as long as {fast.label} "
+        f"(95 % interval {_short(expected.low)} to {_short(expected.high)}). They differ significantly."
+    )
+    assert tab.page.inner_text("tr[data-figure=score_s] td:last-child") == "second is better"
+    assert "framework" in tab.page.inner_text("#differences") and "threads 2" in tab.page.inner_text("#same")
+    tab.page.click("#swap")
+    assert tab.run("location.hash") == f"#?a={fast.entry['entry_id']}&b={slow.entry['entry_id']}"
+    assert tab.page.inner_text("tr[data-figure=score_s] td:last-child") == "first is better"
+
+
+def _short(value: float) -> str:
+    return f"{float(f'{value:.3g}'):g}"
+
+
+@pytest.mark.browser
+def test_only_one_board_s_entries_can_be_picked(site: Path, tab: Tab) -> None:
+    tab.open((site / "compare.html").as_uri())
+    for menu in ("a", "b"):
+        assert len(tab.run(f"[...document.querySelector('select[name={menu}]').options].map((one) => one.value)")) == 3
+    assert tab.run("document.querySelector('select[name=a]').value !== document.querySelector('select[name=b]').value")
+
+
+def test_without_a_script_every_pair_of_a_small_board_is_listed(site: Path, frames: Frames) -> None:
+    page = html.unescape((site / "compare.html").read_text())
+    (board,) = [board for board in make_boards(frames) if board.division == "closed"]
+    found = comparables(board.frames, [row.entry for row in board.accepted], SCORE_S, {})
+    name, number = r'<a href="entries/(\w+)\.html">.*?</t[hd]>', r'<td class="n">(.*?)</td>'
+    rows = re.findall(f'<th scope="row">{name}<td>{name}{number}{number}', page)
+    assert len(rows) == 3
+    for one, other, shown, ends in rows:
+        expected = compare_pair(found[one], found[other])
+        assert isinstance(expected, Ratio)
+        assert (shown, ends) == (digits(expected.ratio), f"{digits(expected.low)} to {digits(expected.high)}")
+    assert "framework: chainer, pytorch" in page or "framework: tensorflow, pytorch" in page
+
+
+def test_an_entry_with_enough_runs_is_not_said_to_lack_them(frames: Frames) -> None:
+    """Three runs without a figure, or with a value of 0, have three runs."""
+    entries: list[Mapping[str, Any]] = frames.accepted().entries.to_dict("records")[:2]
+    one, other = (str(entry["entry_id"]) for entry in entries)
+    reasons = {name: each.reason for name, each in comparables(frames, entries, "fetch_stall_s", {one: [0.0, 0.1, 0.1]}).items()}
+    assert reasons == {one: "a run has the value 0, and ratios need positive values", other: "no run has this figure"}
+    few = comparables(frames, entries, "fetch_stall_s", {one: [0.2, 0.1]})
+    assert few[one].reason == "2 of the 3 runs needed"
+
+
+def test_an_instrument_s_error_stays_in_the_interval_of_every_energy(site: Path, frames: Frames) -> None:
+    """More runs do not average it out: the energy per epoch has the same as the energy to the target."""
+    values = json.loads((site / "data" / "compare.js").read_text().partition("COMPARED = ")[2].rstrip().removesuffix(";"))
+    fixed = 4 + STATISTICS.index("fixed_variance")
+    for board in values["boards"]:
+        for entry in board["entries"]:
+            score = frames.scores[entry["id"]].energy
+            for name in ("energy_per_epoch_j", "mean_power_w"):
+                if score is not None and len(entry["values"].get(name, ())) > 4:
+                    expected = score.measured.fixed_variance
+                    assert entry["values"][name][fixed] == (None if expected == float("inf") else pytest.approx(expected, rel=1e-6))
+    assert any(frames.scores[entry["id"]].energy for board in values["boards"] for entry in board["entries"])

@@ -1,0 +1,183 @@
+"""What a reader sees first, by position in a real browser: the best entries' names and scores, on a board of 34 entries and at three widths."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from reporter.board.boards import Board, make_boards
+from reporter.data.frames import Frames
+from tests.browser import Tab
+from tests.reporter.gallery import make_template, many_entries, render
+from tests.reporter.test_accessibility import violations
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SIZES = ((390, 664), (768, 1024), (1440, 800))
+LONG = "a name that goes on " * 8
+NAMES = {"device": LONG, "framework": '"><img src=x onerror="document.title=\'owned\'">', "power_mode": "W" * 140, "organization": LONG}
+MAX_FOCUSED = 200
+"""Elements that the keyboard reaches on a board of 34 entries."""
+REACHED = """[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')].filter(
+    (one) => one.tabIndex >= 0 && one.checkVisibility())"""
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
+    template = make_template(tmp_path_factory.mktemp("bundle") / "run")
+    return many_entries(template, 34, ("lenet", "resnet18"))
+
+
+@pytest.fixture(scope="module")
+def site(frames: Frames, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return render(frames, tmp_path_factory.mktemp("site"))
+
+
+def page_of(site: Path, board: Board) -> str:
+    return (site / "boards" / f"{board.slug}.html").as_uri()
+
+
+def boxes(tab: Tab, text: str) -> list[tuple[float, float, float, float]]:
+    """Left, top, right and bottom of every element whose own text this is and that nothing covers or cuts off."""
+    script = """(text) => [...document.querySelectorAll('main *')].filter((one) => one.childNodes.length && [...one.childNodes].some(
+        (node) => node.nodeType === 3 && node.textContent.trim() === text)).map((one) => {
+        const range = document.createRange();
+        range.selectNodeContents([...one.childNodes].find((node) => node.nodeType === 3 && node.textContent.trim() === text));
+        const { left, top, right, bottom } = range.getBoundingClientRect();
+        const seen = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+        const cut = one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== 'visible';
+        return seen && (one.contains(seen) || seen.contains(one)) && !cut ? [left, top, right, bottom] : null; }).filter(Boolean)"""
+    return [tuple(box) for box in tab.page.evaluate(script, text)]
+
+
+def is_inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
+    left, top, right, bottom = box
+    return 0 <= left < right <= size[0] and 0 <= top < bottom <= size[1]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_three_best_entries_are_in_the_first_view(size: tuple[int, int], frames: Frames, site: Path, tab: Tab) -> None:
+    tab.look(size)
+    for board in make_boards(frames):
+        tab.open(page_of(site, board))
+        assert tab.run("scrollY") == 0 and len(board.accepted) == 34
+        for row in board.in_order[:3]:
+            cell = row.cell(board.time.figure)
+            assert cell is not None
+            for text in (row.system, cell.quantity):
+                assert any(is_inside(box, size) for box in boxes(tab, text)), f"{text!r} is not in the first view of {board.slug} at {size}"
+
+
+def test_a_text_below_the_first_view_is_not_in_it(frames: Frames, site: Path, tab: Tab) -> None:
+    """The assertion by position can fail: the last entry's score is far below."""
+    board, size = make_boards(frames)[0], SIZES[2]
+    tab.look(size)
+    tab.open(page_of(site, board))
+    cell = board.in_order[-1].cell(board.time.figure)
+    assert cell is not None and not any(is_inside(box, size) for box in boxes(tab, cell.quantity))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_best_device_of_each_workload_is_in_the_first_view_of_the_front_page(size: tuple[int, int], frames: Frames, site: Path, tab: Tab) -> None:
+    tab.look(size)
+    tab.open((site / "index.html").as_uri())
+    for board in make_boards(frames):
+        cell = board.in_order[0].cell(board.time.figure)
+        assert cell is not None
+        for text in (board.in_order[0].system, cell.quantity):
+            assert any(is_inside(box, size) for box in boxes(tab, text)), text
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_no_serious_violation(size: tuple[int, int], dark: bool, frames: Frames, site: Path, tab: Tab) -> None:
+    tab.look(size, dark)
+    for page in (site / "index.html", site / "boards" / f"{make_boards(frames)[0].slug}.html"):
+        tab.open(page.as_uri())
+        tab.run("document.querySelectorAll('#filters, #board details').forEach((details, place) => { details.open = place < 2; })")
+        assert violations(tab) == []
+        assert tab.run("document.documentElement.scrollWidth") <= size[0]
+
+
+def test_a_keyboard_reaches_few_elements_and_skips_the_table(frames: Frames, site: Path, tab: Tab) -> None:
+    tab.open(page_of(site, make_boards(frames)[0]))
+    assert tab.run(f"{REACHED}.length") <= MAX_FOCUSED
+    tab.page.focus("a[href='#after-board']")
+    tab.page.keyboard.press("Enter")
+    tab.page.keyboard.press("Tab")
+    assert tab.run("document.activeElement.closest('#board') === null && document.activeElement.compareDocumentPosition(board) === 2")
+
+
+def test_the_table_is_one_to_a_screen_reader(frames: Frames, site: Path, tab: Tab) -> None:
+    """The grid layout of rows keeps the roles: a table with its caption as name, column headers, and a header in every row."""
+    tab.open(page_of(site, make_boards(frames)[0]))
+    found = tab.page.context.new_cdp_session(tab.page).send("Accessibility.getFullAXTree")["nodes"]
+    roles = [node["role"]["value"] for node in found if not node.get("ignored")]
+    assert roles.count("rowheader") >= 34 and "columnheader" in roles
+    names = [node["name"]["value"] for node in found if node.get("role", {}).get("value") == "table" and "name" in node]
+    assert "LeNet-5 on MNIST, closed division, round v0.2" in names
+
+
+def test_a_row_opens_without_a_script(frames: Frames, site: Path, tab: Tab) -> None:
+    context = tab.page.context.browser.new_context(java_script_enabled=False)  # type: ignore[union-attr]
+    try:
+        page = context.new_page()
+        page.goto(page_of(site, make_boards(frames)[0]))
+        row = page.locator("#board tbody tr").first
+        accuracy = row.locator("a[href$='#best_accuracy']")
+        assert not accuracy.is_visible() and not page.is_visible("#tools") and page.is_visible(".answers b")
+        row.locator("summary").click()
+        assert accuracy.inner_text() == "99.05 %" and row.locator("a[href*='devices/']").is_visible()
+    finally:
+        context.close()
+
+
+def test_one_row_per_device_under_the_readers_limits(frames: Frames, site: Path, tab: Tab) -> None:
+    board = make_boards(frames)[0]
+    tab.open(page_of(site, board))
+    systems = (
+        "[...document.querySelectorAll('#board tbody tr')].filter((row) => !row.hidden).map((row) => row.cells[1].querySelector('a').textContent)"
+    )
+    tab.page.select_option("#per", "time")
+    assert sorted(tab.run(systems)) == sorted({row.system for row in board.accepted})
+    tab.page.click("#filters > summary")
+    tab.page.check("input[name=framework][value=Chainer]")
+    tab.page.check("input[name=framework][value=TensorFlow]")
+    assert tab.page.inner_text("#active") == "1" and "framework=Chainer&framework=TensorFlow" in tab.page.url
+    shown = "[...document.querySelectorAll('#board tbody tr')].filter((row) => !row.hidden).map((row) => row.cells[2].textContent)"
+    assert set(tab.run(shown)) == {"TensorFlow"}, "of the two frameworks, the faster one of each device"
+    tab.page.check("input[name=framework][value=PyTorch]")
+    values = sorted(float(row.cells[0].raw) for row in board.accepted)
+    tab.page.fill("input[name=score_s]", "100")
+    middle_s = math.sqrt(values[0] * values[-1])
+    assert sorted(tab.run(systems)) == sorted({row.system for row in board.accepted if float(row.cells[0].raw) <= middle_s})
+    assert tab.page.inner_text("label:has(input[name=score_s]) output").endswith(" h"), "a limit has the units of its column"
+
+
+def test_limits_and_bars_of_an_energy_are_within_one_instrument(frames: Frames, site: Path, tab: Tab) -> None:
+    board = make_boards(frames)[0]
+    tab.open(page_of(site, board))
+    tab.page.click("#filters > summary")
+    tab.page.fill("input[name=score_energy_j]", "100")
+    assert tab.run("[...new Set([...board.tBodies[0].rows].filter((row) => !row.hidden).map((row) => Number(row.cells[4].dataset.place)))]") == [
+        min(row.instrument for row in board.accepted)
+    ]
+    assert "hidden: measured by another instrument" in tab.page.inner_text("#count")
+    tab.page.keyboard.press("Escape")
+    tab.page.click("button[type=reset]")
+    tab.page.wait_for_function("!location.hash")
+    tab.page.click("#board th[data-key=score_energy_j] button")
+    places = tab.run("[...board.tBodies[0].rows].map((row) => Number(row.cells[4].dataset.place))")
+    assert places == sorted(places) and len(set(places)) == 4
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("names", [{}, NAMES], ids=["plain", "hostile"])
+def test_few_entries_and_hostile_names_fit(count: int, names: dict[str, str], tab: Tab, tmp_path: Path) -> None:
+    site = render(many_entries(make_template(tmp_path / "run"), count, ("lenet", "resnet18"), names), tmp_path / "site")
+    for size in SIZES:
+        tab.look(size)
+        for page in (site / "index.html", *sorted((site / "boards").glob("*.html"))):
+            tab.open(page.as_uri())
+            assert tab.run("document.documentElement.scrollWidth") <= size[0], page
+            assert tab.run("document.querySelectorAll('main img').length") == 0 and "owned" not in tab.page.title()

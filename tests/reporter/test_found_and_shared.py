@@ -1,0 +1,300 @@
+"""The pages of machines and submitters, search, feed, badges, citations, previews, prices."""
+
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+
+import reporter
+from reporter.board.boards import make_boards
+from reporter.data.machine_names import machine_name, machine_title
+from reporter.data.words import day_of, moment_of
+from reporter.pages.addresses import machine_slug, submitter_slug, with_digest
+from reporter.pages.citations import badge
+from reporter.pages.entry_lines import entry_lines, trends
+from reporter.pages.previews import SIZE, picture
+from reporter.site import SiteOptions, build
+from suite import api
+from suite.catalog.devices import load_devices
+from suite.catalog.prices import LIFETIME_S, Part, load_prices, system_prices
+from suite.errors import SuiteError
+from suite.machine.system import board_name, cpu_model
+from tests.browser import NARROW, Tab
+from tests.builders import Scenario, make_bundle
+from tests.reporter.conftest import MACHINE, edit_json
+
+MODEL = cpu_model() or board_name()
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        ({"device": "orin", "cpu_model": "ARMv8", "board": "NVIDIA Orin"}, "orin"),
+        ({"device": "generic", "cpu_model": "Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz", "board": "LENOVO 20L8"}, "Intel Core i5-8250U"),
+        ({"device": "generic", "cpu_model": None, "board": "Radxa ROCK 5B"}, "Radxa ROCK 5B"),
+        ({"device": "generic", "cpu_model": float("nan")}, "unknown machine"),
+        ({"device": "another-board", "cpu_model": "X"}, "another-board"),
+    ],
+)
+def test_a_machine_is_called_by_profile_processor_or_board(entry: dict[str, object], name: str) -> None:
+    assert machine_name(entry) == name
+    if entry["device"] != "orin":
+        assert machine_title(entry) == name
+
+
+def test_the_pages_of_a_site_name_no_generic_machine(whole_site: Path) -> None:
+    """The profile's own page, its name in the list of devices, and what a person typed in commands are no names of machines."""
+    for page in sorted(whole_site.rglob("*.html")):
+        if page.relative_to(whole_site).parts[0] in ("index.html", "boards", "compare.html", "submitters", "frameworks.html", "studies"):
+            assert not re.search(r">[^<]*\bgeneric\b", page.read_text()), page
+
+
+def test_own_data_is_said_in_words(whole_site: Path) -> None:
+    page = next(whole_site.glob("entries/*.html")).read_text()
+    assert re.search(r">own data</dt><dd>(yes|no)<", page)
+
+
+def test_slugs_tell_names_apart_that_look_alike() -> None:
+    names = ["AMD EPYC", "AMD-EPYC", "amd epyc", "АМD EPYC", "orin"]
+    slugs = {machine_slug({"device": "generic", "cpu_model": name}) for name in names}
+    assert len(slugs) == len(names) and "orin" not in slugs and all(re.fullmatch("[a-z0-9-]+", slug) for slug in slugs)
+    assert submitter_slug("pies-ltd") == "pies-ltd" and submitter_slug("../x") != "../x" and with_digest("\ud800")
+
+
+def test_times_that_no_calendar_holds_are_unknown() -> None:
+    assert (day_of(1_800_000_000_000), moment_of(1_800_000_000_000)) == ("2027-01-15", "2027-01-15T08:00:00Z")
+    assert {day_of(value) for value in (None, float("nan"), -1, 10**30)} == {"unknown"}
+
+
+def test_a_machine_has_a_page_with_its_boards_modes_and_dates(whole_site: Path) -> None:
+    page = whole_site / "devices" / f"{machine_slug({'device': 'generic', 'cpu_model': MODEL})}.html"
+    text = page.read_text()
+    assert f"<h1>{MACHINE}</h1>" in text
+    assert "boards/lenet-closed-mnist-v0-2.html" in text and "2027-01-15" in text and 'id="trend"' in text
+    assert f'href="{page.name}"' in (whole_site / "devices" / "generic.html").read_text()
+
+
+def test_a_board_s_front_of_time_and_energy_is_on_the_machine_s_page(whole_site: Path) -> None:
+    page = whole_site / "devices" / f"{machine_slug({'device': 'generic', 'cpu_model': MODEL})}.html"
+    assert 'id="lenet-closed-mnist-v0-2-time-energy"' in page.read_text()
+
+
+def test_trends_need_two_rounds_or_versions(runs: Path) -> None:
+    frames = reporter.load([runs])
+    assert trends(entry_lines(make_boards(frames), frames)) == ()
+    versions = {"pytorch": "0.1.0", "chainer": "0.1.0", "tensorflow": "0.2.0"}
+    changed = replace(frames, entries=frames.entries.assign(suite_version=frames.entries["framework"].map(versions).fillna("0.2.0")))
+    of_score, of_epoch = trends(entry_lines(make_boards(changed), changed))
+    assert (of_score.heading, of_epoch.heading) == ("score", "time per epoch")
+    best = [(row.suite_version, row.entries, row.best.row.entry["framework"]) for row, _ in of_score.rows]
+    assert best == [("0.1.0", 2, "pytorch"), ("0.2.0", 1, "tensorflow")]
+
+
+def test_a_submitter_has_a_page_with_what_was_declared(whole_site: Path) -> None:
+    page = (whole_site / "submitters" / "pies-ltd.html").read_text()
+    assert "cooled by a fan" in page and "preview" in page and MACHINE in page
+    entry = re.search(r'href="\.\./(entries/\w+\.html)"', page)
+    assert entry and "submitters/pies-ltd.html" in (whole_site / entry[1]).read_text()
+
+
+def test_figures_of_one_bar_are_not_drawn(runs: Path, tmp_path: Path) -> None:
+    site = build([runs / "lenet-pytorch-1"], tmp_path / "site").parent
+    assert not list((site / "figures").glob("*time-to-epoch*")) and not list((site / "figures").glob("*stacked*"))
+    assert list((site / "figures").glob("*accuracy*")), "a curve of one run shows something"
+
+
+def test_the_feed_has_the_newest_results_first_with_the_runs_times(whole_site: Path) -> None:
+    feed = ElementTree.parse(whole_site / "feed.xml").getroot()
+    entries = feed.findall(f"{ATOM}entry")
+    updated = [str(entry.findtext(f"{ATOM}updated")) for entry in entries]
+    assert updated == sorted(updated, reverse=True) and updated[0].startswith("2027-01-15T0")
+    assert len({entry.findtext(f"{ATOM}id") for entry in entries}) == len(entries) > 3
+    for entry in entries:
+        link = entry.find(f"{ATOM}link")
+        assert link is not None and (whole_site / str(link.get("href"))).is_file()
+
+
+def test_absolute_addresses_only_where_the_site_s_is_known(runs: Path, tmp_path: Path) -> None:
+    given = [runs / "lenet-pytorch-1"]
+    without = build(given, tmp_path / "without").parent
+    assert not list(without.glob("previews/*")) and not [page for page in without.rglob("*.html") if "og:image" in page.read_text()]
+    published = build(given, tmp_path / "published", options=SiteOptions("https://example.org/edge")).parent
+    board = (published / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
+    assert 'og:image" content="https://example.org/edge/previews/lenet-closed-mnist-v0-2.png"' in board
+    assert Image.open(published / "previews" / "lenet-closed-mnist-v0-2.png").size == SIZE
+    entry = next(published.glob("entries/*.html"))
+    assert f'rel="canonical" href="https://example.org/edge/entries/{entry.name}"' in entry.read_text()
+    assert 'rel="self" href="https://example.org/edge/feed.xml"' in (published / "feed.xml").read_text()
+    with pytest.raises(SuiteError, match="whole address"):
+        api.report(given, tmp_path / "third", address="example.org")
+
+
+def test_every_page_has_a_description_for_links(whole_site: Path) -> None:
+    for page in whole_site.rglob("*.html"):
+        text = page.read_text()
+        said = re.search(r'<meta name="description" content="([^"]+)">', text)
+        assert said and f'og:description" content="{said[1]}"' in text, page
+
+
+def test_a_preview_cuts_what_does_not_fit() -> None:
+    content = picture("w" * 500, "x" * 500, [("y" * 500, "1.5 s", 1.0), ("\u202e<&", "2 s", 0.5)])
+    assert Image.open(io.BytesIO(content)).size == SIZE
+
+
+def test_badges_and_citations(whole_site: Path) -> None:
+    names = {path.stem for path in (whole_site / "entries").glob("*.html")}
+    assert {path.stem for path in (whole_site / "badges").glob("*.svg")} == names
+    for name in names:
+        ElementTree.parse(whole_site / "badges" / f"{name}.svg")
+        (cited,) = json.loads((whole_site / "entries" / f"{name}.csl.json").read_text())
+        assert cited["number"] == name and cited["type"] == "dataset" and cited["author"]
+        bibtex = (whole_site / "entries" / f"{name}.bib").read_text()
+        assert bibtex.startswith(f"@misc{{edge-training-{name},\n") and bibtex.count("{") == bibtex.count("}")
+    assert [path for path in (whole_site / "badges").glob("*.svg") if re.search(r"\d s · 1st (to \w+ )?of \d", path.read_text())]
+
+
+def test_a_badge_holds_any_text() -> None:
+    assert ElementTree.fromstring(badge('<&">', True)).get("aria-label") == 'edge training: <&">'
+
+
+def test_prices_name_who_said_them_and_when() -> None:
+    devices = {device.name for device in load_devices()}
+    for prices in load_prices():
+        assert prices.name in devices and all(quote.said_by and quote.source and quote.date for quote in prices.quotes)
+
+
+PRICES = """name = "orin"
+[[quotes]]
+part = "board"
+item = "Developer Kit"
+configuration = "64 GB"
+price = 2000
+currency = "USD"
+said_by = "A shop"
+source = "its page"
+date = "2024-01-02"
+"""
+OTHERS = "".join(
+    f'[[quotes]]\npart = "{part}"\nitem = "{part}"\nprice = {price}\ncurrency = "USD"\nsaid_by = "A shop"\nsource = "its page"\ndate = "{date}"\n'
+    for part, price, date in (("supply", 0, "2024-01-02"), ("storage", 90, "2023-01-02"), ("storage", 60, "2024-01-02"), ("cooling", 0, "2024-01-02"))
+)
+
+
+def price_list(root: Path, text: str) -> Path:
+    folder = root / "rules" / "prices"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "orin.toml").write_text(text)
+    return root
+
+
+def test_a_cost_is_the_share_of_three_years_of_the_whole_system(tmp_path: Path) -> None:
+    (prices,) = load_prices(price_list(tmp_path, PRICES + OTHERS))
+    (system,) = system_prices(prices)
+    assert (system.price, system.currency, system.reason) == (2060.0, "USD", None), "of two quotes for a part the newer one counts"
+    assert system.cost_of(LIFETIME_S / 2060) == pytest.approx(1.0)
+
+
+def test_without_a_price_of_every_part_there_is_no_cost(tmp_path: Path) -> None:
+    (system,) = system_prices(load_prices(price_list(tmp_path, PRICES))[0])
+    assert system.price is None and system.cost_of(10.0) is None and system.reason == "no price is known of its supply and storage and cooling"
+    mixed = PRICES + OTHERS.replace("USD", "EUR", 1)
+    assert system_prices(load_prices(price_list(tmp_path, mixed))[0])[0].reason == "its prices are in EUR and USD"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [(("2000", "-1"), "price of 0 or more"), (('"USD"', '"$"'), "a currency such as USD"), (("2024-01-02", "soon"), "a date such as"),
+     (('"A shop"', '""'), "said_by and source"), (('"board"', '"case"'), "part")],
+)  # fmt: skip
+def test_a_quote_that_cannot_be_one_is_refused(change: tuple[str, str], said: str, tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=said):
+        load_prices(price_list(tmp_path, PRICES.replace(*change)))
+
+
+def test_every_part_of_a_system_is_priced() -> None:
+    assert [part.value for part in Part] == ["board", "supply", "storage", "cooling"]
+
+
+@pytest.mark.browser
+def test_words_find_pages_without_a_server(whole_site: Path, tab: Tab) -> None:
+    tab.open(f"{(whole_site / 'search.html').as_uri()}#?q=chainer%20{MACHINE.split()[0]}")
+    found = tab.run("[...document.querySelectorAll('#found a')].map((link) => link.href)")
+    assert found and all(address.startswith("file:") for address in found)
+    tab.page.fill("input[type=search]", "loss-falls nothing-like-this")
+    assert tab.page.inner_text("#found-count").startswith("0 found")
+    tab.page.fill("input[type=search]", "pies")
+    assert "pies-ltd" in tab.page.inner_text("#found") and "#?q=pies" in tab.run("location.hash")
+    for link in tab.run("[...document.querySelectorAll('#found a')].map((link) => link.getAttribute('href'))"):
+        assert (whole_site / link.partition("#")[0]).is_file()
+
+
+def test_every_indexed_page_exists(whole_site: Path) -> None:
+    index = json.loads((whole_site / "data" / "search.js").read_text().partition("SEARCH_INDEX = ")[2].rstrip().removesuffix(";"))
+    assert {kind for kind, *_ in index} == {"leaderboard", "device", "submitter", "study", "entry", "rule"}
+    assert all((whole_site / page.partition("#")[0]).is_file() for *_, page in index)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("page", ["compare.html", "search.html", "submitters/pies-ltd.html", "devices/index.html", "index.html"])
+def test_new_pages_fit_a_phone(page: str, whole_site: Path, tab: Tab) -> None:
+    tab.look(NARROW)
+    tab.open((whole_site / page).as_uri())
+    assert tab.run("document.documentElement.scrollWidth") <= NARROW[0]
+
+
+class TestFirstPage:
+    """What the owner of a machine sees after `make demo`."""
+
+    @pytest.fixture(scope="class")
+    def site(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        """One run of the demonstration's training, twice as slow as the reference."""
+        folder = tmp_path_factory.mktemp("own")
+        own = Scenario(name="own", division="open", data="digits", batch_size=16, learning_rate=0.005, step_s=0.0066, accuracies=(0.5, 0.6, 0.7))
+        bundle = make_bundle(folder / "run", own)
+        edit_json(bundle, "system.json", lambda system: system.update(cpu_model="Own(R) Processor 7"))
+        return build([bundle], folder / "site", options=SiteOptions(beside_reference=True)).parent
+
+    def test_one_sentence_says_how_many_times_a_named_machine(self, site: Path) -> None:
+        page = (site / "index.html").read_text()
+        said = re.search(r'<p class="answer">(.*?)<small>(.*?)</small>', page)
+        assert said and "Own 7 trains an epoch of LeNet-5 on digits with PyTorch in 0.594 s: 2.0 times as long as" in said[1]
+        assert "the reference machine, AMD EPYC with 2 cores, which takes 0.303 s." in said[1]
+        assert "an interval needs 3 runs, and this is 1" in said[2]
+
+    def test_the_owner_s_row_stands_among_all_three_frameworks(self, site: Path) -> None:
+        row = r'<tr( class="own")?><th scope="row"><a href="(entries/\w+\.html)">(.*?)</a>.*?</th><td>(.*?)</td>'
+        rows = re.findall(row, (site / "index.html").read_text())
+        assert {framework.partition(" ")[0] for _, _, _, framework in rows} == {"PyTorch", "TensorFlow", "Chainer"} and len(rows) == 4
+        assert [name for own, _, name, _ in rows if own] == ["Own 7"] and all((site / page).is_file() for _, page, _, _ in rows)
+
+    def test_it_says_what_was_not_measured_and_what_to_type_next(self, site: Path) -> None:
+        page = (site / "index.html").read_text()
+        assert "energy of the run: no power sensor was read" in page
+        assert "--framework pytorch --seed $seed" in page and "suite doctor" in page
+
+    def test_the_reference_results_comply(self) -> None:
+        from reporter.site import REFERENCE
+
+        assert api.check([REFERENCE]).complies
+
+    @pytest.mark.browser
+    def test_no_serious_violation(self, site: Path, tab: Tab) -> None:
+        from tests.reporter.test_accessibility import violations
+
+        for dark in (False, True):
+            tab.look(NARROW, dark)
+            tab.open((site / "index.html").as_uri())
+            assert violations(tab) == [] and tab.run("document.documentElement.scrollWidth") <= NARROW[0]
+
+
+def test_a_refused_run_is_shown_with_what_helps(tmp_path: Path) -> None:
+    bundle = make_bundle(tmp_path / "run", Scenario(name="own", division="open", data="digits"))
+    edit_json(bundle, "summary.json", lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001))  # type: ignore[index]
+    page = build([bundle], tmp_path / "site", options=SiteOptions(beside_reference=True)).read_text()
+    assert "None of your runs is accepted" in page and "What helps:" in page
