@@ -21,13 +21,17 @@ TIMEOUT_S, TIMEOUT_PER_LINK_S = 45, 3
 WARM_UP, ROUND_TRIPS, TRIES = 10, 100, 5
 POLL_S = 1e-3
 FIRST_BYTES, MAX_BYTES, MIN_TIME_S = 2**16, 2**24, 0.1
+QUICK_BYTES = 2**18
+"""The largest message before a run: a megabyte and a half on each link, in all."""
 
 
 def main() -> None:
     """Measure each link in turn, the others waiting."""
     parser = argparse.ArgumentParser(description="Measure the links of a cluster.")
     parser.add_argument("--ranks", type=int, required=True)
-    ranks = parser.parse_args().ranks
+    parser.add_argument("--quick", action="store_true", help="send small messages only, as before a run")
+    arguments = parser.parse_args()
+    ranks, max_bytes = arguments.ranks, QUICK_BYTES if arguments.quick else MAX_BYTES
     signal.alarm(TIMEOUT_S + TIMEOUT_PER_LINK_S * ranks)
     world = MpiWorld(ranks)
     nodes = world.allgather(world.node)
@@ -43,19 +47,19 @@ def main() -> None:
                 "wall_offset_ns": wall_ns,
                 "uncertainty_ns": offsets[rank].uncertainty_ns,
             }
-            sys.stdout.write(json.dumps(dict({"rank": rank, "node": nodes[rank]}, **clocks, **_measure(world, rank))) + "\n")
+            sys.stdout.write(json.dumps(dict({"rank": rank, "node": nodes[rank]}, **clocks, **_measure(world, rank, max_bytes))) + "\n")
             sys.stdout.flush()
     os._exit(0)  # MPI_Finalize would wait for a link that broke meanwhile
 
 
-def _measure(world: MpiWorld, rank: int) -> Dict[str, Any]:
-    """Median round trip of 8 bytes, and the bandwidth of a message that takes at least 0.1 s or has 16 MiB (best of five)."""
+def _measure(world: MpiWorld, rank: int, max_bytes: int) -> Dict[str, Any]:
+    """Median round trip of 8 bytes, and the bandwidth of a message that takes at least 0.1 s or has ``max_bytes`` (best of five)."""
     import numpy as np  # the contract needs the standard library only
 
     small = np.zeros(1)
     trips = [_trip_s(world, rank, small, small) for _ in range(WARM_UP + ROUND_TRIPS)]
     size_bytes, took_s = FIRST_BYTES // 2, 0.0
-    while took_s < MIN_TIME_S and size_bytes < MAX_BYTES:
+    while took_s < MIN_TIME_S and size_bytes < max_bytes:
         size_bytes *= 2
         message = np.zeros(size_bytes, np.uint8)
         took_s = min(_trip_s(world, rank, message, small) for _ in range(TRIES))

@@ -156,8 +156,7 @@ class _Training:
             _log_heads(self._log, self._world, epoch_num=epoch)
             self._log.point("bucket_times", [time._asdict() for time in self._implementation.bucket_times()], epoch_num=epoch)
             self._implementation.average_statistics(self._world.mean)
-        self._log_rates(epoch, done, len(records))
-        self._log_state(Progress(epoch, done + len(records)))
+        self._log_state(Progress(epoch, done + len(records)), len(records))
         self._records.gather()
         return len(records)
 
@@ -172,9 +171,10 @@ class _Training:
         horizon = request.epochs * _steps_per_epoch(request)
         return SCHEDULES[request.optimizer.schedule](request.optimizer.base_learning_rate, index, horizon)
 
-    def _log_state(self, progress: Progress) -> None:
-        """Log the training state's digests, and keep it where that is requested: none of this is counted into the run's time."""
+    def _log_state(self, progress: Progress, steps: int) -> None:
+        """Log the epoch's learning rates and the training state's digests, and keep it where that is requested: evidence is in no counted time."""
         self._log.start("uncounted_start", reason="state", epoch_num=progress.epoch)
+        self._log_rates(progress.epoch, progress.step - steps, steps)
         state = self._implementation.training_state()
         if state:
             found = digests(state)

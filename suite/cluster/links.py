@@ -37,10 +37,10 @@ class LinkMeasures:
     problem: str | None
 
 
-def measure_links(placement: Placement, interpreter: Path) -> LinkMeasures:
-    """Measure from the placement's first host to each of the others; raises SuiteError when there is no mpirun."""
+def measure_links(placement: Placement, interpreter: Path, quick: bool = False) -> LinkMeasures:
+    """Measure from the placement's first host to each of the others, ``quick`` with small messages; raises SuiteError when there is no mpirun."""
     variables = allow_root(child_environment(1))
-    program = [str(interpreter), "-m", "reference_impls.links", "--ranks", str(placement.ranks)]
+    program = [str(interpreter), "-m", "reference_impls.links", "--ranks", str(placement.ranks), *(["--quick"] if quick else [])]
     timeout_s = TIMEOUT_S + TIMEOUT_PER_LINK_S * placement.ranks
     with tempfile.TemporaryDirectory() as folder:
         command = mpirun_command(find_mpirun(interpreter), placement, program, variables, Path(folder))

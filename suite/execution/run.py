@@ -244,7 +244,7 @@ def _heartbeats(request: RunRequest) -> Iterator[HeartbeatMonitor | None]:
 def _failure(cause: str, path: Path) -> str:
     """The cause, and the last finished epoch."""
     finished = Bundle(path).log().finished_epochs() if (path / contract.log_name(0)).exists() else ()
-    return f"{cause}; " + (f"the last finished epoch is epoch {max(finished)}" if finished else "no epoch was finished")
+    return f"{cause.rstrip('.')}; " + (f"the last finished epoch is epoch {max(finished)}" if finished else "no epoch was finished")
 
 
 def _with_page_cache(request: RunRequest, remote: RemoteRecorders) -> tuple[RunRequest, CacheState]:

@@ -20,6 +20,7 @@ FATAL_SIGNALS = frozenset(
     (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE, signal.SIGTERM, signal.SIGSYS)
 )
 """MPICH's banner has one number for a signal and for an exit code; Python's own exit codes are 1 and 2."""
+MAX_SENTENCE_LENGTH = 600  # a rank names the file and the remedy
 FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_", "GLOO_")
 _LAUNCHER = re.compile(
     r"\s*$|=+|\[(mpiexec|proxy:\d+|prterun)[-@]|YOUR APPLICATION TERMINATED|This typically refers to a problem|Please see the FAQ page"
@@ -89,7 +90,7 @@ def find_mpirun(interpreter: Path) -> Mpirun:
 def last_output_line(lines: Sequence[str]) -> str | None:
     """The line of a job's output that says why it ended: the first error reported by a rank, else a rank's last line, else the launcher's."""
     output = rank_output(lines) or [line for line in lines if re.search(r"\w", line)]
-    return next(filter(is_rank_error, output), output[-1]).strip()[:300] if output else None
+    return next(filter(is_rank_error, output), output[-1]).strip()[:MAX_SENTENCE_LENGTH] if output else None
 
 
 def failed_process(lines: Sequence[str]) -> FailedProcess | None:
