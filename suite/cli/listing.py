@@ -12,6 +12,8 @@ from reporter.papers.presets import PRESETS
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.frameworks import load_frameworks
+from suite.catalog.linpack import NAME as LINPACK
+from suite.catalog.linpack import load_linpack
 from suite.catalog.rounds import load_rounds
 from suite.catalog.studies import load_studies
 from suite.catalog.workloads import load_workloads
@@ -74,6 +76,8 @@ def data_sets(json: Json = False) -> None:
 def studies(json: Json = False) -> None:
     """List studies for `suite sweep`: the setting that each varies, and its values."""
     rows = [(study.name, study.title, study.variable.value, study.values, study.repetitions) for study in load_studies()]
+    linpack = load_linpack()
+    rows.append((LINPACK, linpack.title, "nodes", tuple(map(str, linpack.nodes)), linpack.repetitions))
     _show("studies", ("name", "title", "varies", "values", "repetitions"), rows, json)
 
 
