@@ -6,7 +6,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-BESIDE_THE_PACKAGES = ("rules", "reference_impls", "submissions/ALLOWED_SIGNERS")
+BESIDE_THE_PACKAGES = ("rules", "reference_impls", "examples", "submissions/ALLOWED_SIGNERS")
 
 
 class BuildSuite(build_py):
@@ -23,7 +23,7 @@ class BuildSuite(build_py):
             target = Path(self.build_lib, "suite", "installed", name)
             target.parent.mkdir(parents=True, exist_ok=True)
             if Path(name).is_dir():
-                shutil.copytree(name, target, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(name, target, ignore=shutil.ignore_patterns("__pycache__", "build"))
             else:
                 shutil.copyfile(name, target)
 

@@ -3,15 +3,17 @@
 Python 3.6 grammar. mpi4py and NumPy are imported for several ranks only; a single rank needs neither.
 """
 
+import array
 import socket
 import time
-from typing import Any, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from reference_impls.contract import SECONDS_PER_NS, ContractError, monotonic_ns
 
 PING_PONGS = 30
 PING_TAG, STOP_TAG = 71, 72
 BURST, SLEEP_S = 20, 20e-6
+PROBE_S = 1e-4
 
 
 class World:
@@ -23,6 +25,17 @@ class World:
     def node(self) -> str:
         """This rank's host name."""
         return socket.gethostname()
+
+    @property
+    def nodes(self) -> List[str]:
+        """The host names of all ranks, by rank."""
+        return [self.node]
+
+    def sum(self, values: "array.array[float]") -> None:
+        """Overwrite the values by their sums over all ranks (MPI_Allreduce)."""
+
+    def mean(self, arrays: List[Any]) -> None:
+        """Overwrite contiguous NumPy arrays by their means over all ranks, the same bits on each."""
 
     def allgather(self, value: Any) -> List[Any]:
         """The values of all ranks, by rank (MPI_Allgather); also a barrier."""
@@ -65,6 +78,33 @@ class MpiWorld(World):
                     self.size, size
                 )
             )
+        self._nodes = self.communicator.allgather(self.node)  # type: List[str]
+
+    @property
+    def nodes(self) -> List[str]:
+        """The host names of all ranks, by rank."""
+        return self._nodes
+
+    def sum(self, values: "array.array[float]") -> None:
+        """Overwrite the values by their sums over all ranks."""
+        _await(self.communicator.Iallreduce(self._mpi.IN_PLACE, values))
+
+    def mean(self, arrays: List[Any]) -> None:
+        """Overwrite the arrays by their means, all in one message.
+
+        They are summed at rank 0 and broadcast, because an all-reduce may round differently at each rank.
+        """
+        import numpy as np  # the contract needs the standard library only
+
+        if not arrays:
+            return
+        whole = np.concatenate([each.ravel() for each in arrays])
+        self.communicator.Reduce(self._mpi.IN_PLACE if self.rank == 0 else whole, whole if self.rank == 0 else None, root=0)
+        if self.rank == 0:
+            whole /= self.size
+        self.communicator.Bcast(whole, root=0)
+        for each, mean in zip(arrays, np.split(whole, np.cumsum([each.size for each in arrays])[:-1])):
+            each[...] = mean.reshape(each.shape)
 
     def allgather(self, value: Any) -> List[Any]:
         """The values of all ranks, by rank."""
@@ -81,15 +121,30 @@ class MpiWorld(World):
 
     def broadcast(self, arrays: Sequence[Any]) -> None:
         """Overwrite contiguous NumPy arrays with rank 0's values."""
-        for array in arrays:
-            self.communicator.Bcast(array, root=0)
+        for each in arrays:
+            self.communicator.Bcast(each, root=0)
 
     def clock_offsets(self) -> List[ClockOffset]:
-        """Offsets from the shortest of 30 round trips, as in NTP (RFC 5905, section 8)."""
-        if self.rank != 0:
-            self._reply_with_clock()
-            return []
-        return [ClockOffset(0, 0)] + [self._measure_clock(rank) for rank in range(1, self.size)]
+        """Offsets from the shortest of 30 round trips, as in NTP (RFC 5905, section 8), between the pairs of a binomial tree.
+
+        In round k all ranks whose number is a multiple of 2^(k+1) measure the rank 2^k above them, at the same time: log2(ranks) rounds. An offset
+        to rank 0 is the sum of those on the way, and so is its uncertainty.
+        """
+        measured, step = {}, 1  # type: Dict[int, ClockOffset], int
+        while step < self.size:
+            if self.rank % (2 * step) == step:
+                self._reply_with_clock(self.rank - step)
+                break
+            if self.rank + step < self.size:
+                measured[self.rank + step] = self._measure_clock(self.rank + step)
+            step *= 2
+        all_measured = self.communicator.Ibarrier()
+        while not all_measured.Test():
+            time.sleep(PROBE_S)  # another pair may need the processor
+        edges = {}  # type: Dict[int, ClockOffset]
+        for of_rank in self.gather(measured):
+            edges.update(of_rank)
+        return whole_offsets(edges, self.size) if self.rank == 0 else []
 
     def _measure_clock(self, rank: int) -> ClockOffset:
         best: Optional[ClockOffset] = None
@@ -104,17 +159,29 @@ class MpiWorld(World):
         assert best is not None
         return best
 
-    def _reply_with_clock(self) -> None:
+    def _reply_with_clock(self, rank: int) -> None:
+        """Reply to another rank's pings; the wait for the first one sleeps, because other pairs measure meanwhile, maybe on the same processor."""
+        while not self.communicator.Iprobe(source=rank, tag=PING_TAG):
+            time.sleep(PROBE_S)
         status = self._mpi.Status()
         while True:
-            self.communicator.recv(source=0, tag=self._mpi.ANY_TAG, status=status)
+            self.communicator.recv(source=rank, tag=self._mpi.ANY_TAG, status=status)
             if status.tag == STOP_TAG:
                 return
-            self.communicator.send(monotonic_ns(), dest=0, tag=PING_TAG)
+            self.communicator.send(monotonic_ns(), dest=rank, tag=PING_TAG)
 
     def abort(self) -> None:
         """Terminate all ranks with exit code 2."""
         self.communicator.Abort(2)
+
+
+def whole_offsets(edges: "Dict[int, ClockOffset]", size: int) -> List[ClockOffset]:
+    """The offsets to rank 0, by rank; ``edges`` are those to each rank's parent, the rank without its lowest bit."""
+    whole = [ClockOffset(0, 0)]
+    for rank in range(1, size):
+        parent = whole[rank & (rank - 1)]
+        whole.append(ClockOffset(parent.offset_ns + edges[rank].offset_ns, parent.uncertainty_ns + edges[rank].uncertainty_ns))
+    return whole
 
 
 def join(ranks: int) -> World:
@@ -197,11 +264,11 @@ class Buckets:
     def views(self) -> List[Any]:
         """A flat view of each parameter's part of its bucket, by parameter."""
         places = {}
-        for array, members in zip(self.arrays, self.plan.members):
+        for bucket, members in zip(self.arrays, self.plan.members):
             start = 0
             for place in members:
                 stop = start + self._sizes[place]
-                places[place] = array[start:stop]
+                places[place] = bucket[start:stop]
                 start = stop
         return [places[place] for place in range(len(places))]
 
@@ -230,6 +297,6 @@ class Buckets:
         """Every bucket's times since the last call."""
         taken, self._durations = self._durations, [[] for _ in self.arrays]
         return [
-            BucketTime(array.nbytes, len(times), sum(times) / len(times) if times else 0.0, max(times) if times else 0.0)
-            for array, times in zip(self.arrays, taken)
+            BucketTime(bucket.nbytes, len(times), sum(times) / len(times) if times else 0.0, max(times) if times else 0.0)
+            for bucket, times in zip(self.arrays, taken)
         ]

@@ -6,7 +6,8 @@ because a vendor's implementation, in any language, may replace the reference by
 ``request.json``
     the training run, completely resolved: the implementation applies no defaults (see :class:`Request`).
 ``log.txt``
-    one event per line in MLPerf's line format (see :class:`LogWriter`), chained by SHA-256.
+    one event per line in MLPerf's line format (see :class:`LogWriter`), chained by SHA-256. The harness begins it with the facts of the
+    request; the implementation appends. reference_impls.definitions has every key.
 ``steps.csv``
     one row per mini-batch (see :data:`STEP_COLUMNS`), flushed before the epoch's ``epoch_stop`` is logged.
 
@@ -21,7 +22,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 CONTRACT_VERSION = 2
 REQUEST_NAME = "request.json"
@@ -37,8 +38,8 @@ class ContractError(Exception):
 class Optimizer(NamedTuple):
     """SGD with momentum, PyTorch's convention: ``v = m v + (g + weight_decay w)``; ``w -= learning_rate v``."""
 
-    name: str
-    base_learning_rate: float
+    name: str  # sgd
+    base_learning_rate: float  # of the schedule
     momentum: float
     weight_decay: float
     schedule: str  # a name in reference_impls.schedules
@@ -47,8 +48,8 @@ class Optimizer(NamedTuple):
 class DataSet(NamedTuple):
     """The prepared data set: files in ``directory``, in its canonical layout."""
 
-    name: str
-    directory: str
+    name: str  # a name in rules/datasets
+    directory: str  # of its files
     layout: str  # idx, cifar10, gld23k or imagefolder (reference_impls.data.pipelines)
     classes: int
     train_samples: int
@@ -60,23 +61,23 @@ class DataSet(NamedTuple):
 class Preprocessing(NamedTuple):
     """Per-channel normalisation of pixels scaled to [0, 1]: ``(pixel / 255 - mean) / std``, after an augmentation of training images."""
 
-    mean: List[float]
-    std: List[float]
+    mean: List[float]  # one per channel
+    std: List[float]  # one per channel
     augmentation: str  # none, crop_flip or resized_crop: see the readers
 
 
 class Loading(NamedTuple):
     """Data loading: number of worker processes (0: the training process itself), and mini-batches that each prefetches."""
 
-    workers: int
-    prefetch: int
+    workers: int  # processes that load data; 0: the training process
+    prefetch: int  # mini-batches that each prepares ahead
 
 
 class Parallel(NamedTuple):
     """Data parallelism: the number of ranks, and the all-reduce of their gradients."""
 
-    ranks: int
-    nodes: int
+    ranks: int  # processes that train
+    nodes: int  # machines
     collective: str  # none on one rank; mpi: reference_impls.communication; native: the framework's own
     bucket_bytes: int  # size of the buckets in which gradients are summed
     overlap: bool  # sum gradients during the backward pass, where the framework allows it
@@ -85,19 +86,19 @@ class Parallel(NamedTuple):
 class Request(NamedTuple):
     """One training run, completely resolved. Times are in seconds, sizes in samples, unless the name says otherwise."""
 
-    contract_version: int
-    workload: str
-    model: str
-    framework: str
-    division: str
-    organization: str
+    contract_version: int  # CONTRACT_VERSION
+    workload: str  # a name in rules/workloads
+    model: str  # the model to train
+    framework: str  # name of the framework or implementation
+    division: str  # closed or open
+    organization: str  # who submits
     platform: str  # the device profile's name
-    seed: int
+    seed: int  # of initial weights and sample order
     epochs: int  # maximum number of epochs, and the horizon of the learning-rate schedule
     steps: Optional[int]  # stop after this number of mini-batches; None: run whole epochs
-    eval_every_epochs: int
+    eval_every_epochs: int  # evaluate after every n-th epoch, and after the last
     target_accuracy: Optional[float]  # fraction of eval samples; the run stops when it is reached
-    global_batch_size: int
+    global_batch_size: int  # samples of a mini-batch, over all ranks
     optimizer: Optimizer
     initial_weights: str  # a name in reference_impls.initial_weights
     data: DataSet
@@ -107,9 +108,9 @@ class Request(NamedTuple):
     batches: str  # "read" from the data set, or "synthetic": the same one, from memory (reference_impls.data_stalls)
     drop_cache_every_epoch: bool  # drop the data set from the page cache after every epoch, so that each one is cold
     accelerator: str  # "cpu" or "cuda"
-    threads: int
-    cache_cleared: Optional[bool]  # None: unknown
-    output_directory: str
+    threads: int  # that compute, per rank
+    cache_cleared: Optional[bool]  # the page cache was emptied before the run; None: unknown
+    output_directory: str  # of log and step records
 
 
 _NESTED = {"optimizer": Optimizer, "data": DataSet, "preprocessing": Preprocessing, "loading": Loading, "parallel": Parallel}
@@ -143,6 +144,11 @@ def _build(kind: Any, values: Dict[str, Any], where: str) -> Any:
     if unknown or missing:
         raise ContractError("{}: unknown keys {}, missing keys {}.".format(where, unknown, missing))
     return kind(**values)
+
+
+def as_requested(request: Request, precision: str = "float32") -> Dict[str, str]:
+    """What is trained, for the log, by an implementation that trains the requested model with the requested optimizer."""
+    return {"model_trained": request.model, "optimizer_used": request.optimizer.name, "precision": precision}
 
 
 def read_request(path: str) -> Request:
@@ -207,6 +213,15 @@ class Implementation(abc.ABC):
         """
         raise ContractError("this implementation cannot continue from a training state; it has no method restore.")
 
+    def average_statistics(self, mean: Callable[[List[Any]], None]) -> None:
+        """Replace the statistics of batch normalisation by their means over all ranks: call ``mean`` with them as contiguous float32 arrays, which it
+        overwrites, and write them back.
+
+        Called after every epoch of several ranks, so that the evaluated model is the same on all of them.
+        """
+        if any(name.startswith("statistic/") for name in self.training_state()):
+            raise ContractError("this implementation has statistics of batch normalisation, and no method average_statistics for several ranks.")
+
     def bucket_times(self) -> List[Any]:
         """Times of each bucket's exchanges since the last call (reference_impls.communication.BucketTime); empty on one rank."""
         return []
@@ -222,6 +237,10 @@ class Pipeline(abc.ABC):
     @abc.abstractmethod
     def evaluation(self) -> Iterable[Batch]:
         """The evaluation set, every sample once."""
+
+    def files(self) -> List[str]:
+        """Paths of all files that these mini-batches are read from: those of several nodes are compared before the first step (admission)."""
+        return []
 
 
 STEP_COLUMNS = ("epoch", "step", "rank", "samples", "start_ns", "fetch_stall_s", "copy_s", "compute_s", "communication_s", "loss")
@@ -275,6 +294,11 @@ def link(previous: str, line: str) -> str:
     return hashlib.sha256((previous + line).encode("utf-8")).hexdigest()
 
 
+def heads_digest(heads: List[str]) -> str:
+    """SHA-256 of all ranks' chain values, in the order of the ranks, one per line: what the ranks other than 0 log of them."""
+    return hashlib.sha256("\n".join(heads).encode("utf-8")).hexdigest()
+
+
 _LINK_PREFIX, _LINK_SUFFIX = ', "chain": "', '"}}'
 
 
@@ -292,11 +316,23 @@ def unchained(line: str) -> Tuple[str, Optional[str]]:
     return line[: cut - len(_LINK_PREFIX)] + "}}", line[cut : -len(_LINK_SUFFIX)]
 
 
-class RecordFile:
-    """A new append-only file; :meth:`write` flushes to the kernel, :meth:`sync` to the storage medium."""
+def last_link(path: str) -> Optional[str]:
+    """The chain value of the last line of a log that was begun; None if there is no such file. Raises ContractError for another file."""
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as stream:
+        lines = stream.read().splitlines()
+    value = unchained(lines[-1])[1] if lines else None
+    if value is None:
+        raise ContractError("{}: the last line is no event with a chain value; start in a new run directory.".format(path))
+    return value
 
-    def __init__(self, path: str) -> None:
-        self._stream = open(path, "x", encoding="utf-8")
+
+class RecordFile:
+    """An append-only file, a new one unless it ``exists``; :meth:`write` flushes to the kernel, :meth:`sync` to the storage medium."""
+
+    def __init__(self, path: str, exists: bool = False) -> None:
+        self._stream = open(path, "a" if exists else "x", encoding="utf-8")
 
     def write(self, text: str) -> None:
         """Append."""
@@ -342,12 +378,12 @@ class LogWriter:
     """Appends events to a rank's log, each flushed, so that a killed run keeps every finished line.
 
     The line is MLPerf's: ``:::MLLOG {"namespace","time_ms","event_type","key","value","metadata"}``. ``metadata`` adds
-    ``mono_ns``, ``rank``, ``boot`` and, last, ``chain`` (:func:`link`).
+    ``mono_ns``, ``rank``, ``boot`` and, last, ``chain`` (:func:`link`). ``begun`` is the last chain value of a log that already has events.
     """
 
-    def __init__(self, sink: Sink, rank: int = 0, root: str = "/") -> None:
-        self._sink = sink
-        self._rank, self._boot, self._chain = rank, boot_id(root), FIRST_LINK
+    def __init__(self, sink: Sink, rank: int = 0, root: str = "/", begun: Optional[str] = None) -> None:
+        self._sink, self.is_begun = sink, begun is not None
+        self._rank, self._boot, self._chain = rank, boot_id(root), begun or FIRST_LINK
 
     @property
     def chain(self) -> str:

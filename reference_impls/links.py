@@ -15,7 +15,7 @@ from typing import Any, Dict
 from reference_impls.communication import MpiWorld
 from reference_impls.contract import SECONDS_PER_NS, monotonic_ns
 
-TIMEOUT_S = 45
+TIMEOUT_S, TIMEOUT_PER_LINK_S = 45, 3
 """A rank that receives nothing for this long is killed by SIGALRM: no other process may be left to do it."""
 
 WARM_UP, ROUND_TRIPS, TRIES = 10, 100, 5
@@ -27,8 +27,9 @@ def main() -> None:
     """Measure each link in turn, the others waiting."""
     parser = argparse.ArgumentParser(description="Measure the links of a cluster.")
     parser.add_argument("--ranks", type=int, required=True)
-    signal.alarm(TIMEOUT_S)
-    world = MpiWorld(parser.parse_args().ranks)
+    ranks = parser.parse_args().ranks
+    signal.alarm(TIMEOUT_S + TIMEOUT_PER_LINK_S * ranks)
+    world = MpiWorld(ranks)
     nodes = world.allgather(world.node)
     wall_less_monotonic_ns = world.allgather(int(time.time() * 1e9) - monotonic_ns())
     offsets = world.clock_offsets()

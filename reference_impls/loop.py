@@ -9,9 +9,11 @@ import os
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from reference_impls import contract
+from reference_impls.admission import compare_processes, compare_training, refuse_apart
 from reference_impls.communication import World
 from reference_impls.contract import SECONDS_PER_NS, Implementation, LogWriter, Pipeline, Request, StepRecord, monotonic_ns
 from reference_impls.data_stalls import as_requested
+from reference_impls.definitions import request_facts
 from reference_impls.records import Records
 from reference_impls.schedules import SCHEDULES
 from reference_impls.state_file import Progress, StateFile, state_name, write_state
@@ -41,27 +43,35 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
 
     ``build`` makes model and pipeline; it runs inside ``init_start``/``init_stop`` and must not touch the training data.
     For the analysis of data stalls the pipeline is wrapped (reference_impls.data_stalls). An epoch that a step limit cuts short is not evaluated.
+    The harness has begun rank 0's log with the facts of the request where that rank runs on its machine; a log that was not begun gets them here.
     Every rank runs this, on its share of each mini-batch. From ``states.start`` it goes on as the run did from which that state is: with the
     evaluation after the state's epoch.
     """
     records = Records(world, request.output_directory)
     log = records.log
-    _log_request(log, request)
+    if not log.is_begun:
+        for key, value in request_facts(request):
+            log.point(key, value)
     log.start("init_start")
+    compared = compare_processes(request, world)
     built = build(request, world)
     pipeline = as_requested(request, built.pipeline)
     progress = Progress(0, 0) if states.start is None else _restore(request, world, built.implementation, states.start)
     for key in sorted(built.facts):
         log.point(key, built.facts[key])
     _log_world(log, world)
+    if world.size > 1:
+        log.point("admission", dict(compared, **compare_training(request, world, built.implementation, built.pipeline)))
     log.stop("init_stop")
     log.start("run_start")
     status = _Training(request, world, built, pipeline, records, states.folder).status(progress)
     log.stop("run_stop", status=status)
-    log.point("peak_rss_of_ranks", world.allgather(contract.peak_rss_bytes()))
+    peaks = world.gather(contract.peak_rss_bytes())
+    if world.rank == 0:
+        log.point("peak_rss_of_ranks", peaks)
     if world.size > 1:
         _log_clocks(log, world)
-        log.point("chain_heads", world.allgather(log.chain))
+        _log_heads(log, world)
     records.close()
 
 
@@ -84,7 +94,8 @@ def _log_world(log: LogWriter, world: World) -> None:
     """Log the nodes of all ranks and their clock offsets; ends with a barrier."""
     log.point("ranks", world.size)
     if world.size > 1:
-        log.point("nodes_of_ranks", world.allgather(world.node))
+        if world.rank == 0:
+            log.point("nodes_of_ranks", world.nodes)
         _log_clocks(log, world)
         world.allgather(None)
 
@@ -96,34 +107,11 @@ def _log_clocks(log: LogWriter, world: World) -> None:
         log.point("clock_offsets_ns", [list(offset) for offset in offsets])
 
 
-def _log_request(log: LogWriter, request: Request) -> None:
-    optimizer, data = request.optimizer, request.data
-    for key, value in [
-        ("submission_benchmark", request.workload),
-        ("submission_org", request.organization),
-        ("submission_division", request.division),
-        ("submission_status", "research"),
-        ("submission_platform", request.platform),
-        ("framework", request.framework),
-        ("model", request.model),
-        ("data_set", data.name),
-        ("cache_clear", request.cache_cleared),
-        ("seed", request.seed),
-        ("global_batch_size", request.global_batch_size),
-        ("opt_name", optimizer.name),
-        ("opt_base_learning_rate", optimizer.base_learning_rate),
-        ("opt_momentum", optimizer.momentum),
-        ("opt_weight_decay", optimizer.weight_decay),
-        ("opt_learning_rate_schedule", optimizer.schedule),
-        ("initial_weights", request.initial_weights),
-        ("collective", request.parallel.collective),
-        ("max_epochs", request.epochs),
-        ("target_accuracy", request.target_accuracy),
-        ("train_samples", data.train_samples),
-        ("eval_samples", data.eval_samples),
-        ("accelerator", request.accelerator),
-    ]:
-        log.point(key, value)
+def _log_heads(log: LogWriter, world: World, **metadata: Any) -> None:
+    """Log all ranks' chain values: rank 0 logs each, the other ranks the digest of all of them, so that no log grows with the number of ranks."""
+    heads = world.gather(log.chain)
+    digest = world.bcast(contract.heads_digest(heads) if world.rank == 0 else None)
+    log.point("chain_heads", heads if world.rank == 0 else digest, **metadata)
 
 
 class _Training:
@@ -165,24 +153,39 @@ class _Training:
         _refuse_divergence(records)
         self._log.stop("epoch_stop", epoch_num=epoch, steps=len(records), mono_ns=stopped_ns)
         if self._world.size > 1:
-            self._log.point("chain_heads", self._world.allgather(self._log.chain), epoch_num=epoch)
+            _log_heads(self._log, self._world, epoch_num=epoch)
             self._log.point("bucket_times", [time._asdict() for time in self._implementation.bucket_times()], epoch_num=epoch)
+            self._implementation.average_statistics(self._world.mean)
+        self._log_rates(epoch, done, len(records))
         self._log_state(Progress(epoch, done + len(records)))
         self._records.gather()
         return len(records)
+
+    def _log_rates(self, epoch: int, done: int, steps: int) -> None:
+        """Log the epoch's learning rates, of its first and its last step and their mean: rules compare them with the requested schedule."""
+        rates = [self._rate(index) for index in range(done, done + steps)]
+        self._log.point("learning_rates", [rates[0], rates[-1], math.fsum(rates) / steps] if rates else [], epoch_num=epoch)
+
+    def _rate(self, index: int) -> float:
+        """The learning rate of a step, counted from 0 over the whole run."""
+        request = self._request
+        horizon = request.epochs * _steps_per_epoch(request)
+        return SCHEDULES[request.optimizer.schedule](request.optimizer.base_learning_rate, index, horizon)
 
     def _log_state(self, progress: Progress) -> None:
         """Log the training state's digests, and keep it where that is requested: none of this is counted into the run's time."""
         self._log.start("uncounted_start", reason="state", epoch_num=progress.epoch)
         state = self._implementation.training_state()
         if state:
-            self._log.point("state_digests", digests(state), epoch_num=progress.epoch)
+            found = digests(state)
+            self._log.point("state_digests", found, epoch_num=progress.epoch)
+            refuse_apart(self._world, found, progress.epoch)
             if self._folder is not None:
                 self._keep(self._folder, state, progress)
         self._log.stop("uncounted_stop", reason="state", epoch_num=progress.epoch)
 
     def _keep(self, folder: str, state: State, progress: Progress) -> None:
-        """Write rank 0's state with the other ranks' statistics, which alone differ."""
+        """Write rank 0's state, and the other ranks' statistics under their names, which the format of kept states has (state_file)."""
         others = self._world.gather({name: state[name] for name in state if name.startswith("statistic/")} if self._world.rank else {})
         if self._world.rank == 0:
             of_others = {"rank{}/{}".format(rank, name): value for rank, of_rank in enumerate(others) for name, value in of_rank.items()}

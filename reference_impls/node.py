@@ -16,6 +16,8 @@ import subprocess
 import sys
 from typing import Any, Dict, Iterator, List, Optional
 
+from reference_impls.machine_identity import machine_identity
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE_ENDS = (".py", ".toml", ".txt")
 SIOCGIFADDR = 0x8915
@@ -25,9 +27,11 @@ def facts(data_folders: List[str], peer: Optional[str]) -> Dict[str, Any]:
     """All facts; ``peer`` is a host, and the link described is the interface that leads to it."""
     return {
         "node": socket.gethostname(),
+        "machine": machine_identity(),
         "python": platform.python_version(),
         "version": suite_version(ROOT),
         "source_sha256": source_digest(ROOT),
+        "sources": source_files(ROOT),
         "git": git_state(ROOT),
         "packages": packages(),
         "data": {folder: data_digest(folder) for folder in data_folders},
@@ -50,8 +54,18 @@ def suite_version(root: str) -> Optional[str]:
 
 def source_digest(root: str) -> str:
     """SHA-256 over names and content of the sources, settings and requirements in reference_impls."""
+    return _digest(os.path.join(root, "reference_impls"), _source_names(root))
+
+
+def source_files(root: str) -> Dict[str, str]:
+    """SHA-256 of each of these files, by its path below ``root``."""
     folder = os.path.join(root, "reference_impls")
-    return _digest(folder, [name for name in _files(folder) if name.endswith(SOURCE_ENDS) and "__pycache__" not in name])
+    return {os.path.join("reference_impls", name): file_digest(os.path.join(folder, name)) for name in _source_names(root)}
+
+
+def _source_names(root: str) -> List[str]:
+    folder = os.path.join(root, "reference_impls")
+    return [name for name in _files(folder) if name.endswith(SOURCE_ENDS) and "__pycache__" not in name]
 
 
 def git_state(root: str) -> Optional[str]:
@@ -100,12 +114,17 @@ def _files(folder: str) -> Iterator[str]:
 def _digest(folder: str, names: List[str]) -> str:
     whole = hashlib.sha256()
     for name in sorted(names):
-        content = hashlib.sha256()
-        with open(os.path.join(folder, name), "rb") as stream:
-            for piece in iter(lambda: stream.read(2**20), b""):
-                content.update(piece)
-        whole.update("{}  {}\n".format(content.hexdigest(), name).encode("utf-8", "surrogateescape"))
+        whole.update("{}  {}\n".format(file_digest(os.path.join(folder, name)), name).encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
+
+
+def file_digest(path: str) -> str:
+    """SHA-256 of a file's content."""
+    content = hashlib.sha256()
+    with open(path, "rb") as stream:
+        for piece in iter(lambda: stream.read(2**20), b""):
+            content.update(piece)
+    return content.hexdigest()
 
 
 def link_towards(peer: Optional[str], root: str = "/") -> Dict[str, Any]:

@@ -1,7 +1,7 @@
 """Learning-rate schedules by name; the loop passes the rate to the implementation at every step. Standard library only."""
 
 import math
-from typing import Callable
+from typing import Callable, Dict
 
 Schedule = Callable[[float, int, int], float]
 
@@ -27,4 +27,4 @@ def one_cycle(base: float, step: int, steps: int) -> float:
     return base * 0.5 * (1.0 + math.cos(math.pi * (step - warm_up) / (steps - warm_up)))
 
 
-SCHEDULES = {"constant": constant, "linear": linear, "one_cycle": one_cycle}  # type: Dict[str, Schedule]
+SCHEDULES: Dict[str, Schedule] = {"constant": constant, "linear": linear, "one_cycle": one_cycle}

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from suite.metrics.convergence import Comparison
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
+    from suite.metrics.trace_file import WrittenTrace
     from suite.metrics.traces.attaching import Attachment
     from suite.metrics.traces.sniffing import TraceOptions
     from suite.verify.kept_state import Draw
@@ -48,9 +49,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Accelerator", "Attachment", "AuditRecord", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun",
     "Frames", "Interrupted", "PaperFile", "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest",
-    "RunResult", "StallAnalysis", "Study", "SuiteError", "TraceOptions", "WrittenBringUp", "attach_power", "audit", "bring_up", "check",
-    "compare", "compare_with_reference", "draw_epoch", "energy_figure", "figure", "findings_of", "finish", "load", "place", "plan_sweep",
-    "report", "resolve", "run", "run_stall_analysis", "run_sweep",
+    "RunResult", "StallAnalysis", "Study", "SuiteError", "TraceOptions", "WrittenBringUp", "WrittenTrace", "attach_power", "audit", "bring_up",
+    "check", "compare", "compare_with_reference", "draw_epoch", "energy_figure", "figure", "findings_of", "finish", "load", "place", "plan_sweep",
+    "report", "resolve", "run", "run_stall_analysis", "run_sweep", "trace",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0
@@ -64,7 +65,7 @@ _LAZY = {
     "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
     "PaperFile": "reporter.papers.make",
     "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
-    "WrittenBringUp": "suite.experiments.bringup.bringup",
+    "WrittenBringUp": "suite.experiments.bringup.bringup", "WrittenTrace": "suite.metrics.trace_file",
 }  # fmt: skip
 """Classes that are imported when they are named first: start-up time."""
 
@@ -110,9 +111,9 @@ def resolve(
 
 
 def _typed(options: RunOptions) -> RunOptions:
-    """The options with values of the declared types: ``division="open"`` and a Path as ``data`` will do; raises SuiteError for others."""
-    data = str(options.data) if isinstance(options.data, Path) else options.data
-    return from_plain(asdict(replace(options, data=data)), RunOptions, "")
+    """The options with values of the declared types: ``division="open"`` and a Path as a folder will do; raises SuiteError for others."""
+    folders: dict[str, Any] = {name: str(value) for name in ("data", "implementation") if isinstance(value := getattr(options, name), Path)}
+    return from_plain(asdict(replace(options, **folders)), RunOptions, "")
 
 
 def findings_of(request: RunRequest) -> "tuple[Finding, ...]":
@@ -193,6 +194,13 @@ def energy_figure(bundle: str | Path) -> dict[str, Any]:
 
     figure: dict[str, Any] = read_summary(Bundle(Path(bundle)))["figures"]["energy_j"]
     return figure
+
+
+def trace(run: str | Path, output: str | Path | None = None) -> "WrittenTrace":
+    """Write a run as a trace in Chrome's Trace Event Format, which Perfetto and chrome://tracing draw; default: beside the run."""
+    from suite.metrics.trace_file import default_path, write_trace  # start-up: NumPy
+
+    return write_trace(Path(run), Path(output) if output is not None else default_path(Path(run)))
 
 
 def _choice(kind: "type[Choice]", name: str, what: str) -> "Choice":

@@ -11,6 +11,7 @@ from typing import Any
 import pandas
 
 from reference_impls import contract
+from reference_impls.schedules import SCHEDULES
 from suite import __version__
 from suite.bundle import frames, layout, manifest
 from suite.bundle.data_record import DataRecord, write_data_record
@@ -21,6 +22,7 @@ from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
 from suite.catalog.rounds import current_round
+from suite.catalog.seeds import describe_implementation
 from suite.catalog.workloads import load_workload
 from suite.execution.meter_session import MeterRecord
 from suite.files.digest import FileDigest
@@ -61,7 +63,8 @@ class Scenario:
     read in the ten seconds before the run. ``counted``: a processor with hardware counters, and a disk whose reads are counted. ``batches`` and
     ``drop_cache`` are those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings, the same ones, on its own
     clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks. ``learning_rate``: None for the
-    workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04. ``gpu_mhz``: clocks of a Jetson's GPU, read in turn.
+    workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04. ``gpu_mhz``: clocks of a Jetson's GPU, read in turn. ``compared``: the
+    log has every epoch's learning rates, and what the ranks compared before the first step.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -89,6 +92,7 @@ class Scenario:
     later_s: int = 0
     learning_rate: float | None = None
     gpu_mhz: tuple[float, ...] = ()
+    compared: bool = False
 
 
 RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
@@ -214,6 +218,7 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
         device_evidence=_evidence(scenario.device),
         request=contract.request_to_dict(request),
         round=current_round().name,
+        implementation=describe_implementation(load_framework(scenario.framework)),
     )
 
 
@@ -226,6 +231,7 @@ class _Writer:
         self._request, self._scenario, self._rank = request, scenario, rank
         self._done = 0
         self._told_ns: int | None = None
+        self._boot = BOOT[:-1] + f"{rank if scenario.nodes > 1 else 0:x}"
 
     def begin(self) -> None:
         request = self._request
@@ -244,6 +250,7 @@ class _Writer:
             self._event("POINT_IN_TIME", key, value)
         self._event("INTERVAL_START", "init_start")
         for key, value in {
+            **contract.as_requested(self._request),
             "parameters": 61706,
             "framework_version": "1.0",
             "framework_threads": request.threads,
@@ -251,6 +258,10 @@ class _Writer:
         }.items():
             self._event("POINT_IN_TIME", key, value)
         self._tell_nodes()
+        self._told_ns = self._now_ns
+        if self._scenario.compared and request.parallel.ranks > 1:
+            kinds = ("sources", "packages", "request", "data", "weights")
+            self._event("POINT_IN_TIME", "admission", {**dict.fromkeys(kinds, "0" * 64), "machine": f"{self._rank:016}"})
         self._now_ns += BUILD_NS
         self._event("INTERVAL_END", "init_stop")
         self._event("INTERVAL_START", "run_start")
@@ -270,8 +281,15 @@ class _Writer:
             if self._told_ns is None:
                 self._event("POINT_IN_TIME", "nodes_of_ranks", [f"pi{rank + 1}" for rank in range(self._scenario.ranks)])
                 self._told_ns = self._now_ns
-            ahead_ns = AHEAD_NS + round(DRIFT * (self._now_ns - self._told_ns))
-            self._event("POINT_IN_TIME", "clock_offsets_ns", [[0, 0], *[[ahead_ns, 50_000]] * (self._scenario.ranks - 1)])
+            self._event("POINT_IN_TIME", "clock_offsets_ns", [[0, 0], *[[self._ahead_ns(), 50_000]] * (self._scenario.ranks - 1)])
+
+    def _ahead_ns(self) -> int:
+        """How far the other nodes' monotonic clocks are ahead now."""
+        return AHEAD_NS + (0 if self._told_ns is None else round(DRIFT * (self._now_ns - self._told_ns)))
+
+    def _mono_ns(self) -> int:
+        """This rank's own monotonic clock."""
+        return self._now_ns + (self._ahead_ns() if self._scenario.nodes > 1 and self._rank else 0)
 
     def train(self, epoch: int) -> list[contract.StepRecord]:
         request, scenario = self._request, self._scenario
@@ -290,7 +308,7 @@ class _Writer:
             scatter = min(LATE_SCATTER, LOSS_SCATTER * (1 + 0.01 * (self._done + index)))
             level = learned if self._done + index >= FIRST_STEPS else 1.0
             loss = level * _course(self._done + index) * math.exp(chance.gauss(0, scatter) - scatter**2 / 2)
-            rows.append(contract.StepRecord(epoch, self._done + index + 1, self._rank, size, self._now_ns, *parts, loss))
+            rows.append(contract.StepRecord(epoch, self._done + index + 1, self._rank, size, self._mono_ns(), *parts, loss))
             self._now_ns += round(step_s * 1e9)
         self._done += len(rows)
         self._event("INTERVAL_END", "epoch_stop", epoch_num=epoch, steps=len(rows))
@@ -301,12 +319,19 @@ class _Writer:
         of_run = f"{self._scenario.name} {epoch}"
         states = {"parameter": of_run, "velocity": f"{of_run} v", "statistic": ""}
         value = {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
+        if self._scenario.compared:
+            optimizer, per_epoch = self._request.optimizer, self._done // epoch
+            rates = [
+                SCHEDULES[optimizer.schedule](optimizer.base_learning_rate, index, self._request.epochs * per_epoch)
+                for index in range(self._done - per_epoch, self._done)
+            ]
+            self._event("POINT_IN_TIME", "learning_rates", [rates[0], rates[-1], math.fsum(rates) / per_epoch], epoch_num=epoch)
         self._event("INTERVAL_START", "uncounted_start", reason="state", epoch_num=epoch)
         self._event("POINT_IN_TIME", "state_digests", value, epoch_num=epoch)
         self._event("INTERVAL_END", "uncounted_stop", reason="state", epoch_num=epoch)
 
     def tell(self, heads: list[str], **when: int) -> None:
-        self._event("POINT_IN_TIME", "chain_heads", heads, **when)
+        self._event("POINT_IN_TIME", "chain_heads", contract.heads_digest(heads) if self._rank else heads, **when)
 
     def evaluate(self, epoch: int, correct: int) -> None:
         self._event("INTERVAL_START", "eval_start", epoch_num=epoch)
@@ -317,7 +342,7 @@ class _Writer:
     def _event(self, event_type: str, key: str, value: object = None, **metadata: object) -> None:
         self._now_ns += 1000
         time_ms = START_MS + (self._now_ns - START_NS) // 1_000_000
-        full = dict(metadata, mono_ns=self._now_ns, rank=self._rank, boot=BOOT)
+        full = dict(metadata, mono_ns=self._mono_ns(), rank=self._rank, boot=self._boot)
         event = {"namespace": "edge", "time_ms": time_ms, "event_type": event_type, "key": key, "value": value, "metadata": full}
         line, self.chain = contract.chained(self.chain, contract.TOKEN + json.dumps(event))
         self._stream.write(line + "\n")

@@ -20,9 +20,9 @@ from tests.conftest import environment_of
 ROOT = repository_root()
 IN_THE_ARCHIVE = (
     "CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.py", "suite", "reporter", "reference_impls",
-    "rules", "submissions",
+    "rules", "examples", "submissions",
 )  # fmt: skip
-BESIDE_THE_PACKAGES = ("rules", "reference_impls")
+BESIDE_THE_PACKAGES = ("rules", "reference_impls", "examples")
 pytestmark = pytest.mark.slow
 
 
@@ -104,7 +104,9 @@ def installed(environment: Path, tmp_path: Path) -> Installed:
 
 
 def tracked(folder: str) -> set[str]:
-    return {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    return {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*") if path.is_file() and not {"__pycache__", "build"} & {*path.parts}
+    }
 
 
 def test_the_wheel_holds_every_module_and_everything_beside_the_packages_once(wheel: Path) -> None:
@@ -119,7 +121,7 @@ def test_the_wheel_holds_every_module_and_everything_beside_the_packages_once(wh
 
 def test_the_folder_of_an_implementation_has_no_package_of_the_harness(environment: Path) -> None:
     (folder,) = environment.glob("lib/python*/site-packages/suite/installed")
-    assert {path.name for path in folder.iterdir()} == {"rules", "reference_impls", "submissions"}
+    assert {path.name for path in folder.iterdir()} == {"rules", "reference_impls", "examples", "submissions"}
 
 
 def test_it_runs_the_demo_with_the_fake_framework(installed: Installed) -> None:
@@ -149,6 +151,17 @@ def run_check_report(installed: Installed, framework: str) -> None:
     assert (installed.folder / "site" / "index.html").is_file()
     naming = [path for path in installed.folder.rglob("*") if path.is_file() and str(ROOT).encode() in path.read_bytes()]
     assert naming == []
+
+
+def test_an_implementation_of_ones_own_trains_without_a_checkout(installed: Installed) -> None:
+    """`suite implementation new` copies an example of the wheel; it trains on the digits and is checked."""
+    installed("implementation", "new", "ours", "--language", "python")
+    installed("data", "prepare", "digits")
+    run = ("run", "--division", "open", "--workload", "lenet", "--implementation", "ours", "--data", "digits", "--device", "generic")
+    installed(*run, "--epochs", "1", "--baseload", "0", "--output", "run")
+    assert "complies" in installed("check", "run")
+    record = json.loads((installed.folder / "run/run.json").read_text())
+    assert (record["request"]["framework"], record["implementation"]["language"]) == ("ours", "Python")
 
 
 def test_an_implementation_has_the_digest_that_it_has_in_a_checkout(installed: Installed) -> None:

@@ -8,7 +8,9 @@ import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_type_hints
 
+from reference_impls import contract, definitions
 from reporter.papers.presets import PRESETS
 from suite.catalog.audit import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Identity, Sample, load_devices
@@ -130,6 +132,67 @@ def _locks() -> str:
     return table(("framework", "platform", "version", "packages", "to download", "on disk"), rows)
 
 
+_FIELD = re.compile(r"^    (\w+): ([^#\n]+?)(?:  # (.*))?$", re.MULTILINE)
+_TYPES = (
+    ("Optional[", "null or "),
+    ("List[", "list of "),
+    ("]", ""),
+    ("str", "text"),
+    ("int", "whole number"),
+    ("float", "number"),
+    ("bool", "true or false"),
+)
+
+
+def _request() -> str:
+    """Every key of request.json, from the contract's classes and their comments."""
+    nested = {name: kind for name, kind in get_type_hints(contract.Request).items() if hasattr(kind, "_fields")}
+    rows = []
+    for name, kind, comment in _FIELD.findall(inspect.getsource(contract.Request)):
+        if name in nested:
+            rows += [
+                (f"`{name}.{inner}`", _plain_type(of), _plain_comment(about)) for inner, of, about in _FIELD.findall(inspect.getsource(nested[name]))
+            ]
+        else:
+            rows.append((f"`{name}`", _plain_type(kind), _plain_comment(comment)))
+    return table(("key", "type", "meaning"), rows)
+
+
+def _plain_type(kind: str) -> str:
+    for old, new in _TYPES:
+        kind = kind.replace(old, new)
+    return kind
+
+
+def _plain_comment(comment: str) -> str:
+    return comment.replace("None:", "null:")
+
+
+def _facts() -> str:
+    return table(("key", "value"), [(f"`{fact.key}`", fact.meaning) for fact in definitions.FACTS])
+
+
+def _events() -> str:
+    rows = [
+        (f"`{event.key}`", event.event_type, event.needed, event.when, event.value or "null", ", ".join(f"`{name}`" for name in event.metadata))
+        for event in definitions.EVENTS
+    ]
+    return table(("key", "event_type", "needed", "when", "value", "metadata"), rows)
+
+
+def _files() -> str:
+    return table(("file", "written by", "needed", "content"), [(f"`{file.name}`", file.by, file.needed, file.content) for file in definitions.FILES])
+
+
+def _steps() -> str:
+    return table(("column", "meaning"), [(f"`{name}`", meaning) for name, meaning in definitions.STEP_MEANINGS])
+
+
+def _probe_files() -> str:
+    rows = [("inputs", f"`{name}`", content) for name, content in definitions.PROBE_INPUTS]
+    return table(("folder", "file", "content"), rows + [("output", f"`{name}`", content) for name, content in definitions.PROBE_OUTPUTS])
+
+
 def _json_formats() -> str:
     """One row per key of every format."""
     rows = []
@@ -141,6 +204,12 @@ def _json_formats() -> str:
 
 
 TABLES: Writers = {
+    "request-keys": _request,
+    "log-facts": _facts,
+    "log-events": _events,
+    "run-files": _files,
+    "step-columns": _steps,
+    "probe-files": _probe_files,
     "audit-tolerances": _audit_tolerances,
     "boards": _boards,
     "locks": _locks,

@@ -1,6 +1,6 @@
 """The contract in Chainer: a chain, an optimizer set up on it, and the number of correct predictions."""
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import chainer
 import chainer.functions as F
@@ -11,7 +11,7 @@ from reference_impls.chainer import loading, weights
 from reference_impls.chainer.exchange import Exchange, join
 from reference_impls.chainer.models import MODELS
 from reference_impls.communication import BucketTime, MpiWorld, World
-from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
+from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult, as_requested
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 
@@ -27,7 +27,12 @@ def build(request: Request, world: World) -> Built:
     exchange = join(world, model, request.parallel) if isinstance(world, MpiWorld) else None
     device = chainer.get_device("@cupy:0" if request.accelerator == "cuda" else "@numpy")
     model.to_device(device)
-    facts = {"parameters": model.count_params(), "framework_version": chainer.__version__, "framework_threads": request.threads}
+    facts = {
+        **as_requested(request),
+        "parameters": model.count_params(),
+        "framework_version": chainer.__version__,
+        "framework_threads": request.threads,
+    }
     implementation = ChainerImplementation(model, request.optimizer, device, exchange)
     return Built(implementation, open_pipeline(request, fetch=loading.fetch, share=Share(world.rank, world.size)), facts)
 
@@ -111,6 +116,14 @@ class ChainerImplementation(Implementation):
             parameter.update_rule.restore(parameter, np.array(state["velocity/" + name]))
         for name, value in weights.statistics(self._model).items():
             value[...] = self._device.send(np.array(state["statistic/" + name]))
+
+    def average_statistics(self, mean: Callable[[List[np.ndarray]], None]) -> None:
+        """Average means and variances of every batch normalisation."""
+        arrays = list(weights.statistics(self._model).values())
+        values = [_on_host(each) for each in arrays]
+        mean(values)
+        for each, value in zip(arrays, values):
+            each[...] = self._device.send(value)
 
     def bucket_times(self) -> List[BucketTime]:
         """Times of the suite's exchange; empty with the native one."""

@@ -1,6 +1,7 @@
 """CIFAR-10's binary version: records of one label byte and three planes of 32x32, memory-mapped."""
 
 import os
+from typing import List
 
 import numpy as np
 
@@ -33,6 +34,10 @@ class Cifar10Reader(Reader):
     def evaluation(self) -> Split:
         """test_batch.bin."""
         return self._open(EVAL)
+
+    def files(self) -> List[str]:
+        """All batches."""
+        return [os.path.join(self._directory, name) for name in TRAIN + EVAL]
 
     def training_images(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """Images by index, augmented if the request says so."""

@@ -1,6 +1,7 @@
 """MNIST and data sets in its format (digits): four IDX files, memory-mapped."""
 
 import os
+from typing import List
 
 import numpy as np
 
@@ -23,6 +24,10 @@ class MnistReader(Reader):
         """t10k-*"""
         return self._open("t10k")
 
+    def files(self) -> List[str]:
+        """Images and labels of both."""
+        return [_path(self._directory, prefix, what) for prefix in ("train", "t10k") for what in ("images-idx3", "labels-idx1")]
+
     def training_images(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """Images by index."""
         return self.evaluation_images(split, chosen)
@@ -32,8 +37,12 @@ class MnistReader(Reader):
         return split.images[chosen][:, np.newaxis]
 
     def _open(self, prefix: str) -> Split:
-        labels = _map(os.path.join(self._directory, prefix + "-labels-idx1-ubyte"))
-        return Split(labels.astype(np.int64), _map(os.path.join(self._directory, prefix + "-images-idx3-ubyte")))
+        labels = _map(_path(self._directory, prefix, "labels-idx1"))
+        return Split(labels.astype(np.int64), _map(_path(self._directory, prefix, "images-idx3")))
+
+
+def _path(directory: str, prefix: str, what: str) -> str:
+    return os.path.join(directory, "{}-{}-ubyte".format(prefix, what))
 
 
 def _map(path: str) -> np.ndarray:

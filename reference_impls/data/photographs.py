@@ -36,6 +36,10 @@ class PhotographReader(Reader):
         self._augments = request.preprocessing.augmentation == "resized_crop"
         self.draws = 5 if self._augments else 0
 
+    def files(self) -> List[str]:
+        """All images, which the tables or folders name."""
+        return [path for split in (self.training(), self.evaluation()) for path in split.images]
+
     def training_images(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> List[np.ndarray]:
         """Images by index, augmented if the request says so."""
         if not self._augments:
@@ -64,6 +68,10 @@ class Gld23kReader(PhotographReader):
     def evaluation(self) -> Split:
         """mini_gld_test.csv: image_id, class."""
         return self._open("mini_gld_test.csv", "test")
+
+    def files(self) -> List[str]:
+        """Both tables, and all images."""
+        return [os.path.join(self._directory, name) for name in ("mini_gld_train_split.csv", "mini_gld_test.csv")] + super().files()
 
     def _open(self, table: str, split: str) -> Split:
         path = os.path.join(self._directory, table)

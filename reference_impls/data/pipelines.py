@@ -1,7 +1,7 @@
 """Mini-batches from a reader's images: the same samples, order and normalisation in every framework."""
 
 import importlib
-from typing import Callable, Iterable, Iterator, NamedTuple, Tuple
+from typing import Callable, Iterable, Iterator, List, NamedTuple, Tuple
 
 import numpy as np
 
@@ -127,6 +127,10 @@ class ReaderPipeline(Pipeline):
         normalise = Normalisation(request, reader.channels_last, self._channels_last)
         order = np.arange(self._share.rank, len(split.labels), self._share.size)
         yield from self._fetch(Batches(reader, split, order, reader.evaluation_batch, None, normalise, ALONE), request.loading)
+
+    def files(self) -> List[str]:
+        """The files that the reader opens, and the images that its tables or folders name."""
+        return self._make_reader(self._request).files()
 
 
 def _checked(split: Split, samples: int, request: Request) -> Split:

@@ -38,6 +38,10 @@ class Reader(abc.ABC):
         """The evaluation set."""
 
     @abc.abstractmethod
+    def files(self) -> List[str]:
+        """Paths of all files that are read."""
+
+    @abc.abstractmethod
     def training_images(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> Images:
         """Images by index, augmented; ``draws`` (samples, self.draws) are the images' random numbers, the same in every mini-batch and process."""
 

@@ -13,7 +13,7 @@ import random
 from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from reference_impls.communication import World
-from reference_impls.contract import Batch, ContractError, Implementation, Pipeline, Request, StepResult
+from reference_impls.contract import SECONDS_PER_NS, Batch, ContractError, Implementation, Pipeline, Request, StepResult, monotonic_ns
 from reference_impls.data.idx import read_header
 from reference_impls.loop import Built
 
@@ -27,15 +27,15 @@ def build(request: Request, world: World) -> Built:
     """A regression for the request's classes, for every model that it names; ``model_trained`` in the log is the true model."""
     if request.accelerator != "cpu":
         raise ContractError("the fake framework has no accelerator; use `--accelerator cpu`.")
-    if world.size > 1:
-        raise ContractError("the fake framework trains on one rank; use another `--framework`.")
     facts = {
         "model_trained": "softmax_regression",
+        "optimizer_used": "sgd",
+        "precision": "float64",
         "parameters": request.data.classes * (FEATURES + 1),
         "framework_version": platform.python_version(),
         "framework_threads": request.threads,
     }
-    return Built(SoftmaxRegression(request), PooledDigits(request), facts)
+    return Built(SoftmaxRegression(request, world), PooledDigits(request, world), facts)
 
 
 class Samples(NamedTuple):
@@ -46,22 +46,30 @@ class Samples(NamedTuple):
 
 
 class PooledDigits(Pipeline):
-    """Mini-batches of pooled pixels; the order comes from the seed and the epoch (Python's own generator, not NumPy's)."""
+    """Mini-batches of pooled pixels; the order comes from the seed and the epoch (Python's own generator, not NumPy's).
 
-    def __init__(self, request: Request) -> None:
-        self._request = request
+    Rank r of n ranks takes the samples r, r + n, ... of a mini-batch.
+    """
+
+    def __init__(self, request: Request, world: World) -> None:
+        self._request, self._rank, self._ranks = request, world.rank, world.size
 
     def training(self, epoch: int) -> Iterator[Batch]:
         """The epoch's mini-batches."""
         samples = read_split(self._request.data.directory, TRAIN)
         order = list(range(len(samples.labels)))
         random.Random(self._request.seed * 1000003 + epoch).shuffle(order)
-        return _batches(samples, order, self._request.global_batch_size)
+        for batch in _batches(samples, order, self._request.global_batch_size):
+            yield Batch(batch.images[self._rank :: self._ranks], batch.labels[self._rank :: self._ranks])
 
     def evaluation(self) -> Iterator[Batch]:
         """The test set, in file order."""
         samples = read_split(self._request.data.directory, EVAL)
-        return _batches(samples, range(len(samples.labels)), EVAL_BATCH)
+        return _batches(samples, range(self._rank, len(samples.labels), self._ranks), EVAL_BATCH)
+
+    def files(self) -> List[str]:
+        """Images and labels of both sets."""
+        return [os.path.join(self._request.data.directory, name) for name in TRAIN + EVAL]
 
 
 def read_split(directory: str, names: Tuple[str, str]) -> Samples:
@@ -97,7 +105,8 @@ def _batches(samples: Samples, order: Sequence[int], size: int) -> Iterator[Batc
 class SoftmaxRegression(Implementation):
     """Multinomial logistic regression by mini-batch SGD with momentum."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, world: World) -> None:
+        self._world = world
         stream = random.Random(request.seed)
         bound = 1.0 / math.sqrt(FEATURES)
         self._momentum = request.optimizer.momentum
@@ -111,17 +120,28 @@ class SoftmaxRegression(Implementation):
     def step(self, device_batch: Any, learning_rate: float, share: float) -> StepResult:
         """Mean cross-entropy of the mini-batch, then one update."""
         gradient = [[0.0] * (FEATURES + 1) for _ in self._weights]
-        loss = 0.0
+        loss, samples = 0.0, max(1, len(device_batch.labels))
         for features, label in zip(device_batch.images, device_batch.labels):
             probabilities = self._probabilities(features)
             loss -= math.log(max(probabilities[label], 1e-12))
             for index, row in enumerate(gradient):
-                error = (probabilities[index] - (index == label)) / len(device_batch.labels)
+                error = (probabilities[index] - (index == label)) / samples
                 row[:] = [g + error * x for g, x in zip(row, features)] + [row[-1] + error]
+        communication_s = self._sum(gradient, share) if self._world.size > 1 else 0.0
         for weights, velocity, row in zip(self._weights, self._velocity, gradient):
             velocity[:] = [self._momentum * v + g for v, g in zip(velocity, row)]
             weights[:] = [w - learning_rate * v for w, v in zip(weights, velocity)]
-        return StepResult(loss / len(device_batch.labels), 0.0)
+        return StepResult(loss / samples, communication_s)
+
+    def _sum(self, gradient: List[List[float]], share: float) -> float:
+        """Replace the gradient by the mean over the global mini-batch; returns the seconds that the ranks' exchange took."""
+        whole = array.array("d", [share * value for row in gradient for value in row])
+        began_ns = monotonic_ns()
+        self._world.sum(whole)
+        communication_s = (monotonic_ns() - began_ns) * SECONDS_PER_NS
+        for index, row in enumerate(gradient):
+            row[:] = whole[index * len(row) : (index + 1) * len(row)]
+        return communication_s
 
     def count_correct(self, device_batch: Any) -> int:
         """Correctly classified samples."""

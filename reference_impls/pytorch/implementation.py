@@ -8,7 +8,7 @@ from torch import nn
 
 from reference_impls import initial_weights
 from reference_impls.communication import BucketTime, MpiWorld, World
-from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Parallel, Request, StepResult
+from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Parallel, Request, StepResult, as_requested
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.pytorch import loading
@@ -28,6 +28,7 @@ def build(request: Request, world: World, make: Optional["Make"] = None) -> Buil
     load_weights(model, request.initial_weights, request.seed)
     model.to(request.accelerator)
     facts = {
+        **as_requested(request),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "framework_version": torch.__version__,
         "framework_threads": torch.get_num_threads(),
@@ -120,6 +121,15 @@ class PyTorchImplementation(Implementation):
         for name, value in self._own_model().named_buffers():
             if name.endswith((".running_mean", ".running_var")):
                 value.copy_(_tensor(state["statistic/" + name]))
+
+    @torch.no_grad()
+    def average_statistics(self, mean: Callable[[List[np.ndarray]], None]) -> None:
+        """Running means and variances of every batch normalisation."""
+        buffers = [value for name, value in self._own_model().named_buffers() if name.endswith((".running_mean", ".running_var"))]
+        values = [_on_host(buffer) for buffer in buffers]
+        mean(values)
+        for buffer, value in zip(buffers, values):
+            buffer.copy_(torch.from_numpy(value))
 
     def _own_model(self) -> nn.Module:
         return self._model.module if isinstance(self._model, nn.parallel.DistributedDataParallel) else self._model

@@ -1,6 +1,6 @@
 """The contract in TensorFlow: a Keras model, a compiled train step, and the number of correct predictions."""
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import keras
 import numpy as np
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from reference_impls import initial_weights
 from reference_impls.communication import BucketTime, MpiWorld, World
-from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult
+from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult, as_requested
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.tensorflow import loading, weights
@@ -31,7 +31,7 @@ def build(request: Request, world: World) -> Built:
         exchange = join(world, model, request.parallel, strategy) if isinstance(world, MpiWorld) else None
         implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator, exchange)
     parameters = sum(variable.read().size for variable in weights.parameters(model).values())
-    facts = {"parameters": parameters, "framework_version": tf.__version__, "framework_threads": request.threads}
+    facts = {**as_requested(request), "parameters": parameters, "framework_version": tf.__version__, "framework_threads": request.threads}
     share = Share(world.rank, world.size)
     return Built(implementation, open_pipeline(request, channels_last=True, fetch=loading.fetch, share=share), facts)
 
@@ -112,6 +112,14 @@ class TensorFlowImplementation(Implementation):
                 velocities[id(named.variable)].assign(named.layout.from_canonical(np.asarray(state["velocity/" + name])))
         for name, named in weights.statistics(self._model).items():
             named.write(np.asarray(state["statistic/" + name]))
+
+    def average_statistics(self, mean: Callable[[List[np.ndarray]], None]) -> None:
+        """Moving means and variances of every batch normalisation."""
+        named = list(weights.statistics(self._model).values())
+        values = [np.array(each.read(), order="C") for each in named]
+        mean(values)
+        for each, value in zip(named, values):
+            each.write(value)
 
     def _velocities(self) -> Dict[int, keras.Variable]:
         """The optimizer's velocities, by the identity of their variables."""

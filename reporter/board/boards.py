@@ -10,11 +10,12 @@ from reporter.board.columns import FACETS, FIGURE_COLUMNS, SCORE_COLUMNS, Cell, 
 from reporter.board.energies import EnergyTable, energy_tables, place_of
 from reporter.board.ranking import Rank, rank_entries, unranked
 from reporter.board.systems import framework_name, system_name
-from reporter.data.entries import describe, differences, make_labels
+from reporter.data.entries import CODE, TRAINED, describe, differences, make_labels
 from reporter.data.entry_scores import SCORE_J, SCORE_S, EntryScores, Status
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
 from reporter.data.machine_names import machine_title
 from reporter.data.missed import TIME_TO_TARGET, reached_text
+from suite.catalog.divisions import Division
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.rounds import load_rounds
 from suite.catalog.scoring import load_scoring
@@ -30,6 +31,8 @@ DISTURBANCES = {"throttled_events": (0, "throttled"), "foreign_cpu_share": (MAX_
 EVIDENCE_WORDS = {"audited_in": "audited in", "witnessed_by": "witnessed by", "signed_by": "signed by"}
 SEEDS = {"round": "of the round's nonce", "self-chosen": "of the submitter's nonce", "none": "chosen by the submitter"}
 """Where the seeds of an entry came from, in words."""
+OF_FRAMEWORK = ("framework_version", CODE)
+"""Facets that matter between rows of one framework."""
 NO_ROUND = "no round"
 NOT_ACCEPTED = unranked("not ranked: it is not accepted")
 
@@ -171,8 +174,11 @@ def _board(frames: Frames, workload: str, division: str, data: str, judged_by: s
     for row in rows_of(frames.select("entry_figures", "figure", names)):
         figures.setdefault(row["entry_id"], {})[row["figure"]] = row
     facets = {entry["entry_id"]: _facets(entry, figures.get(entry["entry_id"], {})) for entry in entries}
-    differ = tuple(facet for facet in FACETS if facet.name in ALWAYS or _differs(facet, facets.values()))
-    same = tuple((facet.heading, _joined(facet, facets.values())) for facet in FACETS if facet not in differ)
+    is_open = division == Division.OPEN.value
+    always = (*ALWAYS, TRAINED[0]) if is_open else ALWAYS
+    differ = tuple(facet for facet in FACETS if facet.name in always or _differs(facet, facets.values()))
+    hidden = () if is_open else (*TRAINED, CODE)  # the workload's, and of each implementation its own
+    same = tuple((facet.heading, _joined(facet, facets.values())) for facet in FACETS if facet not in differ and facet.name not in hidden)
     columns = tuple(column for column in FIGURE_COLUMNS if any(column.figure in found for found in figures.values()))
     rows = list(_rows(frames, entries, figures, facets, differ, columns))
     accepted, projected, refused, withdrawn = (
@@ -210,15 +216,15 @@ def _section(row: BoardRow) -> str:
 
 
 def _differs(facet: Facet, rows: Iterable[Mapping[str, str]]) -> bool:
-    """Whether rows differ in it; for versions, whether rows of the same framework do."""
-    if facet.name == "framework_version":
+    """Whether rows differ in it; for versions and code, whether rows of the same framework do."""
+    if facet.name in OF_FRAMEWORK:
         pairs = {(row["framework"], row[facet.name]) for row in rows}
         return len(pairs) > len({framework for framework, _ in pairs})
     return len({row[facet.name] for row in rows}) > 1
 
 
 def _joined(facet: Facet, rows: Iterable[Mapping[str, str]]) -> str:
-    if facet.name == "framework_version":
+    if facet.name in OF_FRAMEWORK:
         return ", ".join(sorted({f"{row['framework']} {row[facet.name]}" for row in rows}))
     return next(iter(rows))[facet.name]
 

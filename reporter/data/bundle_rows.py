@@ -13,7 +13,8 @@ from reporter.data.frames import Row
 from reporter.data.text import plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.log import Log
-from suite.bundle.reader import CachedBundle
+from suite.bundle.reader import CachedBundle, RunRecord
+from suite.catalog.divisions import Division
 from suite.catalog.seeds import nonce_kind
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
@@ -79,6 +80,7 @@ def _read(path: Path) -> BundleRows:
             "reached": None if record.request["target_accuracy"] is None else summary["figures"]["time_to_target_s"]["value"] is not None,
             "trained_s": _trained_s(bundle.log()),
             "started_time_ms": int(record.started_time_ms),
+            **_trained(record, bundle.log()),
         }
         figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
         figures += counted_figures(run_id, bundle.json(COUNTERS)) if (path / COUNTERS).is_file() else []
@@ -117,6 +119,24 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
         "learning_rate": float(request["optimizer"]["base_learning_rate"]),
         "epoch_budget": int(request["epochs"]),
     }
+
+
+def _trained(record: RunRecord, log: Log) -> Row:
+    """What was trained, by which code."""
+    parameters, digest = log.value("parameters"), (record.implementation or {}).get("sha256")
+    precision = "float32" if record.request["division"] == Division.CLOSED.value else None  # by the rule closed-arithmetic
+    return {
+        "model_trained": plain(_text(log, "model_trained") or record.request["model"], 40),
+        "parameters": parameters if type(parameters) is int else None,
+        "optimizer_used": plain(_text(log, "optimizer_used") or record.request["optimizer"]["name"], 40),
+        "precision": plain_or_none(_text(log, "precision") or precision, 40),
+        "implementation": plain(digest[:12], 12) if isinstance(digest, str) else None,
+    }
+
+
+def _text(log: Log, key: str) -> str | None:
+    value = log.value(key)
+    return value if isinstance(value, str) and value else None
 
 
 def _trained_s(log: Log) -> float | None:

@@ -13,7 +13,11 @@ from reporter.data.machine_names import machine_name
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
 from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
 from suite.bundle.layout import READINGS, STEPS
+from suite.catalog.divisions import Division
 from suite.catalog.scoring import load_scoring
+
+TRAINED, CODE = ("model_trained", "parameters", "optimizer_used", "precision"), "implementation"
+"""Columns that tell what an implementation trains, and the one with the digest of its files."""
 
 COUNTED = ("runs", "reached", "planned_runs", "launches")
 """Columns of an entry that are not those of its first run."""
@@ -23,8 +27,15 @@ SHARED = ("nonce_kind", "audited_in", "witnessed_by", "signed_by", "board")
 
 
 def entry_id(run: Mapping[str, Any]) -> str:
-    """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256."""
-    identity = [run[name] for name in IDENTITY] + [run["state"]]
+    """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256.
+
+    What was trained is the same for all closed entries of a workload. Where the code is not known, it is no part of the id.
+    """
+    identity = [run[name] for name in IDENTITY if name not in (*TRAINED, CODE)] + [run["state"]]
+    if run["division"] == Division.OPEN.value:
+        identity += [run[name] for name in TRAINED]
+    if known(run[CODE]):
+        identity.append(run[CODE])
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
 
 
@@ -144,6 +155,7 @@ def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 _LABEL_PROPERTIES = (
     "workload", "data", "nodes", "ranks", "collective", "batch_size", "threads", "workers", "power_mode", "accelerator", "learning_rate",
     "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division", "state", "round", "epoch_budget", "suite_version",
+    *TRAINED, CODE,
 )  # fmt: skip
 
 
@@ -153,7 +165,7 @@ def describe(name: str, value: object) -> str:
         return f"{name.replace('_', ' ')} unknown"
     formats = {
         "nodes": "{} node", "ranks": "{} rank", "workers": "{} worker", "threads": "{} thread", "batch_size": "batch {}", "learning_rate": "rate {}",
-        "epoch_budget": "{} epochs at most", "suite_version": "suite {}",
+        "epoch_budget": "{} epochs at most", "suite_version": "suite {}", "parameters": "{} parameters", "implementation": "code {}",
     }  # fmt: skip
     text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text

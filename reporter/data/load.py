@@ -20,8 +20,12 @@ from suite.bundle.layout import is_withdrawal
 from suite.compliance.checker import BundleVerdict, find_bundles
 from suite.errors import SuiteError
 from suite.metrics.linpack import RECORD
+from suite.metrics.linpack_study import STUDY
 from suite.submission.declaration import NAME, Declaration, read_declaration
 from suite.submission.folders import withdrawal_beside
+
+LINPACK_FILES = (RECORD, STUDY)
+"""A folder with one of these holds no bundle."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def load(paths: Iterable[Path]) -> Frames:
     Bundles that the same code has read before come from the cache. Raises SuiteError for a path without any bundle.
     """
     given = list(paths)
-    found = list(find([path for path in given if not (path / RECORD).is_file()] or given))  # a folder of LINPACK holds no bundle
+    found = list(find([path for path in given if not any((path / name).is_file() for name in LINPACK_FILES)] or given))
     read_of = dict(zip(found, _read_all([one.path for one in found]), strict=True))
     submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
     read: dict[str, Placed] = {}

@@ -4,7 +4,7 @@ A bundle is hostile input: sizes are bounded, no link is followed, nothing is ev
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FIRST_ROUND = "v0.1"
 """The round of bundles of schema 1, which do not name theirs."""
 
-OBJECTS = ("nonce", "closed_later", "power_pulse", "attached")
+OBJECTS = ("nonce", "closed_later", "power_pulse", "attached", "implementation")
 """Keys of run.json that are an object or null."""
 _RANK = re.compile(r"steps\.rank(\d{1,9})\.csv")
 
@@ -53,6 +53,7 @@ class RunRecord:
     ``round`` is the round that the run was made for; None if the file names none. ``nonce`` says where the seed came from
     (suite.catalog.seeds.NonceUse); None: the user chose it. ``power_pulse`` holds the loads that the suite made before and after the run for a
     logger's clock, ``attached`` the trace that was added later and its clock fit (suite.metrics.traces.attaching); None without them.
+    ``implementation`` describes the program that trained (suite.catalog.seeds.describe_implementation); None in bundles of earlier versions.
     """
 
     schema: int
@@ -72,6 +73,7 @@ class RunRecord:
     closed_later: Mapping[str, Any] | None = None
     power_pulse: Mapping[str, Any] | None = None
     attached: Mapping[str, Any] | None = None
+    implementation: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,14 @@ class Bundle:
         if (self.path / STEPS).exists():
             return read_step_table(self.file(STEPS), self._possible_steps())
         return read_raw_steps(self.raw_steps(), self.log().finished_epochs())
+
+    def step_batches(self) -> "Iterator[StepRecords]":
+        """The step records of the finished epochs, batch by batch: for records of any length in little memory."""
+        from suite.bundle.tables import raw_step_batches, step_batches  # start-up: pyarrow
+
+        if (self.path / STEPS).exists():
+            return step_batches(self.file(STEPS), self._possible_steps())
+        return raw_step_batches(self.raw_steps(), self.log().finished_epochs())
 
     def steps_frame(self) -> "pandas.DataFrame":
         """The step records as a frame, columns as contract.STEP_COLUMNS."""

@@ -41,6 +41,25 @@ def read_step_table(path: Path, limit: RowLimit) -> StepRecords:
     return StepRecords(**columns)
 
 
+def step_batches(path: Path, limit: RowLimit) -> Iterator[StepRecords]:
+    """``steps.parquet``, batch by batch; raises FileError when it is not a step table."""
+    count_rows(path, limit)
+    for batch in table_batches(path, STEP_TYPES, older_names=SCHEMA_1_STEP_NAMES):
+        try:
+            yield _step_records(batch)
+        except UNREADABLE as error:
+            raise unreadable_table(path, error) from error
+
+
+def raw_step_batches(paths: Iterable[Path], finished_epochs: Iterable[int]) -> Iterator[StepRecords]:
+    """As :func:`read_raw_steps`, batch by batch."""
+    return map(_step_records, finished_steps(paths, finished_epochs))
+
+
+def _step_records(batch: pyarrow.RecordBatch) -> StepRecords:
+    return StepRecords(**{name: numbers(batch.column(name), kind) for name, kind in STEP_TYPES.items()})
+
+
 def read_raw_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> StepRecords:
     """Steps of the finished epochs from the ranks' CSV files; an incomplete last line belongs to no finished epoch."""
     batches = list(finished_steps(paths, finished_epochs))

@@ -29,12 +29,21 @@ class Identity:
 
 @dataclass(frozen=True)
 class Cpu:
-    """The profile's processor; ``machine`` are the instruction sets of its kernels, as ``uname -m`` prints them (empty: not checked)."""
+    """The profile's processor; ``machine`` are the instruction sets of its kernels, as ``uname -m`` prints them (empty: not checked).
+
+    ``fp64_per_cycle`` is the largest number of double-precision operations that a core can do in a cycle; None where that is not known.
+    """
 
     architecture: str
     cores: int
     max_frequency_mhz: int
     machine: tuple[str, ...] = ()
+    fp64_per_cycle: int | None = None
+
+    @property
+    def peak_fp64_gflops(self) -> float | None:
+        """Double-precision rate of all cores at the highest clock, which no program exceeds; None where that is not known."""
+        return None if self.fp64_per_cycle is None else self.cores * self.max_frequency_mhz * self.fp64_per_cycle / 1000
 
 
 @dataclass(frozen=True)

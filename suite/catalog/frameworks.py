@@ -1,12 +1,19 @@
 """Frameworks: every folder of ``reference_impls`` with a ``framework.toml``."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.catalog.definitions import unknown_name
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.files.toml_file import read_toml
+
+MANIFEST = "framework.toml"
+REFERENCE = "pytorch"
+"""The framework with which `suite verify-model` compares the others."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
 @dataclass(frozen=True)
@@ -30,24 +37,45 @@ class WithoutGpu:
 
 
 @dataclass(frozen=True)
-class Framework:
-    """A framework's implementation: the module to start and its environment.
+class NeededProgram:
+    """A program that an implementation's commands need on this machine, and how one installs it."""
 
+    program: str
+    install: str
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A framework's implementation, as ``framework.toml`` declares it: the program to start and its environment.
+
+    In the checkout that is ``python -m`` with ``module``. An implementation elsewhere names its commands (suite.catalog.commands): ``train``,
+    ``probe`` (empty: it has none) and ``build``, which runs before either, outside of any measurement; ``needs`` are the programs that they call.
     ``packages`` are the names of the package as pip installs it, one of which has the framework's version; empty where there is none.
     ``environment_of`` is another framework whose environment it uses. ``open_only``: its computation differs from the closed division's.
     """
 
     name: str
     title: str
-    module: str
-    import_name: str
-    needs_environment: bool
+    module: str = ""
+    import_name: str = ""  # a module that the environment must have
+    needs_environment: bool = False
+    language: str = "Python"
+    train: tuple[str, ...] = ()
+    probe: tuple[str, ...] = ()
+    build: tuple[str, ...] = ()
+    needs: tuple[NeededProgram, ...] = ()
     packages: tuple[str, ...] = ()
     highest_python: str | None = None
     install: Install = Install()
     environment_of: str | None = None
     open_only: bool = False
     without_gpu: tuple[WithoutGpu, ...] = ()
+    outside: str | None = None  # the folder of an implementation that is not in the checkout; never in the file
+
+    @property
+    def argument(self) -> str:
+        """What `suite env create` takes: the name, or the folder."""
+        return self.outside or self.name
 
 
 def folder(root: Path | None = None) -> Path:
@@ -57,6 +85,8 @@ def folder(root: Path | None = None) -> Path:
 
 def requirements_file(framework: Framework, root: Path | None = None) -> Path:
     """The requirements that pip installs into the framework's environment."""
+    if framework.outside is not None:
+        return Path(framework.outside) / "requirements.txt"
     return folder(root) / (framework.environment_of or framework.name) / "requirements.txt"
 
 
@@ -65,6 +95,8 @@ def locks_folder(framework: Framework, root: Path | None = None) -> Path:
 
     It is apart from the framework's own: what an implementation is does not change when a lock of another platform is made.
     """
+    if framework.outside is not None:
+        return Path(framework.outside) / "locks"
     return folder(root) / "locks" / (framework.environment_of or framework.name)
 
 
@@ -78,11 +110,28 @@ def load_framework(name: str, root: Path | None = None) -> Framework:
 
 def load_frameworks(root: Path | None = None) -> tuple[Framework, ...]:
     """All frameworks, sorted by name."""
-    return tuple(_load(path) for path in sorted(folder(root).glob("*/framework.toml")))
+    return tuple(_load(path) for path in sorted(folder(root).glob(f"*/{MANIFEST}")))
+
+
+def load_implementation(place: Path) -> Framework:
+    """The implementation in a folder anywhere; raises SuiteError for a folder without a manifest, and for one that cannot be started."""
+    path = place.absolute() / MANIFEST
+    if not path.is_file():
+        raise SuiteError(f"{place} has no {MANIFEST}; write one as docs/implementing.md says, or begin with `suite implementation new NAME`.")
+    framework = read_toml(path, Framework)
+    if framework.outside is not None or framework.module or not framework.train:
+        raise SuiteError(f'{path}: an implementation names its command as train = ["…"], and neither module nor outside.')
+    if not _NAME.fullmatch(framework.name):
+        raise SuiteError(f"{path}: the name {framework.name[:80]!r} must be lower-case letters, digits, '-' and '_', 40 at most: it names folders.")
+    if framework.name in {known.name for known in load_frameworks()}:
+        raise SuiteError(f"{path}: {framework.name!r} is the name of a reference implementation; choose another one.")
+    return replace(framework, outside=str(path.parent))
 
 
 def _load(path: Path) -> Framework:
     framework = read_toml(path, Framework)
     if framework.name != path.parent.name:
         raise SuiteError(f"{path}: the name is {framework.name!r} but the folder is called {path.parent.name!r}; make them equal.")
+    if not framework.module or framework.outside is not None:
+        raise SuiteError(f"{path}: the key 'module' is missing; a folder of the checkout is started as `python -m MODULE`.")
     return framework

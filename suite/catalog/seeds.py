@@ -24,6 +24,8 @@ NOT_CONFIGURATION = (
 MAX_NONCE_LENGTH = 200
 MAX_RUN_NUMBER = 9999
 _SHARED = "data"
+NOT_SOURCES = ("build", "__pycache__")
+MAX_FILES, MAX_BYTES = 1000, 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -116,15 +118,39 @@ def implementation_sha256(framework: Framework, root: Path | None = None) -> str
     return sha256_of_text("".join(f"{digest}  {name}\n" for name, digest in implementation_files(framework, root)))
 
 
+def describe_implementation(framework: Framework) -> dict[str, Any]:
+    """What run.json records of the implementation: digest of its files, title, language, and the command that trains (empty: ``python -m``)."""
+    digest = implementation_sha256(framework)
+    return {"sha256": digest, "title": framework.title, "language": framework.language, "train": list(framework.train)}
+
+
 def implementation_files(framework: Framework, root: Path | None = None) -> Iterator[tuple[str, str]]:
     """Path from the checkout and SHA-256 of every file that an implementation consists of, sorted by path.
 
     They are the files in the framework's folder (with those of the framework that it is a variant of) and the shared ones. Compiled
-    modules (``__pycache__``) are left out.
+    modules (``__pycache__``) are left out. Of an implementation elsewhere they are all files of its folder, paths from there, without those in
+    folders named ``build`` (what its build command makes) and hidden ones. Raises SuiteError for a folder that is no implementation's by its size.
     """
+    if framework.outside is not None:
+        yield from _outside_files(Path(framework.outside))
+        return
     folder = implementations(root)
     names = [name for name in (framework.name, framework.environment_of, _SHARED) if name is not None]
     found = [*folder.glob("*.py"), *(path for name in names for path in (folder / name).rglob("*"))]
     files = {path.relative_to(folder.parent).as_posix(): path for path in found if path.is_file() and "__pycache__" not in path.parts}
     for name in sorted(files, key=lambda name: name.encode()):
         yield name, sha256(files[name])
+
+
+def _outside_files(folder: Path) -> Iterator[tuple[str, str]]:
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file() and _is_source(path.relative_to(folder))}
+    if len(found) > MAX_FILES or sum(path.stat().st_size for path in found.values()) > MAX_BYTES:
+        raise SuiteError(
+            f"{folder} has more than {MAX_FILES} files or {MAX_BYTES // 2**20} MiB; keep data and results out of an implementation's folder."
+        )
+    for name in sorted(found, key=lambda name: name.encode()):
+        yield name, sha256(found[name])
+
+
+def _is_source(path: Path) -> bool:
+    return not any(part.startswith(".") or part in NOT_SOURCES for part in path.parts)

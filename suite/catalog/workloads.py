@@ -6,6 +6,10 @@ from pathlib import Path
 from suite.catalog.definitions import load_all, load_one
 from suite.files.paths import rules_folder
 
+WIDE, NARROW = "float64", "float32"
+PARAMETER_COUNT = "parameter count"
+"""Precisions of `suite verify-model`, and the quantity that is compared with the workload's number."""
+
 
 @dataclass(frozen=True)
 class OptimizerDefinition:
@@ -72,6 +76,12 @@ class Tolerances:
     logits_float32: float
     loss_float32: float
     statistic_float32: float
+
+    def by_precision(self) -> dict[str, dict[str, float]]:
+        """The tolerance of every quantity that is compared, by precision."""
+        wide = {name: getattr(self, name) for name in ("logits", "loss", "gradient", "losses", "statistic", "parameter")}
+        narrow = {name: getattr(self, f"{name}_float32") for name in ("logits", "loss", "statistic")}
+        return {WIDE: wide, NARROW: narrow}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from suite.catalog.frameworks import load_framework
+from suite.catalog.frameworks import MANIFEST, load_framework, load_implementation
 from suite.cli.completion import framework_names
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
@@ -24,7 +24,9 @@ def _group() -> None:
 
 @app.command()
 def create(
-    framework: Annotated[str, typer.Argument(autocompletion=framework_names, help="Framework (`suite list frameworks`).")],
+    framework: Annotated[
+        str, typer.Argument(autocompletion=framework_names, help="Framework (`suite list frameworks`), or folder of your own implementation.")
+    ],
     python: Annotated[Path | None, typer.Option(help="Interpreter to build the environment on (default: the harness's).")] = None,
     interpreter: Annotated[Path | None, typer.Option(help="Use this interpreter, which has the framework already; install nothing.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Rebuild an existing environment.")] = False,
@@ -34,7 +36,8 @@ def create(
     """Create the environment that runs a framework's implementations."""
     if python is not None and interpreter is not None:
         raise SuiteError("--python builds an environment and --interpreter uses an existing one; choose one of them.")
-    chosen = load_framework(framework)
+    is_folder = "/" in framework or (Path(framework) / MANIFEST).is_file()
+    chosen = load_implementation(Path(framework)) if is_folder else load_framework(framework)
     if dry_run:
         _show(environments.plan(chosen, python), environments.location(chosen), json)
         return

@@ -177,12 +177,48 @@ FORMATS: Mapping[str, JsonFormat] = {
             },
         ),
         JsonFormat(
+            "linpack-study",
+            "suite sweep --study linpack",
+            {
+                "path": "file of the study",
+                "schema": "schema of the record",
+                "title": "of the study",
+                "device": "device profile",
+                "cpu_model": "processor",
+                "points": "list: nodes, ranks, problem, figures of rate, efficiency, share of peak, energy and bandwidth, records",
+            },
+        ),
+        JsonFormat(
+            "trace",
+            "suite trace",
+            {"path": "file of the trace", "events": "number of its events", "left_out": "sentences about what of the run it leaves out"},
+        ),
+        JsonFormat(
             "finish",
             "suite finish",
             {
                 "runs": "list: path, status, epochs, was_closed, reason",
                 "problems": "sentences of the runs that could not be closed",
             },
+        ),
+        JsonFormat(
+            "implementation-new",
+            "suite implementation new",
+            {
+                "files": "that were written",
+                "next": "commands to type next",
+            },
+        ),
+        JsonFormat(
+            "implementation-test",
+            "suite implementation test",
+            {
+                "name": "of the point: a rule's id, or a name of its own",
+                "demands": "what the contract demands",
+                "passed": "true, false, or null where it was not tested",
+                "observed": "what was found; empty for a rule that holds",
+            },
+            is_list=True,
         ),
         JsonFormat(
             "list-data-sets",

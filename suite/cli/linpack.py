@@ -10,7 +10,7 @@ import psutil
 import typer
 
 from suite.errors import SuiteError
-from suite.experiments.linpack import LinpackRequest, measure
+from suite.experiments.linpack import MAX_FOREIGN_SHARE, LinpackRequest, measure
 from suite.launch.placement import place
 from suite.metrics.linpack import THRESHOLD, Linpack
 
@@ -24,13 +24,16 @@ def linpack(
     xhpl: Annotated[Path | None, typer.Option(help="An xhpl that you built, instead of hpcc.")] = None,
     scipy: Annotated[bool, typer.Option("--scipy", help="Use SciPy's LU on this machine, labelled LU (the fallback without hpcc).")] = False,
     size: Annotated[int | None, typer.Option(min=1, help="Order of the matrix (default: as large as the memory holds).")] = None,
+    allow_busy: Annotated[bool, typer.Option("--allow-busy", help="Record it although other programs use the machine; the record says how much.")] = (
+        False
+    ),
     json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
     """Run LINPACK and seal its rate, residual, BLAS and power in a record."""
     if scipy and (xhpl is not None or hostfile is not None or ranks is not None):
         raise SuiteError("--scipy runs one process on this machine; leave --xhpl, --hostfile and --ranks out.")
     placement = place(nodes, hostfile, ranks or psutil.cpu_count(logical=False) or 1, launch_agent)
-    record = measure(output, LinpackRequest(placement, xhpl, size, scipy))
+    record = measure(output, LinpackRequest(placement, xhpl, size, scipy, allow_busy=allow_busy))
     if json:
         print(json_format.dumps({"path": str(output), **asdict(record)}, indent=1))
         return
@@ -44,6 +47,10 @@ def _lines(record: Linpack) -> Iterator[str]:
     yield f"{found.gflops:.4g} GFLOPS ({what}, N={found.problem.size}, {record.ranks} ranks on {record.nodes} nodes, {found.time_s:.3g} s)"
     if record.nodes > 1:
         yield f"per node: {record.gflops_per_node:.4g} GFLOPS"
+    if record.triad is not None:
+        yield f"memory bandwidth (STREAM triad): {record.triad.alone_gb_s:.4g} GB/s one rank, {record.triad.together_gb_s:.4g} GB/s each of all ranks"
+    if record.load is not None and record.load.during > MAX_FOREIGN_SHARE * record.load.cores:
+        yield f"busy: other programs used {record.load.during:.2f} of {record.load.cores} cores meanwhile, so this is not the machine's rate"
     yield f"residual {found.residual:.3g}, passes below {THRESHOLD:g}; BLAS {record.blas or 'unknown: linked into the program'}"
     if power.gflops_per_watt is None:
         yield f"per watt: unknown ({power.reason})"

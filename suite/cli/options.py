@@ -59,6 +59,9 @@ class TrainingOptions:
 
     device: Annotated[str, typer.Option(autocompletion=device_names, help="Device profile, or auto (`suite list devices`).")] = "auto"
     framework: Annotated[str, typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`).")] = "pytorch"
+    implementation: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of your own implementation (docs/implementing.md), in place of --framework.")
+    ] = None
     data: Annotated[
         str | None,
         typer.Option(
@@ -95,6 +98,8 @@ class TrainingOptions:
         }
         if self.seed is not None:
             common["seed"] = self.seed
+        if self.implementation is not None:
+            common["implementation"] = str(self.implementation.absolute())
         fixed = {
             "division": division,
             "workload": workload,

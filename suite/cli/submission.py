@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from suite import api
+from suite.catalog.frameworks import load_implementation
+from suite.catalog.seeds import implementation_sha256
 from suite.cli.options import Json, with_options
 from suite.cli.verdicts import show
 from suite.compliance.checker import find_bundles
@@ -37,6 +39,10 @@ class Evidence:
     """What `suite package` adds to the runs."""
 
     probe: Annotated[list[Path] | None, typer.Option(help="File written by `suite verify-model --output`; one per workload and framework.")] = None
+    implementation: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Folder of your own implementation, which made runs: its files must be those of the runs; repeatable."),
+    ] = None
     audit: Annotated[list[Path] | None, typer.Option(help="File written by `suite audit --output`; one per run.")] = None
     sign: Annotated[Path | None, typer.Option(help="Sign the submission with this SSH key (a file as `ssh-keygen` makes it).")] = None
 
@@ -61,6 +67,7 @@ def package(
         declared.planned_runs,
         evidence.sign,
         tuple(evidence.audit or ()),
+        tuple(_packaged(folder) for folder in evidence.implementation or ()),
     )
     folder = packaging.package([bundle for path in runs for bundle in find_bundles(path)], request, output)
     if archive is not None:
@@ -69,6 +76,11 @@ def package(
         except OSError as error:
             raise SuiteError(f"{archive} cannot be written: {error.strerror}; choose another --archive.") from error
     show(api.check([folder]), json)
+
+
+def _packaged(folder: Path) -> packaging.PackagedImplementation:
+    implementation = load_implementation(folder)
+    return packaging.PackagedImplementation(implementation.name, folder, implementation_sha256(implementation))
 
 
 def submit(

@@ -10,10 +10,12 @@ import typer
 from reference_impls.contract import request_to_dict
 from suite import api
 from suite.api import Division
+from suite.catalog.linpack import NAME as LINPACK
 from suite.cli.completion import study_names, workload_names
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
 from suite.cli.watching import watcher
+from suite.errors import SuiteError
 from suite.experiments.sweep import choose, plan, scaling_of
 from suite.experiments.sweep_runs import resolve_sweep
 from suite.launch.placement import Placement
@@ -29,12 +31,16 @@ class SweepSettings:
     """Options of `suite sweep` alone."""
 
     study: Annotated[str, typer.Option(autocompletion=study_names, help="Study (`suite list studies`).")]
-    workload: Annotated[str, typer.Option(autocompletion=workload_names, help="Workload (`suite list workloads`).")]
+    workload: Annotated[
+        str | None, typer.Option(autocompletion=workload_names, help="Workload (`suite list workloads`); every study but linpack needs one.")
+    ] = None
     division: Annotated[Division, typer.Option(help=f"Division: {DIVISION_HELP}")] = Division.OPEN
     values: Annotated[str | None, typer.Option(help="Values to vary over, as 1,2,4 (default: the study's).")] = None
     nodes: Annotated[str | None, typer.Option(help="As --values, for a study of nodes.")] = None
     weak: Annotated[bool, typer.Option("--weak/--strong", help="Nodes: fixed mini-batch per rank (weak) or in all (strong).")] = False
     repetitions: Annotated[int | None, typer.Option(min=1, help="Runs of each value, with consecutive seeds (default: the study's).")] = None
+    size: Annotated[int | None, typer.Option(min=1, help="Study linpack: order of the matrix on one node (default: by memory).")] = None
+    allow_busy: Annotated[bool, typer.Option("--allow-busy", help="Study linpack: run although other programs use the machine.")] = False
     output: Annotated[Path | None, typer.Option(help="Directory of the study (default: runs/<study>-<workload>); finished runs in it are kept.")] = (
         None
     )
@@ -43,6 +49,13 @@ class SweepSettings:
 @with_options
 def sweep(settings: SweepSettings, training: TrainingOptions) -> None:
     """Run a study: vary one setting, hold the rest. Resumable: rerun the same command to continue."""
+    if settings.study == LINPACK:
+        _linpack(settings, training)
+        return
+    if settings.workload is None:
+        raise SuiteError(f"The study {settings.study!r} needs --workload (`suite list workloads`).")
+    if settings.size is not None or settings.allow_busy:
+        raise SuiteError("--size and --allow-busy belong to --study linpack.")
     definition = choose(settings.study, _split(settings.values), _split(settings.nodes), settings.repetitions)
     hosts = training.place(None).hosts
     placement = Placement(hosts=(), ranks_per_node=training.ranks_per_node if hosts else 1, agent=training.launch_agent)
@@ -59,6 +72,19 @@ def sweep(settings: SweepSettings, training: TrainingOptions) -> None:
     with watcher() as progress:
         study = api.run_sweep(planned, directory, progress=progress)
     _show(study, directory, training.json)
+
+
+def _linpack(settings: SweepSettings, training: TrainingOptions) -> None:
+    from suite.cli.linpack_study import LinpackOptions, linpack_study, whole_numbers  # start-up: psutil
+
+    chosen = whole_numbers(settings.nodes if settings.nodes is not None else settings.values)
+    ranks = training.ranks_per_node if training.ranks_per_node > 1 else None
+    linpack_study(
+        LinpackOptions(
+            chosen, settings.repetitions, training.hostfile, training.launch_agent, ranks, settings.size, settings.allow_busy, settings.output,
+            training.json,
+        )
+    )  # fmt: skip
 
 
 def _split(values: str | None) -> list[str] | None:

@@ -7,18 +7,17 @@ from typing import Annotated
 
 import typer
 
-from suite.catalog.frameworks import load_framework, load_frameworks
+from suite.catalog.frameworks import REFERENCE, load_framework, load_frameworks, load_implementation
 from suite.catalog.workloads import load_workload
 from suite.cli.completion import framework_names, workload_names
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.launch.environments import find
-from suite.verify.probing import ProbedImplementation
+from suite.verify.probing import ProbedImplementation, probed
 from suite.verify.verdict import EquivalenceVerdict, verify
 
 NOT_EQUIVALENT = 1
-REFERENCE = "pytorch"
 
 
 def verify_model(
@@ -26,15 +25,16 @@ def verify_model(
     framework: Annotated[
         list[str] | None, typer.Option(autocompletion=framework_names, help="Framework to verify; repeatable (default: all).")
     ] = None,
-    implementation: Annotated[str | None, typer.Option(help="Module of a vendor's probe, for `python -m`, instead of the frameworks.")] = None,
-    python: Annotated[Path | None, typer.Option(help="Interpreter for the vendor's probe (default: this one).")] = None,
+    implementation: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of your own implementation (docs/implementing.md), in place of --framework.")
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Also write the verdict to this JSON file, for a submission.")] = None,
     json: Json = False,
 ) -> None:
     """Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown."""
     definition = load_workload(workload)
     reference = _subject(REFERENCE)
-    verdict = verify(definition, reference, _subjects(framework, implementation, python), lambda line: print(line, file=sys.stderr))
+    verdict = verify(definition, reference, _subjects(framework, implementation), lambda line: print(line, file=sys.stderr))
     if output is not None:
         _write(verdict, output)
     if json:
@@ -45,12 +45,11 @@ def verify_model(
         raise typer.Exit(NOT_EQUIVALENT)
 
 
-def _subjects(frameworks: list[str] | None, implementation: str | None, python: Path | None) -> list[ProbedImplementation]:
-    if implementation is not None:
-        return [ProbedImplementation(implementation, python or Path(sys.executable), implementation)]
-    if python is not None:
-        raise SuiteError("--python is the interpreter for --implementation; give both.")
-    return chosen_frameworks(frameworks)
+def _subjects(frameworks: list[str] | None, implementation: Path | None) -> list[ProbedImplementation]:
+    if implementation is None:
+        return chosen_frameworks(frameworks)
+    own = load_implementation(implementation)
+    return [probed(own, find(own))]
 
 
 def chosen_frameworks(names: list[str] | None) -> list[ProbedImplementation]:
@@ -62,7 +61,7 @@ def _subject(name: str) -> ProbedImplementation:
     framework = load_framework(name)
     if not framework.needs_environment or framework.open_only:
         raise SuiteError(f"The framework {name!r} has no probe: it is a test framework, or for the open division only.")
-    return ProbedImplementation(name, find(framework).interpreter, f"{framework.module}.probe")
+    return probed(framework, find(framework))
 
 
 def _write(verdict: EquivalenceVerdict, output: Path) -> None:

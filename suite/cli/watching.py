@@ -71,6 +71,10 @@ class ProgressLines:
             self._run.tick()
         elif isinstance(event, events.RunEnded):
             self.close()
+        elif isinstance(event, events.Notice):
+            if self._run:
+                self._run.clear()
+            _print(event.sentence)
         else:
             _print(_sentence(event))
 
@@ -88,6 +92,8 @@ def _sentence(event: events.ProgressEvent) -> str | None:
         return f"{event.request.workload.title} in {event.request.framework.title}, {training.division} division, data: {training.data.name}"
     if isinstance(event, events.BaseloadStarted):
         return f"Measuring the idle machine's power for {event.time_s:g} s ({', '.join(event.meters)})"
+    if isinstance(event, events.NodeDoubted):
+        return f"warning: {event.sentence}; {event.remedy}"
     if isinstance(event, events.StatesKept):
         return f"Training states of at most {event.epochs} epochs are kept in {event.folder}: up to {mebibytes(event.size_bytes)}"
     if isinstance(event, events.ClosingGoesOn):

@@ -2,24 +2,29 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from reference_impls import node as this_node
 from reference_impls.contract import SECONDS_PER_NS
 from suite.cluster.links import LinkMeasure, LinkMeasures, measure_links
 from suite.cluster.nodes import Answer, NodeFacts, Question, ask_nodes, same_suite
+from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.environments import Environment
 from suite.launch.placement import Placement, is_this_machine
 
 MAX_CLOCK_OFFSET_S = 1.0
 MIN_SHARE_OF_SPEED, MIN_SHARE_OF_PEERS = 0.5, 0.25
+MAX_NAMED = 3
+WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "mpi")
+"""The points whose problems end a run before it starts. Packages and data are compared by the ranks, which know what they use
+(reference_impls.admission); a slow link or a wrong clock makes no result wrong."""
 
 
 @dataclass(frozen=True)
 class ClusterProblem:
-    """A problem of a node, and its remedy; ``point`` is the check: reach, first, suite, packages, data, clock, mpi or link."""
+    """A problem of a node, and its remedy; ``point`` is the check: reach, first, machine, suite, packages, data, clock, mpi or link."""
 
     node: str
     point: str
@@ -35,6 +40,7 @@ class Expected:
     source_sha256: str
     git: str | None
     packages: Mapping[str, str]
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -54,20 +60,59 @@ def examine(placement: Placement, environment: Environment, data: tuple[Path, ..
     return Examination(answers, links, (*_about_first(placement.hosts[0]), *judge(answers, links, _expected(environment))))
 
 
+def admit(placement: Placement, environment: Environment) -> tuple[ClusterProblem, ...]:
+    """The doctor's questions before a run on several hosts: raises SuiteError for the first problem with which no run can be right.
+
+    Returns the other problems. The data are left to the ranks; reading them here would warm the page cache.
+    """
+    if placement.nodes == 1:
+        return ()
+    answers, expected = (
+        ask_nodes(placement.hosts, Question(environment.interpreter, (), placement.agent, environment.framework)),
+        _expected(environment),
+    )
+    _refuse((*_about_first(placement.hosts[0]), *judge(answers, None, expected)))
+    links = measure_links(Placement(placement.hosts, 1, placement.agent), environment.interpreter)
+    problems = judge(answers, links, expected)
+    _refuse(problems)
+    return problems
+
+
+def _refuse(problems: tuple[ClusterProblem, ...]) -> None:
+    fatal = [problem for problem in problems if problem.point in WITHOUT_TRAINING]
+    if fatal:
+        others = dict.fromkeys(problem.node for problem in fatal if problem.node != fatal[0].node)
+        more = f" Other nodes have problems, too: {', '.join(others)}; `suite cluster doctor` names them." if others else ""
+        raise SuiteError(f"{fatal[0].sentence}; {fatal[0].remedy}.{more}")
+
+
 def judge(answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected) -> tuple[ClusterProblem, ...]:
-    """All problems: of nodes, data sets and links, in this order."""
-    return (*_about_nodes(answers, expected), *_about_data(answers), *_about_links(answers, links))
+    """All problems: of machines, nodes, data sets and links, in this order."""
+    return (*_about_machines(answers), *_about_nodes(answers, expected), *_about_data(answers), *_about_links(answers, links))
 
 
 def _expected(environment: Environment) -> Expected:
     root = str(repository_root())
-    return Expected(this_node.suite_version(root), this_node.source_digest(root), this_node.git_state(root), environment.packages)
+    digest, sources = this_node.source_digest(root), this_node.source_files(root)
+    return Expected(this_node.suite_version(root), digest, this_node.git_state(root), environment.packages, sources)
 
 
 def _about_first(host: str) -> Iterator[ClusterProblem]:
     if not is_this_machine(host):
         remedy = f"write this machine's name first in the hostfile, or work on {host}"
         yield ClusterProblem(host, "first", f"{host}, the first host, is not this machine, where the run directory is written", remedy)
+
+
+def _about_machines(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
+    """Two names of one machine are one node."""
+    first: dict[str, str] = {}
+    for answer in answers:
+        if answer.facts is None or answer.facts.machine is None:
+            continue
+        other = first.setdefault(answer.facts.machine, answer.host)
+        if other != answer.host:
+            remedy = "name every machine once in the hostfile, and start several ranks on it with --ranks-per-node"
+            yield ClusterProblem(answer.host, "machine", f"{answer.host} and {other} are one machine", remedy)
 
 
 def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[ClusterProblem]:
@@ -85,8 +130,11 @@ def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[Cl
         yield ClusterProblem(host, "suite", f"{host} has version {facts.version} of the suite and this machine {expected.version}", remedy)
     elif facts.source_sha256 != expected.source_sha256:
         states = f"{_short(facts.git)} there, {_short(expected.git)} here"
+        names = set(facts.sources) | set(expected.sources)
+        others = sorted(name for name in names if facts.sources.get(name) != expected.sources.get(name))
+        which = f": {_first(others)}" if others else ""
         yield ClusterProblem(
-            host, "suite", f"{host} has other sources in reference_impls than this machine, with the same version (git: {states})", remedy
+            host, "suite", f"{host} has other sources in reference_impls than this machine, with the same version (git: {states}){which}", remedy
         )
 
 
@@ -99,11 +147,10 @@ def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator
         if facts.packages.get(name) != version
     ]
     if others:
-        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         yield ClusterProblem(
             host,
             "packages",
-            f"{host} has other packages: {', '.join(others[:3])}{more}",
+            f"{host} has other packages: {_first(others)}",
             "create the environment there again: suite env create … --force",
         )
 
@@ -169,6 +216,10 @@ def _about_bandwidth(host: str, measure: LinkMeasure, node: NodeFacts, first: No
         yield ClusterProblem(
             host, "link", f"The link to {host} carries {found:.3g} Mbit/s and the fastest one {best_mbit_s:.0f}: every step waits for it", remedy
         )
+
+
+def _first(names: list[str]) -> str:
+    return ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
 
 
 def _short(digest: str | None) -> str:

@@ -12,7 +12,7 @@ from suite.launch.mpirun import allow_root, find_mpirun, last_output_line, mpiru
 from suite.launch.placement import Placement
 from suite.launch.process import terminate
 
-TIMEOUT_S = 60.0
+TIMEOUT_S, TIMEOUT_PER_LINK_S = 60.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ def measure_links(placement: Placement, interpreter: Path) -> LinkMeasures:
     """Measure from the placement's first host to each of the others; raises SuiteError when there is no mpirun."""
     variables = allow_root(child_environment(1))
     program = [str(interpreter), "-m", "reference_impls.links", "--ranks", str(placement.ranks)]
+    timeout_s = TIMEOUT_S + TIMEOUT_PER_LINK_S * placement.ranks
     with tempfile.TemporaryDirectory() as folder:
         command = mpirun_command(find_mpirun(interpreter), placement, program, variables, Path(folder))
         process = subprocess.Popen(
@@ -54,11 +55,11 @@ def measure_links(placement: Placement, interpreter: Path) -> LinkMeasures:
             start_new_session=True,
         )
         try:
-            output, errors = process.communicate(timeout=TIMEOUT_S)
+            output, errors = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
             terminate(process)
             output = process.communicate()[0]
-            errors = f"no output within {TIMEOUT_S:g} s"
+            errors = f"no output within {timeout_s:g} s"
         finally:
             terminate(process)
     measures = tuple(LinkMeasure(**json.loads(line)) for line in output.splitlines() if line.startswith("{"))

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,10 @@ class Link:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """A node's versions, packages, data sets and link; ``data`` has a digest of every folder, None for a missing one."""
+    """A node's versions, packages, data sets and link; ``data`` has a digest of every folder, None for a missing one.
+
+    ``sources`` are the digests of the single files, by path, and ``machine`` is reference_impls.machine_identity's.
+    """
 
     node: str
     python: str
@@ -40,6 +43,8 @@ class NodeFacts:
     packages: Mapping[str, str] | None
     data: Mapping[str, str | None]
     link: Link
+    machine: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

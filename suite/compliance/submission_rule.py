@@ -26,7 +26,8 @@ class SubmittedRun:
     ``span_ns`` the time of its log on that machine's monotonic clock, ``idle_ns`` that of the idle machine's readings; None where not recorded.
     ``epochs_to_target`` is infinite for a run that missed its target, None for one without. A ``is_withdrawn`` run is no part of its entry.
     ``states`` are the digests of its parameters and velocities after every epoch.
-    ``power_meters`` are those that read power during the run, on the first node. ``nonce`` is run.json's record of where the seed came from.
+    ``power_meters`` are those that read power during the run, on the first node. ``nonce`` is run.json's record of where the seed came from,
+    ``implementation`` that of the program that trained.
     """
 
     submission: Path
@@ -50,6 +51,7 @@ class SubmittedRun:
     power_meters: frozenset[str]
     states: frozenset[str] = frozenset()
     nonce: Mapping[str, Any] | None = None
+    implementation: Mapping[str, Any] | None = None
 
     @property
     def full_name(self) -> str:

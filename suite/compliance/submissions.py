@@ -166,6 +166,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         power_meters=frozenset(channel.source for channel in channels if channel.unit == "W"),
         states=_states(log),
         nonce=run.nonce,
+        implementation=run.implementation,
     )
 
 

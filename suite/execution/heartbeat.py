@@ -2,13 +2,14 @@
 
 import json
 import secrets
+import signal
 import socket
 import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reference_impls.rank import ADDRESS_VARIABLE, HEARTBEAT_PERIOD_S, HEARTBEAT_TIMEOUT_S, TOKEN_VARIABLE
 from suite.launch.mpirun import FailedProcess
@@ -16,6 +17,8 @@ from suite.launch.mpirun import FailedProcess
 START_TIMEOUT_S = 60.0
 RELEASE_TIMEOUT_S = 6.0
 """Within the ten seconds for which a rank waits for a reply; enough for a recorder to attach its meters."""
+MIN_PAUSE_S = 5.0
+"""The harness polls five times a second: after a longer time it was stopped itself."""
 MAX_LINE_BYTES = 4096
 STOPPED = ("T", "t")
 
@@ -40,7 +43,8 @@ class HeartbeatMonitor:
     A rank starts its program when its first heartbeat is replied to: after :meth:`release`, or after six seconds without it.
 
     Failures are: no heartbeat from a rank in the first minute; none for ten seconds after that; a rank that is stopped for ten seconds;
-    a rank that exited while others kept running for ten seconds.
+    a rank that exited, or lost its heartbeat process, while others kept running for ten seconds. A time in which the harness itself was
+    stopped counts in none of them; ``longest_pause_s`` is the longest.
     """
 
     def __init__(self, ranks: int, hosts: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
@@ -53,7 +57,8 @@ class HeartbeatMonitor:
         self._thread: threading.Thread | None = None
         self._server = _Server(("" if hosts else "127.0.0.1", 0), self)
         self._address = f"{_address_for(hosts)}:{self._server.server_address[1]}"
-        self._began_s = clock()
+        self._began_s = self._polled_s = clock()
+        self.longest_pause_s = 0.0
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -83,8 +88,11 @@ class HeartbeatMonitor:
         with self._release:
             self._release.wait_for(lambda: rank in self._released, RELEASE_TIMEOUT_S)
 
-    def failure(self) -> str | None:
-        """The first failed rank, its node and what failed, as a sentence; None while every rank is alive."""
+    def failure(self, is_running: Callable[[Heartbeat], bool | None] = lambda _: None) -> str | None:
+        """The first failed rank, its node and what failed, as a sentence; None while every rank is alive.
+
+        ``is_running`` says whether a rank's process still exists; None where that is unknown.
+        """
         now_s = self._clock()
         with self._lock:
             last, exited, first = dict(self._last), {beat.rank for beat in self._exited}, next(iter(self._exited), None)
@@ -93,12 +101,31 @@ class HeartbeatMonitor:
                 return f"no heartbeat from rank {beat.rank} on node {beat.node} for {HEARTBEAT_TIMEOUT_S:g} s: it hangs, or the network is cut"
             if beat.stopped_s is not None and now_s - beat.stopped_s > HEARTBEAT_TIMEOUT_S:
                 return f"rank {beat.rank} on node {beat.node} was stopped and did not continue within {HEARTBEAT_TIMEOUT_S:g} s"
-        if first is not None and now_s - first.received_s > HEARTBEAT_TIMEOUT_S + HEARTBEAT_PERIOD_S and len(exited) < self._ranks:
+        runs = first is not None and is_running(first)  # asked before it is needed: another node answers at a later poll
+        is_late = first is not None and now_s - first.received_s > HEARTBEAT_TIMEOUT_S + HEARTBEAT_PERIOD_S
+        if first is not None and is_late and runs:
+            return (
+                f"the heartbeat process of rank {first.rank} on node {first.node} was ended, while the rank (process {first.pid}) kept running: "
+                "its end would not be noticed, so the run was ended"
+            )
+        if first is not None and is_late and len(exited) < self._ranks:
             return f"rank {first.rank} on node {first.node} exited while other ranks kept running for {HEARTBEAT_TIMEOUT_S:g} s"
         missing = self.first_missing_rank()
         if missing is not None and now_s - self._began_s > START_TIMEOUT_S:
             return f"no heartbeat from {missing} in the first {START_TIMEOUT_S:g} s: its node cannot be reached, or cannot connect to {self._address}"
         return None
+
+    def polled(self) -> None:
+        """Call this at every poll. After a long time without a poll, the harness was stopped itself: no rank is blamed for that time."""
+        now_s = self._clock()
+        paused_s, self._polled_s = now_s - self._polled_s, now_s
+        if paused_s < MIN_PAUSE_S:
+            return
+        self.longest_pause_s, self._began_s = max(self.longest_pause_s, paused_s), self._began_s + paused_s
+        with self._lock:
+            for rank, beat in self._last.items():
+                later_s = None if beat.stopped_s is None else beat.stopped_s + paused_s
+                self._last[rank] = replace(beat, received_s=min(now_s, beat.received_s + paused_s), stopped_s=later_s)
 
     def pids(self) -> dict[int, int]:
         """Process id by rank, on the rank's node, of every rank that has sent a heartbeat."""
@@ -116,16 +143,25 @@ class HeartbeatMonitor:
     def first_exited(self, failed: FailedProcess | None = None) -> Heartbeat | None:
         """The last heartbeat of the rank that exited first; None when no rank has.
 
-        That is the rank that mpirun reports as ``failed`` (it kills the others within milliseconds), else the first closed connection.
+        That is the process that mpirun reports as ``failed``, unless mpirun may have killed it itself (by SIGKILL, within milliseconds); else the
+        first closed connection from the host that it reports, else the first from any.
         """
         with self._lock:
-            found = [beat for beat in self._last.values() if failed is not None and self._matches(beat, failed)]
-            return found[0] if len(found) == 1 else self._exited[0] if self._exited else None
+            if failed is not None and failed.rank in self._last:
+                return self._last[failed.rank]
+            named = [beat for beat in self._last.values() if failed is not None and beat.pid == failed.pid and self._is_on(beat, failed.host)]
+            if failed is not None and failed.signal != signal.SIGKILL and len(named) == 1:
+                return named[0]
+            there = [beat for beat in self._exited if failed is not None and self._is_on(beat, failed.host)]
+            return next(iter(there + self._exited + named), None)
 
-    def _matches(self, beat: Heartbeat, failed: FailedProcess) -> bool:
-        if failed.rank is not None:
-            return beat.rank == failed.rank
-        return beat.pid == failed.pid and (not self._hosts or self._host_of(beat.rank) == failed.host)
+    def signal_of(self, exited: Heartbeat, failed: FailedProcess | None) -> int | None:
+        """The signal that ended a rank; None where it exited by itself, or where mpirun reports another process, which it may have killed."""
+        return failed.signal if failed is not None and (failed.rank == exited.rank or failed.pid == exited.pid) else None
+
+    def _is_on(self, beat: Heartbeat, host: str | None) -> bool:
+        """Whether a rank runs on the host of this name; a run without hosts has one machine."""
+        return not self._hosts or self._host_of(beat.rank) == host
 
     def _host_of(self, rank: int) -> str:
         """Ranks are placed on the hosts in blocks."""

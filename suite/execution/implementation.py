@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from reference_impls import contract
+from suite.catalog.commands import train_command, working_folder
 from suite.execution.kept_states import states_folder
 from suite.execution.request import RunRequest
 from suite.launch.child_environment import child_environment
@@ -17,9 +18,9 @@ NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 def implementation_command(request: RunRequest, environment: Environment, variables: Mapping[str, str]) -> list[str]:
-    """The command line: the framework's module with the request file in the output directory, under mpirun where there are several ranks."""
+    """The command line: the framework's program with the request file in the output directory, under mpirun where there are several ranks."""
     directory, ranks = Path(request.training.output_directory), request.training.parallel.ranks
-    program = [str(environment.interpreter), "-m", request.framework.module, "--request", str(directory / contract.REQUEST_NAME)]
+    program = [*train_command(request.framework, environment.interpreter), "--request", str(directory / contract.REQUEST_NAME)]
     if request.keep_states:
         program += ["--keep-states", str(states_folder(directory))]
     if ranks == 1:
@@ -38,4 +39,4 @@ def start_implementation(
     variables = {**child_environment(request.training.threads), **extra}
     if request.training.parallel.ranks > 1:
         variables = allow_root(variables)
-    return start(implementation_command(request, environment, variables), variables, output, inherited)
+    return start(implementation_command(request, environment, variables), variables, output, inherited, working_folder(request.framework))

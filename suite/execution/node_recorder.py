@@ -1,16 +1,18 @@
 """Records the meters of a remote node: ``python -m suite.execution.node_recorder SETTINGS``, started there over SSH.
 
 ``SETTINGS`` is JSON: ``data`` (a folder), ``page_cache`` (cold or warm), ``device`` (a profile's name), ``with_identity`` (whether to describe the
-board with its digest), ``left_out`` (names of the meters that are not read), ``peer`` (another host) and ``baseload_s`` (how long the idle node
-is measured; 0: not at all). It needs no package that a framework's environment lacks. It writes to
-standard output, line by line:
+board with its digest), ``left_out`` (names of the meters that are not read), ``peer`` (another host), ``baseload_s`` (how long the idle node
+is measured; 0: not at all) and ``goes_on`` (a recorder that replaces a lost one: it prepares nothing, and reads no counter that begins at nought).
+It needs no package that a framework's environment lacks. It writes to standard output, line by line:
 
-1. the node's description: ``{"node", "link", "system"}``,
+1. the node's description: ``{"node", "wall_ns", "link", "system"}``, with its time of day,
 2. where power can be read, the readings of ``baseload_s``, as in baseload.csv,
 3. ``{"page_cache"}``, once it is emptied or filled,
 4. after it received ``record PID``, ``{"attached": true}``, once the meters are attached to the ranks, which wait for it; then readings as in
    readings.csv, once a second,
-5. after it received ``stop``, the last readings and ``{"meters"}``.
+5. after it received ``running PID``, ``{"running": {PID: …}}``: whether that process exists; after ``clock``, ``{"clock"}``: its monotonic clock, ns,
+6. after it received ``stop``, the last readings and ``{"meters", "memory_kills"}``; the latter counts the processes that the kernel killed for
+   lack of memory meanwhile (null: unknown).
 
 It exits, with everything that it started, when standard input closes or brings nothing for ten seconds: the harness is gone, or the
 network is cut.
@@ -33,12 +35,13 @@ from suite.bundle.layout import BASELOAD_RAW, READINGS_RAW
 from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.execution.recorder import FLUSH_S, Recorder
 from suite.machine import system
+from suite.machine.memory_kills import kills_for_memory
 from suite.machine.page_cache import prepare_page_cache
-from suite.machine.process_tree import parent_of
+from suite.machine.process_tree import is_running, parent_of
 from suite.meters.choice import chosen_meters
-from suite.meters.meter import Meter, MeteredProcess
+from suite.meters.meter import Meter, MeteredProcess, opens_first
 
-HEARTBEAT, RECORD, STOP = "heartbeat", "record", "stop"
+CLOCK, HEARTBEAT, RECORD, RUNNING, STOP = "clock", "heartbeat", "record", "running", "stop"
 """The harness's messages; a heartbeat only shows that the harness is alive."""
 
 ATTACHED = "attached"
@@ -49,8 +52,13 @@ def main() -> int:
     settings = json.loads(sys.argv[1])
     data = Path(settings["data"])
     try:
-        _send({"node": os.uname().nodename, "link": link_towards(settings["peer"]), "system": _machine(settings, data)})
+        if not settings["goes_on"]:
+            described = {"link": link_towards(settings["peer"]), "system": _machine(settings, data)}
+            _send({"node": os.uname().nodename, "wall_ns": time.time_ns(), **described})
         with tempfile.TemporaryDirectory() as folder:
+            if settings["goes_on"]:
+                meters = chosen_meters(settings["left_out"])
+                return _record(Path(folder), tuple(meter for meter in meters if not opens_first(meter)), data)
             if settings["baseload_s"]:
                 _measure_baseload(Path(folder), chosen_meters(settings["left_out"]), settings["baseload_s"])
             _send({"page_cache": asdict(prepare_page_cache(data, settings["page_cache"]))})
@@ -81,17 +89,22 @@ def _measure_baseload(folder: Path, all_meters: Sequence[Meter], seconds: float)
 
 def _record(folder: Path, meters: Sequence[Meter], data: Path) -> int:
     """Start, forward and stop as the harness's messages say; 0 after ``stop``, 1 when the harness is gone."""
-    recorder, sent_bytes = Recorder(meters, folder), 0
+    recorder, sent_bytes, kills = Recorder(meters, folder), 0, kills_for_memory()
     for message in _messages():
         if message[:1] == [RECORD]:
             recorder.start(MeteredProcess(parent_of(Path("/"), int(message[1])) or int(message[1]), data))
             recorder.wait_until_attached()
             _send({ATTACHED: True})
         sent_bytes += _forward(folder / READINGS_RAW, sent_bytes)
+        if message[:1] == [RUNNING]:
+            _send({RUNNING: {message[1]: is_running(Path("/"), int(message[1]))}})
+        if message == [CLOCK]:
+            _send({CLOCK: time.monotonic_ns()})
         if message == [STOP]:
             records = recorder.stop()
             _forward(folder / READINGS_RAW, sent_bytes)
-            _send({"meters": [asdict(meter) for meter in records]})
+            killed = kills_for_memory()
+            _send({"meters": [asdict(meter) for meter in records], "memory_kills": None if None in (killed, kills) else (killed or 0) - (kills or 0)})
             return 0
     recorder.stop()
     return 1

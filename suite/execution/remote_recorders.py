@@ -1,7 +1,7 @@
 """Recorders on the remote nodes of a run (suite.execution.node_recorder), started over SSH or the launch agent.
 
-Everything runs in the harness's main thread, a little at every :meth:`RemoteRecorders.tick`. A failure never ends a run: a node that cannot
-be measured has no readings, or fewer, and nodes.json gives the reason.
+Everything runs in the harness's main thread, a little at every :meth:`RemoteRecorders.tick`. A failure never ends a run: a recorder that is lost
+while it records is started again; a node that cannot be measured has no readings, or fewer, and nodes.json gives the reason.
 """
 
 import json
@@ -18,11 +18,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from reference_impls.contract import SECONDS_PER_NS
 from reference_impls.node import link_towards
 from reference_impls.rank import HEARTBEAT_PERIOD_S
 from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NodeRecord
-from suite.execution.node_recorder import ATTACHED, HEARTBEAT, RECORD, STOP
+from suite.execution.node_recorder import ATTACHED, CLOCK, HEARTBEAT, RECORD, RUNNING, STOP
 from suite.execution.readings_file import COLUMNS
 from suite.execution.request import RunRequest
 from suite.files.paths import checkout, repository_root
@@ -32,6 +33,9 @@ from suite.machine.page_cache import CacheState
 
 START_TIMEOUT_S, PAGE_CACHE_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 900.0, 5.0
 POLL_S = 0.2
+MAX_RESTARTS, ROUND_TRIPS = 3, 5
+MAX_WALL_OFFSET_S = 60.0
+"""Between two nodes' times of day; more is reported."""
 _ROW = re.compile(rb"\d{1,19},.+,-?\d[\d.]*(e[-+]?\d+)?,[^,]*")
 _HEADER = ",".join(COLUMNS).encode()
 
@@ -52,7 +56,8 @@ class RemoteRecorders:
         self._baseload_s = request.baseload_s
         # Only a checkout brings the recorder's module to a framework's interpreter.
         self._interpreters, self._path = (Path(sys.executable), *((interpreter,) if checkout() else ())), path
-        self._recorders: dict[int, _RemoteRecorder] = {}
+        self._recorders: dict[int, RemoteRecorder] = {}
+        self._notices: list[str] = []
 
     def __enter__(self) -> "RemoteRecorders":
         """Nothing is started yet."""
@@ -70,11 +75,12 @@ class RemoteRecorders:
         """
         for place, host in enumerate(self._placement.hosts[1:], start=1):
             baseload, readings = (self._path / names(place)[1] for names in (node_baseloads, node_tables))
-            self._recorders[place] = _RemoteRecorder(self._command(host), baseload, readings)
+            self._recorders[place] = RemoteRecorder(self._command(host), self._command(host, goes_on=True), baseload, readings)
             if is_this_machine(host):
                 self._recorders[place].fail("it is the first host's machine under another name")
         self._await("node", START_TIMEOUT_S, f"its recorder did not answer within {START_TIMEOUT_S:g} s")
         self._await("page_cache", self._baseload_s + PAGE_CACHE_TIMEOUT_S, f"its page cache was not ready within {PAGE_CACHE_TIMEOUT_S:g} s")
+        self._notices += filter(None, (self._about_clock(place, recorder) for place, recorder in self._recorders.items()))
         return [(recorder.facts.get("page_cache") or {}).get("is_cold") for recorder in self._recorders.values()]
 
     def tick(self, pids: Mapping[int, int]) -> None:
@@ -85,6 +91,37 @@ class RemoteRecorders:
         for place, recorder in self._recorders.items():
             ranks = self._ranks(place)
             recorder.tick(pids[ranks[0]] if all(rank in pids for rank in ranks) else None)
+            if recorder.problem is not None and recorder.restart():
+                self._notices.append(f"The recorder on {self._placement.hosts[place]} was lost ({recorder.lost}); it was started again")
+
+    def take_notices(self) -> list[str]:
+        """Sentences for the person at the terminal, each returned once: recorders that were lost, clocks that are wrong."""
+        notices, self._notices = self._notices, []
+        return notices
+
+    def is_remote(self, rank: int) -> bool:
+        """Whether a recorder of these watches the rank's node."""
+        return self._of_rank(rank) is not None
+
+    def is_running(self, rank: int, pid: int) -> bool | None:
+        """Whether a rank's process exists on its node; asks, and is None until the answer is there."""
+        recorder = self._of_rank(rank)
+        if recorder is None:
+            return None
+        answer = (recorder.facts.get(RUNNING) or {}).get(str(pid))
+        recorder.send(f"{RUNNING} {pid}")
+        return answer if isinstance(answer, bool) else None
+
+    def memory_kills(self, rank: int) -> int | None:
+        """Processes that the kernel of a rank's node killed for lack of memory during the run; None if unknown."""
+        recorder = self._of_rank(rank)
+        kills = None if recorder is None else recorder.facts.get("memory_kills")
+        return kills if isinstance(kills, int) else None
+
+    def first_unreached(self) -> tuple[str, str] | None:
+        """The first host whose recorder never answered, and why; None when all did."""
+        silent = ((place, each.problem) for place, each in self._recorders.items() if each.problem is not None and "node" not in each.facts)
+        return next(((self._placement.hosts[place], problem) for place, problem in silent), None)
 
     def attached_ranks(self) -> tuple[int, ...]:
         """The ranks of the nodes whose meters are attached, or cannot be: the harness's own, and those whose recorder said so or failed."""
@@ -116,10 +153,26 @@ class RemoteRecorders:
             select.select([each.output for each in pending], [], [], POLL_S)
             self.tick({})
 
-    def _record(self, place: int, recorder: "_RemoteRecorder") -> NodeRecord:
+    def _record(self, place: int, recorder: "RemoteRecorder") -> NodeRecord:
         facts, meters = recorder.facts, tuple(recorder.facts.get("meters") or ())
-        named = (self._placement.hosts[place], facts.get("node"), self._ranks(place), recorder.problem)
+        problem = recorder.problem or (recorder.lost and f"its recorder was lost during the run ({recorder.lost}) and started again")
+        named = (self._placement.hosts[place], facts.get("node"), self._ranks(place), problem)
         return NodeRecord(*named, facts.get("link"), facts.get("page_cache"), facts.get("system"), meters)
+
+    def _about_clock(self, place: int, recorder: "RemoteRecorder") -> str | None:
+        """The sentence about a node whose time of day is not this one's; None where it is."""
+        offset_s = recorder.wall_offset_s
+        if offset_s is None or abs(offset_s) <= MAX_WALL_OFFSET_S:
+            return None
+        here, there = self._placement.hosts[0], self._placement.hosts[place]
+        course = "ahead of" if offset_s > 0 else "behind"
+        return (
+            f"warning: the clock of {there} is {abs(offset_s):.0f} s {course} {here}'s, so the times of day in the logs disagree (durations and "
+            f"energy use other clocks); `sudo timedatectl set-ntp true` on both sets them"
+        )
+
+    def _of_rank(self, rank: int) -> "RemoteRecorder | None":
+        return self._recorders.get(rank // self._placement.ranks_per_node)
 
     def _ranks(self, place: int) -> tuple[int, ...]:
         """mpirun fills one host after the other."""
@@ -129,17 +182,27 @@ class RemoteRecorders:
     def _peer(self, host: str) -> str:
         return next(other for other in self._placement.hosts if other != host)
 
-    def _command(self, host: str) -> list[str]:
-        settings = json.dumps({**self._settings, "peer": self._peer(host), "baseload_s": self._baseload_s})
+    def _command(self, host: str, goes_on: bool = False) -> list[str]:
+        settings = json.dumps({**self._settings, "peer": self._peer(host), "baseload_s": self._baseload_s, "goes_on": goes_on})
         return remote_command(host, self._placement.agent, module_script(self._interpreters, "suite.execution.node_recorder", settings))
 
 
-class _RemoteRecorder:
-    """The connection to one node's recorder. ``facts`` are the JSON values it has sent; ``problem`` is why no more will come, or None."""
+class RemoteRecorder:
+    """The connection to one node's recorder. ``facts`` are the JSON values it has sent; ``problem`` is why no more will come, or None.
 
-    def __init__(self, command: Sequence[str], baseload: Path, readings: Path) -> None:
-        self._baseload, self._readings = baseload, readings
+    ``lost`` is why an earlier recorder of the node was lost; None when none was. ``wall_offset_s`` is the node's time of day after this one's.
+    """
+
+    def __init__(self, command: Sequence[str], to_go_on: Sequence[str], baseload: Path, readings: Path) -> None:
         self.facts: dict[str, Any] = {}
+        self.lost: str | None = None
+        self.wall_offset_s: float | None = None
+        self._to_go_on, self._restarts = to_go_on, 0
+        self._baseload, self._readings = baseload, readings
+        self._connect(command)
+
+    def _connect(self, command: Sequence[str]) -> None:
+        """Start a recorder."""
         self.problem: str | None = None
         self._partial_lines, self._last_error_line = {"out": b"", "err": b""}, ""
         self._is_recording, self._heartbeat_s = False, 0.0
@@ -150,6 +213,14 @@ class _RemoteRecorder:
         self._input, self.output, self._errors = (pipe.fileno() for pipe in (self._process.stdin, self._process.stdout, self._process.stderr))
         os.set_blocking(self.output, False)
         os.set_blocking(self._errors, False)
+
+    def restart(self) -> bool:
+        """Replace a recorder that was lost while it recorded; False where there is nothing to replace, or it was lost too often."""
+        if ATTACHED not in self.facts or "meters" in self.facts or self._restarts == MAX_RESTARTS:
+            return False
+        self.lost, self._restarts = self.problem, self._restarts + 1
+        self._connect(self._to_go_on)
+        return True
 
     def tick(self, pid: int | None) -> None:
         """Send what is due (once the process to record, every two seconds a heartbeat) and receive."""
@@ -178,8 +249,8 @@ class _RemoteRecorder:
         for line in lines:
             if line.startswith(b"{"):
                 with suppress(ValueError):  # half a line of a node that was disconnected
-                    self.facts.update(json.loads(line))
-            elif line == _HEADER or _ROW.fullmatch(line):
+                    self._learn(json.loads(line))
+            elif (line == _HEADER and self._restarts == 0) or _ROW.fullmatch(line):
                 rows[self._readings if "page_cache" in self.facts else self._baseload].append(line)
         for table, of_table in rows.items():
             try:
@@ -188,6 +259,28 @@ class _RemoteRecorder:
                 self.fail(f"{table} cannot be written ({error.strerror}): the readings after this moment are lost")
         if is_closed and "meters" not in self.facts:
             self.fail(self._exit_reason())
+
+    def _learn(self, facts: dict[str, Any]) -> None:
+        """Keep what the recorder said; its time of day is compared with this node's at once."""
+        self.facts.update(facts)
+        if isinstance(facts.get("wall_ns"), int):
+            self.wall_offset_s = (facts["wall_ns"] - time.time_ns()) * SECONDS_PER_NS
+
+    def clock_offset_ns(self, wait_s: float = POLL_S) -> int | None:
+        """How far the node's monotonic clock is ahead of this one's, by the shortest of five round trips (RFC 5905); None without a reply."""
+        found: list[tuple[int, int]] = []
+        for _ in range(ROUND_TRIPS):
+            self.facts.pop(CLOCK, None)
+            began_ns = time.monotonic_ns()
+            self.send(CLOCK)
+            deadline_s = time.monotonic() + wait_s * 10
+            while CLOCK not in self.facts and self.problem is None and time.monotonic() < deadline_s:
+                select.select([self.output], [], [], wait_s)
+                self.receive()
+            ended_ns, there_ns = time.monotonic_ns(), self.facts.get(CLOCK)
+            if isinstance(there_ns, int):
+                found.append((ended_ns - began_ns, there_ns - (began_ns + ended_ns) // 2))
+        return min(found)[1] if found else None
 
     def fail(self, problem: str) -> None:
         """Disconnect for this reason."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from reference_impls import contract
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
-from suite.catalog.frameworks import Framework, load_framework
+from suite.catalog.frameworks import Framework, load_framework, load_implementation
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import NonceUse, use_nonce
 from suite.catalog.workloads import Workload, load_workload
@@ -43,6 +43,8 @@ class Accelerator(str, enum.Enum):
 class RunOptions:
     """The user's options; None: the workload's value.
 
+    ``implementation`` is the folder of an implementation outside the checkout, whose name then replaces ``framework``.
+
     With ``nonce``, the seed is computed from it, the current round and ``run_number`` (suite.catalog.seeds), and ``seed`` is not used.
     """
 
@@ -66,6 +68,7 @@ class RunOptions:
     with_identity: bool = True  # the bundle has a digest of each board's serial number
     nonce: str | None = None
     run_number: int = 0
+    implementation: str | None = None
 
 
 class PageCache(str, enum.Enum):
@@ -137,13 +140,18 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
     raise SuiteError(f"--data {data!r} is neither a data set of the workload {workload.name!r} ({known}) nor a folder that exists.")
 
 
+def chosen_framework(options: RunOptions) -> Framework:
+    """The framework of that name, or the implementation in the folder."""
+    return load_framework(options.framework) if options.implementation is None else load_implementation(Path(options.implementation))
+
+
 def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: Path, run_id: str) -> RunRequest:
     """Resolve the options into a request.
 
     ``data_set`` is the prepared data set for ``choose_data(...)``. Raises SuiteError for an unknown workload, framework or
     device.
     """
-    workload, framework = load_workload(options.workload), load_framework(options.framework)
+    workload, framework = load_workload(options.workload), chosen_framework(options)
     device = resolve_device(options.device)
     choice = choose_data(workload, options.data)
     batch_size = workload.batch_size if options.batch_size is None else options.batch_size
@@ -220,7 +228,9 @@ def _workers(options: RunOptions, accelerator: str) -> int:
 def validate(options: RunOptions) -> None:
     """Raise SuiteError for unknown names and values out of range; needs neither data set nor device."""
     load_workload(options.workload)
-    load_framework(options.framework)
+    framework = chosen_framework(options)
+    if framework.outside is not None and options.placement.ranks > 1:
+        raise SuiteError(f"{framework.title} is not in the checkout and trains on one rank only; leave --hostfile and --ranks-per-node out.")
     plain_name(options.organization, "--org")
     at_least_one = {"--epochs": options.epochs, "--steps": options.steps, "--batch-size": options.batch_size, "--threads": options.threads}
     for flag, value in at_least_one.items():

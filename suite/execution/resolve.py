@@ -6,7 +6,7 @@ from pathlib import Path
 from reference_impls.contract import DataSet
 from suite.catalog.workloads import load_workload
 from suite.datasets.locate import find, published
-from suite.execution.request import RunOptions, RunRequest, choose_data, resolve, validate
+from suite.execution.request import RunOptions, RunRequest, choose_data, chosen_framework, resolve, validate
 from suite.execution.run import new_run_id
 
 RUNS = Path("runs")
@@ -32,5 +32,5 @@ def resolve_options(options: RunOptions, output: Path | None = None, *, as_publi
         verified=contents.verified,
         synthetic=prepared.is_synthetic,
     )
-    run_id = new_run_id(options.workload, options.framework, time.time())
+    run_id = new_run_id(options.workload, chosen_framework(options).name, time.time())
     return resolve(options, data_set, (output or RUNS / run_id).absolute(), run_id)

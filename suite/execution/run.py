@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from reference_impls import contract
+from reference_impls.definitions import request_facts
 from suite import __version__
 from suite.bundle import layout
 from suite.bundle.data_record import write_data_record
@@ -19,10 +20,12 @@ from suite.bundle.log import LogEvent
 from suite.bundle.nodes import write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.rounds import current_round
+from suite.catalog.seeds import describe_implementation
 from suite.errors import SuiteError
 from suite.execution.closing import close_bundle, disk_errors, training_ended
 from suite.execution.data_digests import digest_data
-from suite.execution.heartbeat import HeartbeatMonitor
+from suite.execution.failure import describe_failure
+from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.implementation import start_implementation
 from suite.execution.interrupts import hold_back
 from suite.execution.power_pulse import pulse
@@ -35,11 +38,12 @@ from suite.execution.witnessing import ask_receipt, ask_stamp
 from suite.files.json_file import write_json
 from suite.launch.environments import Environment
 from suite.launch.gate import release
-from suite.launch.mpirun import is_rank_error
-from suite.launch.process import ExitReport, terminate, wait
+from suite.launch.process import terminate, wait
 from suite.machine import system
+from suite.machine.memory_kills import kills_for_memory
 from suite.machine.page_cache import CacheState, prepare_page_cache
 from suite.machine.power_mode import PowerSettings, changed_settings, read_power_settings
+from suite.machine.process_tree import is_running
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.page_cache import PageCacheMeter
 from suite.witness.record import WitnessRecord
@@ -58,6 +62,9 @@ class RunObserver(Protocol):
 
     def tick(self) -> None:
         """Called at every poll, five times a second."""
+
+    def notice(self, sentence: str) -> None:
+        """Something that the person at the terminal should know; the run goes on."""
 
     def closing_goes_on(self) -> None:
         """The user interrupted a run whose training had ended; its bundle is closed first. Called by a signal handler."""
@@ -150,6 +157,8 @@ def _close(path: Path) -> None:
 def _train(request: RunRequest, environment: Environment, record: RunRecord, recorders: "Recorders", observer: RunObserver, lock: int) -> RunRecord:
     """Train from start to end, and stop the recorders; returns the record of how it ended (finished, failed or interrupted)."""
     path, problem, is_interrupted = Path(request.training.output_directory), None, False
+    _begin_log(request, path)
+    kills = kills_for_memory()
     with _heartbeats(request) as monitor:
         process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {}, (lock,))
         try:
@@ -157,8 +166,12 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
                 monitor.start()
             recorders.local.start(MeteredProcess(process.pid, Path(request.training.data.directory)))
             recorders.local.wait_until_attached()
+            if monitor:
+                monitor.polled()
             release(process)
-            problem = _follow_log(process, path, observer, recorders.local, partial(_check_nodes, monitor, recorders.remote))
+            problem = _follow_log(process, path, observer, recorders.local, partial(_check_nodes, monitor, recorders.remote, observer))
+            if monitor:
+                monitor.polled()  # the job may have ended while the harness was stopped
         except KeyboardInterrupt:
             is_interrupted = True
         finally:
@@ -174,9 +187,27 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
         if is_interrupted:
             return replace(record, status="interrupted", message="interrupted by the user")
         if problem is not None or report.exit_code != 0:
-            message = _failure(report, problem, monitor, path) if monitor else f"the implementation {report.reason}"
+            message = f"the implementation {report.reason}"
+            if monitor:
+                message = _failure(problem or describe_failure(report, monitor, recorders.remote, _kills_since(kills)), path)
             return replace(record, status="failed", exit_code=report.exit_code, message=message)
         return replace(record, status="finished", exit_code=0)
+
+
+def _begin_log(request: RunRequest, path: Path) -> None:
+    """Write the facts of the request into rank 0's log, unless that rank may run on another machine, whose clock is another."""
+    if request.placement.hosts:
+        return
+    log = contract.LogWriter(contract.RecordFile(str(path / contract.log_name(0))))
+    for key, value in request_facts(request.training):
+        log.point(key, value)
+    log.close()
+
+
+def _kills_since(kills: int | None) -> int | None:
+    """Processes of this node that the kernel killed for lack of memory since it had killed so many; None if unknown."""
+    now = kills_for_memory()
+    return None if now is None or kills is None else now - kills
 
 
 def _write_power_changes(path: Path, before: PowerSettings) -> None:
@@ -210,21 +241,10 @@ def _heartbeats(request: RunRequest) -> Iterator[HeartbeatMonitor | None]:
         monitor.close()
 
 
-def _failure(report: ExitReport, problem: str | None, monitor: HeartbeatMonitor, path: Path) -> str:
-    """Which rank failed first and why, and the last finished epoch."""
-    problem = problem or _failed_rank(report, monitor)
+def _failure(cause: str, path: Path) -> str:
+    """The cause, and the last finished epoch."""
     finished = Bundle(path).log().finished_epochs() if (path / contract.log_name(0)).exists() else ()
-    return f"{problem}; " + (f"the last finished epoch is epoch {max(finished)}" if finished else "no epoch was finished")
-
-
-def _failed_rank(report: ExitReport, monitor: HeartbeatMonitor) -> str:
-    """The error that a rank reported by name before it ended the job; else the first rank that never started, or that exited first."""
-    if is_rank_error(report.last_line):
-        return report.last_line.removeprefix("error: ")
-    missing, exited = monitor.first_missing_rank(), monitor.first_exited(report.failed)
-    if missing is not None:
-        return f"{missing} never started ({report.last_line}); `suite cluster doctor` says what its node lacks"
-    return f"the job {report.reason}" if exited is None else f"rank {exited.rank} on node {exited.node} exited before the others: {report.last_line}"
+    return f"{cause}; " + (f"the last finished epoch is epoch {max(finished)}" if finished else "no epoch was finished")
 
 
 def _with_page_cache(request: RunRequest, remote: RemoteRecorders) -> tuple[RunRequest, CacheState]:
@@ -270,6 +290,7 @@ def _open_bundle(request: RunRequest, environment: Environment, command: tuple[s
         findings_allowed=findings_allowed,
         round=current_round().name,
         nonce=None if request.nonce is None else asdict(request.nonce),
+        implementation=describe_implementation(request.framework),
     )
     write_json(path / layout.RUN, record)
     write_json(path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
@@ -277,13 +298,21 @@ def _open_bundle(request: RunRequest, environment: Environment, command: tuple[s
     return record
 
 
-def _check_nodes(monitor: HeartbeatMonitor | None, remote: RemoteRecorders) -> str | None:
+def _check_nodes(monitor: HeartbeatMonitor | None, remote: RemoteRecorders, observer: RunObserver) -> str | None:
     """Exchange messages with the remote recorders, let ranks start whose node's meters are attached; returns which rank failed, or None."""
     remote.tick(monitor.pids() if monitor else {})
+    for sentence in remote.take_notices():
+        observer.notice(sentence)
     if monitor is None:
         return None
+    monitor.polled()
     monitor.release(remote.attached_ranks())
-    return monitor.failure()
+    return monitor.failure(partial(_is_running, remote))
+
+
+def _is_running(remote: RemoteRecorders, beat: Heartbeat) -> bool | None:
+    """Whether a rank's process still exists on its node; None while that is unknown."""
+    return remote.is_running(beat.rank, beat.pid) if remote.is_remote(beat.rank) else is_running(Path("/"), beat.pid)
 
 
 def _follow_log(

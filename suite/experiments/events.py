@@ -21,6 +21,14 @@ class BaseloadStarted:
 
 
 @dataclass(frozen=True)
+class NodeDoubted:
+    """A host of the run has a problem that does not keep it from training: a slow link, a wrong clock, other packages."""
+
+    sentence: str
+    remedy: str
+
+
+@dataclass(frozen=True)
 class StatesKept:
     """The run keeps the training state of each of at most ``epochs`` epochs in ``folder``, which may take up to ``size_bytes``."""
 
@@ -46,6 +54,13 @@ class LogLine:
 @dataclass(frozen=True)
 class Waiting:
     """The run goes on and nothing new was logged; sent several times a second."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that the person at the terminal should know while the run goes on: a recorder that was lost, clocks that disagree."""
+
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -98,10 +113,12 @@ class SweepRunKept:
 
 ProgressEvent = (
     BaseloadStarted
+    | NodeDoubted
     | StatesKept
     | RunStarted
     | LogLine
     | Waiting
+    | Notice
     | RunEnded
     | ClosingGoesOn
     | MemoryExhausted

@@ -2,14 +2,19 @@
 
 import math
 import re
+from collections.abc import Sequence
 
 from suite.errors import SuiteError
-from suite.metrics.linpack import THRESHOLD, Problem, Solution, refuse_wrong
+from suite.metrics.linpack import THRESHOLD, Problem, Solution, Triad, refuse_wrong
 
 BLOCK = 128
 MIN_ORDER = 4 * BLOCK
 BEGIN, END = "Begin of HPL section.", "End of HPL section."
 RESULT = re.compile(r"^W\S+\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s*$", re.MULTILINE)
+VECTOR = re.compile(r"^STREAM_VectorSize=(\d{1,15})\s*$", re.MULTILINE)
+MIN_ARRAY_BYTES = 32 * 2**20
+"""STREAM's rule: four times the last cache; edge boards have at most 8 MiB."""
+TRIAD = re.compile(r"^(Single|Star)STREAM_Triad=(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 RESIDUAL = re.compile(r"^\|\|Ax-b\|\|_oo/.*=\s*(\S+) \.+ \S+\s*$", re.MULTILINE)
 
 
@@ -27,25 +32,57 @@ def plan(ranks: int, available_bytes: int, size: int | None = None) -> Problem:
     return Problem(order, BLOCK, rows, ranks // rows)
 
 
-def hpl_input(problem: Problem, to_file: bool) -> str:
-    """HPL's 31 input lines with one problem; the result goes to HPL.out (``to_file``) or to standard output."""
+def grids(ranks: int) -> tuple[tuple[int, int], ...]:
+    """Every process grid P x Q with P <= Q, the most square first."""
+    return tuple((rows, ranks // rows) for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
+
+
+def variants(problem: Problem, blocks: Sequence[int], ranks: int) -> tuple[Problem, ...]:
+    """The problem with every block size and process grid; the order is a multiple of each block."""
+    size = max(problem.size // math.lcm(*blocks), 1) * math.lcm(*blocks)
+    return tuple(Problem(size, block, rows, columns) for block in blocks for rows, columns in grids(ranks))
+
+
+def hpl_input(problems: Sequence[Problem], to_file: bool) -> str:
+    """HPL's 31 input lines with problems of one size; the results go to HPL.out (``to_file``) or to standard output.
+
+    HPL solves every block size with every grid.
+    """
     device = 8 if to_file else 6
+    blocks, shapes = tuple(dict.fromkeys(each.block for each in problems)), tuple(dict.fromkeys((each.rows, each.columns) for each in problems))
+    listed = (" ".join(map(str, numbers)) for numbers in (blocks, (rows for rows, _ in shapes), (columns for _, columns in shapes)))
+    block, rows, columns = listed
     values = [
-        "edge-training-suite", "", "HPL.out", device, 1, problem.size, 1, problem.block, 0, 1, problem.rows, problem.columns, THRESHOLD,
+        "edge-training-suite", "", "HPL.out", device, 1, problems[0].size, len(blocks), block, 0, len(shapes), rows, columns, THRESHOLD,
         1, 2, 1, 4, 1, 2, 1, 1, 1, 1, 1, 1, 2, 64, 0, 0, 1, 8,
     ]  # fmt: skip
     return "".join(f"{value}\n" for value in values)
 
 
-def hpcc_input(problem: Problem) -> str:
-    """As HPL's input, with no further sizes for PTRANS. hpcc has no option that skips its other tests."""
-    return hpl_input(problem, to_file=True) + "".join(f"{value}\n" for value in ("-", 0, 0, 0, 0))
+def hpcc_input(problems: Sequence[Problem]) -> str:
+    """As HPL's input, with no further sizes for PTRANS. hpcc has no option that skips its other tests; tools/build_hpl.py builds one without them."""
+    return hpl_input(problems, to_file=True) + "".join(f"{value}\n" for value in ("-", 0, 0, 0, 0))
 
 
-def read_solution(text: str, name: str) -> Solution:
-    """HPL's result from its output file ``name``. Raises SuiteError without a result, or where it fails HPL's residual test."""
-    result, residual = RESULT.search(text), RESIDUAL.search(text)
-    if result is None or residual is None:
+def read_solutions(text: str, name: str) -> tuple[Solution, ...]:
+    """HPL's results from its output file ``name``, in their order. Raises SuiteError without a result, or where one fails HPL's residual test."""
+    results, residuals = RESULT.findall(text), RESIDUAL.findall(text)
+    if not results or len(results) != len(residuals):
         raise SuiteError(f"HPL ended without a result; see its output file {name}.")
-    size, block, rows, columns = (int(result[i]) for i in range(1, 5))
-    return refuse_wrong(Solution(Problem(size, block, rows, columns), float(result[5]), float(result[6]), float(residual[1])))
+    return tuple(
+        refuse_wrong(Solution(Problem(*map(int, result[:4])), float(result[4]), float(result[5]), float(residual)))
+        for result, residual in zip(results, residuals, strict=True)
+    )
+
+
+def read_triad(text: str) -> Triad | None:
+    """STREAM's triad of one process and of all processes at once, as hpcc measured them; None where it did not.
+
+    hpcc's arrays are as long as HPL's matrix allows: with a small matrix they fit the caches, and their bandwidth is not the memory's.
+    """
+    arrays = VECTOR.search(text)
+    if arrays is None or int(arrays[1]) * 8 < MIN_ARRAY_BYTES:
+        return None
+    found = dict(TRIAD.findall(text))
+    alone, together = (float(found.get(kind, 0)) for kind in ("Single", "Star"))
+    return Triad(alone, together) if math.isfinite(alone) and math.isfinite(together) and alone > 0 and together > 0 else None

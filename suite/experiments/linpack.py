@@ -17,49 +17,126 @@ from suite.errors import SuiteError
 from suite.experiments import hpl
 from suite.experiments.linpack_power import PowerRecording
 from suite.experiments.lu import Solved
+from suite.experiments.machine_load import LoadWatch, MachineLoad, measure_load
 from suite.files.json_file import write_json
-from suite.files.paths import checkout
+from suite.files.paths import checkout, home
 from suite.files.toml_file import from_plain
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
 from suite.launch.process import terminate
+from suite.launch.remote_shell import remote_command
 from suite.machine.identify import identify
 from suite.machine.system import cpu_model
-from suite.metrics.linpack import FAST, RECORD, SCHEMA, Linpack, Problem, Solution, refuse_wrong
+from suite.metrics.linpack import FAST, RECORD, SCHEMA, Linpack, Load, Power, Problem, Solution, refuse_wrong
 
 HPCC_INPUT, HPCC_OUTPUT, XHPL_INPUT = "hpccinf.txt", "hpccoutf.txt", "HPL.dat"
 INSTALL = "sudo apt-get install hpcc libopenblas0-pthread"
 POLL_S = 0.05
+OWN_HPCC = "hpl/hpcc"
+"""Below the suite's home: hpcc with HPL and STREAM alone, which tools/build_hpl.py builds."""
+LOAD_S, MAX_FOREIGN_SHARE = 2.0, 0.05
+ANSWER_TIMEOUT_S = 30.0
+SEVERAL = "several block sizes and process grids were tried one after the other"
 
 
 @dataclass(frozen=True)
 class LinpackRequest:
-    """Where and with which program LINPACK runs. ``xhpl`` is a program that the user built; ``size`` is the matrix order (None: by memory)."""
+    """Where and with which program LINPACK runs. ``xhpl`` is a program that the user built; ``size`` is the matrix order (None: by memory).
+
+    ``blocks`` are HPL's block sizes; several, or ``every_grid``, are all tried in one run of the program, and the fastest counts. ``grid`` is
+    the process grid P, Q (None: the most square). ``allow_busy``: other programs may use the machine meanwhile.
+    """
 
     placement: Placement
     xhpl: Path | None = None
     size: int | None = None
     with_scipy: bool = False
+    blocks: tuple[int, ...] = (hpl.BLOCK,)
+    every_grid: bool = False
+    grid: tuple[int, int] | None = None
+    allow_busy: bool = False
 
 
 @dataclass(frozen=True)
 class _Ran:
-    """A finished program: the BLAS that its process had mapped, and when it solved the system (CLOCK_MONOTONIC, ns)."""
+    """A finished program: the BLAS that its process had mapped, when it solved the system (CLOCK_MONOTONIC, ns), and the machine's load."""
 
     blas: str | None
     window_ns: tuple[int, int]
+    load: Load
 
 
 def measure(directory: Path, request: LinpackRequest) -> Linpack:
-    """Run LINPACK and seal record and raw output in ``directory``, which must not exist. Raises SuiteError."""
-    with_scipy = request.with_scipy or (request.xhpl is None and request.placement.nodes == 1 and shutil.which("hpcc") is None)
-    available = int(psutil.virtual_memory().available) * request.placement.nodes
+    """Run LINPACK and seal record and raw output in ``directory``, which must not exist.
+
+    Raises SuiteError; so it does when other programs used more than a twentieth of this machine's cores before or meanwhile.
+    """
+    with_scipy = request.with_scipy or (request.xhpl is None and request.placement.nodes == 1 and _hpcc() is None)
+    before = _measured_load(request.allow_busy)
     if with_scipy:
-        problem = hpl.plan(1, available // 2, request.size)  # the factors are a copy of the matrix
-        return _seal(directory, _with_scipy(_made(directory), problem))
-    programs = (_found("mpirun"), str(_own(request.xhpl)) if request.xhpl else _found("hpcc"))
-    problem = hpl.plan(request.placement.ranks, available, request.size)
-    return _seal(directory, _with_hpl(_made(directory), request, programs, problem))
+        problem = hpl.plan(1, int(psutil.virtual_memory().available) // 2, request.size)  # the factors are a copy of the matrix
+        return _seal(directory, _with_scipy(_made(directory), problem, before, request.allow_busy))
+    programs = (_found("mpirun"), str(_own(request.xhpl)) if request.xhpl else _hpcc() or _found("hpcc"))
+    problems = planned(request, smallest_available_bytes(request.placement) * request.placement.nodes)
+    return _seal(directory, _with_hpl(_made(directory), request, programs, problems, before))
+
+
+def planned(request: LinpackRequest, available_bytes: int) -> tuple[Problem, ...]:
+    """The problems that HPL solves; all have one size. Raises SuiteError where memory is too small, or the grid is not of as many ranks."""
+    ranks = request.placement.ranks
+    problem = hpl.plan(ranks, available_bytes, request.size)
+    if request.grid is not None and (request.grid[0] * request.grid[1] != ranks or min(request.grid) < 1):
+        raise SuiteError(
+            f"A process grid of {request.grid[0]} x {request.grid[1]} does not have {ranks} ranks; choose another one, or other --ranks."
+        )
+    every = hpl.variants(problem, request.blocks, ranks)
+    wanted = request.grid or (problem.rows, problem.columns)
+    return every if request.every_grid else tuple(each for each in every if (each.rows, each.columns) == wanted)
+
+
+def smallest_available_bytes(placement: Placement) -> int:
+    """Free memory of the node that has the least; raises SuiteError for a host that does not answer."""
+    return min(int(psutil.virtual_memory().available), *(_available_there(host, placement.agent) for host in placement.hosts[1:]), 2**62)
+
+
+def _available_there(host: str, agent: str | None) -> int:
+    command = remote_command(host, agent, "cat /proc/meminfo")
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_TIMEOUT_S, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SuiteError(f"The memory of {host} could not be read ({error}); `suite cluster doctor` says what it lacks.") from error
+    lines = (line.split() for line in answer.stdout.splitlines() if line.startswith("MemAvailable:"))
+    found = next((int(words[1]) * 1024 for words in lines if len(words) > 1 and words[1].isdigit()), None)
+    if found is None:
+        said = (answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"])[-1][:200]
+        raise SuiteError(f"The memory of {host} could not be read ({said}); `suite cluster doctor` says what it lacks.")
+    return found
+
+
+def _measured_load(allow_busy: bool) -> MachineLoad:
+    """What other programs take of this machine now; raises SuiteError where that would lower the rate."""
+    load = measure_load(LOAD_S)
+    if not allow_busy and load.foreign + load.stolen > MAX_FOREIGN_SHARE * load.cores:
+        busiest = ", ".join(f"{name} (process {pid}, {cores:.2f} cores)" for name, pid, cores in load.programs) or "no single program"
+        raise SuiteError(
+            f"This machine is busy: other programs use {load.foreign:.2f} and the hypervisor {load.stolen:.2f} of {load.cores} cores ({busiest}), "
+            "so LINPACK's rate would not be the machine's. End them, or record it with --allow-busy."
+        )
+    return load
+
+
+def _refuse_busy(load: Load, allow_busy: bool, directory: Path) -> None:
+    if not allow_busy and load.during > MAX_FOREIGN_SHARE * load.cores:
+        raise SuiteError(
+            f"Other programs used {load.during:.2f} of {load.cores} cores while LINPACK ran, so nothing was sealed in {directory}: end them and run "
+            "it again, or record it with --allow-busy."
+        )
+
+
+def _hpcc() -> str | None:
+    """hpcc with HPL and STREAM alone, where it was built, else the whole one."""
+    own = home() / OWN_HPCC
+    return str(own) if os.access(own, os.X_OK) else shutil.which("hpcc")
 
 
 def _made(directory: Path) -> Path:
@@ -83,35 +160,41 @@ def _own(xhpl: Path) -> Path:
     return xhpl.absolute()
 
 
-def _with_hpl(directory: Path, request: LinpackRequest, programs: tuple[str, str], problem: Problem) -> Linpack:
+def _with_hpl(directory: Path, request: LinpackRequest, programs: tuple[str, str], problems: Sequence[Problem], before: MachineLoad) -> Linpack:
     mpirun, program = programs
-    own = request.xhpl is not None
-    name, text = (XHPL_INPUT, hpl.hpl_input(problem, to_file=False)) if own else (HPCC_INPUT, hpl.hpcc_input(problem))
+    own, placement = request.xhpl is not None, request.placement
+    name, text = (XHPL_INPUT, hpl.hpl_input(problems, to_file=False)) if own else (HPCC_INPUT, hpl.hpcc_input(problems))
     (directory / name).write_text(text, encoding="ascii")
     output = directory / (layout.OUTPUT if own else HPCC_OUTPUT)
     variables = allow_root({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
-    command = mpirun_command(find_mpirun(Path(mpirun)), request.placement, [program], variables, directory)
-    power = PowerRecording(directory, request.placement.nodes)
-    ran = _run(command, variables, directory, power, None if own else output, needs_blas=not own)
+    command = mpirun_command(find_mpirun(Path(mpirun)), placement, [program], variables, directory)
+    power = PowerRecording(directory, placement)
+    ran = _run(command, variables, directory, power, None if own else output, needs_blas=not own, before=before)
+    _refuse_busy(ran.load, request.allow_busy, directory)
     if not output.is_file():
         raise SuiteError(f"hpcc wrote no result; its output is in {directory / layout.OUTPUT}. The folder must exist on the first host, too.")
-    solution = hpl.read_solution(output.read_text(encoding="utf-8", errors="replace"), output.name)
-    placement = request.placement
-    watts = power.figures(solution.gflops, ran.window_ns)
+    printed = output.read_text(encoding="utf-8", errors="replace")
+    solutions = hpl.read_solutions(printed, output.name)
+    best = max(solutions, key=lambda solution: solution.gflops)
+    several = solutions if len(solutions) > 1 else ()
+    watts = power.figures(best.gflops, ran.window_ns) if not several else Power(None, None, None, None, SEVERAL)
     return Linpack(
-        SCHEMA, "HPL", program, *_machine(), placement.nodes, placement.ranks, 1, ran.blas, *_rates(solution, placement.nodes), watts, output.name
-    )
+        SCHEMA, "HPL", program, *_machine(), placement.nodes, placement.ranks, 1, ran.blas, *_rates(best, placement.nodes), watts, output.name,
+        several, hpl.read_triad(printed), ran.load,
+    )  # fmt: skip
 
 
-def _with_scipy(directory: Path, problem: Problem) -> Linpack:
+def _with_scipy(directory: Path, problem: Problem, before: MachineLoad, allow_busy: bool) -> Linpack:
     threads = psutil.cpu_count(logical=False) or 1
     variables = {"OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
-    power = PowerRecording(directory, 1)
+    power = PowerRecording(directory, Placement())
     command = [sys.executable, "-m", "suite.experiments.lu", str(problem.size)]
-    ran = _run(command, variables, directory, power, None, needs_blas=True)
+    ran = _run(command, variables, directory, power, None, needs_blas=True, before=before)
+    _refuse_busy(ran.load, allow_busy, directory)
     solved = read_lu((directory / layout.OUTPUT).read_text(encoding="utf-8", errors="replace"))
     watts = power.figures(solved.solution.gflops, (solved.start_ns, solved.stop_ns))
-    return Linpack(SCHEMA, "LU", "SciPy", *_machine(), 1, 1, threads, ran.blas, *_rates(solved.solution, 1), watts, layout.OUTPUT)
+    rates = _rates(solved.solution, 1)
+    return Linpack(SCHEMA, "LU", "SciPy", *_machine(), 1, 1, threads, ran.blas, *rates, watts, layout.OUTPUT, load=ran.load)
 
 
 def read_lu(text: str) -> Solved:
@@ -139,7 +222,15 @@ def _seal(directory: Path, record: Linpack) -> Linpack:
     return record
 
 
-def _run(command: Sequence[str], variables: dict[str, str], directory: Path, power: PowerRecording, sections: Path | None, needs_blas: bool) -> _Ran:
+def _run(
+    command: Sequence[str],
+    variables: dict[str, str],
+    directory: Path,
+    power: PowerRecording,
+    sections: Path | None,
+    needs_blas: bool,
+    before: MachineLoad,
+) -> _Ran:
     """Run the program to its end. HPL's solving time is read from the output file ``sections``, if given. Raises SuiteError for a slow BLAS."""
     environment = {**os.environ, "OMPI_MCA_rmaps_base_oversubscribe": "1", **variables}
     if sys.executable == command[0] and (root := checkout()):
@@ -150,19 +241,20 @@ def _run(command: Sequence[str], variables: dict[str, str], directory: Path, pow
         )
         try:
             with power.recording(process.pid):
-                began_ns = time.monotonic_ns()
+                watch, began_ns = LoadWatch(), time.monotonic_ns()
                 blas = _loaded_blas(process)
                 if needs_blas or blas is not None:
                     refuse_slow(blas)
-                window_ns = _follow(process, sections, began_ns)
+                window_ns = _follow(process, sections, began_ns, power)
+                during = watch.foreign_cores()
         finally:
             terminate(process)
     if process.returncode != 0:
         raise SuiteError(f"{Path(command[0]).name} ended with exit code {process.returncode}; its output is in {directory / layout.OUTPUT}.")
-    return _Ran(blas, window_ns)
+    return _Ran(blas, window_ns, Load(before.cores, before.foreign + before.stolen, during))
 
 
-def _follow(process: "subprocess.Popen[bytes]", sections: Path | None, began_ns: int) -> tuple[int, int]:
+def _follow(process: "subprocess.Popen[bytes]", sections: Path | None, began_ns: int, power: PowerRecording) -> tuple[int, int]:
     """Wait for the end; returns when HPL's section of the output began and ended, or else the program."""
     start_ns = stop_ns = None
     while True:
@@ -174,6 +266,7 @@ def _follow(process: "subprocess.Popen[bytes]", sections: Path | None, began_ns:
             stop_ns = time.monotonic_ns()
         if ended:
             return start_ns or began_ns, stop_ns or time.monotonic_ns()
+        power.tick()
         time.sleep(POLL_S)
 
 

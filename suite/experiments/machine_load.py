@@ -32,6 +32,21 @@ class MachineLoad:
     programs: tuple[tuple[str, int, float], ...]
 
 
+class LoadWatch:
+    """The load by other programs from its making on; the caller's own processes, and those that it has started and that ended, are its own."""
+
+    def __init__(self) -> None:
+        self._meter = LoadMeter()
+        self._meter.open(MeteredProcess(os.getpid(), Path.cwd()))
+        self._began_s, self._before = time.monotonic(), _values(self._meter)
+
+    def foreign_cores(self) -> float:
+        """Mean of the cores that other programs and the hypervisor took so far."""
+        after, took_s = _values(self._meter), time.monotonic() - self._began_s
+        used_s = {name: after[name] - self._before[name] for name in ("busy", "own", "steal")}
+        return max(0.0, used_s["busy"] - used_s["own"] + used_s["steal"]) / took_s
+
+
 def measure_load(seconds: float) -> MachineLoad:
     """Measure for ``seconds``; the caller's own processes are not foreign."""
     meter = LoadMeter()

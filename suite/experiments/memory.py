@@ -15,6 +15,7 @@ from suite.execution.request import RunRequest
 from suite.launch.environments import Environment
 from suite.launch.gate import release
 from suite.launch.process import terminate, wait
+from suite.machine.memory_kills import kills_for_memory
 
 KILLED = -9
 PHRASES = (
@@ -26,15 +27,6 @@ PHRASES = (
 TAIL_BYTES = 20_000
 RESOLUTION = 8
 """The search ends when the largest size that fits is known to 1/8 of it."""
-
-
-def kills_for_memory(root: Path = Path("/")) -> int | None:
-    """Processes that the kernel has killed for lack of memory since it started (/proc/vmstat, oom_kill); None if it does not count them."""
-    try:
-        lines = (root / "proc/vmstat").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), None)
 
 
 def ran_out_of_memory(path: Path, kills_before: int | None, root: Path = Path("/")) -> bool:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from suite.bundle.log import LogEvent
+from suite.cluster.doctor import admit
 from suite.compliance.checker import check_request
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.rules.meter_choice import findings_of_choice
@@ -21,6 +22,8 @@ from suite.experiments.events import (
     ClosingGoesOn,
     LogLine,
     MemoryExhausted,
+    NodeDoubted,
+    Notice,
     Progress,
     RunEnded,
     RunStarted,
@@ -28,8 +31,10 @@ from suite.experiments.events import (
     Waiting,
     silent,
 )
-from suite.experiments.memory import kills_for_memory, largest_batch, ran_out_of_memory
+from suite.experiments.memory import largest_batch, ran_out_of_memory
+from suite.launch.building import build
 from suite.launch.environments import Environment, find
+from suite.machine.memory_kills import kills_for_memory
 from suite.meters.choice import chosen_meters
 
 FINISHED = "finished"
@@ -68,7 +73,12 @@ def run_one(
     allowed = broken_rules(request, allow_invalid)
     path = Path(request.training.output_directory)
     environment = find(request.framework)
+    if request.keep_states and request.framework.outside is not None:
+        raise SuiteError(f"{request.framework.title} is not in the checkout; only its implementations keep training states: leave --keep-states out.")
+    build(request.framework, environment)
     preflight(request)
+    for problem in admit(request.placement, environment):
+        progress(NodeDoubted(problem.sentence, problem.remedy))
     make_output(path, force)
     if request.keep_states:
         make_states_folder(path, force)
@@ -107,6 +117,10 @@ class _Watcher:
     def tick(self) -> None:
         """Nothing new."""
         self._progress(Waiting())
+
+    def notice(self, sentence: str) -> None:
+        """Something to know while the run goes on."""
+        self._progress(Notice(sentence))
 
     def closing_goes_on(self) -> None:
         """An interrupt is held back."""

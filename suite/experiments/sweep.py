@@ -8,7 +8,7 @@ from typing import Any
 from suite.catalog.studies import StudyDefinition, Variable, load_study
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.execution.request import RunOptions, choose_data
+from suite.execution.request import RunOptions, choose_data, chosen_framework
 from suite.launch.placement import Placement
 from suite.metrics.scaling_model import Scaling
 from suite.metrics.study import StudyPlan, folder_name
@@ -83,7 +83,7 @@ def plan(definition: StudyDefinition, options: RunOptions, hosts: tuple[str, ...
         for value in definition.values
     )
     data = choose_data(load_workload(base.workload), base.data).name
-    framework = ", ".join(definition.values) if definition.variable is Variable.FRAMEWORK else base.framework
+    framework = ", ".join(definition.values) if definition.variable is Variable.FRAMEWORK else chosen_framework(base).name
     study_plan = StudyPlan(
         name=definition.name,
         title=definition.title,
@@ -108,6 +108,8 @@ def _with_fixed(definition: StudyDefinition, options: RunOptions) -> RunOptions:
 
 def _with_value(options: RunOptions, variable: Variable, value: str, hosts: tuple[str, ...], scaling: Scaling | None) -> RunOptions:
     if variable is Variable.FRAMEWORK:
+        if options.implementation is not None:
+            raise SuiteError("This study compares frameworks by name; leave --implementation out.")
         return replace(options, framework=value)
     number = _whole(value, 0 if variable is Variable.WORKERS else 1)
     if variable is not Variable.NODES:

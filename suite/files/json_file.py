@@ -31,15 +31,16 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def read_record(path: Path, schema: int) -> dict[str, Any]:
-    """The JSON object of a record that this version of the suite reads. Raises FileError as :func:`read_json`, and if the file is missing, a
-    link, or has another schema.
+def read_record(path: Path, *schemas: int) -> dict[str, Any]:
+    """The JSON object of a record of one of the schemas that this version of the suite reads.
+
+    Raises FileError as :func:`read_json`, and if the file is missing, a link, or has another schema.
     """
     if path.is_symlink() or not path.is_file():
         raise FileError(path, "is missing")
     values = read_json(path)
-    if values.get("schema") != schema:
-        raise FileError(path, f"has schema {values.get('schema')!r}; this version of the suite reads schema {schema}")
+    if values.get("schema") not in schemas:
+        raise FileError(path, f"has schema {values.get('schema')!r}; this version of the suite reads schema {' and '.join(map(str, schemas))}")
     return values
 
 

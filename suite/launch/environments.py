@@ -45,18 +45,21 @@ def location(framework: Framework, home: Path | None = None) -> Path:
 
 
 def find(framework: Framework, home: Path | None = None) -> Environment:
-    """The framework's environment; raises SuiteError naming the command that creates it."""
-    if not framework.needs_environment:
-        return Environment(framework.name, Path(sys.executable), {})
+    """The framework's environment; raises SuiteError naming the command that creates it.
+
+    A framework that needs none runs in the harness's interpreter, unless another one was adopted: several ranks need mpi4py.
+    """
     record = location(framework, home) / RECORD
+    if not framework.needs_environment and not record.is_file():
+        return Environment(framework.name, Path(sys.executable), {})
     if not record.is_file():
-        raise SuiteError(f"There is no environment for {framework.title}", f"create it with `suite env create {framework.name}`")
+        raise SuiteError(f"There is no environment for {framework.title}", f"create it with `suite env create {framework.argument}`")
     values = json.loads(record.read_text(encoding="utf-8"))
     environment = Environment(framework.name, Path(values["interpreter"]), values["packages"])
     if not environment.interpreter.exists():
         raise SuiteError(
             f"The interpreter of the {framework.title} environment is gone ({environment.interpreter})",
-            f"create it again with `suite env create {framework.name} --force`",
+            f"create it again with `suite env create {framework.argument} --force`",
         )
     return environment
 
@@ -116,7 +119,7 @@ def _version(framework: Framework, python: Path) -> tuple[int, int]:
     if highest is not None and (major, minor) > tuple(map(int, highest.split("."))):
         raise SuiteError(
             f"{framework.title} has no packages for Python {major}.{minor} ({python}); use Python {highest} or an earlier one: "
-            f"`suite env create {framework.name} --python PATH`. {WHERE_OLD_PYTHONS_ARE.format(version=highest)}."
+            f"`suite env create {framework.argument} --python PATH`. {WHERE_OLD_PYTHONS_ARE.format(version=highest)}."
         )
     return major, minor
 
@@ -132,7 +135,7 @@ def _refuse_full_disk(chosen: Recipe, folder: Path) -> None:
 
 def _register(framework: Framework, interpreter: Path, place: Path) -> Environment:
     """Check that the framework can be imported, and record the installed packages."""
-    probe = subprocess.run([str(interpreter), "-c", f"import {framework.import_name}"], capture_output=True, text=True, cwd="/")
+    probe = subprocess.run([str(interpreter), "-c", f"import {framework.import_name or 'sys'}"], capture_output=True, text=True, cwd="/")
     if probe.returncode != 0:
         last = probe.stderr.strip().splitlines()[-1:] or ["no message"]
         raise SuiteError(f"{interpreter} cannot `import {framework.import_name}`: {last[0]}")
@@ -150,5 +153,5 @@ def _run(command: list[str], output: TextIO, framework: Framework) -> None:
         tail = [line for line in Path(output.name).read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()][-1:]
         raise SuiteError(
             f"The environment for {framework.title} could not be created: `{' '.join(command[1:4])} …` ended with {result.returncode} "
-            f"({tail[0][:200] if tail else 'no output'}); see {output.name}, then run `suite env create {framework.name}` again."
+            f"({tail[0][:200] if tail else 'no output'}); see {output.name}, then run `suite env create {framework.argument}` again."
         )

@@ -4,6 +4,7 @@ import enum
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,11 @@ from suite.launch.child_environment import SUITE_VARIABLES
 from suite.launch.placement import Placement
 
 HOSTS_NAME = "hosts.txt"
+REPORT_STATUSES = "-print-all-exitcodes"
+FATAL_SIGNALS = frozenset(
+    (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE, signal.SIGTERM, signal.SIGSYS)
+)
+"""MPICH's banner has one number for a signal and for an exit code; Python's own exit codes are 1 and 2."""
 FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_", "GLOO_")
 _LAUNCHER = re.compile(
     r"\s*$|=+|\[(mpiexec|proxy:\d+|prterun)[-@]|YOUR APPLICATION TERMINATED|This typically refers to a problem|Please see the FAQ page"
@@ -21,10 +27,16 @@ _LAUNCHER = re.compile(
 )
 """Lines that the launchers themselves print when a job fails."""
 
-_FAILED = re.compile(
-    r"=\s+PID (?P<pid>\d+) RUNNING AT (?P<host>\S+)|(mpirun|prterun) noticed that process rank (?P<rank>\d+) with PID \d+ on node \S+ exited"
+_FAILED_RANK = re.compile(r"(?:mpirun|prterun) noticed that process rank (\d+) with PID \d+ on node (\S+) exited(?:\s+on\s+signal (\d+))?")
+"""Open MPI's sentence about the process that failed first; it may be broken into two lines."""
+_BANNER = re.compile(r"^=\s+PID (\d+) RUNNING AT (\S+)\n=\s+EXIT CODE: (\d{1,9})$", re.MULTILINE)
+"""MPICH's banner. It names the first process of a host, which MPICH may have killed after the failure of another one."""
+_EXIT_STATUSES = re.compile(r"^\[mpiexec@[^\]]*\] Exit codes: ((?:\[[^\]]+\] [\d,]+\s+)+)", re.MULTILINE)
+"""MPICH's list of all ranks' exit statuses, as wait(2) returns them, a line for each host: ``[pi1] 9,9``, ``[pi2] 7,9``."""
+_REFUSED = re.compile(
+    r"(?P<said>ssh: (?:Could not resolve hostname|connect to host) (?P<host>[^\s:]+).*|(?:\S+@)?(?P<refusing>[^\s:@]+): Permission denied.*)"
 )
-"""The lines in which MPICH's and Open MPI's launchers name the process that failed first."""
+"""What ssh prints about a host that it cannot connect to."""
 
 
 class Flavour(str, enum.Enum):
@@ -44,11 +56,24 @@ class Mpirun:
 
 @dataclass(frozen=True)
 class FailedProcess:
-    """The process whose failure ended a job: Open MPI reports its rank, MPICH its pid and host."""
+    """The process whose failure ended a job, as its launcher reports it; ``signal`` ended it, None where it exited by itself or that is unknown.
+
+    Open MPI, and MPICH on one host, report the rank. MPICH kills all other ranks by SIGKILL: where every rank was ended by it, and on several
+    hosts, it reports a host, and the pid of the first rank there, which is the one that failed first unless the host has several ranks.
+    """
 
     rank: int | None
-    pid: int | None
     host: str | None
+    signal: int | None
+    pid: int | None = None
+
+
+@dataclass(frozen=True)
+class RefusedHost:
+    """A host that ssh could not connect to, and what ssh said."""
+
+    host: str
+    said: str
 
 
 def find_mpirun(interpreter: Path) -> Mpirun:
@@ -63,17 +88,41 @@ def find_mpirun(interpreter: Path) -> Mpirun:
 
 def last_output_line(lines: Sequence[str]) -> str | None:
     """The line of a job's output that says why it ended: the first error reported by a rank, else a rank's last line, else the launcher's."""
-    output = _output_of_ranks(lines) or [line for line in lines if re.search(r"\w", line)]
+    output = rank_output(lines) or [line for line in lines if re.search(r"\w", line)]
     return next(filter(is_rank_error, output), output[-1]).strip()[:300] if output else None
 
 
 def failed_process(lines: Sequence[str]) -> FailedProcess | None:
     """The process that the launcher reports as failed first; None when it reports none."""
-    found = next(filter(None, map(_FAILED.match, lines)), None)
-    if found is None:
+    text = "\n".join(lines)
+    found = _FAILED_RANK.search(text)
+    if found is not None:
+        return FailedProcess(int(found[1]), found[2], int(found[3]) if found[3] else None)
+    statuses = _exit_statuses(text)
+    by_signal = {rank: os.WTERMSIG(status) for rank, status in enumerate(statuses) if os.WIFSIGNALED(status)}
+    by_itself = (rank for rank, status in enumerate(statuses) if os.WIFEXITED(status) and os.WEXITSTATUS(status))
+    first = next((rank for rank, number in by_signal.items() if number != signal.SIGKILL), next(by_itself, None))
+    if first is not None:
+        return FailedProcess(first, None, by_signal.get(first))
+    banner = _BANNER.search(text)
+    if banner is None:
         return None
-    rank, pid = (int(found[name]) if found[name] else None for name in ("rank", "pid"))
-    return FailedProcess(rank, pid, found["host"])
+    code = int(banner[3])
+    return FailedProcess(None, banner[2], code if code in FATAL_SIGNALS else None, int(banner[1]))
+
+
+def _exit_statuses(text: str) -> list[int]:
+    """Every rank's exit status from MPICH's list; empty without it."""
+    found = _EXIT_STATUSES.search(text + "\n")
+    words = [word for word in found[1].split() if not word.startswith("[")] if found else []
+    numbers = ",".join(words).split(",")
+    return [int(number) for number in numbers] if all(re.fullmatch(r"\d{1,9}", number) for number in numbers) else []
+
+
+def refused_host(lines: Sequence[str]) -> RefusedHost | None:
+    """The first host that ssh could not connect to; None when it reports none."""
+    found = next(filter(None, map(_REFUSED.match, lines)), None)
+    return None if found is None else RefusedHost(found["host"] or found["refusing"], found["said"].strip()[:200])
 
 
 def is_rank_error(line: str) -> bool:
@@ -81,7 +130,7 @@ def is_rank_error(line: str) -> bool:
     return re.match(r"error: rank \d+ on ", line) is not None
 
 
-def _output_of_ranks(lines: Sequence[str]) -> list[str]:
+def rank_output(lines: Sequence[str]) -> list[str]:
     """The lines that ranks wrote, without the launcher's, which Open MPI puts between two lines of dashes."""
     output, quoted = [], False
     for line in lines:
@@ -112,10 +161,10 @@ def _forwarded(variables: Mapping[str, str]) -> dict[str, str]:
 def _mpich(placement: Placement, variables: Mapping[str, str], hosts_file: Path) -> list[str]:
     options = [word for name, value in variables.items() for word in ("-genv", name, value)]
     if not placement.hosts:
-        return ["-launcher", "fork", *options]
+        return ["-launcher", "fork", REPORT_STATUSES, *options]
     hosts_file.write_text("".join(f"{host}:{placement.ranks_per_node}\n" for host in placement.hosts), encoding="utf-8")
     agent = ["-launcher-exec", placement.agent] if placement.agent else []
-    return ["-f", str(hosts_file), "-ppn", str(placement.ranks_per_node), "-launcher", "ssh", *agent, *options]
+    return ["-f", str(hosts_file), "-ppn", str(placement.ranks_per_node), "-launcher", "ssh", REPORT_STATUSES, *agent, *options]
 
 
 def _open_mpi(placement: Placement, variables: Mapping[str, str], hosts_file: Path) -> list[str]:

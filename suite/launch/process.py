@@ -14,7 +14,7 @@ import psutil
 
 from suite.files.paths import repository_root
 from suite.launch.gate import close, gated
-from suite.launch.mpirun import FailedProcess, failed_process, last_output_line
+from suite.launch.mpirun import FailedProcess, RefusedHost, failed_process, last_output_line, rank_output, refused_host
 
 PR_SET_PDEATHSIG = 1
 GRACE_S = 5.0
@@ -22,24 +22,39 @@ GRACE_S = 5.0
 
 @dataclass(frozen=True)
 class ExitReport:
-    """How a job ended: its exit code (negative for a signal), its last output line, and the process that mpirun reports as failed first.
+    """How a job ended: its exit code (negative for a signal), its last output line, and what mpirun and ssh report.
 
-    Of several ranks, the output line is that of the first rank which reported an error by name.
+    Of several ranks, the output line is that of the first rank which reported an error by name. ``is_ranks_own`` is False where
+    no rank wrote anything, and the line is the launcher's. ``failed`` is the process that failed first, ``refused`` a host that ssh could
+    not connect to.
     """
 
     exit_code: int
     last_line: str
+    is_ranks_own: bool
     failed: FailedProcess | None
+    refused: RefusedHost | None
 
     @property
     def reason(self) -> str:
         """Exit code or signal, and the last output line."""
-        how = f"signal {-self.exit_code}" if self.exit_code < 0 else f"exit code {self.exit_code}"
+        how = signal_name(-self.exit_code) if self.exit_code < 0 else f"exit code {self.exit_code}"
         return f"ended with {how}: {self.last_line}"
 
 
-def start(command: Sequence[str], variables: Mapping[str, str], output: Path, inherited: tuple[int, ...] = ()) -> "subprocess.Popen[bytes]":
-    """Start ``command`` in the repository's root and a new session, its output appended to ``output``; it inherits the open files ``inherited``.
+def signal_name(number: int) -> str:
+    """A signal with its number and name: "signal 9 (SIGKILL)"."""
+    with suppress(ValueError):
+        return f"signal {number} ({signal.Signals(number).name})"
+    return f"signal {number}"
+
+
+def start(
+    command: Sequence[str], variables: Mapping[str, str], output: Path, inherited: tuple[int, ...] = (), folder: Path | None = None
+) -> "subprocess.Popen[bytes]":
+    """Start ``command`` in ``folder`` (default: the repository's root) and a new session.
+
+    Its output is appended to ``output``; it inherits the open files ``inherited``.
 
     The process waits until :func:`suite.launch.gate.release`, and then becomes the command. The kernel kills it when the harness dies. Call this from
     the main thread, before any other thread exists: the parent-death signal is sent when the thread that started the process exits.
@@ -52,7 +67,7 @@ def start(command: Sequence[str], variables: Mapping[str, str], output: Path, in
     with output.open("ab") as stream:
         return subprocess.Popen(
             gated(command),
-            cwd=repository_root(),
+            cwd=folder or repository_root(),
             env=variables,
             stdin=subprocess.PIPE,
             stdout=stream,
@@ -85,7 +100,8 @@ def wait(process: "subprocess.Popen[bytes]", output: Path) -> ExitReport:
     exit_code = process.wait()
     terminate(process)
     lines = output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
-    return ExitReport(exit_code, last_output_line(lines) or "no output", failed_process(lines))
+    said = last_output_line(lines) or "no output"
+    return ExitReport(exit_code, said, bool(rank_output(lines)), failed_process(lines), refused_host(lines))
 
 
 def _descendants(process: "subprocess.Popen[Any]") -> "list[psutil.Process]":

@@ -27,6 +27,11 @@ def parent_of(root: Path, pid: int) -> int | None:
     return int(fields[1]) if fields and int(fields[1]) > 1 else None
 
 
+def is_running(root: Path, pid: int) -> bool:
+    """Whether the process exists and has not exited (a zombie has)."""
+    return stat_fields(root / "proc" / str(pid))[:1] not in ([], ["Z"], ["X"])
+
+
 def cpu_s(root: Path, pids: list[int]) -> float:
     """CPU time of the processes and of their children that were waited for, s; a process that has just exited adds nothing."""
     fields = [stat_fields(root / "proc" / str(pid)) for pid in pids]

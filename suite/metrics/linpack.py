@@ -9,7 +9,8 @@ from suite.files.json_file import read_record
 from suite.files.toml_file import from_plain
 
 RECORD = "linpack.json"
-SCHEMA = 2
+SCHEMA = 3
+READABLE = (2, SCHEMA)
 THRESHOLD = 16.0
 """HPL's threshold: a scaled residual at or above it is a wrong answer."""
 
@@ -39,6 +40,23 @@ class Solution:
 
 
 @dataclass(frozen=True)
+class Triad:
+    """Memory bandwidth by STREAM's triad, GB/s for each process: one process ``alone``, and the mean of all of them ``together``."""
+
+    alone_gb_s: float
+    together_gb_s: float
+
+
+@dataclass(frozen=True)
+class Load:
+    """Cores that other programs and the hypervisor took from this machine, means: ``before`` the program and ``during`` it; of ``cores``."""
+
+    cores: int
+    before: float
+    during: float
+
+
+@dataclass(frozen=True)
 class Power:
     """Energy of the ``time_s`` seconds of solving; ``gflops_per_watt`` uses their mean power. All None, with a ``reason``, if not measured.
 
@@ -58,7 +76,9 @@ class Power:
 class Linpack:
     """One LINPACK result. ``kind`` is HPL, or LU for SciPy's LU decomposition on one node, which is not HPL.
 
-    ``blas`` is None if it is linked into the program; ``output`` is the file from which the solution was read.
+    ``blas`` is None if it is linked into the program; ``output`` is the file from which the solution was read. ``tried`` are the solutions of all
+    block sizes and process grids, if several were tried; ``solution`` is the fastest. ``triad`` and ``load`` are None in records of schema 2,
+    ``triad`` also where the program has no STREAM.
     """
 
     schema: int
@@ -74,6 +94,9 @@ class Linpack:
     gflops_per_node: float
     power: Power
     output: str
+    tried: tuple[Solution, ...] = ()
+    triad: Triad | None = None
+    load: Load | None = None
 
 
 def operations(size: int) -> float:
@@ -98,7 +121,7 @@ def refuse_wrong(solution: Solution) -> Solution:
 def read_linpack(directory: Path) -> Linpack:
     """Read the record in a directory; raises FileError if it is missing, SuiteError if it is malformed."""
     path = directory / RECORD
-    return from_plain(read_record(path, SCHEMA), Linpack, f"{path}: ")
+    return from_plain(read_record(path, *READABLE), Linpack, f"{path}: ")
 
 
 def find_linpacks(path: Path) -> Iterator[Path]:

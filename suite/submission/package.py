@@ -15,7 +15,7 @@ from suite.files.digest import sha256
 from suite.files.json_file import read_json, write_json
 from suite.files.names import plain_name
 from suite.files.paths import checkout
-from suite.submission.declaration import SCHEMA, Code, Declaration, SystemAvailability
+from suite.submission.declaration import SCHEMA, Code, Declaration, DeclaredImplementation, SystemAvailability
 from suite.submission.folders import audit_path, probe_path
 from suite.submission.launches import declare_entries
 from suite.submission.signature import sign_submission
@@ -28,11 +28,20 @@ MACHINE = (
 
 
 @dataclass(frozen=True)
+class PackagedImplementation:
+    """An implementation outside the checkout whose runs are packaged: name, folder and the SHA-256 of its files as they are now."""
+
+    name: str
+    folder: Path
+    sha256: str
+
+
+@dataclass(frozen=True)
 class PackageRequest:
     """What `suite package` is told: organization, round, availability, notes, and files written by `suite verify-model` and `suite audit`.
 
     ``round`` None: that of the runs. ``launches`` are folders in which runs were started, ``planned_runs`` how many runs of each entry were
-    planned (None: those that finished).
+    planned (None: those that finished). ``implementations`` are those outside the checkout.
     """
 
     organization: str
@@ -44,6 +53,7 @@ class PackageRequest:
     planned_runs: int | None = None
     sign_with: Path | None = None
     audits: tuple[Path, ...] = ()
+    implementations: tuple[PackagedImplementation, ...] = ()
 
 
 def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
@@ -62,7 +72,10 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
     evidence = {probe_path(folder, *_subject(path)): path for path in request.probes} | _audits(folder, folders, request)
     entries = declare_entries(bundles, request.launches, request.planned_runs)
     code = code_of(checkout())
-    declaration = Declaration(SCHEMA, request.organization, round_name, request.availability, __version__, code, request.notes, entries)
+    implementations = _implementations(bundles, request, code)
+    declaration = Declaration(
+        SCHEMA, request.organization, round_name, request.availability, __version__, code, request.notes, entries, implementations
+    )
     try:
         for run_folder, bundle in folders.items():
             _copy(bundle, folder / run_folder)
@@ -95,6 +108,34 @@ def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, B
         number = sum(folder.parent == parent for folder in folders) + 1
         folders[parent / f"run_{number}"] = bundle
     return folders
+
+
+def _implementations(bundles: Sequence[Bundle], request: PackageRequest, code: Code) -> tuple[DeclaredImplementation, ...]:
+    """The implementations of the runs; raises SuiteError for runs of other files than a given folder holds, or of two versions."""
+    given = {each.name: each for each in request.implementations}
+    declared: dict[str, DeclaredImplementation] = {}
+    for bundle in bundles:
+        run = bundle.run()
+        name, recorded = str(run.request["framework"]), run.implementation
+        if recorded is None:
+            continue  # of an earlier version of the suite
+        folder = given.get(name)
+        digest = str(recorded.get("sha256"))
+        if folder is not None and digest != folder.sha256:
+            raise SuiteError(f"{bundle.path} was trained by other files than {folder.folder} holds now; run it again, or bring the files back.")
+        if name in declared and declared[name].sha256 != digest:
+            raise SuiteError(f"{bundle.path} was trained by other files of {name} than another run; submit each version of it separately.")
+        of = code if folder is None else code_of(_repository(folder.folder))
+        declared[name] = DeclaredImplementation(name, digest, str(recorded.get("title")), str(recorded.get("language")), of)
+    unused = sorted(given.keys() - declared.keys())
+    if unused:
+        raise SuiteError(f"None of these runs was made by {given[unused[0]].folder} ({unused[0]}); leave that --implementation out.")
+    return tuple(declared[name] for name in sorted(declared))
+
+
+def _repository(folder: Path) -> Path | None:
+    """The repository that the folder is in."""
+    return next((parent for parent in (folder.absolute(), *folder.absolute().parents) if (parent / ".git").exists()), None)
 
 
 def _audits(folder: Path, folders: Mapping[Path, Bundle], request: PackageRequest) -> dict[Path, Path]:

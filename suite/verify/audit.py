@@ -56,7 +56,7 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     prepared = _data(original, options.data)
     steps = _steps(bundle, options.steps)
     request = _request(original, prepared, steps)
-    auditor = _Auditor(request, load_framework(original.framework), _framework(original.framework, options.framework), report)
+    auditor = _Auditor(request, _trained_by(original.framework), _framework(original.framework, options.framework), report)
     losses, with_other_rate = auditor.losses(recorded_losses(bundle.steps(), steps))
     state = None if kept is None else auditor.audit_state(kept, bundle.steps(), options.steps or DEFAULT_STEPS)
     comparison = compare_losses(losses)
@@ -168,6 +168,16 @@ def _audited(bundle: Bundle) -> AuditedBundle:
         base_learning_rate=float(request.optimizer.base_learning_rate),
         ranks=request.parallel.ranks,
     )
+
+
+def _trained_by(name: str) -> Framework:
+    """The framework of the run; raises SuiteError for an implementation that is not in the checkout."""
+    if name not in {framework.name for framework in load_frameworks()}:
+        raise SuiteError(
+            f"The run was trained by {name[:80]!r}, an implementation outside the checkout. How far its losses may be from others' was not measured: "
+            "an audit cannot tell. `suite verify-model` compares what it computes."
+        )
+    return load_framework(name)
 
 
 def _framework(own: str, chosen: str | None) -> Framework:

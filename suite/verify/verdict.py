@@ -1,26 +1,29 @@
 """Verifies a workload's implementations: probes each, compares each with the reference, and keeps digests of the arrays compared."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from suite import __version__
-from suite.catalog.workloads import Workload
+from suite.catalog.workloads import NARROW, PARAMETER_COUNT, WIDE, Workload
 from suite.errors import SuiteError
 from suite.verify.compare import Arrays, Difference, compare
-from suite.verify.probing import ProbedImplementation, probe
+from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe
 
 SCHEMA = 1
-WIDE, NARROW = "float64", "float32"
 
 
 @dataclass(frozen=True)
 class ImplementationVerdict:
-    """One implementation's differences from the reference. ``digests`` are SHA-256 over all arrays that the probe wrote, by precision."""
+    """One implementation's differences from the reference. ``digests`` are SHA-256 over all arrays that the probe wrote, by precision.
+
+    ``implementation_sha256`` is the digest of its files (suite.catalog.seeds).
+    """
 
     name: str
     module: str
+    implementation_sha256: str | None
     parameters: int
     differences: tuple[tuple[str, Difference], ...]  # (precision, difference)
     digests: dict[str, str]
@@ -67,35 +70,35 @@ def verify(
     """Probe the reference and every implementation in both precisions and compare. Raises SuiteError when a probe fails."""
     report(f"probing {reference.name} (the reference)")
     expected = probe_both(reference, workload)
+    shapes = {name: value.shape for name, value in expected[WIDE].items() if name.startswith(("parameter/", "statistic/"))}
     verdicts = []
     for implementation in implementations:
         report(f"probing {implementation.name}")
-        found = expected if implementation == reference else probe_both(implementation, workload)
+        found = expected if implementation == reference else probe_both(implementation, workload, shapes)
         verdicts.append(judge(implementation, workload, expected, found))
     return EquivalenceVerdict(SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, tuple(verdicts))
 
 
-def probe_both(implementation: ProbedImplementation, workload: Workload) -> dict[str, Arrays]:
-    """The implementation's arrays, by precision."""
-    return {precision: probe(implementation, workload, precision) for precision in (WIDE, NARROW)}
+def probe_both(implementation: ProbedImplementation, workload: Workload, shapes: Mapping[str, Shape] = NO_SHAPES) -> dict[str, Arrays]:
+    """The implementation's arrays, by precision; ``shapes`` as in suite.verify.probing.probe."""
+    return {precision: probe(implementation, workload, precision, shapes=shapes) for precision in (WIDE, NARROW)}
 
 
 def judge(implementation: ProbedImplementation, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> ImplementationVerdict:
     """Compare an implementation's arrays (``found``) with the reference's (``expected``), both by precision."""
-    tolerances = workload.verification.tolerances
-    wide = {name: getattr(tolerances, name) for name in ("logits", "loss", "gradient", "losses", "statistic", "parameter")}
-    narrow = {name: getattr(tolerances, f"{name}_float32") for name in ("logits", "loss", "statistic")}
+    tolerances = workload.verification.tolerances.by_precision()
     parameters = sum(value.size for name, value in found[WIDE].items() if name.startswith("parameter/"))
     count = Difference(
-        "parameter count", abs(parameters - workload.parameters) / workload.parameters, 0.0, f"{parameters:,} of {workload.parameters:,} expected"
+        PARAMETER_COUNT, abs(parameters - workload.parameters) / workload.parameters, 0.0, f"{parameters:,} of {workload.parameters:,} expected"
     )
     differences = [(WIDE, count)]
     if found is not expected:  # the reference itself is checked for its parameter count only
-        differences += [(WIDE, one) for one in compare(expected[WIDE], found[WIDE], wide)]
-        differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], narrow)]
+        differences += [(WIDE, one) for one in compare(expected[WIDE], found[WIDE], tolerances[WIDE])]
+        differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], tolerances[NARROW])]
     return ImplementationVerdict(
         implementation.name,
         implementation.module,
+        implementation.sha256,
         parameters,
         tuple(differences),
         {precision: _digest(arrays) for precision, arrays in found.items()},

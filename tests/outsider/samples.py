@@ -12,7 +12,9 @@ from reference_impls import contract
 from suite import __version__
 from suite.bundle import layout
 from suite.bundle.data_record import DATA
+from suite.catalog.frameworks import load_framework
 from suite.catalog.rounds import current_round
+from suite.catalog.seeds import implementation_sha256
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.files.paths import repository_root
 from suite.metrics import stall_analysis
@@ -105,6 +107,7 @@ def _submission(folder: Path) -> Path:
 def _verdict(path: Path) -> Path:
     """The reference's verdict on its implementation, of this version of the suite."""
     values = json.loads((REFERENCE / "probes" / "lenet-pytorch.json").read_text())
+    values["subjects"][0]["implementation_sha256"] = implementation_sha256(load_framework("pytorch"))
     path.write_text(json.dumps({**values, "suite_version": __version__}, indent=1))
     return path
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from reference_impls.communication import Plan, World, join, plan_buckets
+from reference_impls.communication import ClockOffset, Plan, World, join, plan_buckets, whole_offsets
 from suite.files.paths import repository_root
 
 
@@ -34,3 +34,13 @@ def test_a_single_rank_is_a_world_of_size_one() -> None:
 def test_one_rank_imports_neither_mpi_nor_numpy() -> None:
     words = "import sys; from reference_impls import communication, loop; communication.join(1); assert not {'mpi4py', 'numpy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", words], check=True, cwd=repository_root())
+
+
+def test_clock_offsets_add_up_along_the_tree() -> None:
+    """Rank 7 was measured by rank 6, that one by rank 4, and that one by rank 0."""
+    edges = {rank: ClockOffset(10**rank, rank) for rank in range(1, 8)}
+    whole = whole_offsets(edges, 8)
+    assert whole[0] == ClockOffset(0, 0)
+    assert whole[4] == edges[4]
+    assert whole[6] == ClockOffset(10**6 + 10**4, 10)
+    assert whole[7] == ClockOffset(10**7 + 10**6 + 10**4, 17)

@@ -102,7 +102,7 @@ def test_a_training_state_takes_no_counted_time(clock: Clock, tmp_path: Path) ->
     assert [epoch.end_to_end_s for epoch in derive_epochs(log, bundle.steps(), no_channels(), ())] == pytest.approx([steps_s, steps_s])
     keys = [event.key for event in log.events]
     first = keys.index("epoch_stop")
-    assert keys[first : first + 5] == ["epoch_stop", "uncounted_start", "state_digests", "uncounted_stop", "eval_start"]
+    assert keys[first : first + 5] == ["epoch_stop", "learning_rates", "uncounted_start", "state_digests", "uncounted_stop"]
     assert StateFile(str(states / "epoch_2.npz")).progress == (2, 6)
 
 

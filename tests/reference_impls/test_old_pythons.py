@@ -19,6 +19,7 @@ JETPACKS = {4: "3.6", 5: "3.8", 6: "3.10", 7: "3.12"}
 NEWER_BUT_OPTIONAL = {
     ("contract.py", "'time.monotonic_ns' member"),
     ("node.py", "'importlib.metadata' module"),
+    ("admission.py", "'importlib.metadata' module"),
 }
 """Used only where Python has them."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reference_impls.contract import FIRST_LINK, TOKEN, chained, log_name
+from reference_impls.contract import FIRST_LINK, TOKEN, chained, heads_digest, log_name
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit
 
@@ -55,6 +55,16 @@ def shift_rank(rank: int, key: str, by_ns: int, number: int = 0) -> Callable[[Ed
     return change_logs(change)
 
 
+def shift_time_of_day(rank: int, by_ms: int) -> Callable[[EditableBundle], None]:
+    """Shift the time of day of all events of a rank."""
+
+    def change(logs: dict[int, Events]) -> None:
+        for event in logs[rank]:
+            event["time_ms"] += by_ms
+
+    return change_logs(change)
+
+
 def reboot_rank(rank: int, key: str) -> Callable[[EditableBundle], None]:
     """Set another boot id in a rank's log from this event on."""
 
@@ -62,6 +72,16 @@ def reboot_rank(rank: int, key: str) -> Callable[[EditableBundle], None]:
         first = next(place for place, event in enumerate(logs[rank]) if event["key"] == key)
         for event in logs[rank][first:]:
             event["metadata"]["boot"] = "another"
+
+    return change_logs(change)
+
+
+def set_boot_of_rank(rank: int, other: int) -> Callable[[EditableBundle], None]:
+    """Set the boot id of another rank's log in all events of a rank."""
+
+    def change(logs: dict[int, Events]) -> None:
+        for event in logs[rank]:
+            event["metadata"]["boot"] = logs[other][0]["metadata"]["boot"]
 
     return change_logs(change)
 
@@ -97,6 +117,7 @@ def _exchange(logs: dict[int, Events]) -> None:
                 place[rank] += 1
         heads = [chains[rank] for rank in sorted(logs)]
         for rank in (rank for rank, events in logs.items() if place[rank] < len(events)):
-            logs[rank][place[rank]]["value"] = heads
+            is_digest = isinstance(logs[rank][place[rank]]["value"], str)
+            logs[rank][place[rank]]["value"] = heads_digest(heads) if is_digest else heads
             chains[rank] = chained(chains[rank], TOKEN + json.dumps(logs[rank][place[rank]]))[1]
             place[rank] += 1

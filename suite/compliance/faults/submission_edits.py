@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from suite.bundle.layout import BASELOAD, MANIFEST
+from suite.bundle.layout import BASELOAD, MANIFEST, RUN
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
 from suite.catalog.reference_points import load_points
@@ -135,6 +135,15 @@ def set_value(submission: Path, files: str, name: str, value: object) -> None:
 
 
 @edit
+def set_run_value(submission: Path, number: int, name: str, value: object) -> None:
+    """Set a value of a run's record, with a manifest that fits."""
+    folder = run(submission, number)
+    edit_json(folder / RUN, name, lambda _: value)
+    (folder / MANIFEST).unlink()
+    seal(folder)
+
+
+@edit
 def delete_folder(submission: Path, name: str) -> None:
     """Delete a folder of the submission."""
     shutil.rmtree(submission / name)
@@ -174,6 +183,16 @@ def _declare(submission: Path) -> None:
 def rename_framework(submission: Path, name: str) -> None:
     """Rename the framework's folder."""
     folder = first_run(submission).parent
+    folder.rename(folder.with_name(name))
+
+
+@edit
+def rename_implementation(submission: Path, name: str) -> None:
+    """Rename the implementation: its folder, its verdict's file, and the name in the verdict."""
+    folder = first_run(submission).parent
+    for path in submission.glob(f"probes/*-{folder.name}.json"):
+        edit_json(path, "subjects.0.name", lambda _: name)
+        path.rename(path.with_name(path.name.replace(folder.name, name)))
     folder.rename(folder.with_name(name))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from reference_impls.definitions import request_facts
 from suite.bundle.layout import (
     BASELOAD,
     COUNTERS,
@@ -42,6 +43,9 @@ from suite.metrics.json_diff import differences
 from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as_schema_1
 
 ORDER = 10  # first: changed files explain most other findings
+
+OF_OTHER_RULES = ("submission_status", "accelerator")
+"""Facts that this rule does not compare: a constant, and what the rule on processors judges."""
 
 COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
 
@@ -131,30 +135,7 @@ def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
 
 def repeats_request(context: BundleContext, log: Log, name: str) -> Iterator[Violation]:
     """Check that a rank's log, in the file ``name``, repeats the request."""
-    request, optimizer = context.request, context.request.optimizer
-    expected = {
-        "submission_benchmark": request.workload,
-        "submission_org": request.organization,
-        "submission_division": request.division,
-        "submission_platform": request.platform,
-        "framework": request.framework,
-        "model": request.model,
-        "data_set": request.data.name,
-        "seed": request.seed,
-        "global_batch_size": request.global_batch_size,
-        "opt_name": optimizer.name,
-        "opt_base_learning_rate": optimizer.base_learning_rate,
-        "opt_momentum": optimizer.momentum,
-        "opt_weight_decay": optimizer.weight_decay,
-        "opt_learning_rate_schedule": optimizer.schedule,
-        "initial_weights": request.initial_weights,
-        "collective": request.parallel.collective,
-        "cache_clear": request.cache_cleared,
-        "max_epochs": request.epochs,
-        "target_accuracy": request.target_accuracy,
-        "train_samples": request.data.train_samples,
-        "eval_samples": request.data.eval_samples,
-    }
+    expected = {key: value for key, value in request_facts(context.request) if key not in OF_OTHER_RULES}
     for key, value in expected.items():
         event = log.first(key)
         if event is None or event.value != value:

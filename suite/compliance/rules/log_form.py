@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
 
+from reference_impls import definitions
 from reference_impls.contract import SECONDS_PER_NS, log_name
+from reference_impls.definitions import KEYS, POINT, REPEATED
 from suite.bundle.log import Log, LogEvent
 from suite.compliance.faults.fault import both, recomputed, sealed
 from suite.compliance.faults.log_edits import (
@@ -26,23 +28,11 @@ from suite.compliance.wording import MAX_NAMES, shown
 ORDER = 35  # after the order of events
 
 START, STOP = "_start", "_stop"
-TYPES = {START: "INTERVAL_START", STOP: "INTERVAL_END"}
-POINT = "POINT_IN_TIME"
-REPEATED = {"clock_offsets_ns": 2}
-"""Keys that a rank logs more than once for the same epoch, and how often: before and after the run."""
+TYPES = {START: definitions.START, STOP: definitions.STOP}
 BY_OTHER_RULES = ("eval_accuracy",)
 MIN_CLOCK_INTERVALS, MIN_CLOCK_INTERVAL_S, CLOCK_RATES = 3, 0.5, (0.5, 2.0)
 MAX_INIT_S = 1800.0
 NAMESPACE = "edge"
-OF_THE_CONTRACT = {
-    *(f"{what}_{end}" for what in ("init", "run", "epoch", "eval", "uncounted") for end in ("start", "stop")),
-    *("eval_accuracy", "state_digests", "chain_heads", "bucket_times", "nodes_of_ranks", "clock_offsets_ns", "ranks", "peak_rss_of_ranks"),
-    *(f"submission_{what}" for what in ("benchmark", "org", "division", "status", "platform")),
-    *("framework", "framework_version", "framework_threads", "accelerator", "model", "parameters", "initial_weights", "seed", "collective"),
-    *("data_set", "cache_clear", "train_samples", "eval_samples", "global_batch_size", "max_epochs", "target_accuracy"),
-    *(f"opt_{what}" for what in ("name", "base_learning_rate", "momentum", "weight_decay", "learning_rate_schedule")),
-}
-"""What the suite's loop logs, and the facts that the rules read."""
 HOLE_S, HOLE_SHARE = 5.0, 0.1
 
 
@@ -70,7 +60,7 @@ def _namespaces(context: BundleContext) -> Iterator[Violation]:
 
 def _known_keys(context: BundleContext) -> Iterator[Violation]:
     """Report the keys that an implementation logs of its own: the contract allows them, and readers should see them."""
-    others = {event.key: event for event in context.log.events if event.key not in OF_THE_CONTRACT}
+    others = {event.key: event for event in context.log.events if event.key not in KEYS}
     if others:
         observed = ", ".join(f"{key[:40]} = {shown(event.value)[:60]}" for key, event in list(others.items())[:MAX_NAMES])
         fix = "explain them in the notes of the submission"

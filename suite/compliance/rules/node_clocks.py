@@ -11,13 +11,15 @@ from suite.bundle.nodes import NODES, read_nodes
 from suite.compliance.faults.fault import recomputed, unsealed
 from suite.compliance.faults.file_edits import append, change_file, copy_file, resealed
 from suite.compliance.faults.log_edits import set_event, set_request
-from suite.compliance.faults.rank_log_edits import set_in_all_logs
+from suite.compliance.faults.rank_log_edits import set_in_all_logs, shift_time_of_day
+from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 ORDER = 62  # after the record of the nodes
 
 MAX_DRIFT = 1e-3  # NTP slews a clock by 500 millionths at most; quartzes differ by less than 200
+MAX_WALL_OFFSET_S = 60.0  # a board without a battery begins where it was switched off, hours or years back
 MAX_UNCERTAINTY_NS, ROUNDING_NS = 10**9, 10**6
 BITS_PER_BYTE, MIN_GRADIENT_BYTES = 8, 2
 _OF_PLACE = re.compile(r"(?:log\.rank|readings\.node|baseload\.node)(\d{1,9})\.\w+")
@@ -71,6 +73,24 @@ def _offsets(context: BundleContext) -> Iterator[Violation]:
 
 def _is_offset(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(type(one) is int and abs(one) < 2**62 for one in value) and value[1] >= 0
+
+
+def _times_of_day(context: BundleContext) -> Iterator[Violation]:
+    """Compare the time of day of each rank's first event with rank 0's, both on rank 0's monotonic clock."""
+    offsets = context.log.value("clock_offsets_ns")
+    if not isinstance(offsets, list) or len(offsets) != context.request.parallel.ranks or not all(map(_is_offset, offsets)):
+        return  # reported by clock-offsets
+    ahead_of_0_s: float | None = None
+    for rank, log in context.logs():
+        event = next((event for event in log.events if event.mono_ns is not None), None)
+        if event is None or event.mono_ns is None:
+            continue
+        ahead_s = event.time_ms / 1000 - (event.mono_ns - offsets[rank][0]) * SECONDS_PER_NS
+        ahead_of_0_s = ahead_s if ahead_of_0_s is None else ahead_of_0_s
+        if abs(ahead_s - ahead_of_0_s) > MAX_WALL_OFFSET_S:
+            observed = f"rank {rank}'s differs from rank 0's by {ahead_s - ahead_of_0_s:.0f} s"
+            expected = f"times of day that agree to {MAX_WALL_OFFSET_S:g} s on all nodes"
+            yield Violation(log_name(rank), expected, observed, "`sudo timedatectl set-ntp true` on every node, then run again", event.line)
 
 
 def _addresses(context: BundleContext) -> Iterator[Violation]:
@@ -135,6 +155,14 @@ RULES = (
             recomputed("the offset of one rank only", set_in_all_logs("clock_offsets_ns", [[0, 0]]), ranks=2),
             recomputed("two nodes shown as one, with two clocks", set_request("parallel.nodes", 1), ranks=2),
         ),
+    ),
+    Rule(
+        id="nodes-times-of-day",
+        sentence="The nodes' times of day differ by a minute at most.",
+        rationale="Durations use other clocks; but with this, a log's times tell when the run was made, and files of the nodes can be put in order.",
+        bundle_check=_times_of_day,
+        severity=Severity.WARNING,
+        faults=(recomputed("the second node's time of day an hour behind", shift_time_of_day(1, -3_600_000), ranks=2),),
     ),
     Rule(
         id="nodes-addresses",

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from suite.bundle.nodes import NODES, read_nodes
 from suite.compliance.faults.fault import recomputed
 from suite.compliance.faults.file_edits import change_file
+from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import listed, numbers, shown
 
 ORDER = 60  # after the ranks
 
+RECORD_AGAIN = "repair what stopped the recorder (`suite cluster doctor` shows whether it can start), then run again where energy counts"
 RUN_AGAIN = "hand in nodes.json as `suite run` wrote it"
 
 
@@ -33,6 +35,14 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
             yield Violation(NODES, f"the log's nodes_of_ranks for the ranks {numbers(node.ranks)}: {wanted}", observed, RUN_AGAIN)
 
 
+def _recorders(context: BundleContext) -> Iterator[Violation]:
+    """Check that no node's recorder was lost or could not be started."""
+    for node in read_nodes(context.bundle):
+        if node.problem is not None:
+            expected = f"a recorder that reads the meters of {node.host[:100]!r} for the whole run"
+            yield Violation(NODES, expected, f"ranks {numbers(node.ranks)}: {node.problem[:300]}", RECORD_AGAIN)
+
+
 RULES = (
     Rule(
         id="nodes-complete",
@@ -44,6 +54,18 @@ RULES = (
             recomputed("a node left out", change_file(NODES, lambda values: values["nodes"].pop()), ranks=2),
             recomputed("a rank left out", change_file(NODES, lambda values: values["nodes"][1].update(ranks=[2])), ranks=2),
             recomputed("another node", change_file(NODES, lambda values: values["nodes"][1].update(node="pi7")), ranks=2),
+        ),
+    ),
+    Rule(
+        id="nodes-recorders",
+        sentence="The recorder of every node reads that node's meters for the whole run.",
+        rationale="A node whose recorder was lost has gaps in its readings, and figures of all nodes may be unknown for them.",
+        bundle_check=_recorders,
+        severity=Severity.WARNING,
+        faults=(
+            recomputed(
+                "a recorder that was lost", change_file(NODES, lambda values: values["nodes"][1].update(problem="its recorder ended")), ranks=2
+            ),
         ),
     ),
 )

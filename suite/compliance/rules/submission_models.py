@@ -4,11 +4,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from suite.bundle.layout import RUN
+from suite.catalog.frameworks import REFERENCE
+from suite.catalog.workloads import PARAMETER_COUNT, WIDE, Workload, load_workload
 from suite.compliance.faults.fault import of_submission
-from suite.compliance.faults.submission_edits import delete_folder, set_value
+from suite.compliance.faults.submission_edits import delete_folder, rename_implementation, set_run_value, set_value
 from suite.compliance.rule import CLOSED, Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
-from suite.errors import FileError
+from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.submission.declaration import NAME
 from suite.submission.folders import PROBES, probe_path
@@ -92,6 +95,85 @@ def _digests(subject: Mapping[str, Any]) -> Mapping[str, Any]:
     return digests if isinstance(digests, Mapping) else {"every precision": None}
 
 
+def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
+    """Recompute pass or fail from the errors of a verdict and the tolerances of the workload."""
+    for (workload, framework), run in {(run.folder.workload, run.folder.framework): run for run in context.runs}.items():
+        verdict = _read_verdict(context, workload, framework)
+        subject = _subject(verdict)
+        if verdict is None or subject is None:
+            continue  # submission-equivalence and submission-verdicts report it
+        name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
+        fix = f"suite verify-model {workload}, and package its verdict as it was written"
+        try:
+            definition = load_workload(str(run.request.get("workload")))
+        except SuiteError:
+            continue  # another rule reports the workload
+        if verdict.get("reference") != REFERENCE:
+            yield Violation(name, f"a comparison with {REFERENCE}", f"with {verdict.get('reference')!r}"[:200], fix)
+        for values, key in ((verdict, "expected_parameters"), (subject, "parameters")):
+            if values.get(key) != definition.parameters:
+                yield Violation(name, f"{key} = {definition.parameters}", f"{values.get(key)!r}"[:200], fix)
+        found = {(str(one.get("precision")), str(one.get("quantity"))): one for one in subject["differences"] if isinstance(one, Mapping)}
+        for (precision, quantity), tolerance in _expected(definition, framework).items():
+            one = found.get((precision, quantity), {})
+            expected = f"an error of {quantity} in {precision} of {tolerance:g} at most, with that tolerance"
+            if one.get("tolerance") != tolerance or not _within(one):
+                observed = f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}" if one else "no such difference"
+                yield Violation(name, expected, observed[:200], fix)
+
+
+def _expected(workload: Workload, framework: str) -> dict[tuple[str, str], float]:
+    """The tolerance of every quantity of a verdict; of the reference, which is compared with itself, the number of parameters alone."""
+    count = {(WIDE, PARAMETER_COUNT): 0.0}
+    if framework == REFERENCE:
+        return count
+    by_precision = workload.verification.tolerances.by_precision()
+    return count | {(precision, quantity): value for precision, values in by_precision.items() for quantity, value in values.items()}
+
+
+def _read_verdict(context: SubmissionContext, workload: str, framework: str) -> Mapping[str, Any] | None:
+    path = probe_path(context.path, workload, framework)
+    try:
+        return read_json(path) if path.is_file() and not path.is_symlink() else None
+    except FileError:
+        return None
+
+
+def _subject(verdict: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The implementation that the verdict is on, with its differences; None where other rules report their form."""
+    subjects = verdict.get("subjects") if verdict else None
+    if not isinstance(subjects, list) or len(subjects) != 1 or not isinstance(subjects[0], Mapping):
+        return None
+    return subjects[0] if isinstance(subjects[0].get("differences"), list) else None
+
+
+def _implementation(context: SubmissionContext) -> Iterator[Violation]:
+    """Check that runs, verdict and declaration have the same digest of the implementation's files."""
+    declared = {each.name: each.sha256 for each in context.declaration.implementations}
+    first: dict[str, str] = {}
+    for run in context.runs:
+        framework, digest = run.folder.framework, (run.implementation or {}).get("sha256")
+        if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
+            expected = "the SHA-256 of the implementation's files (implementation.sha256)"
+            yield Violation(f"{run.name}/{RUN}", expected, f"{digest!r}"[:200], "run it again with the suite of this round")
+            continue
+        wanted = first.setdefault(framework, digest)
+        if digest != wanted:
+            fix = "submit the runs of each version of the implementation separately"
+            yield Violation(f"{run.name}/{RUN}", f"the files of {framework} as in the other runs, {wanted[:16]}…", f"{digest[:16]}…", fix)
+    for framework, digest in first.items():
+        if declared.get(framework) != digest:
+            observed = f"{declared[framework][:16]}…" if framework in declared else "none"
+            yield Violation(NAME, f"{framework} among the implementations, with the digest {digest[:16]}… of its runs", observed, "package it again")
+    for workload, framework in {(run.folder.workload, run.folder.framework) for run in context.runs if run.folder.framework in first}:
+        subject = _subject(_read_verdict(context, workload, framework))
+        if subject is not None and subject.get("implementation_sha256") != first[framework]:
+            name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
+            expected = f"a verdict on the files that made the runs, {first[framework][:16]}…"
+            fix = f"suite verify-model {workload} with the implementation that made the runs, then package it again"
+            yield Violation(name, expected, f"on {str(subject.get('implementation_sha256'))[:16]}…", fix)
+
+
 def _versions(context: SubmissionContext) -> Iterator[Violation]:
     for run in context.runs:
         if run.suite_version != context.declaration.suite_version:
@@ -101,7 +183,12 @@ def _versions(context: SubmissionContext) -> Iterator[Violation]:
             )
 
 
+OTHER_IMPLEMENTATIONS: tuple[object, ...] = ("1" * 64, None)
 FIRST = "subjects.0.differences.0"
+OTHER_TOLERANCES: tuple[tuple[str, object], ...] = (
+    (f"{FIRST}.tolerance", 0.5), (f"{FIRST}.quantity", "loss"), (f"{FIRST}.precision", "float32"), ("subjects.0.parameters", 44_426),
+    ("expected_parameters", 44_426), ("reference", "lenet-c"),
+)  # fmt: skip
 OTHER_RESULTS: tuple[tuple[str, object], ...] = (
     (f"{FIRST}.error", 0.37), (f"{FIRST}.error", None), (f"{FIRST}.passed", False), ("subjects.0.differences", []), ("subjects.0.name", "numpy"),
     ("subjects.0.digests", {"float64": "0"}), ("suite_version", "0.1.0"), ("subjects", []),
@@ -129,6 +216,36 @@ RULES = (
             of_submission(f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)) for name, value in OTHER_RESULTS
         ),
         divisions=CLOSED,
+    ),
+    SubmissionRule(
+        id="submission-tolerances",
+        sentence="A verdict has an error of every quantity that the workload compares, with the workload's tolerance, and within it.",
+        rationale="Pass or fail follows from the errors and the workload, not from what the verdict says of itself.",
+        check=_tolerances,
+        faults=(
+            *(of_submission(f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)) for name, value in OTHER_TOLERANCES),
+            of_submission("an implementation without its differences", rename_implementation("lenet-c")),
+        ),
+        divisions=CLOSED,
+    ),
+    SubmissionRule(
+        id="submission-implementation",
+        sentence="The SHA-256 of an implementation's files is the same in its runs, in the verdict on its model and in the declaration.",
+        rationale="A verdict on other code, or copied from another implementation, proves nothing of the code that ran.",
+        check=_implementation,
+        faults=(
+            *(
+                of_submission(f"a verdict on the files {value!r}", set_value(f"{PROBES}/*.json", "subjects.0.implementation_sha256", value))
+                for value in OTHER_IMPLEMENTATIONS
+            ),
+            *(
+                of_submission(f"a run by the files {value!r}", set_run_value(2, "implementation.sha256", value))
+                for value in (*OTHER_IMPLEMENTATIONS, "1")
+            ),
+            of_submission("a run without a record of its implementation", set_run_value(2, "implementation", None)),
+            of_submission("other files declared", set_value(NAME, "implementations.0.sha256", "1" * 64)),
+            of_submission("no implementation declared", set_value(NAME, "implementations", [])),
+        ),
     ),
     SubmissionRule(
         id="submission-suite-version",

@@ -214,4 +214,4 @@ def test_without_matplotlib_one_sentence_says_what_to_install(paper_frames: Fram
 def test_listing_figures_loads_neither_pandas_nor_matplotlib() -> None:
     code = "import sys, suite.cli.listing as l; l.show_figures(False); print(sorted({'pandas', 'matplotlib', 'pyarrow', 'scipy'} & set(sys.modules)))"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert output.splitlines()[-1] == "[]" and len(output.splitlines()) == len(PRESETS) + 1
+    assert output.splitlines()[-1] == "[]" and len(output.splitlines()) == len(PRESETS) + 2  # and a line of headings

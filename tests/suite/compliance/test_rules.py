@@ -103,7 +103,8 @@ def test_a_warning_alone_does_not_make_a_result_invalid(
     rule: AnyRule, good_bundle_of: Callable[[int], Path], good_submission_of: Callable[[int], Path]
 ) -> None:
     """At least one fault of the rule breaks no other."""
-    assert any(complies_with(fault, good_bundle_of, good_submission_of) for fault in rule.faults if fault.ranks == 1)
+    fewest = min(fault.ranks for fault in rule.faults)
+    assert any(complies_with(fault, good_bundle_of, good_submission_of) for fault in rule.faults if fault.ranks == fewest)
 
 
 def test_a_closed_run_that_trained_all_its_epochs_and_missed_its_target_complies_with_a_warning(tmp_path: Path) -> None:

@@ -65,9 +65,9 @@ def test_the_implementation_starts_after_its_meters_are_attached_and_before_anyt
     metered(meter)
     api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
     bundle = Bundle(tmp_path / "run")
-    first = bundle.log().events[0]
+    first = bundle.log().first("init_start")
     assert meter.waited
-    assert first.mono_ns is not None and meter.attached_ns < first.mono_ns
+    assert first is not None and first.mono_ns is not None and meter.attached_ns < first.mono_ns
     assert first.mono_ns < bundle.steps_frame()["start_ns"].min()
 
 

@@ -96,11 +96,43 @@ def test_the_rank_that_mpirun_reports_exited_first(clock: Clock, hosts: tuple[st
     for rank in range(2):
         monitor.receive(line(monitor, rank, pid=7 if hosts else 7 + rank))
     monitor.disconnected(Heartbeat(1, "node2", 8, clock.now_s, None))
-    reported = FailedProcess(None, 7, "127.0.0.1") if hosts else FailedProcess(None, 7, "pi")
-    for each, rank in ((None, 1), (reported, 0), (FailedProcess(0, None, None), 0), (FailedProcess(None, 99, "127.0.0.1"), 1)):
+    reported = FailedProcess(None, "127.0.0.1" if hosts else "pi", signal.SIGBUS, 7)
+    for each, rank in ((None, 1), (reported, 0), (FailedProcess(0, None, None), 0), (FailedProcess(None, "127.0.0.1", None, 99), 1)):
         exited = monitor.first_exited(each)
         assert exited is not None and exited.rank == rank
     monitor.close()
+
+
+def test_of_ranks_that_mpirun_killed_itself_the_first_closed_connection_failed_first(monitor: HeartbeatMonitor, clock: Clock) -> None:
+    """MPICH names the first rank of the host, whichever failed."""
+    monitor.disconnected(Heartbeat(1, "node2", 1001, clock.now_s, None))
+    monitor.disconnected(Heartbeat(0, "node1", 1000, clock.now_s, None))
+    reported = FailedProcess(None, "pi", signal.SIGKILL, 1000)
+    exited = monitor.first_exited(reported)
+    assert exited is not None and exited.rank == 1
+    assert monitor.signal_of(exited, reported) is None
+    assert monitor.signal_of(exited, FailedProcess(1, None, signal.SIGBUS)) == signal.SIGBUS
+
+
+def test_no_rank_is_blamed_for_the_time_in_which_the_harness_was_stopped(monitor: HeartbeatMonitor, clock: Clock) -> None:
+    monitor.polled()
+    clock.now_s += HEARTBEAT_TIMEOUT_S + 6
+    monitor.polled()
+    assert monitor.failure() is None
+    assert monitor.longest_pause_s == HEARTBEAT_TIMEOUT_S + 6
+    for _ in range(3):
+        clock.now_s += HEARTBEAT_TIMEOUT_S / 2 - 1
+        monitor.polled()
+    assert "no heartbeat from rank 0" in str(monitor.failure())
+
+
+def test_a_lost_heartbeat_process_is_not_an_ended_rank(monitor: HeartbeatMonitor, clock: Clock) -> None:
+    monitor.disconnected(Heartbeat(1, "node2", 1001, clock.now_s, None))
+    for _ in range(3):
+        clock.now_s += HEARTBEAT_TIMEOUT_S / 2
+        monitor.receive(line(monitor, 0))
+    assert "the heartbeat process of rank 1 on node node2 was ended" in str(monitor.failure(lambda beat: beat.pid == 1001))
+    assert "rank 1 on node node2 exited" in str(monitor.failure(lambda _: False))
 
 
 def test_a_rank_that_never_starts_has_failed_after_a_minute(clock: Clock) -> None:

@@ -163,9 +163,43 @@ def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(nodes: Remo
     assert len(Bundle(tmp_path).channels_of_node(1)) > 2
 
 
+def test_a_recorder_that_is_lost_while_it_records_is_started_again(nodes: RemoteRecorders, tmp_path: Path) -> None:
+    nodes.prepare()
+    table, pids = tmp_path / "readings.node1.csv", {0: 1, 1: os.getpid()}
+    tick_until(nodes, pids, lambda: nodes.attached_ranks() == (0, 1) and table.exists() and len(table.read_text().splitlines()) > 3)
+    (recorder,) = nodes._recorders.values()
+    recorder._process.kill()
+    tick_until(nodes, pids, lambda: recorder.lost)
+    before = len(table.read_text().splitlines())
+    (notice,) = nodes.take_notices()
+    assert "192.0.2.7 was lost (its recorder ended with exit code -9); it was started again" in notice
+    assert nodes.take_notices() == []
+    tick_until(nodes, pids, lambda: len(table.read_text().splitlines()) > before + 3)
+    tick_until(nodes, pids, lambda: nodes.is_running(1, os.getpid()))
+    nodes.stop()
+    record = nodes.records(CACHE)[1]
+    assert "was lost during the run (its recorder ended with exit code -9) and started again" in str(record.problem)
+    assert record.node == os.uname().nodename and record.meters
+    assert table.read_text().count("t_ns") == 1
+
+
+def test_a_node_whose_time_of_day_is_another_is_said_so(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+    wall_ns = time.time_ns() - 3600 * 10**9
+    output = f"""
+echo '{{"node": "pi2", "wall_ns": {wall_ns}, "link": null, "system": {{}}}}'
+echo '{{"page_cache": {{"is_cold": true}}}}'
+exec sleep 9
+"""
+    with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
+        recorders.prepare()
+        (notice,) = recorders.take_notices()
+    assert "the clock of 192.0.2.7 is 3600 s behind 127.0.0.1's" in notice
+
+
 def test_a_recorder_whose_harness_is_gone_exits_and_leaves_no_file(tmp_path: Path) -> None:
     settings = (
-        f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "with_identity": false, "left_out": [], "peer": null, "baseload_s": 0}}'
+        f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "with_identity": false, "left_out": [], "peer": null, '
+        '"baseload_s": 0, "goes_on": false}'
     )
     temporary = tmp_path / "tmp"
     temporary.mkdir()

@@ -12,11 +12,13 @@ from suite.bundle.channels import channels_of_frame, no_channels
 from suite.bundle.manifest import seal
 from suite.bundle.schemas import READING_TYPES
 from suite.errors import SuiteError
-from suite.experiments.hpl import plan, read_solution
-from suite.experiments.linpack import LinpackRequest, choose_blas, measure, read_lu, refuse_slow
-from suite.experiments.linpack_power import power_of
+from suite.experiments import linpack
+from suite.experiments.hpl import grids, hpl_input, plan, read_solutions, read_triad, variants
+from suite.experiments.linpack import LinpackRequest, choose_blas, measure, planned, read_lu, refuse_slow
+from suite.experiments.linpack_power import power_of, power_of_nodes
+from suite.experiments.machine_load import MachineLoad
 from suite.launch.placement import Placement
-from suite.metrics.linpack import Problem, find_linpacks, operations, read_linpack, share_reached
+from suite.metrics.linpack import Power, Problem, find_linpacks, operations, read_linpack, share_reached
 from tests.launchers import interrupted_launcher, with_ctrl_c
 
 ANSWER = """T/V                N    NB     P     Q               Time                 Gflops
@@ -45,19 +47,19 @@ def test_too_little_memory_names_what_fits() -> None:
 
 
 def test_an_answer_is_read() -> None:
-    solution = read_solution(ANSWER.format(residual="0.0036790", verdict="PASSED"), "out")
+    (solution,) = read_solutions(ANSWER.format(residual="0.0036790", verdict="PASSED"), "out")
     assert (solution.problem, solution.time_s, solution.gflops, solution.residual) == (Problem(2000, 128, 1, 2), 0.68, 7.801, 0.003679)
 
 
 @pytest.mark.parametrize("residual", ["16.0", "nan"])
 def test_a_wrong_answer_is_refused(residual: str) -> None:
     with pytest.raises(SuiteError, match="answer is wrong"):
-        read_solution(ANSWER.format(residual=residual, verdict="FAILED"), "out")
+        read_solutions(ANSWER.format(residual=residual, verdict="FAILED"), "out")
 
 
 def test_no_answer_is_refused() -> None:
     with pytest.raises(SuiteError, match="without a result"):
-        read_solution("Begin of HPL section.\n", "out")
+        read_solutions("Begin of HPL section.\n", "out")
 
 
 def test_the_reference_blas_is_refused_and_openblas_is_not() -> None:
@@ -75,7 +77,7 @@ HPCC = pytest.mark.skipif(
 @HPCC
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_real_hpcc_passes_its_residual_test(tmp_path: Path, ranks: int) -> None:
-    record = measure(tmp_path / "record", LinpackRequest(Placement((), ranks), size=512))
+    record = measure(tmp_path / "record", LinpackRequest(Placement((), ranks), size=512, allow_busy=True))
     assert record.solution.problem == Problem(512, 128, 1, ranks)
     assert (record.kind, record.ranks, record.nodes, Path(record.program).name) == ("HPL", ranks, 1, "hpcc")
     assert record.gflops_per_node == record.solution.gflops
@@ -90,14 +92,14 @@ def test_a_hpl_of_ones_own_reads_hpl_dat_and_says_its_answer_on_standard_output(
     xhpl = tmp_path / "xhpl"
     xhpl.write_text("#!/bin/sh\nset -e\n{ sed s/^6$/8/ HPL.dat; printf '%s\\n' - 0 0 0 0; } > hpccinf.txt\nhpcc\ncat hpccoutf.txt\n")
     xhpl.chmod(0o755)
-    record = measure(tmp_path / "record", LinpackRequest(Placement((), 1), xhpl=xhpl, size=512))
+    record = measure(tmp_path / "record", LinpackRequest(Placement((), 1), xhpl=xhpl, size=512, allow_busy=True))
     assert (record.kind, record.program, record.output) == ("HPL", str(xhpl), "output.txt")
     assert record.solution.problem.size == 512 and record.solution.residual < 16
     assert not (tmp_path / "record" / "hpccinf.txt").samefile(tmp_path / "record" / "HPL.dat")
 
 
 def test_scipys_lu_is_labelled_and_judged_as_hpl_is(tmp_path: Path) -> None:
-    record = measure(tmp_path / "record", LinpackRequest(Placement(), size=1024, with_scipy=True))
+    record = measure(tmp_path / "record", LinpackRequest(Placement(), size=1024, with_scipy=True, allow_busy=True))
     found = record.solution
     assert (record.kind, record.program, record.nodes, record.ranks) == ("LU", "SciPy", 1, 1)
     assert found.gflops == pytest.approx(operations(1024) / found.time_s / 1e9)
@@ -107,16 +109,16 @@ def test_scipys_lu_is_labelled_and_judged_as_hpl_is(tmp_path: Path) -> None:
 
 def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert measure(tmp_path / "record", LinpackRequest(Placement((), 2), size=512)).kind == "LU"
+    assert measure(tmp_path / "record", LinpackRequest(Placement((), 2), size=512, allow_busy=True)).kind == "LU"
     with pytest.raises(SuiteError, match=r"needs mpirun, which is not installed here: sudo apt-get install hpcc"):
-        measure(tmp_path / "two", LinpackRequest(Placement(("a", "b"), 1), size=512))
+        measure(tmp_path / "two", LinpackRequest(Placement(("a", "b"), 1), size=512, allow_busy=True))
 
 
 def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     launcher = interrupted_launcher(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{launcher.interpreter.parent}:{os.environ['PATH']}")
     with with_ctrl_c(), pytest.raises(KeyboardInterrupt):
-        measure(tmp_path / "record", LinpackRequest(Placement((), 2), size=512))
+        measure(tmp_path / "record", LinpackRequest(Placement((), 2), size=512, allow_busy=True))
     launcher.assert_nothing_runs()
 
 
@@ -133,7 +135,7 @@ def test_an_xhpl_that_is_no_program_is_named(tmp_path: Path) -> None:
     if shutil.which("mpirun") is None:
         pytest.skip("needs an mpirun: apt-get install openmpi-bin")
     with pytest.raises(SuiteError, match="is not an executable file"):
-        measure(tmp_path / "record", LinpackRequest(Placement(), xhpl=tmp_path / "nothing"))
+        measure(tmp_path / "record", LinpackRequest(Placement(), xhpl=tmp_path / "nothing", allow_busy=True))
 
 
 def test_the_rate_per_watt_is_over_the_mean_power_while_it_solved() -> None:
@@ -145,6 +147,54 @@ def test_the_rate_per_watt_is_over_the_mean_power_while_it_solved() -> None:
     assert "shelly" in str(power.method)
     nothing = power_of(no_channels(), (0, 10**9), 12.0)
     assert (nothing.gflops_per_watt, nothing.reason) == (None, "no power sensor was read")
+
+
+def test_every_block_size_and_grid_is_one_run_of_hpl() -> None:
+    assert grids(8) == ((2, 4), (1, 8)) and grids(7) == ((1, 7),)
+    every = variants(Problem(2000, 128, 2, 4), (64, 128, 192), 8)
+    assert {(each.block, each.rows) for each in every} == {(block, rows) for block in (64, 128, 192) for rows in (1, 2)}
+    assert {each.size for each in every} == {1920} and all(1920 % each.block == 0 for each in every)
+    lines = hpl_input(every, to_file=True).splitlines()
+    assert lines[4:6] == ["1", "1920"] or lines[5] == "1920"
+    assert lines[6:12] == ["3", "64 128 192", "0", "2", "2 1", "4 8"]
+
+
+def test_several_answers_are_read_and_a_wrong_one_among_them_is_refused() -> None:
+    good, wrong = ANSWER.format(residual="0.0036", verdict="PASSED"), ANSWER.format(residual="17", verdict="FAILED")
+    assert len(read_solutions(good + good, "out")) == 2
+    with pytest.raises(SuiteError, match="answer is wrong"):
+        read_solutions(good + wrong, "out")
+
+
+def test_bandwidth_is_the_memorys_not_the_caches() -> None:
+    text = "STREAM_VectorSize={}\nStarSTREAM_Triad=2.5\nSingleSTREAM_Triad=4.0\n"
+    found = read_triad(text.format(10_000_000))
+    assert found is not None and (found.alone_gb_s, found.together_gb_s) == (4.0, 2.5)
+    assert read_triad(text.format(100_000)) is None
+    assert read_triad("") is None
+
+
+def test_a_grid_must_have_as_many_places_as_ranks() -> None:
+    with pytest.raises(SuiteError, match="3 x 2 does not have 4 ranks"):
+        planned(LinpackRequest(Placement((), 4), grid=(3, 2)), 2**30)
+    (problem,) = planned(LinpackRequest(Placement((), 4), grid=(1, 4)), 2**30)
+    assert (problem.rows, problem.columns) == (1, 4)
+
+
+def test_a_busy_machine_is_refused_with_the_program_that_uses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = MachineLoad(2.0, 4, 0.9, 0.0, None, (("ffmpeg", 7, 0.8),))
+    monkeypatch.setattr(linpack, "measure_load", lambda seconds: busy)
+    with pytest.raises(SuiteError, match=r"busy: other programs use 0.90 .* of 4 cores \(ffmpeg \(process 7, 0.80 cores\)\).*--allow-busy"):
+        measure(tmp_path / "record", LinpackRequest(Placement(), with_scipy=True, size=512))
+    assert not (tmp_path / "record").exists()
+
+
+def test_joules_are_the_sum_over_the_nodes_or_unknown_for_a_named_node() -> None:
+    first, second = Power(30.0, 4.0, 1.5, "um25c", None, 29.0, 31.0), Power(34.0, 4.0, 1.4, "um25c", None, 33.0, 36.0)
+    whole = power_of_nodes((first, second), ("pi1", "pi2"), gflops=16.0)
+    assert (whole.energy_j, whole.low_j, whole.high_j, whole.gflops_per_watt) == (64.0, 62.0, 67.0, 1.0)
+    unmeasured = Power(None, None, None, None, "no power sensor was read")
+    assert power_of_nodes((first, unmeasured), ("pi1", "pi2"), 16.0).reason == "pi2: no power sensor was read"
 
 
 def test_the_share_that_training_reaches() -> None:

@@ -11,9 +11,10 @@ from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.execution.request import RunRequest
-from suite.experiments.memory import kills_for_memory, largest_batch, ran_out_of_memory
+from suite.experiments.memory import largest_batch, ran_out_of_memory
 from suite.files.json_file import write_json
 from suite.launch.environments import Environment
+from suite.machine.memory_kills import kills_for_memory
 from tests.builders import Scenario, make_record, make_request
 from tests.suite.experiments.hungry import LIMIT_MIB
 

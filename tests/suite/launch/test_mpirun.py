@@ -1,12 +1,13 @@
 """Where ranks run, and what starts them there."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from suite.bundle.layout import HOSTS
 from suite.errors import SuiteError
-from suite.launch.mpirun import HOSTS_NAME, FailedProcess, Flavour, Mpirun, failed_process, last_output_line, mpirun_command
+from suite.launch.mpirun import HOSTS_NAME, FailedProcess, Flavour, Mpirun, failed_process, last_output_line, mpirun_command, refused_host
 from suite.launch.placement import Placement, is_this_machine, place, read_hosts
 
 MPICH, OPEN_MPI = Mpirun(Path("/env/bin/mpirun"), Flavour.MPICH), Mpirun(Path("/usr/bin/mpirun"), Flavour.OPEN_MPI)
@@ -111,9 +112,43 @@ def test_the_first_error_reported_by_a_rank_is_the_cause(launcher: str) -> None:
 
 
 def test_launchers_report_the_process_that_failed_first() -> None:
-    assert failed_process(MPICH_SAYS.splitlines()) == FailedProcess(None, 7, "pi2")
-    assert failed_process(OPEN_MPI_SAYS.splitlines()) == FailedProcess(1, None, None)
+    assert failed_process(MPICH_SAYS.splitlines()) == FailedProcess(None, "pi2", signal.SIGKILL, 7)
+    assert failed_process(OPEN_MPI_SAYS.splitlines()) == FailedProcess(1, "pi2", signal.SIGKILL)
     assert failed_process(["Bus error"]) is None
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ("[pi1] 9,9,7,9", FailedProcess(2, None, signal.SIGBUS)),  # MPICH killed the others
+        ("[pi1] 9,9\n[pi2] 9,11", FailedProcess(3, None, signal.SIGSEGV)),
+        ("[pi1] 0,256", FailedProcess(1, None, None)),
+        ("[pi1] 9,9", FailedProcess(None, "pi2", signal.SIGKILL, 7)),
+        ("[pi1] 99999999999,x", FailedProcess(None, "pi2", signal.SIGKILL, 7)),
+    ],
+)
+def test_mpichs_exit_statuses_name_the_rank_and_its_signal(statuses: str, expected: FailedProcess) -> None:
+    assert failed_process([*MPICH_SAYS.splitlines(), *f"[mpiexec@pi1] Exit codes: {statuses}".splitlines()]) == expected
+
+
+@pytest.mark.parametrize("wrapped", [" on\nsignal 7 (Bus error).", " on signal 7 (Bus error)."])
+def test_open_mpis_sentence_may_be_broken_into_two_lines(wrapped: str) -> None:
+    said = f"prterun noticed that process rank 1 with PID 9 on node pi2 exited{wrapped}"
+    assert failed_process(said.splitlines()) == FailedProcess(1, "pi2", signal.SIGBUS)
+
+
+@pytest.mark.parametrize(
+    ("line", "host"),
+    [
+        ("ssh: Could not resolve hostname pi9: Name or service not known", "pi9"),
+        ("ssh: connect to host pi9 port 22: No route to host", "pi9"),
+        ("user@pi9: Permission denied (publickey).", "pi9"),
+        ("error: rank 0 on pi1: the file is not there", None),
+    ],
+)
+def test_a_host_that_ssh_cannot_connect_to_is_named(line: str, host: str | None) -> None:
+    found = refused_host(["loading", line])
+    assert (found and found.host) == host
 
 
 def test_without_output_of_ranks_the_launchers_last_line_is_the_cause() -> None:

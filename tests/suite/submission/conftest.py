@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from suite import __version__
+from suite.catalog.frameworks import load_framework
+from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import load_workload
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
@@ -40,11 +42,28 @@ def make_runs(folder: Path, count: int = 3) -> list[Path]:
 
 def make_probe(path: Path, passed: bool = True) -> Path:
     """A verdict as `suite verify-model lenet --framework pytorch --output` writes it, shortened."""
-    difference = {"precision": "float64", "quantity": "loss", "error": 0.0 if passed else 0.1, "tolerance": 1e-9, "worst": "", "problem": None}
+    difference = {
+        "precision": "float64",
+        "quantity": "parameter count",
+        "error": 0.0 if passed else 0.1,
+        "tolerance": 0.0,
+        "worst": "",
+        "problem": None,
+    }
     digests = {precision: hashlib.sha256(precision.encode()).hexdigest() for precision in ("float64", "float32")}
     subject = {"name": "pytorch", "module": "reference_impls.pytorch.probe", "passed": passed, "digests": digests}
+    subject["implementation_sha256"] = implementation_sha256(load_framework("pytorch"))
+    subject["parameters"] = load_workload("lenet").parameters
     subject["differences"] = [{**difference, "passed": passed}]
-    values = {"schema": 1, "suite_version": __version__, "workload": "lenet", "model": load_workload("lenet").model, "passed": passed}
+    values = {
+        "schema": 1,
+        "suite_version": __version__,
+        "workload": "lenet",
+        "model": load_workload("lenet").model,
+        "passed": passed,
+        "reference": "pytorch",
+        "expected_parameters": load_workload("lenet").parameters,
+    }
     path.write_text(json.dumps({**values, "subjects": [subject]}))
     return path
 

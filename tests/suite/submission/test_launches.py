@@ -72,10 +72,10 @@ def test_entries_of_another_form_are_no_declaration(entries: object, submission:
 
 def test_a_declaration_of_schema_1_has_no_launches(submission: Path) -> None:
     values = json.loads((submission / NAME).read_text())
-    del values["entries"]
+    del values["entries"], values["implementations"]
     (submission / NAME).write_text(json.dumps({**values, "schema": 1}))
     assert read_declaration(submission).entries == ()
-    assert findings(submission) == {"submission-launches"}
+    assert findings(submission) == {"submission-launches", "submission-implementation"}
 
 
 def test_a_withdrawn_run_is_no_part_of_its_entry(submission: Path) -> None:

@@ -6,9 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reference_impls.probe import random_value
+from suite.catalog.frameworks import load_implementation
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.verify.probing import ProbedImplementation, probe
+from suite.launch.environments import find
+from suite.verify.probing import ProbedImplementation, probe, probed
 
 START = "import json, sys\nimport numpy as np\nrequest = json.load(open(sys.argv[2]))\n"
 
@@ -50,3 +53,40 @@ def test_a_probe_that_does_something_else_is_named(body: str, words: str, tmp_pa
 def test_an_interpreter_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="cannot be started"):
         probe(ProbedImplementation("theirs", tmp_path / "python", "their.probe"), load_workload("lenet"), "float64")
+
+
+def of_files(body: str, folder: Path) -> dict[str, np.ndarray]:
+    """Probe an implementation outside the checkout, whose program has this body, with one parameter."""
+    (folder / "framework.toml").write_text('name = "theirs"\ntitle = "Theirs"\ntrain = ["true"]\nprobe = ["{python}", "probe.py", "{dtype}"]\n')
+    (folder / "probe.py").write_text("import json, pathlib, sys\nimport numpy as np\nrequest = json.load(open(sys.argv[3]))\n" + body)
+    framework = load_implementation(folder)
+    implementation = probed(framework, find(framework))
+    return dict(probe(implementation, load_workload("lenet"), "float64", shapes={"parameter/fc1.weight": (2, 3)}))
+
+
+def test_a_probe_outside_the_checkout_gets_its_inputs_as_files(tmp_path: Path) -> None:
+    body = (
+        "inputs, output = (pathlib.Path(request[name]) for name in ('inputs', 'output'))\n"
+        "for name in ('parameter/fc1.weight', 'images_0'):\n"
+        "    np.save(output / f'parameter/{pathlib.Path(name).name}.npy', np.load(inputs / f'{name}.npy'))\n"
+        "np.save(output / 'logits.npy', np.load(inputs / 'labels_4.npy'))\n"
+    )
+    found, settings = of_files(body, tmp_path), load_workload("lenet").verification
+    assert set(found) == {"logits", "parameter/fc1.weight", "parameter/images_0"}
+    np.testing.assert_array_equal(found["parameter/fc1.weight"], random_value("fc1.weight", (2, 3), settings.seed))
+    assert found["parameter/images_0"].shape == (settings.batch_size, *settings.image_shape)
+    assert found["logits"].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise SystemExit('no such model')", "ended with 1: no such model"),
+        ("pass", "wrote no .npy file"),
+        ("pathlib.Path(request['output'], 'logits.npy').write_text('no array')", "wrote logits.npy, which is no array"),
+        ("np.save(pathlib.Path(request['output'], 'logits.npy'), np.array([object()]), allow_pickle=True)", "wrote logits.npy, which is no array"),
+    ],
+)
+def test_files_that_are_no_arrays_are_named(body: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=words):
+        of_files(body, tmp_path)

@@ -1,6 +1,7 @@
 """`suite verify-model` over every workload and framework, and over implementations with one mistake each."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload, load_workloads
+from suite.experiments.conformance.examples import Language, example
 from suite.files.paths import home
 from suite.verify.compare import Arrays
 from suite.verify.probing import ProbedImplementation
@@ -73,10 +75,15 @@ def test_a_mistake_is_noticed_where_it_is_made(mistake: str, resnet18: dict[str,
     assert not verdict.passed
 
 
-def test_a_vendors_program_with_a_mistake_gives_exit_code_1(suite: Run) -> None:
-    """On the smallest workload: a mistake that any model shows."""
-    command = ("verify-model", "lenet", "--implementation", MISTAKEN, "--python", environment_of("pytorch").interpreter, "--json")
-    answer = suite(*command, SUITE_HOME=str(home()), MISTAKE="momentum_of_keras")
+def test_a_vendors_program_with_a_mistake_gives_exit_code_1(suite: Run, tmp_path: Path) -> None:
+    """The example in NumPy with Keras's momentum: a mistake that any model shows."""
+    shutil.copytree(example(Language.PYTHON), tmp_path / "theirs", ignore=shutil.ignore_patterns("__pycache__"))
+    model = tmp_path / "theirs/model.py"
+    text = model.read_text()
+    model.write_text(text.replace("weights -= rate * velocity", "weights -= velocity").replace("+= self.gradients", "+= rate * self.gradients"))
+    assert model.read_text() != text
+    environment_of("pytorch")
+    answer = suite("verify-model", "lenet", "--implementation", tmp_path / "theirs", "--json", SUITE_HOME=str(home()))
     assert answer.returncode == 1, answer.stderr
     (subject,) = json.loads(answer.stdout)["subjects"]
     assert not subject["passed"]

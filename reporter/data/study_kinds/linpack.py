@@ -1,0 +1,58 @@
+"""LINPACK studies: folders that ``suite sweep --study linpack`` writes."""
+
+import hashlib
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas
+
+from reporter.data.seals import refuse_broken_seal
+from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row
+from reporter.data.text import plain
+from suite.metrics.linpack import Problem
+from suite.metrics.linpack_study import STUDY, read_linpack_study
+
+FIGURES = ("gflops", "efficiency", "peak_share", "energy_j", "gflops_per_watt", "triad_gb_s")
+
+
+def read(record: Path, place: str) -> StudyRecord:
+    """The study of a record; raises SuiteError unless its LINPACK records give the same figures."""
+    study = read_linpack_study(record.parent)
+    refuse_broken_seal(record.parent, record.name)
+    parts = [(f"{point.nodes} node{'s' * (point.nodes > 1)}", point) for point in study.points]
+    rows = [figure_row(part, name, asdict(getattr(point, name))) for part, point in parts for name in FIGURES]
+    return StudyRecord(
+        name=f"linpack-{hashlib.sha256(record.read_bytes()).hexdigest()[:10]}",
+        kind=STUDY_KIND.name,
+        title=f"{plain(study.title)}: {plain(study.device, 60)}",
+        place=place,
+        record=record,
+        facts=(
+            ("processor", plain(study.cpu_model or "unknown")),
+            ("runs of each number of nodes", str(len(study.points[0].records))),
+            *((f"problem on {part}", _problem(point.problem)) for part, point in parts),
+        ),
+        runs=(),
+        figures=pandas.DataFrame(rows, columns=list(ROWS)),
+        notes=(plain(f"{study.sentence}.", 400), *(plain(note, 400) for note in study.notes)),
+    )
+
+
+def _problem(problem: Problem) -> str:
+    return f"order {problem.size}, block {problem.block}, grid {problem.rows} x {problem.columns}"
+
+
+STUDY_KIND = StudyKind(
+    name="linpack",
+    title="LINPACK",
+    record=STUDY,
+    read=read,
+    figure_names={
+        "gflops": "rate of all nodes",
+        "efficiency": "efficiency, R(n) / (n R(1))",
+        "peak_share": "share of the double-precision peak",
+        "energy_j": "energy of all nodes while solving",
+        "gflops_per_watt": "rate per watt of all nodes",
+        "triad_gb_s": "memory bandwidth of a node (STREAM triad)",
+    },
+)

@@ -1,0 +1,60 @@
+"""`suite implementation new|test`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from suite.cli.json_output import print_json, print_rows
+from suite.cli.options import Json
+from suite.experiments.conformance.examples import Language, begin
+
+NOT_CONFORMANT = 1
+MARKS = {True: "pass", False: "FAIL", None: "not tested"}
+
+app = typer.Typer(no_args_is_help=True, help="Begin and test an implementation of your own.")
+
+
+@app.callback()
+def _group() -> None:
+    """Begin and test an implementation of your own."""
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Its name, in lower case.")],
+    language: Annotated[Language, typer.Option(help="Language of the example that it begins as.")],
+    output: Annotated[Path, typer.Option(help="Folder to write its folder into.")] = Path(),
+    json: Json = False,
+) -> None:
+    """Copy a working LeNet-5 in C or NumPy into a folder of its own, to be changed into your implementation."""
+    files = begin(name, language, output)
+    steps = [f"suite implementation test {output / name}", f"suite verify-model lenet --implementation {output / name}"]
+    if json:
+        print_json("implementation-new", {"files": [str(path) for path in files], "next": steps})
+        return
+    print("Wrote\n" + "\n".join(f"  {path}" for path in files))
+    print("Next\n" + "\n".join(f"  {number}. {step}" for number, step in enumerate(steps, start=1)))
+
+
+@app.command()
+def test(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the implementation.")],
+    workload: Annotated[str, typer.Option(help="Workload that it trains (`suite list workloads`).")] = "lenet",
+    json: Json = False,
+) -> None:
+    """Test every point of the contract on generated data. Exit code: 0 all pass, 1 not, 2 could not test."""
+    from suite.experiments.conformance.points import Point, conformance  # start-up: execution
+
+    def show(point: Point) -> None:
+        if not json:
+            print(f"{MARKS[point.passed]:10} {point.name:24} {point.demands}" + (f"\n{'':35} {point.observed}" if point.passed is not True else ""))
+
+    points = conformance(folder, workload, show)
+    if json:
+        print_rows("implementation-test", map(asdict, points))
+    else:
+        print(f"{sum(point.passed is True for point in points)} of {len(points)} points pass")
+    if any(point.passed is False for point in points):
+        raise typer.Exit(NOT_CONFORMANT)

@@ -1,0 +1,159 @@
+"""Several ranks train one model: what they compared before the first step, their learning rates, their machines and their shares."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from reference_impls.contract import log_name
+from reference_impls.schedules import SCHEDULES
+from suite.bundle.log import LogEvent
+from suite.bundle.nodes import read_nodes
+from suite.compliance.faults.fault import both, in_turn, recomputed
+from suite.compliance.faults.log_edits import set_event, set_everywhere, set_request
+from suite.compliance.faults.rank_log_edits import remove_of_rank, set_boot_of_rank, set_in_all_logs, set_of_rank
+from suite.compliance.finding import Severity
+from suite.compliance.remedies import TRAINING_LOOP
+from suite.compliance.rule import CLOSED, BundleContext, RequestContext, Rule, Violation
+from suite.compliance.values import is_number
+
+ORDER = 56  # after the digests of training states
+
+COMPARED = ("sources", "packages", "request", "data", "weights")
+DIFFERENT = "put the same suite, environment and data on every node, then run again: `suite cluster doctor` names what differs"
+ONE_MACHINE = "let every host of the hostfile be a machine, and start several ranks on one with --ranks-per-node"
+RATE_TOLERANCE = 1e-9
+MIN_SAMPLES_PER_RANK = 16
+"""Batch normalisation over fewer samples converges worse: 23.7 % errors of ResNet-50 on ImageNet at 16 and 32 a worker, 24.8 % at 8, 27.3 % at 4
+(Wu and He, Group Normalization, ECCV 2018, table 2)."""
+
+
+def _admitted(context: BundleContext) -> Iterator[Violation]:
+    """Check that all ranks logged the same digests of what they compared, where rank 0 logged any."""
+    first = context.log.first("admission")
+    for rank, log in context.logs():
+        event = log.first("admission")
+        if first is None and event is None:
+            continue
+        if event is None or not isinstance(event.value, dict):
+            observed = "no such event" if event is None else f"{event.value!r}"[:200]
+            yield Violation(log_name(rank), f"admission: digests of {', '.join(COMPARED)}", observed, TRAINING_LOOP, event.line if event else None)
+            continue
+        wanted = first.value if first is not None and isinstance(first.value, dict) else {}
+        for kind in COMPARED:
+            found = event.value.get(kind)
+            if found is None or found != wanted.get(kind):
+                expected = f"the digest of {kind} that rank 0 logged, {str(wanted.get(kind))[:16]}"
+                yield Violation(log_name(rank), expected, f"{found}"[:16], DIFFERENT, event.line)
+
+
+def _rates(context: BundleContext) -> Iterator[Violation]:
+    """Check every rank's learning rates of each epoch: the first, the last and the mean of the requested schedule."""
+    request = context.request
+    schedule = SCHEDULES.get(request.optimizer.schedule)
+    if schedule is None or request.global_batch_size < 1:
+        return
+    per_epoch = math.ceil(request.data.train_samples / request.global_batch_size)
+    for rank, log in context.logs():
+        for event in log.all("learning_rates"):
+            steps = _steps_of(log.all("epoch_stop"), event.epoch)
+            if event.epoch is None or not 1 <= event.epoch <= request.epochs or not 1 <= steps <= per_epoch:
+                continue  # rules about epochs report it
+            begin = (event.epoch - 1) * per_epoch
+            rates = [schedule(request.optimizer.base_learning_rate, index, request.epochs * per_epoch) for index in range(begin, begin + steps)]
+            wanted = (rates[0], rates[-1], math.fsum(rates) / steps)
+            if not _is_near(event.value, wanted):
+                expected = f"learning rates of epoch {event.epoch} (first, last, mean) as the schedule {request.optimizer.schedule!r} gives them: "
+                expected += ", ".join(f"{value:.6g}" for value in wanted)
+                yield Violation(log_name(rank), expected, f"{event.value!r}"[:200], DIFFERENT, event.line)
+
+
+def _steps_of(stops: "tuple[LogEvent, ...] | list[LogEvent]", epoch: int | None) -> int:
+    steps = next((stop.metadata.get("steps") for stop in stops if stop.epoch == epoch), None)
+    return steps if type(steps) is int else 0
+
+
+def _is_near(value: Any, wanted: tuple[float, ...]) -> bool:
+    if not isinstance(value, list) or len(value) != len(wanted) or not all(map(is_number, value)):
+        return False
+    return all(abs(one - other) <= RATE_TOLERANCE * max(abs(other), 1e-12) for one, other in zip(value, wanted, strict=True))
+
+
+def _machines(context: BundleContext) -> Iterator[Violation]:
+    """Report nodes whose ranks logged the boot id of one kernel."""
+    if context.request.parallel.nodes == 1:
+        return
+    node_of = {rank: node for node in read_nodes(context.bundle) for rank in node.ranks}
+    hosts: dict[str, str] = {}
+    for rank, log in context.logs():
+        boot = log.events[0].metadata.get("boot") if log.events else None
+        if boot is None or rank not in node_of:
+            continue
+        host = node_of[rank].host
+        other = hosts.setdefault(str(boot), host)
+        if other != host:
+            observed = f"rank {rank} on {host[:100]} logged the boot id of {other[:100]}: containers of one machine, or one machine twice"
+            yield Violation(log_name(rank), "ranks of different nodes on different machines", observed, ONE_MACHINE)
+            return
+
+
+def _share(context: RequestContext) -> Iterator[Violation]:
+    """Check that every rank normalises over enough samples, where the model has batch normalisation."""
+    request = context.request
+    ranks = request.parallel.ranks
+    if ranks > 1 and context.workload.normalisation_statistics and request.global_batch_size // ranks < MIN_SAMPLES_PER_RANK:
+        expected = f"a mini-batch of {MIN_SAMPLES_PER_RANK} samples or more for each of {ranks} ranks: {context.workload.name} normalises over them"
+        fix = f"use --batch-size {MIN_SAMPLES_PER_RANK * ranks} or more, or fewer ranks, or run it in the open division"
+        yield Violation(context.file, expected, f"{request.global_batch_size // ranks} samples ({request.global_batch_size} in all)", fix)
+
+
+RULES = (
+    Rule(
+        id="ranks-admitted",
+        sentence="All ranks have the same sources, package versions, request, data and initial weights, wherever they log their digests.",
+        rationale="A node with other files trains another model, or on other labels, and nothing in its times would show it.",
+        bundle_check=_admitted,
+        faults=(
+            *(
+                recomputed(f"other {kind} on rank 1", set_of_rank(1, "admission", {**dict.fromkeys(COMPARED, "0" * 64), kind: "1" * 64}), ranks=2)
+                for kind in COMPARED
+            ),
+            recomputed("no admission of rank 1", remove_of_rank(1, "admission"), ranks=2),
+            recomputed("no admission of rank 0", remove_of_rank(0, "admission"), ranks=2),
+            recomputed("no digests admitted", set_in_all_logs("admission", None), ranks=2),
+        ),
+    ),
+    Rule(
+        id="learning-rates",
+        sentence="The learning rates that a rank logs for an epoch, the first, the last and the mean, are those of the requested schedule.",
+        rationale="A changed schedule trains at other rates than the request says.",
+        bundle_check=_rates,
+        faults=(
+            *both("twice the learning rates of epoch 1", set_event("learning_rates", value=[0.08, 0.072, 0.076])),
+            recomputed("no learning rates of epoch 2", set_event("learning_rates", 1, value=[])),
+            recomputed("half of rank 1's learning rates", set_of_rank(1, "learning_rates", [0.02, 0.018, 0.019]), ranks=2),
+            recomputed("another base learning rate requested", set_everywhere("optimizer.base_learning_rate", 0.03)),
+        ),
+    ),
+    Rule(
+        id="nodes-machines",
+        sentence="Nodes are machines: ranks on different nodes run on different kernels.",
+        rationale="Containers on one machine share its processors, its memory and its power: they are good for a test, and their sums for nothing.",
+        severity=Severity.WARNING,
+        bundle_check=_machines,
+        faults=(recomputed("one boot id on both nodes", set_boot_of_rank(1, 0), ranks=2),),
+    ),
+    Rule(
+        id="closed-samples-per-rank",
+        sentence=f"Each of several ranks of a closed run has {MIN_SAMPLES_PER_RANK} samples of a mini-batch or more if the model normalises.",
+        rationale="Statistics over fewer samples are another model: it converges worse, and its reference points say nothing of it.",
+        divisions=CLOSED,
+        request_check=_share,
+        faults=(
+            *both(
+                "ResNet-18 with 15 samples a rank",
+                in_turn(set_request("workload", "resnet18"), set_everywhere("global_batch_size", 31)),
+                ranks=2,
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,72 @@
+"""Why a run of several ranks failed, as a sentence: which process ended first, on which node, and by what."""
+
+import signal
+
+from reference_impls.rank import HEARTBEAT_TIMEOUT_S
+from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
+from suite.execution.remote_recorders import RemoteRecorders
+from suite.launch.mpirun import is_rank_error
+from suite.launch.process import ExitReport, signal_name
+
+MEANINGS = {
+    signal.SIGKILL: "which the kernel sends when memory is short, and a batch system or a person sends",
+    signal.SIGTERM: "which a batch system, a person or an ending mpirun sends",
+    signal.SIGBUS: "memory without storage behind it: a full /dev/shm, or a file that was cut while it was mapped",
+    signal.SIGSEGV: "an invalid memory access",
+    signal.SIGILL: "an instruction that this processor lacks: a library was built for another one",
+    signal.SIGABRT: "a library ended the program",
+    signal.SIGFPE: "an arithmetic error",
+}
+"""What commonly sends these signals."""
+
+
+def describe_failure(report: ExitReport, monitor: HeartbeatMonitor, remote: RemoteRecorders, local_kills: int | None) -> str:
+    """The cause of a job's end, by what the ranks, the nodes' recorders and the launcher report.
+
+    ``local_kills`` is the number of processes that the kernel of this node killed for lack of memory during the run; None if unknown.
+    """
+    paused_s = monitor.longest_pause_s
+    if paused_s > HEARTBEAT_TIMEOUT_S - HEARTBEAT_TIMEOUT_S / 5:
+        return (
+            f"the harness itself was stopped for {paused_s:.0f} s (by SIGSTOP, a suspended machine or one too busy), and the ranks end when it does "
+            f"not reply for {HEARTBEAT_TIMEOUT_S:g} s"
+        )
+    if is_rank_error(report.last_line):
+        return report.last_line.removeprefix("error: ")
+    if report.exit_code < 0:
+        return f"mpirun, which starts and watches the ranks, was ended by {_meaning(-report.exit_code)}; with it, every rank ended"
+    missing = monitor.first_missing_rank()
+    if missing is not None:
+        return _never_started(missing, report, remote)
+    exited = monitor.first_exited(report.failed)
+    if exited is None:
+        return f"the job {report.reason}"
+    kills = remote.memory_kills(exited.rank) if remote.is_remote(exited.rank) else local_kills
+    return _exited(exited, monitor.signal_of(exited, report.failed), report, kills)
+
+
+def _never_started(missing: str, report: ExitReport, remote: RemoteRecorders) -> str:
+    """The host that could not be reached, else the first rank of which nothing was heard."""
+    if report.refused is not None:
+        return f"the host {report.refused.host} could not be reached ({report.refused.said}); correct the hostfile, or see `suite cluster doctor`"
+    unreached = remote.first_unreached()
+    if unreached is not None:
+        return f"the host {unreached[0]} could not be reached ({unreached[1]}); correct the hostfile, or see `suite cluster doctor`"
+    return f"{missing} never started ({report.last_line}); `suite cluster doctor` says what its node lacks"
+
+
+def _exited(exited: Heartbeat, number: int | None, report: ExitReport, kills: int | None) -> str:
+    """The rank that ended first, and its signal ``number``, or the last line of output."""
+    who = f"rank {exited.rank} on node {exited.node}"
+    said = f"; its last output: {report.last_line}" if report.is_ranks_own else ""
+    if number is None:
+        return f"{who} exited before the others: {report.last_line}"
+    if number == signal.SIGKILL and kills:
+        return f"{who} was ended by {signal_name(number)} for lack of memory: processes that the kernel of that node killed for it: {kills}{said}"
+    return f"{who} was ended by {_meaning(number)}{said}"
+
+
+def _meaning(number: int) -> str:
+    """A signal's name, and what commonly sends it."""
+    known = {int(each): text for each, text in MEANINGS.items()}
+    return signal_name(number) + (f", {known[number]}" if number in known else "")

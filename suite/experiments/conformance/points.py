@@ -1,0 +1,174 @@
+"""Tests an implementation on generated data: builds it, trains it as `suite run` does, and reports every point of the contract by name."""
+
+import csv
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reference_impls import contract
+from suite.bundle.log import Log, read_log
+from suite.bundle.reader import Bundle
+from suite.catalog.commands import train_command, working_folder
+from suite.catalog.divisions import Division
+from suite.catalog.frameworks import REFERENCE, Framework, load_framework, load_implementation
+from suite.catalog.workloads import load_workload
+from suite.compliance.checker import check_bundle
+from suite.compliance.registry import find_rule
+from suite.datasets.prepare import generate
+from suite.errors import SuiteError
+from suite.execution.request import RunOptions, RunRequest
+from suite.execution.resolve import resolve_options
+from suite.experiments.one_run import run_one
+from suite.launch.building import build
+from suite.launch.child_environment import child_environment
+from suite.launch.environments import Environment, find
+from suite.verify.probing import probed
+from suite.verify.replaying import replay
+from suite.verify.verdict import verify
+
+SAMPLES, BATCH, EPOCHS, LIMIT = 640, 32, 2, 7
+TIMEOUT_S = 600
+SAME_LOSS = 1e-4
+"""Two runs of one seed may sum in another order."""
+
+SAME_STEPS = 1e-3
+"""Two implementations round differently, in each of LIMIT steps."""
+
+RULES = (
+    "log-readable", "log-chain", "log-namespace", "log-event-types", "log-keys-once", "log-agrees-with-request", "log-events", "epochs-in-order",
+    "evaluations-in-order", "log-clock", "log-clocks-run", "initialisation-capped", "time-accounted", "steps-complete", "steps-in-time",
+    "epoch-ends", "accuracy-counts", "losses-measured", "state-digests", "parameter-count",
+)  # fmt: skip
+"""Rules of a bundle that judge what an implementation wrote."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the contract: what it demands, and whether it is kept (None: not tested), with what was observed."""
+
+    name: str
+    demands: str
+    passed: bool | None
+    observed: str
+
+
+Report = Callable[[Point], None]
+
+
+def conformance(folder: Path, workload: str, report: Report) -> tuple[Point, ...]:
+    """Test every point; ``report`` gets each at once. A point that others need ends the test where it fails."""
+    points = []
+    with tempfile.TemporaryDirectory(prefix="conformance-") as scratch:
+        for point in _points(folder, workload, Path(scratch)):
+            report(point)
+            points.append(point)
+    return tuple(points)
+
+
+def _points(folder: Path, workload: str, scratch: Path) -> Iterator[Point]:
+    try:
+        framework = load_implementation(folder)
+        environment = find(framework)
+    except SuiteError as error:
+        yield Point("manifest", "framework.toml names the commands, and its environment exists", False, str(error))
+        return
+    yield Point("manifest", "framework.toml names the commands, and its environment exists", True, framework.title)
+    try:
+        build(framework, environment)
+    except SuiteError as error:
+        yield Point("build", "the programs that it needs are there, and it is built", False, str(error))
+        return
+    yield Point("build", "the programs that it needs are there, and it is built", True, " ".join(framework.build) or "nothing to build")
+    request = _request(folder, workload, scratch)
+    try:
+        result = run_one(request, allow_invalid=True)
+    except SuiteError as error:
+        yield Point("training", f"{EPOCHS} epochs on {SAMPLES} generated samples end with exit code 0", False, str(error))
+        return
+    yield Point("training", f"{EPOCHS} epochs on {SAMPLES} generated samples end with exit code 0", True, result.status)
+    yield from _judged(result.path)
+    yield from _repeated(framework, environment, request, scratch, Bundle(result.path))
+    yield _probe(framework, environment, workload)
+
+
+def _request(folder: Path, workload: str, scratch: Path) -> RunRequest:
+    data = generate(load_workload(workload).data, SAMPLES, 1, scratch)
+    options = RunOptions(
+        Division.CLOSED, "generic", workload, REFERENCE, data=str(data.directory), epochs=EPOCHS, batch_size=BATCH, implementation=str(folder)
+    )
+    return resolve_options(options, scratch / "run")
+
+
+def _judged(path: Path) -> Iterator[Point]:
+    """The rules that judge what the implementation wrote."""
+    findings = check_bundle(path).findings
+    for name in RULES:
+        of_rule = [finding for finding in findings if finding.rule == name]
+        observed = "" if not of_rule else f"{of_rule[0].file}: expected {of_rule[0].expected}; observed {of_rule[0].observed}"
+        yield Point(name, find_rule(name).sentence, not of_rule, observed)
+
+
+def _repeated(framework: Framework, environment: Environment, request: RunRequest, scratch: Path, bundle: Bundle) -> Iterator[Point]:
+    """Short runs beside the first one: of a limit of steps, of the same and of another seed, and of a request that nobody can follow."""
+    first = float(bundle.steps().loss[0])
+    training = request.training._replace(steps=LIMIT)
+    losses, limited = _train(framework, environment, training, scratch / "limit")
+    stop = None if limited is None else limited.first("run_stop")
+    found = f"{len(losses)} steps, {'run_stop' if stop is not None else 'no run_stop'}"
+    yield Point(
+        "step-limit", f"a request with steps = {LIMIT} trains that many and ends with run_stop", len(losses) == LIMIT and stop is not None, found
+    )
+    yield _like_reference(training, losses)
+    is_same = bool(losses) and abs(losses[0] - first) <= SAME_LOSS * abs(first)
+    yield Point("same-seed", "the first loss follows from the seed", is_same, f"{losses[0] if losses else None!r} and {first!r}")
+    other, _ = _train(framework, environment, training._replace(seed=request.training.seed + 1), scratch / "seed")
+    differs = bool(other) and abs(other[0] - first) > SAME_LOSS * abs(first)
+    yield Point("other-seed", "another seed has another first loss", differs, f"{other[0] if other else None!r} and {first!r}")
+    refused, _ = _train(framework, environment, training._replace(model="no-such-model"), scratch / "model")
+    yield Point("refusal", "a model that it does not know is an error, not another training", not refused, f"{len(refused)} steps were trained")
+
+
+def _like_reference(training: contract.Request, losses: list[float]) -> Point:
+    """The same steps in the reference: weights, order, normalisation and schedule are those of the seed and the request."""
+    demands = "the first losses are the reference's: weights, order and pictures follow from the seed"
+    try:
+        expected = replay(training, load_framework(REFERENCE)).losses
+    except SuiteError as error:
+        return Point("first-steps", demands, None, f"the reference is not installed: {error.problem}")
+    errors = [abs(one - other) / abs(other) for one, other in zip(losses, expected, strict=False)]
+    is_alike = len(losses) == len(expected) and max(errors) <= SAME_STEPS
+    return Point("first-steps", demands, is_alike, f"largest difference {max(errors, default=1.0):.1e} over {len(errors)} steps")
+
+
+def _train(framework: Framework, environment: Environment, training: contract.Request, folder: Path) -> tuple[list[float], Log | None]:
+    """Train without the harness's meters; returns the losses of the steps, and the log if there is one."""
+    folder.mkdir()
+    path = folder / contract.REQUEST_NAME
+    path.write_text(json.dumps(contract.request_to_dict(training._replace(output_directory=str(folder)))), encoding="utf-8")
+    command = [*train_command(framework, environment.interpreter), "--request", str(path)]
+    try:
+        subprocess.run(
+            command, cwd=working_folder(framework), env=child_environment(training.threads), capture_output=True, timeout=TIMEOUT_S, check=False
+        )
+        with (folder / contract.steps_name(0)).open(encoding="utf-8", newline="") as stream:
+            losses = [float(row["loss"]) for row in csv.DictReader(stream)]
+        return losses, read_log(folder / contract.log_name(0))
+    except (OSError, ValueError, KeyError, TypeError, subprocess.TimeoutExpired):
+        return [], None
+
+
+def _probe(framework: Framework, environment: Environment, workload: str) -> Point:
+    demands = f"`suite verify-model {workload}`: it computes the workload's model"
+    try:
+        reference = probed(load_framework(REFERENCE), find(load_framework(REFERENCE)))
+    except SuiteError as error:
+        return Point("probe", demands, None, f"the reference is not installed: {error.problem}")
+    try:
+        verdict = verify(load_workload(workload), reference, [probed(framework, environment)], lambda line: None)
+    except SuiteError as error:
+        return Point("probe", demands, False, str(error))
+    missed = [f"{one.quantity} in {precision}" for precision, one in verdict.subjects[0].differences if not one.passed]
+    return Point("probe", demands, verdict.passed, f"missed: {', '.join(missed)}" if missed else f"{len(verdict.subjects[0].differences)} quantities")

@@ -1,0 +1,134 @@
+"""What ranks compare before the first step; tests/hosts has real nodes that differ."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reference_impls import admission
+from reference_impls.admission import Difference, difference, refuse_apart, refuse_differences, refuse_one_machine
+from reference_impls.communication import World
+from reference_impls.contract import ContractError
+from reference_impls.machine_identity import machine_identity
+from tests.builders import Scenario, make_request
+
+FACTS = {"sources": {"a.py": "1" * 64}, "packages": {"torch": "2.1"}, "request": {"seed": "1"}}
+
+
+class Ranks(World):
+    """One of several ranks, whose differences from rank 0 are given."""
+
+    def __init__(self, nodes: list[str], differences: list[Difference | None]) -> None:
+        self.size, self._names, self._differences = len(nodes), nodes, differences
+
+    @property
+    def nodes(self) -> list[str]:
+        return self._names
+
+    def allgather(self, value: Any) -> list[Any]:
+        return list(self._differences)
+
+    def bcast(self, value: Any) -> Any:
+        return value
+
+
+def sentence(tmp_path: Path, nodes: list[str], differences: list[Difference | None]) -> str:
+    with pytest.raises(ContractError) as raised:
+        refuse_differences(make_request(tmp_path, Scenario(ranks=2)), Ranks(nodes, differences), differences[0])
+    return str(raised.value)
+
+
+OTHER = Difference("sources", ["reference_impls/schedules.py"], "1" * 64, "2" * 64)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, None),
+        ({"sources": {"a.py": "2" * 64}}, Difference("sources", ["a.py"], "1" * 64, "2" * 64)),
+        ({"sources": {"a.py": "1" * 64, "b.py": "3" * 64}}, Difference("sources", ["b.py"], None, "3" * 64)),
+        ({"packages": {"torch": "2.2"}}, Difference("packages", ["torch"], "2.1", "2.2")),
+        ({"packages": {"torch": "2.1", "debugger": "1"}}, None),
+        ({"request": {"seed": "2"}, "packages": {"torch": "2.2"}}, Difference("packages", ["torch"], "2.1", "2.2")),
+    ],
+)
+def test_the_first_difference_is_found(change: dict[str, dict[str, str]], expected: Difference | None) -> None:
+    assert difference({**FACTS, **change}, FACTS) == expected
+
+
+def test_ranks_that_agree_go_on(tmp_path: Path) -> None:
+    refuse_differences(make_request(tmp_path, Scenario(ranks=2)), Ranks(["pi1", "pi2"], [None, None]), None)
+
+
+def test_the_node_the_file_and_the_remedy_are_named(tmp_path: Path) -> None:
+    said = sentence(tmp_path, ["pi1", "pi2", "pi3"], [None, None, OTHER])
+    assert said.startswith("pi3 has another source reference_impls/schedules.py than pi1 (222222222222 for 111111111111); ")
+    assert "rsync -a --delete" in said and "pi3:" in said
+
+
+def test_of_three_nodes_the_odd_one_is_named_even_if_it_is_the_first(tmp_path: Path) -> None:
+    said = sentence(tmp_path, ["pi1", "pi2", "pi3"], [None, OTHER, OTHER])
+    assert said.startswith("pi1 has another source reference_impls/schedules.py than pi2 (111111111111 for 222222222222); ")
+
+
+def test_several_nodes_that_differ_are_all_named(tmp_path: Path) -> None:
+    other = Difference("data", ["a", "b", "c", "d"], None, "unreadable: No such file or directory")
+    said = sentence(tmp_path, ["pi1", "pi2", "pi3", "pi4"], [None, other, None, other])
+    assert "pi2 has other data in a, b, c and 1 more than pi1 (unreadable: No such file or directory for missing; pi4 differs too)" in said
+
+
+def test_ranks_that_came_apart_end_the_run(tmp_path: Path) -> None:
+    apart: list[Any] = [[], ["parameter", "velocity"], []]
+    with pytest.raises(ContractError, match=r"pi2 \(rank 1\) has another parameter and velocity than pi1 \(rank 0\) after epoch 3"):
+        refuse_apart(Ranks(["pi1", "pi2", "pi3"], apart), {"parameter": "1", "velocity": "2"}, 3)
+    refuse_apart(Ranks(["pi1", "pi2"], [[], []]), {"parameter": "1"}, 3)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("machines", "nodes", "words"),
+    [
+        ([("pi1", "x"), ("pi1", "x")], 1, None),
+        ([("pi1", "x"), ("pi2", "y")], 2, None),
+        ([("pi1", "x"), ("pi1.local", "x")], 2, "pi1 and pi1.local are one machine"),
+        ([("pi1", "x"), ("pi1", "x")], 2, "run on 1 machine (pi1): pi1 was named more than once"),
+    ],
+)
+def test_two_names_of_one_machine_are_one_node(machines: list[tuple[str, str]], nodes: int, words: str | None) -> None:
+    if words is None:
+        refuse_one_machine(machines, nodes)
+        return
+    with pytest.raises(ContractError, match="--ranks-per-node") as raised:
+        refuse_one_machine(machines, nodes)
+    assert words in str(raised.value)
+
+
+def test_a_machine_is_its_boot_and_its_network(tmp_path: Path) -> None:
+    def machine(name: str, boot: str, network: str) -> str:
+        root = tmp_path / name
+        (root / "proc/sys/kernel/random").mkdir(parents=True)
+        (root / "proc/sys/kernel/random/boot_id").write_text(boot)
+        (root / "proc/self/ns").mkdir(parents=True)
+        (root / "proc/self/ns/net").symlink_to(network)
+        return machine_identity(str(root))
+
+    first = machine("a", "1", "net:[1]")
+    assert machine("b", "1", "net:[1]") == first
+    assert len({first, machine("c", "2", "net:[1]"), machine("d", "1", "net:[2]")}) == 3
+
+
+def test_a_source_that_is_loaded_from_elsewhere_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "vendor_model.py").write_text("LAYERS = 3\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("vendor_model")
+    digests = admission.loaded_sources()
+    del sys.modules["vendor_model"]
+    assert str(tmp_path / "vendor_model.py") in digests
+    assert "reference_impls/schedules.py" in digests
+    assert not [name for name in digests if "site-packages" in name]
+
+
+def test_packages_are_those_that_were_imported() -> None:
+    versions = admission.imported_packages()
+    assert versions["Python"] and versions["pytest"]
+    assert "tensorflow" not in versions

@@ -1,0 +1,84 @@
+"""Implementations outside the checkout: their manifests, the digest of their files, and their commands."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from suite.catalog.commands import probe_command, train_command, working_folder
+from suite.catalog.frameworks import load_implementation
+from suite.catalog.seeds import implementation_files, implementation_sha256
+from suite.errors import SuiteError
+from suite.launch.building import build
+from suite.launch.environments import find
+
+MANIFEST = 'name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\nprobe = ["build/probe-{dtype}"]\n'
+
+
+def written(folder: Path, text: str = MANIFEST) -> Path:
+    (folder / "framework.toml").write_text(text)
+    return folder
+
+
+def test_commands_are_started_in_the_folder(tmp_path: Path) -> None:
+    framework = load_implementation(written(tmp_path))
+    assert train_command(framework, Path("/usr/bin/python3")) == ["/usr/bin/python3", "train.py"]
+    assert probe_command(framework, Path("/usr/bin/python3"), "float64") == ["build/probe-float64"]
+    assert working_folder(framework) == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (MANIFEST.replace("theirs", "pytorch"), "name of a reference implementation"),
+        (MANIFEST.replace('"theirs"', '"../theirs"'), "names folders"),
+        (MANIFEST.replace("train =", "trains ="), "did you mean 'train'"),
+        ('name = "theirs"\ntitle = "Theirs"\n', "names its command"),
+        (MANIFEST + 'module = "theirs"\n', "neither module nor outside"),
+        (MANIFEST + 'outside = "/etc"\n', "neither module nor outside"),
+    ],
+)
+def test_a_manifest_that_cannot_be_used(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=words):
+        load_implementation(written(tmp_path, text))
+
+
+def test_the_digest_is_that_of_sha256sum(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/model.c").write_text("int main(void) { return 0; }\n")
+    before = implementation_sha256(load_implementation(tmp_path))
+    for name in ("build/probe", ".git/HEAD", "src/__pycache__/a.pyc", ".hidden"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    framework = load_implementation(tmp_path)
+    listing = subprocess.run(
+        "sha256sum framework.toml src/model.c | sha256sum", shell=True, cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    assert implementation_sha256(framework) == before == listing.split()[0]
+    assert [name for name, _ in implementation_files(framework)] == ["framework.toml", "src/model.c"]
+    (tmp_path / "src/model.c").write_text("int main(void) { return 1; }\n")
+    assert implementation_sha256(framework) != before
+
+
+def test_a_folder_that_is_too_large_is_named(tmp_path: Path) -> None:
+    written(tmp_path)
+    with (tmp_path / "mnist.bin").open("wb") as stream:
+        stream.truncate(65 * 2**20)
+    with pytest.raises(SuiteError, match="keep data and results out"):
+        implementation_sha256(load_implementation(tmp_path))
+
+
+def test_a_missing_program_is_one_sentence(tmp_path: Path) -> None:
+    needs = '[[needs]]\nprogram = "no-such-cc"\ninstall = "install it: `sudo apt-get install gcc`"\n'
+    framework = load_implementation(written(tmp_path, f"{MANIFEST}{needs}"))
+    with pytest.raises(SuiteError) as caught:
+        build(framework, find(framework))
+    sentence = "Theirs needs the program 'no-such-cc', which this machine does not have; install it: `sudo apt-get install gcc`."
+    assert str(caught.value) == sentence
+
+
+def test_a_build_that_fails_says_why(tmp_path: Path) -> None:
+    framework = load_implementation(written(tmp_path, f'{MANIFEST}build = ["sh", "-c", "echo model.c:3: error >&2; exit 1"]\n'))
+    with pytest.raises(SuiteError, match=r"Building Theirs ended with 1: model.c:3: error"):
+        build(framework, find(framework))

@@ -1,0 +1,75 @@
+"""Several ranks on this machine: the records grow with their number and not with its square; they evaluate one model."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from reference_impls.contract import log_name
+from suite.bundle.log import Log
+from suite.bundle.reader import Bundle
+from suite.catalog.frameworks import load_framework
+from suite.launch.environments import adopt
+from tests.conftest import Run, environment_of
+
+pytestmark = [pytest.mark.alone]
+FEW, MANY = 2, 8
+
+
+def logs_of(bundle: Path, ranks: int) -> list[Log]:
+    return [Bundle(bundle).log(rank) for rank in range(ranks)]
+
+
+@pytest.fixture(scope="session")
+def runs(digits: Path, suite: Run, suite_home: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """The fake framework on two and on eight ranks, in an interpreter with mpi4py."""
+    adopt(load_framework("fake"), environment_of("pytorch").interpreter, suite_home)
+    made = {}
+    for ranks in (FEW, MANY):
+        made[ranks] = tmp_path_factory.mktemp("ranks") / str(ranks)
+        words = ["--division", "open", "--workload", "lenet", "--framework", "fake", "--data", f"digits={digits}", "--threads", 1, "--epochs", 2]
+        answer = suite("run", *words, "--batch-size", 360, "--ranks-per-node", ranks, "--baseload", 0, "--output", made[ranks])
+        assert answer.returncode == 0, answer.stderr
+    return made
+
+
+@pytest.mark.pytorch
+def test_the_fake_framework_trains_on_several_ranks_as_on_one(runs: dict[int, Path], suite: Run) -> None:
+    for path in runs.values():
+        judged = suite("check", path, "--json")
+        assert judged.returncode == 0, judged.stdout
+    correct = [[event.metadata["correct"] for event in Bundle(path).log().all("eval_accuracy")] for path in runs.values()]
+    assert correct[0] == correct[1]
+
+
+@pytest.mark.pytorch
+def test_no_log_but_rank_0s_grows_with_the_ranks(runs: dict[int, Path]) -> None:
+    sizes = {ranks: [(path / log_name(rank)).stat().st_size for rank in range(ranks)] for ranks, path in runs.items()}
+    others = [size for ranks in runs for size in sizes[ranks][1:]]
+    assert max(others) - min(others) < 0.01 * min(others)
+    a_rank = (sizes[MANY][0] - sizes[FEW][0]) / (MANY - FEW)
+    assert 0 < a_rank < 0.05 * sizes[FEW][0]
+
+
+@pytest.mark.pytorch
+def test_every_rank_logs_what_it_compared_and_its_learning_rates(runs: dict[int, Path]) -> None:
+    logs = logs_of(runs[MANY], MANY)
+    assert len({json.dumps(log.value("admission"), sort_keys=True) for log in logs}) == 1
+    assert re.fullmatch("[0-9a-f]{64}", logs[1].value("admission")["weights"])
+    rates = [[event.value for event in log.all("learning_rates")] for log in logs]
+    assert rates == [rates[0]] * MANY
+    assert rates[0][0][0] == 0.005 and rates[0][0][-1] > rates[0][1][0] > 0
+
+
+def test_all_ranks_have_the_mean_of_their_statistics(framework: str, suite: Run, suite_home: Path, tmp_path: Path) -> None:
+    """Without the averaging they differ after the first step: each rank normalises its own samples."""
+    adopt(load_framework(framework), environment_of(framework).interpreter, suite_home)
+    assert suite("data", "prepare", "cifar10", "--synthetic").returncode == 0
+    words = ["--division", "open", "--workload", "resnet18", "--framework", framework, "--data", "synthetic"]
+    limits = ["--threads", 1, "--steps", 2, "--batch-size", 8, "--ranks-per-node", 2, "--baseload", 0]
+    answer = suite("run", *words, *limits, "--output", tmp_path / "run")
+    assert answer.returncode == 0, answer.stderr
+    first, second = ([event.value for event in log.all("state_digests")] for log in logs_of(tmp_path / "run", 2))
+    assert first == second
+    assert first[0]["statistic"] != first[0]["parameter"]

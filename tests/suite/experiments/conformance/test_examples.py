@@ -1,0 +1,106 @@
+"""The examples train, conform and compute LeNet-5; an implementation with mistakes fails the points of its mistakes, and no others."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from suite.catalog.frameworks import load_framework, load_implementation
+from suite.catalog.workloads import load_workload
+from suite.errors import SuiteError
+from suite.experiments.conformance.examples import Language, begin, example
+from suite.experiments.conformance.points import Point, conformance
+from suite.launch.environments import find
+from suite.verify.probing import probed
+from suite.verify.verdict import verify
+from tests.conftest import Run, environment_of
+
+LANGUAGES = (
+    pytest.param(Language.C, marks=pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler: sudo apt-get install gcc")),
+    Language.PYTHON,
+)
+OF_THE_REFERENCE = {"probe", "first-steps"}
+"""Points that are not tested where PyTorch is not installed."""
+
+
+def silent(what: object) -> None:
+    pass
+
+
+def failed(folder: Path) -> dict[str, Point]:
+    return {point.name: point for point in conformance(folder, "lenet", silent) if point.passed is False}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_example_conforms(language: Language, tmp_path: Path) -> None:
+    begin("theirs", language, tmp_path)
+    points = conformance(tmp_path / "theirs", "lenet", silent)
+    assert {point.name for point in points if not point.passed} <= OF_THE_REFERENCE
+    assert not [point for point in points if point.passed is False]
+
+
+@pytest.mark.agreement
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_example_computes_lenet(language: Language) -> None:
+    environment_of("pytorch")
+    reference, implementation = load_framework("pytorch"), load_implementation(example(language))
+    subjects = [probed(implementation, find(implementation))]
+    assert verify(load_workload("lenet"), probed(reference, find(reference)), subjects, silent).passed
+
+
+MISTAKES = {
+    "train.py": {
+        'log.event("init_start")': 'request["seed"] = 1; log.event("init_start")',
+        'known:\n            sys.exit': 'known and key != "model":\n            sys.exit',
+        'if step + 1 == request["steps"]:': "if False:",
+        "correct / samples, epoch_num": "0.5 + correct / samples / 2, epoch_num",
+    },
+    "records.py": {'CHAIN + self._chain + ': 'CHAIN + "0" * 64 + '},
+}  # fmt: skip
+"""The seed is ignored, any model is accepted, the limit of steps is ignored, accuracies are improved, and the chain is no chain."""
+
+
+@pytest.mark.slow
+def test_mistakes_fail_their_points(tmp_path: Path) -> None:
+    begin("theirs", Language.PYTHON, tmp_path)
+    for name, changes in MISTAKES.items():
+        path = tmp_path / "theirs" / name
+        text = path.read_text()
+        for old, new in changes.items():
+            assert old in text
+            text = text.replace(old, new)
+        path.write_text(text)
+    found = set(failed(tmp_path / "theirs")) - OF_THE_REFERENCE
+    assert found == {"other-seed", "refusal", "step-limit", "accuracy-counts", "log-chain"}
+
+
+def test_a_folder_without_a_manifest_ends_the_test(tmp_path: Path) -> None:
+    (point,) = conformance(tmp_path, "lenet", silent)
+    assert point.name == "manifest"
+    assert point.passed is False
+    assert "docs/implementing.md" in point.observed
+
+
+def test_a_program_that_ends_at_once_ends_the_test(tmp_path: Path) -> None:
+    (tmp_path / "framework.toml").write_text('name = "theirs"\ntitle = "Theirs"\ntrain = ["sh", "-c", "echo no GPU; exit 3"]\n')
+    *_, point = conformance(tmp_path, "lenet", silent)
+    assert (point.name, point.passed) == ("training", False)
+    assert "exit code 3: no GPU" in point.observed
+
+
+def test_a_new_implementation_is_written_once(suite: Run, tmp_path: Path) -> None:
+    answer = suite("implementation", "new", "our-lenet", "--language", "c", "--output", tmp_path, "--json")
+    assert answer.returncode == 0, answer.stderr
+    assert str(tmp_path / "our-lenet/framework.toml") in json.loads(answer.stdout)["files"]
+    assert load_implementation(tmp_path / "our-lenet").name == "our-lenet"
+    again = suite("implementation", "new", "our-lenet", "--language", "c", "--output", tmp_path)
+    assert (again.returncode, "exists" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["pytorch", "Ours", "a b", "", "../ours"])
+def test_a_name_that_is_taken_or_not_allowed(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SuiteError):
+        begin(name, Language.PYTHON, tmp_path)
+    assert not list(tmp_path.iterdir())

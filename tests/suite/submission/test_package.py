@@ -1,0 +1,46 @@
+"""Packaging runs of implementations outside the checkout: the folder's files must be those that trained."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.errors import SuiteError
+from suite.submission.declaration import read_declaration
+from suite.submission.package import PackagedImplementation, PackageRequest, package
+from tests.suite.submission.conftest import make_runs
+
+FILES, OTHERS = "a" * 64, "b" * 64
+
+
+def runs_by(folder: Path, *digests: str) -> list[Path]:
+    """Bundles of the implementation with these digests of its files."""
+    paths = make_runs(folder, len(digests))
+    for path, digest in zip(paths, digests, strict=True):
+        bundle = EditableBundle(path)
+        bundle.run["implementation"]["sha256"] = digest
+        bundle.save()
+    return paths
+
+
+def test_the_declaration_has_the_implementation(offer: PackageRequest, tmp_path: Path) -> None:
+    given = PackagedImplementation("pytorch", tmp_path, FILES)
+    folder = package(runs_by(tmp_path / "runs", FILES, FILES), replace(offer, implementations=(given,)), tmp_path / "submissions")
+    (declared,) = read_declaration(folder).implementations
+    assert (declared.name, declared.sha256, declared.language) == ("pytorch", FILES, "Python")
+
+
+@pytest.mark.parametrize(
+    ("digests", "given", "words"),
+    [
+        ((FILES, FILES), ("pytorch", OTHERS), "trained by other files than"),
+        ((FILES, OTHERS), None, "submit each version of it separately"),
+        ((FILES, FILES), ("lenet-c", FILES), "None of these runs was made by"),
+    ],
+)
+def test_other_files_are_refused(digests: tuple[str, ...], given: tuple[str, str] | None, words: str, offer: PackageRequest, tmp_path: Path) -> None:
+    implementations = () if given is None else (PackagedImplementation(given[0], tmp_path, given[1]),)
+    with pytest.raises(SuiteError, match=words):
+        package(runs_by(tmp_path / "runs", *digests), replace(offer, implementations=implementations), tmp_path / "submissions")
+    assert not (tmp_path / "submissions").exists()
