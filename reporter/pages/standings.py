@@ -42,7 +42,11 @@ class Standing:
 
 
 def standings_of(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]:
-    """Of every entry, those on no leaderboard included."""
+    """Of every entry, those on no leaderboard included; ``boards`` are those of the frames."""
+    return frames.cached("standings", lambda: _standings(frames, boards))
+
+
+def _standings(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]:
     lines = {str(line.row.entry["entry_id"]): line for line in entry_lines(boards, frames)}
     prices = {one.name: system_prices(one) for one in load_prices()}
     entries = list(rows_of(frames.entries))

@@ -18,7 +18,7 @@ from reporter.pages.addresses import machine_slug, submitter_slug, with_digest
 from reporter.pages.citations import badge
 from reporter.pages.entry_lines import entry_lines, trends
 from reporter.pages.previews import SIZE, picture
-from reporter.site import SiteOptions, build
+from reporter.site import REFERENCE, SiteOptions, build
 from suite import api
 from suite.catalog.devices import load_devices
 from suite.catalog.prices import LIFETIME_S, Part, load_prices, system_prices
@@ -27,6 +27,7 @@ from suite.machine.system import board_name, cpu_model
 from tests.browser import NARROW, Tab
 from tests.builders import Scenario, make_bundle
 from tests.reporter.conftest import MACHINE, edit_json
+from tests.reporter.test_accessibility import violations
 
 MODEL = cpu_model() or board_name()
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -248,49 +249,47 @@ def test_new_pages_fit_a_phone(page: str, whole_site: Path, tab: Tab) -> None:
     assert tab.run("document.documentElement.scrollWidth") <= NARROW[0]
 
 
-class TestFirstPage:
-    """What the owner of a machine sees after `make demo`."""
+@pytest.fixture(scope="module")
+def own_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """After `make demo`: one run of the demonstration's training, twice as slow as the reference."""
+    folder = tmp_path_factory.mktemp("own")
+    own = Scenario(name="own", division="open", data="digits", batch_size=16, learning_rate=0.005, step_s=0.0066, accuracies=(0.5, 0.6, 0.7))
+    bundle = make_bundle(folder / "run", own)
+    edit_json(bundle, "system.json", lambda system: system.update(cpu_model="Own(R) Processor 7"))
+    return build([bundle], folder / "site", options=SiteOptions(beside_reference=True)).parent
 
-    @pytest.fixture(scope="class")
-    def site(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """One run of the demonstration's training, twice as slow as the reference."""
-        folder = tmp_path_factory.mktemp("own")
-        own = Scenario(name="own", division="open", data="digits", batch_size=16, learning_rate=0.005, step_s=0.0066, accuracies=(0.5, 0.6, 0.7))
-        bundle = make_bundle(folder / "run", own)
-        edit_json(bundle, "system.json", lambda system: system.update(cpu_model="Own(R) Processor 7"))
-        return build([bundle], folder / "site", options=SiteOptions(beside_reference=True)).parent
 
-    def test_one_sentence_says_how_many_times_a_named_machine(self, site: Path) -> None:
-        page = (site / "index.html").read_text()
-        said = re.search(r'<p class="answer">(.*?)<small>(.*?)</small>', page)
-        assert said and "Own 7 trains an epoch of LeNet-5 on digits with PyTorch in 0.594 s: 2.0 times as long as" in said[1]
-        assert "the reference machine, AMD EPYC with 2 cores, which takes 0.303 s." in said[1]
-        assert "an interval needs 3 runs, and this is 1" in said[2]
+def test_one_sentence_says_how_many_times_a_named_machine(own_site: Path) -> None:
+    page = (own_site / "index.html").read_text()
+    said = re.search(r'<p class="answer">(.*?)<small>(.*?)</small>', page)
+    assert said and "Own 7 trains an epoch of LeNet-5 on digits with PyTorch in 0.594 s: 2.0 times as long as" in said[1]
+    assert "the reference machine, AMD EPYC with 2 cores, which takes 0.303 s." in said[1]
+    assert "an interval needs 3 runs, and this is 1" in said[2]
 
-    def test_the_owner_s_row_stands_among_all_three_frameworks(self, site: Path) -> None:
-        row = r'<tr( class="own")?><th scope="row"><a href="(entries/\w+\.html)">(.*?)</a>.*?</th><td>(.*?)</td>'
-        rows = re.findall(row, (site / "index.html").read_text())
-        assert {framework.partition(" ")[0] for _, _, _, framework in rows} == {"PyTorch", "TensorFlow", "Chainer"} and len(rows) == 4
-        assert [name for own, _, name, _ in rows if own] == ["Own 7"] and all((site / page).is_file() for _, page, _, _ in rows)
 
-    def test_it_says_what_was_not_measured_and_what_to_type_next(self, site: Path) -> None:
-        page = (site / "index.html").read_text()
-        assert "energy of the run: no power sensor was read" in page
-        assert "--framework pytorch --seed $seed" in page and "suite doctor" in page
+def test_the_owner_s_row_stands_among_all_three_frameworks(own_site: Path) -> None:
+    row = r'<tr( class="own")?><th scope="row"><a href="(entries/\w+\.html)">(.*?)</a>.*?</th><td>(.*?)</td>'
+    rows = re.findall(row, (own_site / "index.html").read_text())
+    assert {framework.partition(" ")[0] for _, _, _, framework in rows} == {"PyTorch", "TensorFlow", "Chainer"} and len(rows) == 4
+    assert [name for own, _, name, _ in rows if own] == ["Own 7"] and all((own_site / page).is_file() for _, page, _, _ in rows)
 
-    def test_the_reference_results_comply(self) -> None:
-        from reporter.site import REFERENCE
 
-        assert api.check([REFERENCE]).complies
+def test_it_says_what_was_not_measured_and_what_to_type_next(own_site: Path) -> None:
+    page = (own_site / "index.html").read_text()
+    assert "energy of the run: no power sensor was read" in page
+    assert "--framework pytorch --seed $seed" in page and "suite doctor" in page
 
-    @pytest.mark.browser
-    def test_no_serious_violation(self, site: Path, tab: Tab) -> None:
-        from tests.reporter.test_accessibility import violations
 
-        for dark in (False, True):
-            tab.look(NARROW, dark)
-            tab.open((site / "index.html").as_uri())
-            assert violations(tab) == [] and tab.run("document.documentElement.scrollWidth") <= NARROW[0]
+def test_the_reference_results_comply() -> None:
+    assert api.check([REFERENCE]).complies
+
+
+@pytest.mark.browser
+def test_the_first_page_has_no_serious_violation(own_site: Path, tab: Tab) -> None:
+    for dark in (False, True):
+        tab.look(NARROW, dark)
+        tab.open((own_site / "index.html").as_uri())
+        assert violations(tab) == [] and tab.run("document.documentElement.scrollWidth") <= NARROW[0]
 
 
 def test_a_refused_run_is_shown_with_what_helps(tmp_path: Path) -> None:
