@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables locks extending mutation outsider audit energy-intervals meter-cost simulate-ranks fuzz interruptions check-memory box box-userspace box-kernel clean
+.PHONY: help setup demo test quick bench lint rules docs-tables locks extending mutation outsider audit energy-intervals meter-cost simulate-ranks fuzz interruptions check-memory little-memory memory-peaks box box-userspace box-kernel clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, show it beside reference results"
@@ -24,6 +24,8 @@ help:
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
 	@echo "make interruptions  end 200 runs at random moments: is anything that was trained lost? in half an hour"
 	@echo "make check-memory  memory and time of the checker for bundles that unpack to millions of rows or values"
+	@echo "make little-memory  train ResNet-152 under a cgroup's limit of 1.5 GB and without one, turn about; as root, with a C compiler"
+	@echo "make memory-peaks  planned and measured peaks of memory of ResNet-18 and -50, with and without schedules"
 	@echo "make box     emulate an arm64 board: the demo's run, and a kernel whose power sensor shows known joules; as root, half an hour"
 	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
 	@echo "make clean   remove what setup and demo made here (framework environments stay in ~/.cache/edge-training-suite)"
@@ -106,6 +108,13 @@ interruptions: $(VENV)/tested
 
 check-memory: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.fuzz.hostile
+
+LITTLE_MEMORY ?= resnet152 8 1.5GB 10
+little-memory: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.suite.memory.little_memory $(LITTLE_MEMORY)
+
+memory-peaks: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.suite.memory.planned_and_measured
 
 # An emulated board in ~/.cache/edge-training-suite/box: 1.4 GB, made once; docs/emulated-board.md has the last output.
 box: box-userspace box-kernel

@@ -83,7 +83,7 @@ EVENTS = (
         times=2,
     ),
     Event(
-        "admission", POINT, OPTIONAL, "several ranks, before init_stop",
+        "admission", POINT, SEVERAL_RANKS, "before init_stop",
         "what the ranks compared: SHA-256 of `sources`, `packages`, `request`, `data` and `weights`, and the `machine`'s identity",
     ),
     Event("init_stop", STOP, ALWAYS, "after everything is ready; training data have not been read"),

@@ -63,8 +63,8 @@ class Scenario:
     read in the ten seconds before the run. ``counted``: a processor with hardware counters, and a disk whose reads are counted. ``batches`` and
     ``drop_cache`` are those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings, the same ones, on its own
     clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks. ``learning_rate``: None for the
-    workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04. ``gpu_mhz``: clocks of a Jetson's GPU, read in turn. ``compared``: the
-    log has every epoch's learning rates, and what the ranks compared before the first step.
+    workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04. ``compared``: the log has every epoch's learning rates, and what the
+    ranks compared before the first step. ``gpu_mhz``: clocks of a Jetson's GPU, read in turn.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -91,8 +91,8 @@ class Scenario:
     nodes: int = 1
     later_s: int = 0
     learning_rate: float | None = None
-    gpu_mhz: tuple[float, ...] = ()
     compared: bool = False
+    gpu_mhz: tuple[float, ...] = ()
 
 
 RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)

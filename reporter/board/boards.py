@@ -33,6 +33,7 @@ SEEDS = {"round": "of the round's nonce", "self-chosen": "of the submitter's non
 """Where the seeds of an entry came from, in words."""
 OF_FRAMEWORK = ("framework_version", CODE)
 """Facets that matter between rows of one framework."""
+
 NO_ROUND = "no round"
 NOT_ACCEPTED = unranked("not ranked: it is not accepted")
 

@@ -50,6 +50,7 @@ COMMANDS = {
     "package": Command("submission", "package", "Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."),
     "submit": Command("submission", "submit", "Check a submission as a reviewer will. Exit code: 0 complies, 1 does not, 2 could not judge."),
     "linpack": Command("linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."),
+    "memory": Command("memory", "app", "Plan the memory of training: does it fit, with which schedule, at which price."),
     "doctor": Command("doctor", "doctor", "List what this machine can measure and run, and how to get each missing thing."),
     "bringup": Command("bringup", "bringup", "Gather what this board reports, readings and a calibration in one file, shown before it is kept."),
     "implementation": Command("implementation", "app", "Begin and test an implementation of your own."),

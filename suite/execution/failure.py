@@ -60,7 +60,7 @@ def _exited(exited: Heartbeat, number: int | None, report: ExitReport, kills: in
     who = f"rank {exited.rank} on node {exited.node}"
     said = f"; its last output: {report.last_line}" if report.is_ranks_own else ""
     if number is None:
-        return f"{who} exited before the others: {report.last_line}"
+        return f"{who} exited before the others: {report.last_line if report.is_ranks_own else 'no rank wrote any output'}"
     if number == signal.SIGKILL and kills:
         return f"{who} was ended by {signal_name(number)} for lack of memory: processes that the kernel of that node killed for it: {kills}{said}"
     return f"{who} was ended by {_meaning(number)}{said}"

@@ -17,6 +17,7 @@ STUDY = "linpack_study.json"
 SCHEMA = 1
 MAX_POINTS, MAX_RUNS = 1000, 100
 NOTED_CORES = 0.05
+NO_STREAM = "the program has no STREAM, or the matrix was so small that STREAM's arrays fit the caches"
 NO_SINGLE = "the study has no run on one node"
 
 
@@ -158,7 +159,7 @@ def _peak_share(gflops: Figure, device: str, nodes: int) -> Figure:
 def _bandwidth(records: Sequence[Linpack]) -> Figure:
     """Bandwidth of one node, all its ranks together."""
     found = [record.triad.together_gb_s * record.ranks / record.nodes for record in records if record.triad is not None]
-    return mean_figure(found if len(found) == len(records) else [], "GB/s", RECORD, "the program has no STREAM")
+    return mean_figure(found if len(found) == len(records) else [], "GB/s", RECORD, NO_STREAM)
 
 
 def _measured(values: Sequence[float | None], unit: str, records: Sequence[Linpack]) -> Figure:

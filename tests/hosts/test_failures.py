@@ -34,12 +34,22 @@ class Training:
         (pid,) = [pid for pid, words in found.items() if words.split()[1:3] == ["-m", "reference_impls.pytorch"]]
         return pid
 
+    def find(self, number: int, words: str) -> int:
+        """The Python process on a host whose command line has these words."""
+        found = self.cluster.processes(self.cluster.hosts[number])
+        (pid,) = [pid for pid, said in found.items() if words in said and "python" in said.split()[0]]
+        return pid
+
     def expect_nobody_left(self, seconds: float = TIMEOUT_S) -> None:
         """Soon nothing runs on any host but its SSH server."""
         deadline_s = time.monotonic() + seconds
         while (left := self._left()) and time.monotonic() < deadline_s:
             time.sleep(0.1)
         assert not left
+
+    def ranks_run(self) -> bool:
+        """Whether a rank trains on any host."""
+        return any("-m reference_impls.pytorch" in words for host in self.cluster.hosts for words in self.cluster.processes(host).values())
 
     def _left(self) -> list[str]:
         found = [words for host in self.cluster.hosts for words in self.cluster.processes(host).values()]
@@ -51,7 +61,7 @@ def training(trainer: Trainer, tmp_path: Path) -> Iterator[Training]:
     """LeNet on both hosts, for longer than any test lasts."""
     environment_of("pytorch")
     output = tmp_path / "run"
-    process = trainer.start("pytorch", output, "--epochs", 100000)
+    process = trainer.start("pytorch", output, "--epochs", 100000, "--learning-rate", 1e-9)
     try:
         wait_for(lambda: process.poll() is not None or finished_epochs(output), 180)
         assert process.poll() is None, process.communicate()
@@ -72,7 +82,7 @@ def wait_for(condition: Callable[[], object], seconds: float) -> None:
     assert condition()
 
 
-def expect_end(training: Training, suite: Run, rank: int) -> str:
+def expect_end(training: Training, suite: Run, rank: int | None) -> str:
     """As below, and nobody is left on any host."""
     began_s = time.monotonic()
     sentence = expect_sentence(training, suite, rank)
@@ -80,13 +90,13 @@ def expect_end(training: Training, suite: Run, rank: int) -> str:
     return sentence
 
 
-def expect_sentence(training: Training, suite: Run, rank: int) -> str:
-    """The run ends in time, with one sentence; the bundle has every finished epoch and can be judged."""
+def expect_sentence(training: Training, suite: Run, rank: int | None) -> str:
+    """The run ends in time, with one sentence; the bundle has every finished epoch and can be judged. ``rank`` None: no rank is to blame."""
     _, said = training.process.communicate(timeout=TIMEOUT_S)
     sentence = next(line for line in said.splitlines() if line.startswith("error: "))
     assert training.process.returncode == 2
     assert "Traceback" not in said
-    assert f"rank {rank} on node node{rank + 1}" in sentence
+    assert f"rank {rank} on node node{rank + 1}" in sentence if rank is not None else " on node node" not in sentence
     last = max(finished_epochs(training.bundle))
     assert f"epoch {last}" in sentence
     assert set(Bundle(training.bundle).steps_frame()["epoch"]) >= set(range(1, last + 1))
@@ -99,10 +109,52 @@ def expect_sentence(training: Training, suite: Run, rank: int) -> str:
 
 
 @OVER_BOTH
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGBUS])
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_rank_that_is_killed(training: Training, suite: Run, rank: int) -> None:
-    os.kill(training.rank(rank), signal.SIGKILL)
-    expect_end(training, suite, rank)
+def test_a_rank_that_is_ended_by_a_signal(training: Training, suite: Run, rank: int, number: signal.Signals) -> None:
+    os.kill(training.rank(rank), number)
+    assert f"was ended by signal {number.value} ({number.name})" in expect_end(training, suite, rank)
+
+
+def test_an_mpirun_that_is_killed(training: Training, suite: Run) -> None:
+    found = training.cluster.processes(training.cluster.hosts[0])
+    (pid,) = [pid for pid, words in found.items() if words.split()[0].endswith(("mpirun", "mpiexec", "mpiexec.hydra"))]
+    os.kill(pid, signal.SIGKILL)
+    assert "mpirun, which starts and watches the ranks, was ended by signal 9 (SIGKILL)" in expect_end(training, suite, None)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_heartbeat_process_that_is_killed(training: Training, suite: Run, rank: int) -> None:
+    os.kill(training.find(rank, "-m reference_impls.rank"), signal.SIGKILL)
+    assert "the heartbeat process of rank" in expect_end(training, suite, rank)
+
+
+def test_a_harness_that_is_stopped_for_longer_than_its_ranks_wait(training: Training, suite: Run) -> None:
+    os.kill(training.process.pid, signal.SIGSTOP)
+    wait_for(lambda: not training.ranks_run(), TIMEOUT_S)
+    os.kill(training.process.pid, signal.SIGCONT)
+    assert "the harness itself was stopped for" in expect_end(training, suite, None)
+
+
+def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on(training: Training) -> None:
+    pid = training.find(1, "suite.execution.node_recorder")
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: [1 for words in training.cluster.processes(training.cluster.hosts[1]).values() if '"goes_on": true' in words], TIMEOUT_S)
+    assert training.process.poll() is None
+    training.process.send_signal(signal.SIGINT)
+    _, said = training.process.communicate(timeout=TIMEOUT_S)
+    assert "The recorder on node2 was lost" in said and "it was started again" in said
+    training.expect_nobody_left()
+
+
+def test_a_host_that_nobody_knows_is_named(trainer: Trainer, tmp_path: Path) -> None:
+    environment_of("pytorch")
+    trainer.hostfile.write_text("node1\npi9\n")
+    process = trainer.start("pytorch", tmp_path / "run")
+    _, said = process.communicate(timeout=180)
+    assert process.returncode == 2
+    assert "the host pi9 could not be reached (ssh: Could not resolve hostname pi9" in said
+    assert "rank 0" not in said
 
 
 def test_a_rank_that_is_stopped(training: Training, suite: Run) -> None:

@@ -1,0 +1,147 @@
+"""Training steps that follow a schedule of recomputation, with the gradients of ordinary training bit for bit.
+
+The network is cut into blocks; a schedule is a list of (action, block), the actions as in suite.memory.schedule. A block that runs again in the same
+step draws the same dropout masks and leaves the statistics of batch normalisation alone.
+"""
+
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+
+import torch
+from torch import fx, nn
+
+ScheduleStep = Tuple[str, int]
+Loss = Callable[[torch.Tensor], torch.Tensor]
+
+
+class Block:
+    """A range of the network's operations, in the order of its trace; ``nodes`` read the output of ``source`` and each other's."""
+
+    def __init__(self, nodes: Sequence[fx.Node], modules: Dict[str, nn.Module]) -> None:
+        self._nodes, self._modules = nodes, modules
+        own = set(nodes)
+        sources = [argument for node in nodes for argument in node.all_input_nodes if argument not in own]
+        if len(set(sources)) != 1:
+            raise ValueError("the block {} reads {} tensors from outside; it must read one".format(nodes[0].name, len(set(sources))))
+        self._source = sources[0]
+        layers = [modules[str(node.target)] for node in nodes if node.op == "call_module"]
+        self._normalisations = [layer for layer in layers if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
+        functions = [str(getattr(node.target, "__name__", node.target)) for node in nodes if node.op == "call_function"]
+        self.is_random = any(isinstance(layer, nn.modules.dropout._DropoutNd) for layer in layers) or "dropout" in " ".join(functions)
+
+    def __call__(self, value: torch.Tensor) -> torch.Tensor:
+        """The block's output."""
+        last_use = {argument: node for node in self._nodes for argument in node.all_input_nodes}
+        known = {self._source: value}
+        del value
+        for node in self._nodes:
+            arguments = fx.node.map_arg(node.args, known.__getitem__)
+            options = fx.node.map_arg(node.kwargs, known.__getitem__)
+            if node.op == "call_module":
+                known[node] = self._modules[str(node.target)](*arguments, **options)
+            elif node.op == "call_method":
+                known[node] = getattr(arguments[0], str(node.target))(*arguments[1:], **options)
+            else:
+                known[node] = node.target(*arguments, **options)
+            del arguments, options
+            for argument in node.all_input_nodes:
+                if last_use[argument] is node:
+                    known.pop(argument, None)
+        return known[self._nodes[-1]]
+
+    @contextmanager
+    def statistics_unchanged(self) -> Iterator[None]:
+        """Batch normalisation inside normalises by the mini-batch, as in training, and updates nothing."""
+        tracked = [layer for layer in self._normalisations if layer.track_running_stats]
+        for layer in tracked:
+            layer.track_running_stats = False
+        try:
+            yield
+        finally:
+            for layer in tracked:
+                layer.track_running_stats = True
+
+
+def blocks(model: nn.Module, ranges: Sequence[Tuple[int, int]]) -> List[Block]:
+    """The network's blocks; a range holds the positions of its first and last operation in the trace. Raises ValueError for one with two inputs."""
+    nodes = [node for node in fx.Tracer().trace(model).nodes if node.op not in ("output", "get_attr")]
+    modules = dict(model.named_modules())
+    return [Block(nodes[first : last + 1], modules) for first, last in ranges]
+
+
+class ScheduledStep:
+    """Forward and backward pass of one mini-batch by a schedule; gradients are added to the parameters' ``grad``."""
+
+    def __init__(self, parts: Sequence[Block], schedule: Sequence[ScheduleStep]) -> None:
+        self._parts, self._schedule = parts, schedule
+
+    def __call__(self, images: torch.Tensor, loss: Loss) -> float:
+        """The mini-batch's loss, which ``loss`` computes from the network's output."""
+        run = _Run(self._parts, images, loss)
+        for action, block in self._schedule:
+            run.take(action, block)
+        return run.loss
+
+
+class _Run:
+    def __init__(self, parts: Sequence[Block], images: torch.Tensor, loss: Loss) -> None:
+        self._parts, self._loss_of = parts, loss
+        self._inputs: Dict[int, torch.Tensor] = {0: images}
+        self._outputs: Dict[int, torch.Tensor] = {}
+        self._random: Dict[int, Any] = {}
+        self._started = 0  # blocks that have run in this step
+        self._current: Any = images
+        self._gradient: Any = None
+        self.loss = float("nan")
+
+    def take(self, action: str, block: int) -> None:
+        """Execute one step of the schedule."""
+        if action == "restore":
+            self._current = self._inputs[block].detach()
+        elif action == "backward":
+            self._backward(block)
+        elif action == "keep":
+            self._keep(block)
+        else:
+            if action == "checkpoint":
+                self._inputs.setdefault(block, self._current)
+            value, self._current = self._current, None
+            with torch.no_grad():
+                self._current = self._forward(block, value)
+
+    def _keep(self, block: int) -> None:
+        value, self._current = self._current.detach().requires_grad_(block > 0), None
+        self._inputs[block] = value
+        with torch.enable_grad():
+            output = self._forward(block, value)
+            if block == len(self._parts) - 1:
+                output = self._loss_of(output)
+                self.loss = output.item()
+        self._outputs[block] = output
+        self._current = output.detach()
+
+    def _forward(self, block: int, value: torch.Tensor) -> torch.Tensor:
+        part = self._parts[block]
+        if block >= self._started:
+            self._started = block + 1
+            if part.is_random:
+                self._random[block] = torch.get_rng_state()
+            return part(value)
+        before = torch.get_rng_state() if part.is_random else None
+        if part.is_random:
+            torch.set_rng_state(self._random[block])
+        try:
+            with part.statistics_unchanged():
+                return part(value)
+        finally:
+            if before is not None:
+                torch.set_rng_state(before)
+
+    def _backward(self, block: int) -> None:
+        self._current = None
+        gradient, self._gradient = self._gradient, None
+        output = self._outputs.pop(block)
+        torch.autograd.backward(output, gradient)
+        del output, gradient
+        value = self._inputs.pop(block)
+        self._gradient, value.grad = value.grad, None

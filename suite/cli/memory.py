@@ -1,0 +1,145 @@
+"""`suite memory plan|tables|framework`: does training fit a board's memory, with which schedule, at which price."""
+
+import json as json_format
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from suite.catalog.definitions import unknown_name
+from suite.catalog.devices import load_devices
+from suite.cli.options import Json
+from suite.errors import SuiteError
+from suite.memory.paper_tables import LIMIT, Cell, cells, published
+from suite.memory.planning import STATE_WORDS, Plan, Workplace, plan
+from suite.memory.resident import measure, resident
+from suite.memory.sizes import parse_size, write_size
+from suite.memory.tracing import network_named
+
+app = typer.Typer(no_args_is_help=True, help="Plan the memory of training: does it fit, with which schedule, at which price.")
+
+BUDGET_HELP = "Memory that training may take: 2GB, 800MB (GB is 10^9 bytes); or the name of a device, for its smallest variant's memory."
+
+
+@app.command(name="plan")
+def plan_command(
+    model: Annotated[
+        str, typer.Argument(help="A stored network (resnet18, workload-lenet, …) or one of torchvision's by name, which PyTorch traces.")
+    ],
+    budget: Annotated[str, typer.Option(help=BUDGET_HELP)],
+    batch: Annotated[int, typer.Option(help="Mini-batch size.")] = 8,
+    image: Annotated[int | None, typer.Option(help="Width and height of the pictures (default: the network's usual ones).")] = None,
+    optimizer: Annotated[str, typer.Option(help="sgd, sgd-momentum or adam.")] = "sgd-momentum",
+    json: Json = False,
+) -> None:
+    """Plan the memory of training a network: its parts, what fits a budget, and the schedule that makes it fit."""
+    if optimizer not in STATE_WORDS:
+        raise SuiteError(f"There is no optimizer {optimizer!r}", f"planned are {', '.join(STATE_WORDS)}")
+    network = network_named(model)
+    pixels = network.image[1] if image is None else image
+    if pixels < 1:
+        raise SuiteError(f"A picture of {pixels}x{pixels} has no pixels", f"{network.title} usually takes --image {network.image[1]}")
+    made = plan(Workplace(network, pixels, optimizer, resident()), batch, _budget(budget))
+    print(json_format.dumps(_as_dict(made), indent=1) if json else "\n".join(_plan_lines(made)))
+
+
+@app.command()
+def tables(json: Json = False) -> None:
+    """Calculate Tables I to III of "Training on the edge" (Kukreja et al., 2019) and compare them with the published values."""
+    found = cells()
+    print(json_format.dumps([{**asdict(cell), "deviation": cell.deviation} for cell in found], indent=1) if json else "\n".join(_table_lines(found)))
+
+
+@app.command()
+def framework() -> None:
+    """Measure the resident size of PyTorch's environment on this machine; `suite memory plan` uses it from then on."""
+    found = measure()
+    print(f"PyTorch's process takes {write_size(found.size_bytes)} before any weight of the network ({found.source}).")
+
+
+def _budget(text: str) -> int:
+    if text[:1].isdigit():
+        return parse_size(text)
+    devices = {device.name: device for device in load_devices() if device.memory is not None}
+    if text not in devices:
+        raise SuiteError(unknown_name("device with a stated memory", text, sorted(devices), "`suite list devices`"))
+    memory = devices[text].memory
+    return round(min(memory.sizes_gb if memory else ()) * 1e9)
+
+
+def _plan_lines(made: Plan) -> Iterator[str]:
+    where = made.workplace
+    yield f"{where.network.title}, {made.batch} pictures of {where.image}x{where.image}, {where.optimizer}, float32"
+    yield ""
+    parts = (
+        ("framework", where.framework.size_bytes, where.framework.source),
+        ("weights", made.weight_bytes, f"{where.network.parameters:,} parameters"),
+        ("running statistics", made.buffer_bytes, ""),
+        ("optimizer state", made.state_bytes, where.optimizer),
+        ("gradients of the weights", made.gradient_bytes, "grow while the backward pass proceeds"),
+        ("activations", made.activation_bytes, "kept for the backward pass; by block below"),
+    )
+    yield from (f"  {name:26}{write_size(size):>9}  {note}".rstrip() for name, size, note in parts)
+    yield f"  {'highest at once':26}{write_size(made.peak_bytes):>9}  without recomputation"
+    yield ""
+    yield from (f"    {block.name:24}{write_size(block.kept_bytes):>9}" for block in made.blocks)
+    yield ""
+    yield from _verdict(made)
+
+
+def _verdict(made: Plan) -> Iterator[str]:
+    budget = write_size(made.budget_bytes)
+    if made.fits:
+        yield f"It fits {budget} without recomputation."
+    else:
+        yield f"It does not fit {budget} without recomputation."
+    if made.largest_batch is None:
+        yield "Without recomputation not even one picture fits."
+    else:
+        yield f"Without recomputation the largest mini-batch that fits is {made.largest_batch} at this picture size."
+    if made.largest_image is not None:
+        yield f"The largest picture at this mini-batch is {made.largest_image}x{made.largest_image}."
+    if not made.fits and made.schedule is not None and made.planned_bytes is not None:
+        cost = made.schedule.cost
+        yield (
+            f"With recomputation it fits: schedule {made.schedule.schedule.name}, {write_size(made.planned_bytes)}, recompute factor "
+            f"{cost.recompute_factor:.2f} ({made.schedule.schedule.forwards} forward runs of {len(made.blocks)} blocks)."
+        )
+
+
+def _as_dict(made: Plan) -> dict[str, object]:
+    where = made.workplace
+    values: dict[str, object] = {
+        "network": where.network.name,
+        "batch": made.batch,
+        "image": where.image,
+        "optimizer": where.optimizer,
+        "budget_bytes": made.budget_bytes,
+        "framework_bytes": where.framework.size_bytes,
+        "framework_source": where.framework.source,
+    }
+    names = ("weight_bytes", "buffer_bytes", "gradient_bytes", "state_bytes", "activation_bytes", "transient_bytes", "peak_bytes", "planned_bytes")
+    values |= {name: getattr(made, name) for name in (*names, "fits", "largest_batch", "largest_image")}
+    values["blocks"] = [asdict(block) for block in made.blocks]
+    if made.schedule is not None:
+        steps = [[step.action.value, step.block] for step in made.schedule.schedule.steps]
+        values["schedule"] = {"name": made.schedule.schedule.name, **asdict(made.schedule.cost), "steps": steps}
+    return values
+
+
+def _table_lines(found: list[Cell]) -> Iterator[str]:
+    for table in published().tables:
+        own = [cell for cell in found if cell.table == table.name]
+        yield f"Table {table.name}: {table.title}"
+        yield f"{table.varies:>7}  {'network':>10} {'published':>10} {'calculated':>10} {'deviation':>9}  {'kept by PyTorch':>15}"
+        for cell in own:
+            value = cell.batch if table.varies == "batch" else cell.image
+            figures = f"{cell.published:>10.2f} {cell.calculated:>10.2f} {cell.deviation:>+9.2%}  {cell.kept:>15.2f}"
+            yield f"{value:>7}  {'ResNet-' + str(cell.depth):>10} {figures}"
+        yield ""
+    worst = max(found, key=lambda cell: abs(cell.deviation))
+    far = sum(abs(cell.deviation) > LIMIT for cell in found)
+    yield f"{len(found)} cells; {far} deviate by more than {LIMIT:.0%}, the largest deviation is {worst.deviation:+.2%}."
+    yield "Formula: 4 bytes [P + B (2 L - c)]; c = twice the outputs of the shortcuts with a stride, less the picture (docs/memory.md)."
+    yield "Kept by PyTorch: the weights, and the tensors that autograd keeps for the backward pass."

@@ -1,0 +1,94 @@
+"""Networks as tables of operations, stored in ``rules/memory/models`` or traced in a framework's environment."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.errors import FileError
+from suite.files.json_file import read_json
+from suite.files.paths import rules_folder
+
+Pair = tuple[int, int]
+ONE: Pair = (1, 1)
+NONE: Pair = (0, 0)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation. ``inputs`` are the names of the operations whose outputs it reads; ``module`` is the layer's path in the network, None for
+    a plain function. ``parameters`` and ``buffers`` count elements."""
+
+    name: str
+    kind: str
+    inputs: tuple[str, ...]
+    module: str | None = None
+    parameters: int = 0
+    buffers: int = 0
+    channels: int = 0
+    groups: int = 1
+    kernel: Pair = ONE
+    stride: Pair = ONE
+    padding: Pair = NONE
+    dilation: Pair = ONE
+    size: Pair = ONE
+    ceil: bool = False
+    in_place: bool = False
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network: operations in the order of execution, the first of kind ``input``. ``image`` is (channels, height, width) of its usual picture."""
+
+    name: str
+    title: str
+    source: str
+    image: tuple[int, int, int]
+    operations: tuple[Operation, ...]
+
+    @property
+    def parameters(self) -> int:
+        """Trainable elements."""
+        return sum(operation.parameters for operation in self.operations)
+
+    @property
+    def buffers(self) -> int:
+        """Elements that are kept and not trained: running statistics."""
+        return sum(operation.buffers for operation in self.operations)
+
+
+def folder(root: Path | None = None) -> Path:
+    """The folder of the stored networks."""
+    return rules_folder(root) / "memory" / "models"
+
+
+def stored_names(root: Path | None = None) -> list[str]:
+    """Names of the stored networks, sorted."""
+    return sorted(path.stem for path in folder(root).glob("*.json"))
+
+
+def load_network(name: str, root: Path | None = None) -> Network:
+    """The stored network of this name. Raises FileError if its file is malformed."""
+    path = folder(root) / f"{name}.json"
+    values = read_json(path)
+    try:
+        channels, height, width = values["image"]
+        return Network(name, values["title"], values["source"], (channels, height, width), operations(values["rows"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(path, f"is no table of a network ({error!r})") from error
+
+
+def operations(rows: list[dict[str, Any]]) -> tuple[Operation, ...]:
+    """The operations of a trace's rows. Raises TypeError for an unknown key."""
+    return tuple(_operation({name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}) for row in rows)
+
+
+def _operation(values: dict[str, Any]) -> Operation:
+    return Operation(**values)
+
+
+def as_json(network: Network, rows: list[dict[str, Any]]) -> str:
+    """The text of a stored network: one row per line."""
+    head = {"title": network.title, "source": network.source, "image": network.image}
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    return json.dumps(head)[:-1] + ', "rows": [\n' + lines + "\n]}\n"

@@ -1,0 +1,140 @@
+"""The fastest schedule for a chain of unequal blocks within a budget.
+
+Beaumont, Eyraud-Dubois, Herrmann, Joly and Shilova, Optimal checkpointing for heterogeneous chains: how to train deep neural networks with limited
+memory (2019): a dynamic programme over pairs of blocks and discrete memory sizes. Added here: the gradients of the weights, which grow while the
+backward pass proceeds.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.memory import schedulers
+from suite.memory.chain import Chain, gradients_after
+from suite.memory.schedule import Action, Cost, Schedule, Step, simulate
+
+SLOTS = 500
+"""Discrete sizes of memory; a size is rounded up to a slot, so that a schedule never needs more than was planned."""
+
+Vector = NDArray[np.float64]
+KEPT = -1
+"""Choice of a pair of blocks: keep everything of its first block. Another value is the next checkpoint."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A schedule with its cost."""
+
+    schedule: Schedule
+    cost: Cost
+
+
+def fastest(blocks: Chain, budget_bytes: int, slots: int = SLOTS) -> Planned | None:
+    """The fastest schedule whose activations and gradients fit the budget; None if none fits.
+
+    It is never slower than ordinary training, equal segments or Revolve, where those fit: they are among the candidates.
+    """
+    candidates = [_planned(schedule, blocks) for schedule in uninformed(len(blocks))]
+    solved = dynamic_programme(blocks, budget_bytes, slots)
+    if solved is not None:
+        candidates.append(_planned(solved, blocks))
+    fitting = [each for each in candidates if each.cost.peak_bytes <= budget_bytes]
+    return min(fitting, key=lambda each: (each.cost.time, each.cost.peak_bytes), default=None)
+
+
+def least_bytes(blocks: Chain) -> int:
+    """The least memory of activations and gradients with which some schedule runs, found to 1 MB."""
+    low, high = 0, simulate(schedulers.none(len(blocks)), blocks).peak_bytes
+    while high - low > 1_000_000:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fastest(blocks, middle, SLOTS // 2) else (middle, high)
+    return high
+
+
+def uninformed(count: int) -> list[Schedule]:
+    """Every schedule that needs no sizes: none, equal segments, Revolve."""
+    parts = [schedulers.segments(count, number) for number in range(2, count + 1)]
+    return [schedulers.none(count), *parts, *(schedulers.revolve(count, slots) for slots in range(1, count))]
+
+
+def _planned(schedule: Schedule, blocks: Chain) -> Planned:
+    return Planned(schedule, simulate(schedule, blocks))
+
+
+def dynamic_programme(blocks: Chain, budget_bytes: int, slots: int = SLOTS) -> Schedule | None:
+    """The programme's schedule for this budget; None if none fits."""
+    table = _Table(blocks, budget_bytes, slots)
+    held = table.rounded(blocks[0].input_bytes)
+    left = slots - held
+    if left < 0 or not np.isfinite(table.time[0, len(blocks) - 1][left]):
+        return None
+    return Schedule("optimal for unequal blocks", tuple(table.steps(0, len(blocks) - 1, left)))
+
+
+class _Table:
+    """``time[s, t][m]``: least time from block s's input to its input's gradient through block t, with ``m`` slots of memory beside that input."""
+
+    def __init__(self, blocks: Chain, budget_bytes: int, slots: int) -> None:
+        self.blocks, self.slots, self.size = blocks, slots, max(1.0, budget_bytes / slots)
+        self.weights = [*gradients_after(blocks), 0]
+        self.time: dict[tuple[int, int], Vector] = {}
+        self.choice: dict[tuple[int, int], NDArray[np.int16]] = {}
+        for length in range(len(blocks)):
+            for first in range(len(blocks) - length):
+                self._fill(first, first + length)
+
+    def rounded(self, size_bytes: float) -> int:
+        """Slots that hold these bytes."""
+        return int(np.ceil(size_bytes / self.size - 1e-9))
+
+    def _fill(self, first: int, last: int) -> None:
+        best = self._keep(first, last)
+        choice = np.full(self.slots + 1, KEPT, dtype=np.int16)
+        transient, forward = 0, 0.0
+        for far in range(first + 1, last + 1):
+            transient = max(transient, self._alone(first, far - 1, last))
+            forward += self.blocks[far - 1].forward_time
+            later = self._with_less(self.time[far, last], self.rounded(self.blocks[far].input_bytes))
+            found = forward + later + self.time[first, far - 1]
+            found[: min(self.rounded(transient), self.slots + 1)] = np.inf
+            better = found < best
+            best = np.where(better, found, best)
+            choice[better] = far
+        self.time[first, last], self.choice[first, last] = best, choice
+
+    def _keep(self, first: int, last: int) -> Vector:
+        """Least times when everything of the first block is kept."""
+        block = self.blocks[first]
+        after = self._gradient(last) + self.weights[last + 1]
+        needed = max(after + block.kept_bytes + block.forward_bytes, block.backward_bytes + self.weights[first])
+        own = block.forward_time + block.backward_time
+        rest = np.zeros(self.slots + 1) if first == last else self._with_less(self.time[first + 1, last], self.rounded(block.kept_bytes))
+        times: Vector = own + rest
+        times[: min(self.rounded(needed), self.slots + 1)] = np.inf
+        return times
+
+    def _alone(self, first: int, number: int, last: int) -> int:
+        block = self.blocks[number]
+        held = block.input_bytes if number > first else 0
+        return held + block.forward_alone_bytes + self._gradient(last) + self.weights[last + 1]
+
+    def _gradient(self, last: int) -> int:
+        """Bytes of the gradient that waits at the end of block ``last``; the loss has none."""
+        return self.blocks[last].output_bytes if last < len(self.blocks) - 1 else 0
+
+    def _with_less(self, times: Vector, used: int) -> Vector:
+        shifted = np.full(self.slots + 1, np.inf)
+        if used <= self.slots:
+            shifted[used:] = times[: self.slots + 1 - used]
+        return shifted
+
+    def steps(self, first: int, last: int, left: int) -> list[Step]:
+        """The steps of the least time."""
+        far = int(self.choice[first, last][left])
+        if far == KEPT:
+            inner = [] if first == last else self.steps(first + 1, last, left - self.rounded(self.blocks[first].kept_bytes))
+            return [Step(Action.KEEP, first), *inner, Step(Action.BACKWARD, first)]
+        run = [Step(Action.CHECKPOINT, first), *(Step(Action.SKIP, number) for number in range(first + 1, far))]
+        later = self.steps(far, last, left - self.rounded(self.blocks[far].input_bytes))
+        return [*run, *later, Step(Action.RESTORE, first), *self.steps(first, far - 1, left)]

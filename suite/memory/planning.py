@@ -1,0 +1,144 @@
+"""Whether training fits a budget of memory, what takes the memory, and the schedule of recomputation that makes it fit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from suite.errors import SuiteError
+from suite.memory.chain import WORD_BYTES, Chain, chain, scaled
+from suite.memory.network import Network
+from suite.memory.optimal import Planned, fastest, least_bytes
+from suite.memory.resident import Resident
+from suite.memory.schedule import simulate
+from suite.memory.schedulers import none
+from suite.memory.sizes import write_size
+
+STATE_WORDS = {"sgd": 0, "sgd-momentum": 1, "adam": 2}
+"""Words of optimizer state per weight."""
+
+MAX_BATCH = 65_536
+IMAGE_STEP = 8
+MAX_IMAGE = 4096
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What is planned: a network, the size of its pictures, the optimizer and the framework's resident size."""
+
+    network: Network
+    image: int
+    optimizer: str
+    framework: Resident
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Framework, weights, running statistics and optimizer state: what no schedule changes."""
+        words = self.network.parameters * (1 + STATE_WORDS[self.optimizer]) + self.network.buffers
+        return self.framework.size_bytes + words * WORD_BYTES
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan for one mini-batch size. ``peak_bytes`` is the highest memory without recomputation, everything included.
+
+    ``activation_bytes`` is what all blocks keep for the backward pass, ``transient_bytes`` what the highest moment needs beyond it. ``schedule`` is
+    the fastest that fits; None if none does. ``largest_batch`` and ``largest_image`` fit without recomputation; None if not even the smallest does.
+    """
+
+    workplace: Workplace
+    batch: int
+    budget_bytes: int
+    blocks: Chain
+    weight_bytes: int
+    buffer_bytes: int
+    gradient_bytes: int
+    state_bytes: int
+    activation_bytes: int
+    transient_bytes: int
+    peak_bytes: int
+    schedule: Planned | None
+    largest_batch: int | None
+    largest_image: int | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether ordinary training fits."""
+        return self.peak_bytes <= self.budget_bytes
+
+    @property
+    def planned_bytes(self) -> int | None:
+        """Highest memory under the schedule, everything included."""
+        return None if self.schedule is None else self.workplace.fixed_bytes + self.schedule.cost.peak_bytes
+
+
+def plan(workplace: Workplace, batch: int, budget_bytes: int) -> Plan:
+    """The plan. Raises SuiteError, with the nearest thing that works, for batch 0, an unknown optimizer and a budget that nothing fits."""
+    if batch < 1:
+        raise SuiteError(f"A mini-batch of {batch} trains nothing", "the smallest is 1")
+    network, image = workplace.network, workplace.image
+    single = chain(network, image, image, 1)
+    blocks = scaled(single, batch)
+    free = budget_bytes - workplace.fixed_bytes
+    ordinary = simulate(none(len(blocks)), blocks).peak_bytes
+    best = fastest(blocks, free) if free > 0 else None
+    if best is None and ordinary > free:
+        _refuse(workplace, single, batch, budget_bytes)
+    gradients = sum(block.gradient_bytes for block in blocks)
+    kept = sum(block.kept_bytes for block in blocks) + blocks[0].input_bytes
+    return Plan(
+        workplace=workplace,
+        batch=batch,
+        budget_bytes=budget_bytes,
+        blocks=blocks,
+        weight_bytes=network.parameters * WORD_BYTES,
+        buffer_bytes=network.buffers * WORD_BYTES,
+        gradient_bytes=gradients,
+        state_bytes=network.parameters * STATE_WORDS[workplace.optimizer] * WORD_BYTES,
+        activation_bytes=kept,
+        transient_bytes=max(0, ordinary - kept),
+        peak_bytes=workplace.fixed_bytes + ordinary,
+        schedule=best,
+        largest_batch=_largest(lambda size: _ordinary(scaled(single, size)) <= free, 1, MAX_BATCH, 1),
+        largest_image=_largest(lambda size: _fits_image(network, size, batch, free), IMAGE_STEP, MAX_IMAGE, IMAGE_STEP),
+    )
+
+
+def _ordinary(blocks: Chain) -> int:
+    return simulate(none(len(blocks)), blocks).peak_bytes
+
+
+def _fits_image(network: Network, image: int, batch: int, free: int) -> bool:
+    try:
+        return _ordinary(chain(network, image, image, batch)) <= free
+    except SuiteError:  # too small for this network: such a picture fits, and the search goes on to larger ones
+        return True
+
+
+def _largest(fits: Callable[[int], bool], low: int, high: int, step: int) -> int | None:
+    """The largest multiple of ``step`` that fits, by bisection; None if ``low`` does not."""
+    if not fits(low):
+        return None
+    first, last = low // step, high // step
+    while first < last:
+        middle = (first + last + 1) // 2
+        first, last = (middle, last) if fits(middle * step) else (first, middle - 1)
+    return first * step
+
+
+def _refuse(workplace: Workplace, single: Chain, batch: int, budget_bytes: int) -> None:
+    """Raise the sentence for a budget that no schedule fits."""
+    network = workplace.network
+    fixed, least_one = workplace.fixed_bytes, workplace.fixed_bytes + least_bytes(single)
+    image = f"{workplace.image}x{workplace.image}"
+    if budget_bytes < least_one:
+        raise SuiteError(
+            f"{network.title} does not train in {write_size(budget_bytes)} with any schedule: framework, weights and optimizer state take "
+            f"{write_size(fixed)}, and one picture of {image} needs {write_size(least_one)} in all",
+            f"give at least {write_size(least_one * 1.01)}, or a smaller picture or network",
+        )
+    batch_fits = _largest(lambda size: fastest(scaled(single, size), budget_bytes - fixed, 100) is not None, 1, batch, 1)
+    least = fixed + least_bytes(scaled(single, batch))
+    raise SuiteError(
+        f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with the schedule that needs least, "
+        f"more than {write_size(budget_bytes)}",
+        f"use --batch {batch_fits}, or --budget {write_size(least * 1.01).replace(' ', '')}",
+    )

@@ -1,0 +1,126 @@
+"""Schedules: which blocks run when, and what is kept meanwhile. Simulated here, executed by reference_impls.pytorch.recompute."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from suite.errors import SuiteError
+from suite.memory.chain import Block, Chain, gradients_after
+
+
+class Action(str, Enum):
+    """What one step does with a block.
+
+    KEEP runs it forward and keeps everything for its backward pass. CHECKPOINT runs it and keeps its input only. SKIP runs it and keeps nothing.
+    BACKWARD runs it backward, which frees what it kept and its input. RESTORE goes back to the block's checkpointed input.
+    """
+
+    KEEP = "keep"
+    CHECKPOINT = "checkpoint"
+    SKIP = "skip"
+    BACKWARD = "backward"
+    RESTORE = "restore"
+
+
+@dataclass(frozen=True)
+class Step:
+    """An action on block number ``block``."""
+
+    action: Action
+    block: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A named sequence of steps that ends with the backward pass of block 0."""
+
+    name: str
+    steps: tuple[Step, ...]
+
+    @property
+    def forwards(self) -> int:
+        """Forward runs of blocks."""
+        return sum(step.action not in (Action.BACKWARD, Action.RESTORE) for step in self.steps)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A schedule on a chain: highest bytes of activations and gradients at once, and time in the chain's unit.
+
+    ``recompute_factor`` is the time divided by that without recomputation.
+    """
+
+    peak_bytes: int
+    time: float
+    recompute_factor: float
+
+
+def simulate(schedule: Schedule, blocks: Chain) -> Cost:
+    """What the schedule needs; a weight's gradient is counted from its block's backward pass on.
+
+    Raises SuiteError for a schedule that reads what it did not keep, or that leaves a block without its backward pass.
+    """
+    state = _State(schedule, blocks)
+    for step in schedule.steps:
+        state.take(step)
+    if state.done != 0:
+        raise SuiteError(f"The schedule {schedule.name} ends before the backward pass of block {state.done - 1}")
+    plain = sum(block.forward_time + block.backward_time for block in blocks)
+    return Cost(state.peak, state.time, state.time / plain)
+
+
+@dataclass
+class _State:
+    """What is held while a schedule runs. ``current`` is the block whose input is at hand, ``loose_bytes`` its size if nothing else holds it;
+    ``done`` is the last block that ran backward."""
+
+    schedule: Schedule
+    blocks: Chain
+    inputs: dict[int, int] = field(default_factory=dict)
+    kept: dict[int, int] = field(default_factory=dict)
+    current: int = 0
+    loose_bytes: int = 0
+    peak: int = 0
+    time: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.done = len(self.blocks)
+        self.weights = [*gradients_after(self.blocks), 0]
+        self.inputs[0] = self.blocks[0].input_bytes
+
+    def take(self, step: Step) -> None:
+        """Execute one step."""
+        if step.action is Action.RESTORE:
+            self._demand(step.block in self.inputs, step)
+            self.current, self.loose_bytes = step.block, 0
+        elif step.action is Action.BACKWARD:
+            self._demand(step.block in self.kept and step.block == self.done - 1, step)
+            self._backward(step.block, self.blocks[step.block])
+        else:
+            self._demand(step.block == self.current, step)
+            self._forward(step, self.blocks[step.block])
+
+    def _held(self) -> int:
+        return sum(self.inputs.values()) + sum(self.kept.values())
+
+    def _forward(self, step: Step, block: Block) -> None:
+        keeps = step.action is Action.KEEP
+        gradient = self.blocks[self.done - 1].output_bytes if self.done < len(self.blocks) else 0
+        needed = block.kept_bytes + block.forward_bytes if keeps else block.forward_alone_bytes
+        self.peak = max(self.peak, self._held() + self.loose_bytes + gradient + self.weights[self.done] + needed)
+        self.time += block.forward_time
+        if step.action is not Action.SKIP:
+            self.inputs.setdefault(step.block, self.loose_bytes)
+        if keeps:
+            self.kept[step.block] = block.kept_bytes
+        self.current, self.loose_bytes = step.block + 1, 0 if keeps else block.output_bytes
+
+    def _backward(self, number: int, block: Block) -> None:
+        others = self._held() - self.kept.pop(number)
+        self.peak = max(self.peak, others + block.backward_bytes + self.weights[number])
+        self.inputs.pop(number, None)
+        self.done, self.current, self.loose_bytes = number, -1, 0
+        self.time += block.backward_time
+
+    def _demand(self, holds: bool, step: Step) -> None:
+        if not holds:
+            raise SuiteError(f"The schedule {self.schedule.name} takes the step {step.action.value} {step.block} without what that step reads")

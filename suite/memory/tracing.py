@@ -1,0 +1,52 @@
+"""Networks by name: the stored ones, else torchvision's, traced in PyTorch's environment."""
+
+import difflib
+import json
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from suite.catalog.frameworks import load_framework
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from suite.launch.environments import find
+from suite.memory.network import Network, load_network, operations, stored_names
+
+FRAMEWORK = "pytorch"
+SECONDS = 300
+"""More than a board needs to import the framework from an SD card."""
+
+
+def network_named(name: str) -> Network:
+    """The network of this name. Raises SuiteError, with the nearest name, for an unknown one or where PyTorch is needed and missing."""
+    stored = stored_names()
+    if name in stored:
+        return load_network(name)
+    try:
+        answer = rows_of([f"torchvision:{name}"])[f"torchvision:{name}"]
+    except SuiteError as error:
+        raise SuiteError(f"{_unknown(name, stored)} Others are traced by PyTorch: {error}") from error
+    if "unknown" in answer:
+        raise SuiteError(_unknown(name, [*stored, *answer["known"]]))
+    if "unsupported" in answer:
+        raise SuiteError(f"{name} cannot be planned: there is no rule for {answer['unsupported']}", f"networks that can be: {', '.join(stored)}")
+    source = f"traced by torch {answer['torch']}, torchvision {answer['torchvision']}"
+    return Network(name, f"{name} (torchvision, 1000 classes)", source, (3, 224, 224), operations(answer["rows"]))
+
+
+def rows_of(models: Sequence[str]) -> dict[str, Any]:
+    """The tables of models, by model, from a process in PyTorch's environment."""
+    environment = find(load_framework(FRAMEWORK))
+    command = [str(environment.interpreter), "-m", "reference_impls.pytorch.trace", *models]
+    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, timeout=SECONDS)
+    if done.returncode != 0:
+        raise SuiteError(f"Tracing {', '.join(models)} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+    answers: dict[str, Any] = json.loads(done.stdout)
+    return answers
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    nearest = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    return f"There is no network {name!r}; {hint}stored are {', '.join(stored_names())}."

@@ -1,0 +1,153 @@
+"""ResNet-152 in little memory: ``make little-memory``, as root, with PyTorch's environment and a C compiler; docs/memory.md has the last output.
+
+Two processes take turns of one step each: one without a limit and without recomputation, one in a memory cgroup with the planned schedule, swap
+off. Both use one thread. Each turn gives the ratio of their CPU times. The processes have the same seed, so
+gradients, weights and buffers must have the same digests.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import comb
+from pathlib import Path
+from typing import Any
+
+from suite.catalog.frameworks import load_framework
+from suite.files.paths import repository_root
+from suite.launch.environments import find
+from suite.memory.chain import chain
+from suite.memory.network import load_network
+from suite.memory.planning import Workplace, plan
+from suite.memory.resident import resident
+from suite.memory.schedule import Schedule
+from suite.memory.sizes import parse_size, write_size
+
+ROOT = Path("/sys/fs/cgroup")
+ARENA = repository_root() / "reference_impls" / "pytorch" / "arena.c"
+MARGIN_BYTES = 90_000_000
+"""Of the budget: for compiled kernels and small allocations, which come with the first step, and for the C library's own gaps."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One step of each process: CPU seconds."""
+
+    limited_s: float
+    plain_s: float
+
+
+def main() -> None:
+    """Measure and print. Arguments: network, mini-batch, budget, turns."""
+    name, batch, budget, turns = (*sys.argv[1:], *("resnet152", "8", "1.5GB", "10")[len(sys.argv) - 1 :])
+    size = parse_size(budget)
+    network = load_network(name)
+    workplace = Workplace(network, 224, "sgd-momentum", resident())
+    planned = plan(workplace, int(batch), size - MARGIN_BYTES)
+    assert planned.schedule is not None
+    with tempfile.TemporaryDirectory(prefix="memory-") as scratch, cgroup(size) as group:
+        folder = Path(scratch)
+        library = folder / "arena.so"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(ARENA), "-ldl", "-lpthread"], check=True)
+        arena = {"LD_PRELOAD": str(library), "ARENA_LIMIT": str(size - workplace.framework.size_bytes - MARGIN_BYTES)}
+        limited = start(folder / "limited.json", name, int(batch), planned.schedule.schedule, arena, group)
+        plain = start(folder / "plain.json", name, int(batch), None, {}, None)
+        for process in (limited, plain):
+            read(process)
+        report(planned.schedule.cost.recompute_factor, planned.planned_bytes or 0, size, *measure(limited, plain, int(turns)))
+
+
+def measure(limited: "subprocess.Popen[str]", plain: "subprocess.Popen[str]", turns: int) -> tuple[list[Turn], int, int, bool]:
+    """The turns after a first one that warms up, the highest resident sets, and whether all digests are equal."""
+    found, peaks = [], (0, 0)
+    for number in range(turns + 1):
+        order = (limited, plain) if number % 2 else (plain, limited)
+        answers = {id(process): step(process) for process in order}
+        own, other = answers[id(limited)], answers[id(plain)]
+        peaks = own["VmHWM"], other["VmHWM"]
+        print(f"turn {number}: {own['cpu_s']:.2f} s against {other['cpu_s']:.2f} s, VmHWM {write_size(own['VmHWM'])}", flush=True)
+        if number:
+            found.append(Turn(own["cpu_s"], other["cpu_s"]))
+    digests = [step(process, "digest") for process in (limited, plain)]
+    for process in (limited, plain):
+        if process.stdin is not None:
+            process.stdin.close()
+        process.wait()
+    return found, *peaks, digests[0] == digests[1]
+
+
+def start(path: Path, name: str, batch: int, schedule: Schedule | None, extra: dict[str, str], group: Path | None) -> "subprocess.Popen[str]":
+    """A process that waits for its turns; in the cgroup before it imports anything."""
+    network = load_network(name)
+    blocks = [[block.first, block.last] for block in chain(network, 224, 224, batch)]
+    steps = [[step.action.value, step.block] for step in schedule.steps] if schedule else []
+    request = {"model": f"torchvision:{name}", "image": [3, 224, 224], "batch": batch, "classes": 1000, "threads": 1, "seed": 1}
+    path.write_text(json.dumps({**request, "blocks": blocks, "schedule": steps}), encoding="utf-8")
+    enter = f"echo $$ > {group}/cgroup.procs; " if group else ""
+    command = f'{enter}exec "$0" -m reference_impls.pytorch.memory_steps "$1"'
+    interpreter = str(find(load_framework("pytorch")).interpreter)
+    environment = {**os.environ, "PYTHONPATH": "", "OMP_NUM_THREADS": "1", **extra}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(["sh", "-c", command, interpreter, str(path)], cwd=repository_root(), env=environment, stdin=pipe, stdout=pipe, text=True)
+
+
+def step(process: "subprocess.Popen[str]", line: str = "") -> dict[str, Any]:
+    """One turn's answer."""
+    assert process.stdin is not None
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+    return read(process)
+
+
+def read(process: "subprocess.Popen[str]") -> dict[str, Any]:
+    """One line of a process."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise SystemExit(f"The process ended with {process.wait()}: killed at the limit, or see the lines above.")
+    answer: dict[str, Any] = json.loads(line)
+    return answer
+
+
+@contextmanager
+def cgroup(size: int) -> Iterator[Path]:
+    """A memory cgroup with this limit and without swap, version 1 or 2."""
+    second = (ROOT / "cgroup.controllers").is_file()
+    group = (ROOT if second else ROOT / "memory") / f"little-memory-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / ("memory.max" if second else "memory.limit_in_bytes")).write_text(str(size))
+        swap = group / ("memory.swap.max" if second else "memory.swappiness")
+        if swap.is_file():
+            swap.write_text("0")
+        yield group
+    finally:
+        group.rmdir()
+
+
+def report(planned_factor: float, planned_bytes: int, size: int, turns: list[Turn], peak: int, plain_peak: int, equal: bool) -> None:
+    """Print the result."""
+    ratios = sorted(turn.limited_s / turn.plain_s for turn in turns)
+    low, high = interval(ratios)
+    peaks = f"{write_size(peak)} (planned {write_size(planned_bytes)}), without a schedule {write_size(plain_peak)}"
+    print(f"limit {write_size(size)}, swap off; highest resident set {peaks}")
+    turns_text = f"median of {len(ratios)} turns, 95 %: {low:.3f} to {high:.3f}"
+    print(f"recompute factor {statistics.median(ratios):.3f} ({turns_text}), planned {planned_factor:.3f}")
+    print(f"gradients, weights and statistics: {'equal, bit for bit' if equal else 'DIFFERENT'}")
+
+
+def interval(ordered: list[float]) -> tuple[float, float]:
+    """The 95 % interval of a median by order statistics; of fewer than six values, their range."""
+    count, below = len(ordered), 0
+    while count >= 6 and 2 * sum(comb(count, k) for k in range(below + 2)) / 2**count <= 0.05:
+        below += 1
+    return ordered[below], ordered[-1 - below]
+
+
+if __name__ == "__main__":
+    main()

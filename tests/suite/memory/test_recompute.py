@@ -1,0 +1,103 @@
+"""Schedules in PyTorch: gradients, weights and statistics as in ordinary training, bit for bit."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from suite.memory import schedulers
+from suite.memory.chain import chain
+from suite.memory.network import Network, load_network, operations
+from suite.memory.optimal import dynamic_programme
+from suite.memory.schedule import Schedule, simulate
+from tests.conftest import environment_of
+
+pytestmark = pytest.mark.pytorch
+
+SCRIPT = """
+import json, sys, hashlib, torch
+from reference_impls.pytorch.recompute import ScheduledStep, blocks
+from reference_impls.pytorch.memory_steps import build
+from reference_impls.pytorch.trace import rows
+request = json.load(sys.stdin)
+torch.set_num_threads(1)
+answers = {}
+def model_of(kind):
+    torch.manual_seed(3)
+    if kind != "dropout":
+        return build(kind)
+    conv, norm = torch.nn.Conv2d, torch.nn.BatchNorm2d
+    relu, dropout = torch.nn.ReLU(inplace=True), torch.nn.Dropout(0.5)
+    parts = [torch.nn.Sequential(conv(3 if i == 0 else 8, 8, 3, padding=1), norm(8), relu, dropout) for i in range(6)]
+    return torch.nn.Sequential(*parts, torch.nn.Flatten(), torch.nn.Linear(8 * 16 * 16, 10)).train()
+if request.get("trace"):
+    print(json.dumps(rows(model_of("dropout")))); sys.exit()
+for name, schedule in request["schedules"].items():
+    model = model_of(request["model"])
+    torch.manual_seed(5)
+    images = torch.randn(4, *request["image"]); labels = torch.tensor([1, 2, 3, 4])
+    loss_of = lambda output: torch.nn.functional.cross_entropy(output, labels)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    losses = []
+    for _ in range(2):
+        optimizer.zero_grad()
+        if schedule is None:
+            loss = loss_of(model(images)); loss.backward(); losses.append(loss.item())
+        else:
+            losses.append(ScheduledStep(blocks(model, request["blocks"]), schedule)(images, loss_of))
+        optimizer.step()
+    digest = hashlib.sha256()
+    for value in [*(p.grad for p in model.parameters()), *model.parameters(), *model.buffers()]:
+        digest.update(value.detach().contiguous().numpy().tobytes())
+    counted = [int(b) for n, b in model.named_buffers() if n.endswith("num_batches_tracked")]
+    answers[name] = [losses, digest.hexdigest(), sorted(set(counted))]
+print(json.dumps(answers))
+"""
+
+
+def ask(request: object, tmp_path: Path) -> dict[str, list[object]]:
+    interpreter = environment_of("pytorch").interpreter
+    done = subprocess.run(
+        [str(interpreter), "-c", SCRIPT], cwd=repository_root(), env=child_environment(1), input=json.dumps(request), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, list[object]] = json.loads(done.stdout)
+    return answer
+
+
+def as_steps(schedule: Schedule) -> list[list[object]]:
+    return [[step.action.value, step.block] for step in schedule.steps]
+
+
+def every_kind(blocks: tuple) -> dict[str, list[list[object]]]:  # type: ignore[type-arg]
+    count = len(blocks)
+    none = schedulers.none(count)
+    tight = simulate(none, blocks).peak_bytes
+    found = next(each for part in (70, 80, 90, 95, 99) if (each := dynamic_programme(blocks, tight * part // 100, 200)) is not None)
+    kinds = [none, schedulers.segments(count, 3), schedulers.revolve(count, 1), schedulers.revolve(count, 3), found]
+    return {schedule.name: as_steps(schedule) for schedule in kinds}
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "side"), [("resnet18", "torchvision:resnet18", 64), ("workload-mobilenetv3", "own:mobilenetv3_large:203", 64)]
+)
+def test_training_under_every_schedule_is_ordinary_training(name: str, model: str, side: int, tmp_path: Path) -> None:
+    blocks = chain(load_network(name), side, side, 4)
+    schedules = {"ordinary": None, **every_kind(blocks)}
+    ranges = [[block.first, block.last] for block in blocks]
+    answers = ask({"model": model, "image": [3, side, side], "blocks": ranges, "schedules": schedules}, tmp_path)
+    assert len(answers) == len(schedules)
+    assert len({json.dumps(answer) for answer in answers.values()}) == 1, answers
+    assert answers["ordinary"][2] == [2], "every mini-batch is counted once"
+
+
+def test_dropout_draws_the_same_masks_again(tmp_path: Path) -> None:
+    network = Network("dropout", "dropout", "", (3, 16, 16), operations(ask({"trace": True}, tmp_path)))  # type: ignore[arg-type]
+    blocks = chain(network, 16, 16, 4)
+    ranges = [[block.first, block.last] for block in blocks]
+    schedules = {"ordinary": None, **every_kind(blocks)}
+    answers = ask({"model": "dropout", "image": [3, 16, 16], "blocks": ranges, "schedules": schedules}, tmp_path)
+    assert len({json.dumps(answer) for answer in answers.values()}) == 1, answers
