@@ -205,7 +205,7 @@ def _begin_log(request: RunRequest, path: Path) -> None:
 
 
 def _kills_since(kills: int | None) -> int | None:
-    """Processes of this node that the kernel killed for lack of memory since it had killed so many; None if unknown."""
+    """How many more processes of this node the kernel has killed for lack of memory than ``kills``; None if unknown."""
     now = kills_for_memory()
     return None if now is None or kills is None else now - kills
 
