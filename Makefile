@@ -48,6 +48,7 @@ test: setup
 	@sh tools/figures.sh
 	@sh tools/measuring.sh
 	@sh tools/linpack.sh
+	@sh tools/compiler.sh
 	@sh tools/hosts.sh
 	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
 	@$(VENV)/bin/tox run
