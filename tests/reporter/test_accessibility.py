@@ -49,5 +49,5 @@ def test_every_kind_of_page_is_checked(whole_site: Path) -> None:
 def test_a_serious_violation_is_found(tab: Tab, whole_site: Path) -> None:
     """Text with low contrast on the front page."""
     tab.open((whole_site / "index.html").as_uri())
-    tab.run("document.querySelector('.lead').style.setProperty('color', '#ddd')")
+    tab.run("document.querySelector('h1').style.setProperty('color', '#ddd')")
     assert any(said.startswith("color-contrast") for said in violations(tab))

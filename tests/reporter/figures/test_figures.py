@@ -115,7 +115,7 @@ def test_every_chart_of_a_module_is_found_and_shown_in_the_order_of_positions() 
     modules = [importlib.import_module(f"reporter.figures.{one.name}") for one in pkgutil.iter_modules(reporter.figures.__path__)]
     written = {value.name for module in modules for value in vars(module).values() if isinstance(value, Chart)}
     assert written == {chart.name for chart in all_charts()} and len(written) > 10
-    for page in ("board", "comparison", "device", "front", "study"):
+    for page in ("board", "comparison", "device", "machine", "study"):
         positions = [chart.position for chart in charts_for(page)]
         assert positions and positions == sorted(positions)
 
