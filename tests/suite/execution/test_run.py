@@ -28,7 +28,8 @@ def test_run_check_report(suite: Run, digits: Path, tmp_path: Path) -> None:
     assert json.loads(judged.stdout)["verdicts"][0]["findings"] == []
     drawn = suite("report", tmp_path / "run", "--output", tmp_path / "site")
     assert drawn.returncode == 0, drawn.stderr
-    assert "fake" in (tmp_path / "site" / "index.html").read_text()
+    run_id = Bundle(tmp_path / "run").run().run_id
+    assert f"runs/{run_id}" in "".join(page.read_text() for page in (tmp_path / "site" / "entries").glob("*.html"))
 
 
 @pytest.mark.slow
