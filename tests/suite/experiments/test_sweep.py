@@ -90,7 +90,7 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(suite: Run, digits: P
     assert "about" in first.stderr and "s to go" in first.stderr
     record = json.loads(first.stdout)
     assert [point["value"] for point in record["points"]] == ["8", "16"]
-    assert json.loads((out / "study.json").read_text()) == {name: value for name, value in record.items() if name != "path"}
+    assert json.loads((out / "study.json").read_text()) == {name: value for name, value in record.items() if name not in ("format", "path")}
     seals = {path.parent.name: path.read_bytes() for path in out.glob("*/" + MANIFEST)}
     (out / "8-r2" / "log.txt").write_bytes((out / "8-r2" / "log.txt").read_bytes()[:-1])  # damaged
     (out / "16-r1" / MANIFEST).unlink()  # never came to its end
@@ -125,7 +125,7 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, s
     assert not (out / "study.json").exists()
     resumed = suite(*arguments)
     assert resumed.returncode == 0, resumed.stderr
-    assert "[1/3] batch_size 8, run 1 of 1: finished before, kept" in resumed.stderr
+    assert "[1/3] batch size 8, run 1 of 1: finished before, kept" in resumed.stderr
 
 
 def _read_until(process: "subprocess.Popen[str]", words: str) -> str:

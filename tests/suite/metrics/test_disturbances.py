@@ -1,5 +1,6 @@
 """A run that heat or low voltage held back says so wherever it is shown; one on a machine that cannot tell is not called undisturbed."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from suite.compliance.checker import check_bundle
 from suite.execution.run import RunResult
 from tests.builders import Scenario, make_bundle
 
-BADGE = '<span class="badge">throttled</span>'
+BADGE = re.compile('<span class="?badge"?>throttled</span>')
 
 
 @pytest.mark.parametrize(("throttled_s", "events"), [(0.5, 1), (0.0, 0), (None, None)], ids=["throttled", "watched", "not watched"])
@@ -23,7 +24,7 @@ def test_a_throttled_run_carries_a_badge(tmp_path: Path, throttled_s: float | No
     assert Bundle(path).json(SUMMARY)["figures"]["throttled_events"]["value"] == events
     assert check_bundle(path).complies
     site = build([path], tmp_path / "site").parent
-    assert any(BADGE in page.read_text() for page in site.rglob("*.html")) is bool(events)
+    assert any(BADGE.search(page.read_text()) for page in site.rglob("*.html")) is bool(events)
 
 
 def test_its_page_says_what_held_it_back_and_when(tmp_path: Path) -> None:
