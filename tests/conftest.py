@@ -29,9 +29,9 @@ TITLES = {each.name: each.title for each in load_frameworks() if each.needs_envi
 FRAMEWORKS = tuple(TITLES)
 """Every framework with an environment that is not another's, found in reference_impls; variants (bfloat16) have tests of their own."""
 
-settings.register_profile("repeatable", derandomize=True)
-if "TOX_ENV_NAME" in os.environ:  # `make test` answers the same twice; pytest by hand goes on searching
-    settings.load_profile("repeatable")
+settings.register_profile("repeatable", derandomize=True, deadline=None)  # a busy machine is slow, and no mistake
+settings.register_profile("searching", deadline=None)
+settings.load_profile("repeatable" if "TOX_ENV_NAME" in os.environ else "searching")  # `make test` answers the same twice
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

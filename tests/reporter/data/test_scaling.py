@@ -12,7 +12,8 @@ def test_two_lines_of_one_setting_have_different_names(runs: Path) -> None:
     """With two all-reduce backends: both start at the run of one rank, and they differ in the backend only."""
     frames = reporter.load([runs])
     entries = frames.entries[frames.entries["division"] == "closed"]
-    alike = {"framework": "pytorch", "framework_version": "1.0", "nodes": [1, 2, 2], "ranks": [1, 2, 2], "collective": ["none", "mpi", "native"]}
+    alike = {"framework": "pytorch", "framework_version": "1.0", "implementation": "0" * 64, "nodes": [1, 2, 2], "ranks": [1, 2, 2]}
+    alike["collective"] = ["none", "mpi", "native"]
     lines = scaling_lines(replace(frames, entries=entries.assign(**alike)), entries["entry_id"])
     assert [line.text for line in lines] == ["strong, batch 128, mpi all-reduce", "strong, batch 128, native all-reduce"]
     one = alike | {"collective": ["none", "mpi", "mpi"]}
