@@ -147,16 +147,6 @@ def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on(training
     training.expect_nobody_left()
 
 
-def test_a_host_that_nobody_knows_is_named(trainer: Trainer, tmp_path: Path) -> None:
-    environment_of("pytorch")
-    trainer.hostfile.write_text("node1\npi9\n")
-    process = trainer.start("pytorch", tmp_path / "run")
-    _, said = process.communicate(timeout=180)
-    assert process.returncode == 2
-    assert "the host pi9 could not be reached (ssh: Could not resolve hostname pi9" in said
-    assert "rank 0" not in said
-
-
 def test_a_rank_that_is_stopped(training: Training, suite: Run) -> None:
     os.kill(training.rank(1), signal.SIGSTOP)
     assert "stopped" in expect_end(training, suite, 1)
