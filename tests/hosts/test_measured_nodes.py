@@ -166,11 +166,12 @@ def test_energy_and_baseload_are_summed_over_both_nodes_plugs(measured: Measured
     bundle = measured.bundle
     figures = bundle.json(SUMMARY)["figures"]
     energy = figures["energy_j"]
-    assert energy["value"] == pytest.approx(WORKING * 12.0 * seconds(bundle), rel=1e-3), energy
+    of_last_second_j = (WORKING - 1) * 12.0  # a reading a second: the one after run_stop may be of idle nodes, and the end is interpolated
+    assert energy["value"] == pytest.approx(WORKING * 12.0 * seconds(bundle), abs=of_last_second_j), energy
     assert energy["method"] == "sum over 2 nodes"
     assert energy["sensor"] == {"instruments": ["shelly"], "rules": ["shelly"], "covers": "wall", "tier": "wall meter"}
     assert figures["baseload_power_w"]["value"] == pytest.approx(12.0), figures["baseload_power_w"]
-    assert figures["baseload_share"]["value"] == pytest.approx(1 / WORKING, rel=1e-3)
+    assert figures["baseload_share"]["value"] == pytest.approx(1 / WORKING, rel=0.01)
     idle_ns, run_ns = bundle.baseload_of_node(1).span_ns, bundle.channels_of_node(1).span_ns
     assert idle_ns is not None and run_ns is not None and idle_ns[1] < run_ns[0]
 
