@@ -5,7 +5,7 @@ The harness, the training loop, the rules and docs/implementing.md (``make docs-
 
 from typing import Any, Callable, List, NamedTuple, Tuple
 
-from reference_impls.contract import Request
+from reference_impls.contract import LogWriter, Request
 
 HARNESS, IMPLEMENTATION = "harness", "implementation"
 START, STOP, POINT = "INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"
@@ -160,6 +160,12 @@ STEP_MEANINGS = (
     ("loss", "mean loss of the mini-batch before the update"),
 )
 """The columns of step records (contract.STEP_COLUMNS)."""
+
+
+def log_facts(log: LogWriter, request: Request) -> None:
+    """Log every fact of the request."""
+    for key, value in request_facts(request):
+        log.point(key, value)
 
 
 def request_facts(request: Request) -> List[Tuple[str, Any]]:

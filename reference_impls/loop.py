@@ -13,7 +13,7 @@ from reference_impls.admission import compare_processes, compare_training, refus
 from reference_impls.communication import World
 from reference_impls.contract import SECONDS_PER_NS, Implementation, LogWriter, Pipeline, Request, StepRecord, monotonic_ns
 from reference_impls.data_stalls import as_requested
-from reference_impls.definitions import request_facts
+from reference_impls.definitions import log_facts
 from reference_impls.records import Records
 from reference_impls.schedules import SCHEDULES
 from reference_impls.state_file import Progress, StateFile, state_name, write_state
@@ -50,8 +50,7 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     records = Records(world, request.output_directory)
     log = records.log
     if not log.is_begun:
-        for key, value in request_facts(request):
-            log.point(key, value)
+        log_facts(log, request)
     log.start("init_start")
     compared = compare_processes(request, world)
     built = build(request, world)
@@ -120,6 +119,7 @@ class _Training:
     def __init__(self, request: Request, world: World, built: Built, pipeline: Pipeline, records: Records, folder: Optional[str]) -> None:
         self._request, self._world, self._pipeline, self._records = request, world, pipeline, records
         self._implementation, self._log, self._folder = built.implementation, records.log, folder
+        self._schedule, self._horizon = SCHEDULES[request.optimizer.schedule], request.epochs * _steps_per_epoch(request)
 
     def status(self, progress: Progress) -> str:
         """Train on from ``progress`` until the target is reached, or to the request's last epoch or step."""
@@ -166,10 +166,8 @@ class _Training:
         self._log.point("learning_rates", [rates[0], rates[-1], math.fsum(rates) / steps] if rates else [], epoch_num=epoch)
 
     def _rate(self, index: int) -> float:
-        """The learning rate of a step, counted from 0 over the whole run."""
-        request = self._request
-        horizon = request.epochs * _steps_per_epoch(request)
-        return SCHEDULES[request.optimizer.schedule](request.optimizer.base_learning_rate, index, horizon)
+        """The learning rate of a step, counted from 0 over the whole run: what the steps get is what is logged."""
+        return self._schedule(self._request.optimizer.base_learning_rate, index, self._horizon)
 
     def _log_state(self, progress: Progress, steps: int) -> None:
         """Log the epoch's learning rates and the training state's digests, and keep it where that is requested: evidence is in no counted time."""
@@ -199,8 +197,6 @@ class _Training:
         """
         request, rank = self._request, self._world.rank
         whole = _steps_per_epoch(request)
-        horizon = request.epochs * whole
-        schedule, base = SCHEDULES[request.optimizer.schedule], request.optimizer.base_learning_rate
         to_device, step = self._implementation.to_device, self._implementation.step
         sizes = _global_sizes(request)
         records = []  # type: List[StepRecord]
@@ -212,7 +208,7 @@ class _Training:
             on_device = to_device(batch)
             copied_ns = monotonic_ns()
             index, samples = done + len(records), len(batch.labels)
-            loss, communication_s = step(on_device, schedule(base, index, horizon), samples / next(sizes))
+            loss, communication_s = step(on_device, self._rate(index), samples / next(sizes))
             stepped_ns = monotonic_ns()
             fetch_stall_s, copy_s = (fetched_ns - start_ns) * SECONDS_PER_NS, (copied_ns - fetched_ns) * SECONDS_PER_NS
             compute_s = (stepped_ns - copied_ns) * SECONDS_PER_NS - communication_s

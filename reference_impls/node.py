@@ -25,13 +25,14 @@ SIOCGIFADDR = 0x8915
 
 def facts(data_folders: List[str], peer: Optional[str]) -> Dict[str, Any]:
     """All facts; ``peer`` is a host, and the link described is the interface that leads to it."""
+    sources = source_files(ROOT)
     return {
         "node": socket.gethostname(),
         "machine": machine_identity(),
         "python": platform.python_version(),
         "version": suite_version(ROOT),
-        "source_sha256": source_digest(ROOT),
-        "sources": source_files(ROOT),
+        "source_sha256": source_digest(sources),
+        "sources": sources,
         "git": git_state(ROOT),
         "packages": packages(),
         "data": {folder: data_digest(folder) for folder in data_folders},
@@ -52,20 +53,16 @@ def suite_version(root: str) -> Optional[str]:
     return None
 
 
-def source_digest(root: str) -> str:
-    """SHA-256 over names and content of the sources, settings and requirements in reference_impls."""
-    return _digest(os.path.join(root, "reference_impls"), _source_names(root))
-
-
 def source_files(root: str) -> Dict[str, str]:
-    """SHA-256 of each of these files, by its path below ``root``."""
+    """SHA-256 of each of the sources, settings and requirements in reference_impls, by its path below ``root``."""
     folder = os.path.join(root, "reference_impls")
-    return {os.path.join("reference_impls", name): file_digest(os.path.join(folder, name)) for name in _source_names(root)}
+    names = [name for name in _files(folder) if name.endswith(SOURCE_ENDS) and "__pycache__" not in name]
+    return {os.path.join("reference_impls", name): file_digest(os.path.join(folder, name)) for name in names}
 
 
-def _source_names(root: str) -> List[str]:
-    folder = os.path.join(root, "reference_impls")
-    return [name for name in _files(folder) if name.endswith(SOURCE_ENDS) and "__pycache__" not in name]
+def source_digest(files: Dict[str, str]) -> str:
+    """SHA-256 over names and content of these files, the names from reference_impls."""
+    return _digest({os.path.relpath(name, "reference_impls"): digest for name, digest in files.items()})
 
 
 def git_state(root: str) -> Optional[str]:
@@ -102,7 +99,7 @@ def data_digest(folder: str) -> Optional[str]:
     """SHA-256 over names and content of a data set's files; None when there is no such folder. Reads all files."""
     if not os.path.isdir(folder):
         return None
-    return _digest(folder, list(_files(folder)))
+    return _digest({name: file_digest(os.path.join(folder, name)) for name in _files(folder)})
 
 
 def _files(folder: str) -> Iterator[str]:
@@ -111,10 +108,11 @@ def _files(folder: str) -> Iterator[str]:
             yield os.path.relpath(os.path.join(place, name), folder)
 
 
-def _digest(folder: str, names: List[str]) -> str:
+def _digest(files: Dict[str, str]) -> str:
+    """SHA-256 over the names of files and their digests."""
     whole = hashlib.sha256()
-    for name in sorted(names):
-        whole.update("{}  {}\n".format(file_digest(os.path.join(folder, name)), name).encode("utf-8", "surrogateescape"))
+    for name in sorted(files):
+        whole.update("{}  {}\n".format(files[name], name).encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 

@@ -17,9 +17,8 @@ from typing import Any, Dict, Iterable, Tuple
 import torch
 from torch import nn
 
-from reference_impls.pytorch.models import MODELS
 from reference_impls.pytorch.recompute import ScheduledStep, blocks
-from reference_impls.pytorch.vision import import_torchvision
+from reference_impls.pytorch.trace import build
 
 
 class Training:
@@ -57,15 +56,6 @@ class Training:
             "weights": _digest((name, value.detach()) for name, value in parameters),
             "buffers": _digest(self._model.named_buffers()),
         }
-
-
-def build(model: str) -> nn.Module:
-    """The network in training mode, with its initial weights."""
-    origin, _, name = model.partition(":")
-    if origin == "own":
-        known, _, classes = name.partition(":")
-        return MODELS[known](int(classes)).train()
-    return import_torchvision().models.get_model(name, weights=None).train()
 
 
 def _digest(values: Iterable[Tuple[str, Any]]) -> str:

@@ -28,13 +28,12 @@ class Unsupported(Exception):
 
 
 def build(model: str) -> nn.Module:
-    """The network in training mode, without weights where the framework allows it (meta tensors)."""
+    """The network in training mode, with its initial weights."""
     origin, _, name = model.partition(":")
-    with torch.device("meta"):
-        if origin == "own":
-            known, _, classes = name.partition(":")
-            return MODELS[known](int(classes)).train()
-        return import_torchvision().models.get_model(name, weights=None).train()
+    if origin == "own":
+        known, _, classes = name.partition(":")
+        return MODELS[known](int(classes)).train()
+    return import_torchvision().models.get_model(name, weights=None).train()
 
 
 def rows(model: nn.Module) -> List[Row]:
@@ -134,7 +133,9 @@ def answer(model: str) -> Row:
         if name not in known:
             return {"unknown": name, "known": known}
     try:
-        return {"rows": rows(build(model)), "torch": torch.__version__, "torchvision": import_torchvision().__version__}
+        with torch.device("meta"):  # no weights
+            network = build(model)
+        return {"rows": rows(network), "torch": torch.__version__, "torchvision": import_torchvision().__version__}
     except (Unsupported, fx.proxy.TraceError) as error:
         return {"unsupported": str(error)}
 

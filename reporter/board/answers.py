@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reporter.board.bars import Bar, bar_scale
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import Cell
 from reporter.board.instruments import Measured, measured_by
 from reporter.board.systems import is_single_pi
@@ -77,6 +77,6 @@ def _by(rows: Sequence[BoardRow], figure: str) -> list[BoardRow]:
 
 
 def _answer(name: str, title: str, note: str, rows: Sequence[BoardRow], figure: str) -> Answer:
-    cells = [(row, cell) for row in rows if (cell := row.cell(figure)) is not None and cell.value is not None]
+    cells = with_values(rows, figure)
     scale = bar_scale([cell for _, cell in cells])
     return Answer(name, title, note, tuple(AnswerRow(row, cell, scale.bar(cell)) for row, cell in cells[:BEST]), len(cells))

@@ -65,6 +65,11 @@ class BoardRow:
         return next((cell for cell in self.cells if cell.column.figure == figure), None)
 
 
+def with_values(rows: Iterable[BoardRow], figure: str) -> list[tuple[BoardRow, Cell]]:
+    """The rows that have a value of this figure, with its cells."""
+    return [(row, cell) for row in rows if (cell := row.cell(figure)) is not None and cell.value is not None]
+
+
 @dataclass(frozen=True)
 class Board:
     """``facets`` are the properties in which rows differ, ``same`` those that all rows share, as (heading, value).
@@ -99,6 +104,11 @@ class Board:
         return tuple(row for row in self.accepted if row.rank.best is not None)
 
     @cached_property
+    def compared(self) -> tuple[BoardRow, ...]:
+        """The rows that can be compared with one another: accepted ones, projected ones included."""
+        return (*self.accepted, *self.projected)
+
+    @cached_property
     def time(self) -> Column:
         """The figure that the board shows first: the score; where no entry has one, what was measured."""
         return self._first_known(ORDER) or SCORE_COLUMNS[0]
@@ -131,8 +141,9 @@ class Board:
     @cached_property
     def unknown(self) -> tuple[tuple[Column, str], ...]:
         """The columns that are empty in every row, with the reason of the first row."""
-        rows = (*self.accepted, *self.projected)
-        cells = {column: next((row.cell(column.figure) for row in rows), None) for column in self.columns if not self.is_known(column.figure)}
+        cells = {
+            column: next((row.cell(column.figure) for row in self.compared), None) for column in self.columns if not self.is_known(column.figure)
+        }
         return tuple((column, cell.why) for column, cell in cells.items() if cell is not None)
 
     def is_known(self, figure: str) -> bool:

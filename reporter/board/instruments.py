@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reporter.board.bars import Bar, bar_scale
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import Cell, Column
 from reporter.board.ranking import Rank, unranked
 from reporter.data.entry_scores import SCORE_J, Status
@@ -101,7 +101,7 @@ def measured_by(board: Board) -> tuple[Measured, ...]:
 
 def _groups(board: Board, column: Column) -> Iterator[Measured]:
     ranks = {each.entry_id: each.rank for table in board.energies for each in table.rows} if column.figure == SCORE_J else {}
-    cells = [(row, cell) for row in board.accepted if (cell := row.cell(column.figure)) is not None and cell.value is not None]
+    cells = with_values(board.accepted, column.figure)
     for instrument in load_scoring().instruments():
         found = [(row, cell) for row, cell in cells if row.instrument == instrument.place and row.scores.status is not Status.PROJECTED]
         found.sort(key=lambda pair: (pair[1].value, str(pair[0].entry["entry_id"])))

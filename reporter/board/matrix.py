@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import Cell, Column
 from reporter.board.instruments import Measured, measured_by
 
@@ -51,7 +51,7 @@ def matrices(boards: Sequence[Board]) -> tuple[Matrix, ...]:
 
 
 def _matrices(boards: Sequence[Board]) -> Iterator[Matrix]:
-    yield _matrix("time", "time", "", boards, lambda board: (board.time, _of_rows(board.in_order, board.time)))
+    yield _matrix("time", "time", "", boards, lambda board: (board.time, with_values(board.in_order, board.time.figure)))
     groups = {board.slug: {each.place: each for each in measured_by(board)} for board in boards}
     for place in sorted({place for found in groups.values() for place in found}):
         first = next(found[place] for found in groups.values() if place in found)
@@ -71,11 +71,7 @@ def _energies_at(place: int, groups: dict[str, dict[int, Measured]]) -> Choose:
 
 
 def _memories(board: Board) -> Candidates:
-    return () if board.memory is None else _of_rows(board.in_order, board.memory)
-
-
-def _of_rows(rows: Sequence[BoardRow], column: Column) -> Candidates:
-    return [(row, cell) for row in rows if (cell := row.cell(column.figure)) is not None and cell.value is not None]
+    return () if board.memory is None else with_values(board.in_order, board.memory.figure)
 
 
 def _matrix(name: str, title: str, note: str, boards: Sequence[Board], choose: Choose) -> Matrix:

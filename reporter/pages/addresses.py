@@ -18,6 +18,16 @@ def machine_slug(entry: Mapping[str, object]) -> str:
     return with_digest(machine_title(entry)) if profile is None else profile.name
 
 
+def machine_page(entry: Mapping[str, object]) -> str:
+    """The machine's page, from the site's root."""
+    return f"devices/{machine_slug(entry)}.html"
+
+
+def submitter_page(organization: str) -> str:
+    """The submitter's page, from the site's root."""
+    return f"submitters/{submitter_slug(organization)}.html"
+
+
 def submitter_slug(organization: str) -> str:
     """The organization's name if it is plain and short; else in plain letters, with a digest."""
     return organization if _PLAIN.fullmatch(organization) and len(organization) <= MAX_WORDS else with_digest(organization)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
+from reporter.pages.addresses import NONE
 from reporter.pages.evidence import EntryEvidence
 from reporter.pages.shared import Page
 from suite import __version__
@@ -74,7 +75,7 @@ def _csl(evidence: EntryEvidence, address: str | None) -> dict[str, object]:
 
 def _author(evidence: EntryEvidence) -> str:
     organization = evidence.entry["organization"]
-    return "Edge training benchmark" if organization == "none" else str(organization)
+    return "Edge training benchmark" if organization == NONE else str(organization)
 
 
 def _title(evidence: EntryEvidence) -> str:

@@ -21,7 +21,7 @@ from reporter.data.text import digits
 from reporter.data.values import values_of_runs
 from reporter.data.words import in_words
 from reporter.pages.comparison_data import t_table
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, title_of
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title
 from suite.metrics.comparisons import Ratio
 
 ALL_PAIRS_OF = 10
@@ -62,7 +62,7 @@ class BoardPairs:
 
 def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """compare.html and data/compare.js."""
-    boards = [board for board in contents.boards if len(_rows(board)) > 1]
+    boards = [board for board in contents.boards if len(board.compared) > 1]
     found = {board.slug: _comparables(board) for board in boards}
     listed = [_pairs(board, found[board.slug][SCORE_S]) for board in boards]
     page = environment.get_template("compare.html").render(root="", here="compare", place="compare.html", boards=listed)
@@ -76,14 +76,10 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
     yield Page("data/compare.js", f'"use strict";\nconst COMPARED = {json.dumps(values, separators=(",", ":"), allow_nan=False)};\n')
 
 
-def _rows(board: Board) -> tuple[BoardRow, ...]:
-    return (*board.accepted, *board.projected)
-
-
 def _comparables(board: Board) -> dict[str, dict[str, Comparable]]:
     """What is compared of every entry, by figure and entry id. Energies and powers carry their instrument."""
-    entries = [row.entry for row in _rows(board)]
-    instruments = {str(row.entry["entry_id"]): row.scores.instrument for row in _rows(board)}
+    entries = [row.entry for row in board.compared]
+    instruments = {str(row.entry["entry_id"]): row.scores.instrument for row in board.compared}
     made = {}
     for column in COMPARED:
         values = {} if column.figure in (SCORE_S, SCORE_J) else values_of_runs(board.frames, column.figure)
@@ -102,15 +98,11 @@ def _by(one: Comparable, board: Board, name: str, instrument: tuple[str, str] | 
 
 
 def _pairs(board: Board, found: Mapping[str, Comparable]) -> BoardPairs:
-    rows = _rows(board)
+    rows = board.compared
     is_whole = len(rows) <= ALL_PAIRS_OF
     pairs = itertools.combinations(rows, 2) if is_whole else ((row, rows[0]) for row in rows[1 : MAX_LISTED + 1])
     made = tuple(_pair(*((other, one) if is_whole else (one, other)), found) for one, other in pairs)
-    return BoardPairs(board, _title(board), made, len(rows), is_whole)
-
-
-def _title(board: Board) -> str:
-    return f"{title_of(board.workload, board.data, board.own_data)}, {board.division}, round {board.round}"
+    return BoardPairs(board, board_title(board), made, len(rows), is_whole)
 
 
 def _pair(one: BoardRow, other: BoardRow, found: Mapping[str, Comparable]) -> Pair:
@@ -147,7 +139,7 @@ def _figure(column: Column) -> dict[str, Any]:
 
 
 def _board(board: Board, found: Mapping[str, Mapping[str, Comparable]]) -> dict[str, Any]:
-    return {"slug": board.slug, "title": _title(board), "entries": [_entry(row, found) for row in _rows(board)]}
+    return {"slug": board.slug, "title": board_title(board), "entries": [_entry(row, found) for row in board.compared]}
 
 
 def _entry(row: BoardRow, found: Mapping[str, Mapping[str, Comparable]]) -> dict[str, Any]:

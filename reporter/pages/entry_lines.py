@@ -9,8 +9,8 @@ from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.machine_names import machine_title
 from reporter.data.words import day_of
-from reporter.pages.addresses import machine_slug, submitter_slug, submitter_title
-from reporter.pages.shared import title_of
+from reporter.pages.addresses import machine_page, submitter_page, submitter_title
+from reporter.pages.shared import board_title, title_of
 
 TIME_PER_EPOCH = "time_to_epoch_s"
 SHOWN = (SCORE_COLUMNS[0], next(column for column in RUN_COLUMNS if column.figure == TIME_PER_EPOCH), SCORE_COLUMNS[1])
@@ -42,7 +42,7 @@ class EntryLine:
     @property
     def title(self) -> str:
         """The board in words."""
-        return f"{title_of(self.board.workload, self.board.data, self.board.own_data)}, {self.board.division}, round {self.board.round}"
+        return board_title(self.board)
 
     @property
     def machine(self) -> str:
@@ -52,7 +52,7 @@ class EntryLine:
     @property
     def machine_page(self) -> str:
         """The machine's page, from the site's root."""
-        return f"devices/{machine_slug(self.row.entry)}.html"
+        return machine_page(self.row.entry)
 
     @property
     def submitter(self) -> str:
@@ -62,7 +62,7 @@ class EntryLine:
     @property
     def submitter_page(self) -> str:
         """The submitter's page, from the site's root."""
-        return f"submitters/{submitter_slug(str(self.row.entry['organization']))}.html"
+        return submitter_page(str(self.row.entry["organization"]))
 
     @property
     def instrument(self) -> str:

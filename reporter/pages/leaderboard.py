@@ -15,7 +15,7 @@ from reporter.board.instruments import instrument_words, measured_by
 from reporter.board.matrix import matrices
 from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
 from reporter.data.frames import ACCEPTED, GENERATED
-from reporter.pages.addresses import machine_slug, submitter_slug
+from reporter.pages.addresses import machine_page, submitter_page
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files
 from reporter.pages.first_page import first_page
@@ -55,15 +55,15 @@ class EntryTable:
 
     def machine_page(self, row: BoardRow) -> str:
         """The page of the row's device, from the site's root."""
-        return f"devices/{machine_slug(row.entry)}.html"
+        return machine_page(row.entry)
 
     def submitter_page(self, row: BoardRow) -> str:
         """The page of who submitted the row, from the site's root."""
-        return f"submitters/{submitter_slug(str(row.entry['organization']))}.html"
+        return submitter_page(str(row.entry["organization"]))
 
     def is_compared(self, row: BoardRow) -> bool:
         """Whether the page that compares two entries has the row and another one to compare it with."""
-        return row.entry["state"] == ACCEPTED and len(self.board.accepted) + len(self.board.projected) > 1
+        return row.entry["state"] == ACCEPTED and len(self.board.compared) > 1
 
     def instrument(self, row: BoardRow) -> str:
         """What measured the row's energy, in words."""
@@ -73,7 +73,7 @@ class EntryTable:
 
 def entry_table(board: Board, rows: tuple[BoardRow, ...]) -> EntryTable:
     """A table of these rows; the bars of all tables of a board have one scale."""
-    scale = bar_scale([row.cell(board.time.figure) for row in (*board.accepted, *board.projected)])
+    scale = bar_scale([row.cell(board.time.figure) for row in board.compared])
     facets = tuple((place, facet) for place, facet in enumerate(board.facets) if facet.name not in NAMED)
     columns = tuple((place, column) for place, column in enumerate(board.columns) if column in board.others)
     return EntryTable(board, rows, scale, facets, columns)

@@ -7,7 +7,7 @@ import jinja2
 
 from reporter.pages.devices import machine_pages
 from reporter.pages.entry_lines import entry_lines
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, title_of
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title
 from reporter.pages.submitters import submitters_of
 from suite.compliance.registry import PRECONDITIONS, RULES
 
@@ -30,8 +30,7 @@ def _rows(index: list[Found]) -> str:
 
 def _index(contents: SiteContents) -> Iterator[Found]:
     for board in contents.boards:
-        title = title_of(board.workload, board.data, board.own_data)
-        yield "leaderboard", f"{title}, {board.division}, round {board.round}", f"{board.workload} {board.data}", f"boards/{board.slug}.html"
+        yield "leaderboard", board_title(board), f"{board.workload} {board.data}", f"boards/{board.slug}.html"
     for machine in machine_pages(contents):
         yield "device", machine.title, machine.slug, f"devices/{machine.slug}.html"
     for title, slug, entries, *_ in submitters_of(contents):

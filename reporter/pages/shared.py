@@ -94,6 +94,11 @@ def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[Stud
     return SiteContents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies)
 
 
+def board_title(board: Board) -> str:
+    """A leaderboard in words: workload, division and round."""
+    return f"{title_of(board.workload, board.data, board.own_data)}, {board.division}, round {board.round}"
+
+
 def title_of(workload: str, data: str, own_data: bool) -> str:
     """The workload's title; its name if this version does not know it, with the data set's name if that is not the workload's own."""
     try:

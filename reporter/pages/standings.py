@@ -9,9 +9,10 @@ from reporter.data.frames import Frames, rows_of
 from reporter.data.machine_names import machine_title, profile_of
 from reporter.data.text import digits
 from reporter.data.words import moment_of
-from reporter.pages.addresses import machine_slug, submitter_slug, submitter_title
+from reporter.pages.addresses import machine_page, submitter_page, submitter_title
 from reporter.pages.entry_lines import Dates, EntryLine, dates_of, entry_lines
 from reporter.pages.shared import title_of
+from suite.catalog.devices import GENERIC
 from suite.catalog.prices import SystemPrice, load_prices, system_prices
 
 COMPARED = ("accepted", "projected")
@@ -68,19 +69,19 @@ def _standing(entry: Mapping[str, object], line: EntryLine | None, dates: Dates,
         is_ranked=line is not None and line.row.rank.best is not None,
         rank=rank,
         machine=machine_title(entry),
-        machine_page=f"devices/{_slug_with_page(entry, line)}.html",
+        machine_page=_machine_page(entry, line),
         submitter=submitter_title(str(entry["organization"])),
-        submitter_page=f"submitters/{submitter_slug(str(entry['organization']))}.html" if line is not None else "",
+        submitter_page=submitter_page(str(entry["organization"])) if line is not None else "",
         dates=dates.text,
         last_moment=moment_of(dates.last_ms),
         costs=_costs(entry, line, prices),
-        is_compared=line is not None and line.section in COMPARED and len(line.board.accepted) + len(line.board.projected) > 1,
+        is_compared=line is not None and line.section in COMPARED and len(line.board.compared) > 1,
     )
 
 
-def _slug_with_page(entry: Mapping[str, object], line: EntryLine | None) -> str:
+def _machine_page(entry: Mapping[str, object], line: EntryLine | None) -> str:
     """A machine without a profile has a page if an entry of it is on a leaderboard; else that of all such machines."""
-    return machine_slug(entry) if line is not None or profile_of(entry) is not None else "generic"
+    return machine_page(entry) if line is not None or profile_of(entry) is not None else f"devices/{GENERIC}.html"
 
 
 def _rank(line: EntryLine | None) -> str:

@@ -13,7 +13,7 @@ MANIFEST = "framework.toml"
 REFERENCE = "pytorch"
 """The framework with which `suite verify-model` compares the others."""
 
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+IMPLEMENTATION_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def load_implementation(place: Path) -> Framework:
     framework = read_toml(path, Framework)
     if framework.outside is not None or framework.module or not framework.train:
         raise SuiteError(f'{path}: an implementation names its command as train = ["…"], and neither module nor outside.')
-    if not _NAME.fullmatch(framework.name):
+    if not IMPLEMENTATION_NAME.fullmatch(framework.name):
         raise SuiteError(f"{path}: the name {framework.name[:80]!r} must be lower-case letters, digits, '-' and '_', 40 at most: it names folders.")
     if framework.name in {known.name for known in load_frameworks()}:
         raise SuiteError(f"{path}: {framework.name!r} is the name of a reference implementation; choose another one.")

@@ -93,8 +93,8 @@ def judge(answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Exp
 
 def _expected(environment: Environment) -> Expected:
     root = str(repository_root())
-    digest, sources = this_node.source_digest(root), this_node.source_files(root)
-    return Expected(this_node.suite_version(root), digest, this_node.git_state(root), environment.packages, sources)
+    sources = this_node.source_files(root)
+    return Expected(this_node.suite_version(root), this_node.source_digest(sources), this_node.git_state(root), environment.packages, sources)
 
 
 def _about_first(host: str) -> Iterator[ClusterProblem]:

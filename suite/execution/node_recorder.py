@@ -35,7 +35,7 @@ from suite.bundle.layout import BASELOAD_RAW, READINGS_RAW
 from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.execution.recorder import FLUSH_S, Recorder
 from suite.machine import system
-from suite.machine.memory_kills import kills_for_memory
+from suite.machine.memory_kills import kills_for_memory, kills_since
 from suite.machine.page_cache import prepare_page_cache
 from suite.machine.process_tree import is_running, parent_of
 from suite.meters.choice import chosen_meters
@@ -103,8 +103,7 @@ def _record(folder: Path, meters: Sequence[Meter], data: Path) -> int:
         if message == [STOP]:
             records = recorder.stop()
             _forward(folder / READINGS_RAW, sent_bytes)
-            killed = kills_for_memory()
-            _send({"meters": [asdict(meter) for meter in records], "memory_kills": None if None in (killed, kills) else (killed or 0) - (kills or 0)})
+            _send({"meters": [asdict(meter) for meter in records], "memory_kills": kills_since(kills)})
             return 0
     recorder.stop()
     return 1

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from reference_impls import contract
-from reference_impls.definitions import request_facts
+from reference_impls.definitions import log_facts
 from suite import __version__
 from suite.bundle import layout
 from suite.bundle.data_record import write_data_record
@@ -40,7 +40,7 @@ from suite.launch.environments import Environment
 from suite.launch.gate import release
 from suite.launch.process import terminate, wait
 from suite.machine import system
-from suite.machine.memory_kills import kills_for_memory
+from suite.machine.memory_kills import kills_for_memory, kills_since
 from suite.machine.page_cache import CacheState, prepare_page_cache
 from suite.machine.power_mode import PowerSettings, changed_settings, read_power_settings
 from suite.machine.process_tree import is_running
@@ -189,7 +189,7 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
         if problem is not None or report.exit_code != 0:
             message = f"the implementation {report.reason}"
             if monitor:
-                message = _failure(problem or describe_failure(report, monitor, recorders.remote, _kills_since(kills)), path)
+                message = _failure(problem or describe_failure(report, monitor, recorders.remote, kills_since(kills)), path)
             return replace(record, status="failed", exit_code=report.exit_code, message=message)
         return replace(record, status="finished", exit_code=0)
 
@@ -199,15 +199,8 @@ def _begin_log(request: RunRequest, path: Path) -> None:
     if request.placement.hosts:
         return
     log = contract.LogWriter(contract.RecordFile(str(path / contract.log_name(0))))
-    for key, value in request_facts(request.training):
-        log.point(key, value)
+    log_facts(log, request.training)
     log.close()
-
-
-def _kills_since(kills: int | None) -> int | None:
-    """How many more processes of this node the kernel has killed for lack of memory than ``kills``; None if unknown."""
-    now = kills_for_memory()
-    return None if now is None or kills is None else now - kills
 
 
 def _write_power_changes(path: Path, before: PowerSettings) -> None:

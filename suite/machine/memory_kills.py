@@ -10,3 +10,9 @@ def kills_for_memory(root: Path = Path("/")) -> int | None:
     except OSError:
         return None
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), None)
+
+
+def kills_since(before: int | None) -> int | None:
+    """How many more processes it has killed than ``before``; None if either number is unknown."""
+    now = kills_for_memory()
+    return None if now is None or before is None else now - before

@@ -78,7 +78,7 @@ def plan(workplace: Workplace, batch: int, budget_bytes: int) -> Plan:
     single = chain(network, image, image, 1)
     blocks = scaled(single, batch)
     free = budget_bytes - workplace.fixed_bytes
-    ordinary = simulate(none(len(blocks)), blocks).peak_bytes
+    ordinary = _ordinary(blocks)
     best = fastest(blocks, free) if free > 0 else None
     if best is None and ordinary > free:
         _refuse(workplace, single, batch, budget_bytes)

@@ -21,6 +21,7 @@ from suite.launch.environments import find
 FRAMEWORK = "pytorch"
 SHIPPED = 325_000_000
 SHIPPED_SOURCE = "measured with torch 2.13.0 and torchvision 0.28.0 on x86-64, not on this machine"
+HERE = "measured in this machine's environment"
 SECONDS = 600
 
 
@@ -37,7 +38,7 @@ def resident(folder: Path | None = None) -> Resident:
     path = _record(folder)
     if path is None or not path.is_file():
         return Resident(SHIPPED, SHIPPED_SOURCE)
-    return Resident(int(read_json(path)["size_bytes"]), "measured in this machine's environment")
+    return Resident(int(read_json(path)["size_bytes"]), HERE)
 
 
 def measure(folder: Path | None = None) -> Resident:
@@ -57,7 +58,7 @@ def measure(folder: Path | None = None) -> Resident:
         record.parent.mkdir(parents=True, exist_ok=True)
         with publish(record) as place:
             place.write_text(json.dumps({"size_bytes": size, "packages": environment.packages}), encoding="utf-8")
-    return Resident(size, "measured in this machine's environment")
+    return Resident(size, HERE)
 
 
 def _record(folder: Path | None) -> Path | None:

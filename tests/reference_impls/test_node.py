@@ -59,12 +59,12 @@ def test_the_source_digest_changes_with_any_source_and_not_with_what_python_leav
     folder = tmp_path / "reference_impls"
     folder.mkdir()
     (folder / "loop.py").write_text("step()\n")
-    before = node.source_digest(str(tmp_path))
+    before = node.source_digest(node.source_files(str(tmp_path)))
     (folder / "__pycache__").mkdir()
     (folder / "__pycache__" / "loop.pyc").write_bytes(b"x")
-    assert node.source_digest(str(tmp_path)) == before
+    assert node.source_digest(node.source_files(str(tmp_path))) == before
     (folder / "loop.py").write_text("step()  # twice\n")
-    assert node.source_digest(str(tmp_path)) != before
+    assert node.source_digest(node.source_files(str(tmp_path))) != before
 
 
 def test_a_changed_checkout_is_marked(tmp_path: Path) -> None:

@@ -235,8 +235,10 @@ def reach_target_at_once(submission: Path, rate: float | None = None) -> None:
     for path in sorted(submission.glob("lenet/*/run_*")):
         bundle = EditableBundle(path)
         (reference,) = (point for point in load_points("lenet") if point.batch_size == bundle.request["global_batch_size"])
-        bundle.request["optimizer"]["base_learning_rate"] = rate or reference.base_learning_rate
-        bundle.event("opt_base_learning_rate")["value"] = rate or reference.base_learning_rate
+        base = rate or reference.base_learning_rate
+        logged = bundle.event("learning_rates")  # every rate of a schedule is proportional to the base
+        logged["value"] = [value * base / bundle.request["optimizer"]["base_learning_rate"] for value in logged["value"]]
+        bundle.request["optimizer"]["base_learning_rate"] = bundle.event("opt_base_learning_rate")["value"] = base
         evaluated = bundle.event("eval_accuracy")
         evaluated["metadata"]["correct"] = bundle.request["data"]["eval_samples"] - 1
         evaluated["value"] = evaluated["metadata"]["correct"] / bundle.request["data"]["eval_samples"]

@@ -44,14 +44,10 @@ def _verdicts(context: SubmissionContext) -> Iterator[Violation]:
     """Check that each verdict follows from its differences, names the implementation of its file, and is of the runs' version of the suite."""
     versions = {(run.folder.workload, run.folder.framework): run.suite_version for run in context.runs}
     for (workload, framework), version in versions.items():
-        path = probe_path(context.path, workload, framework)
-        name = path.relative_to(context.path).as_posix()
-        try:
-            verdict = read_json(path) if path.is_file() and not path.is_symlink() else None
-        except FileError:
-            continue  # submission-equivalence reports it
+        name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
+        verdict = _read_verdict(context, workload, framework)
         if verdict is None:
-            continue
+            continue  # submission-equivalence reports it
         fix = f"suite verify-model {workload} --framework {framework} --output FILE, then package it again with --probe FILE"
         yield from (Violation(name, expected[:300], observed[:200], fix) for expected, observed in _contradictions(verdict, framework))
         if verdict.get("suite_version") != version:

@@ -1,15 +1,12 @@
 """Begins an implementation as a copy of the example in its language: it trains and can be probed before a line is changed."""
 
 import enum
-import re
 import shutil
 from pathlib import Path
 
-from suite.catalog.frameworks import MANIFEST, load_frameworks, load_implementation
+from suite.catalog.frameworks import IMPLEMENTATION_NAME, MANIFEST, load_frameworks, load_implementation
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-
-NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
 class Language(str, enum.Enum):
@@ -29,7 +26,7 @@ def example(language: Language) -> Path:
 
 def begin(name: str, language: Language, parent: Path) -> tuple[Path, ...]:
     """Copy the example into ``parent / name``, under that name; returns the files. Raises SuiteError for a name that is taken or not allowed."""
-    if not NAME.fullmatch(name):
+    if not IMPLEMENTATION_NAME.fullmatch(name):
         raise SuiteError(f"{name[:80]!r} cannot name an implementation: use lower-case letters, digits, '-' and '_', a letter first, 40 at most.")
     if name in {known.name for known in load_frameworks()}:
         raise SuiteError(f"{name!r} is the name of a reference implementation; choose another one.")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.pytorch
 SCRIPT = """
 import json, sys, hashlib, torch
 from reference_impls.pytorch.recompute import ScheduledStep, blocks
-from reference_impls.pytorch.memory_steps import build
+from reference_impls.pytorch.trace import build
 from reference_impls.pytorch.trace import rows
 request = json.load(sys.stdin)
 torch.set_num_threads(1)
