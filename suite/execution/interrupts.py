@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a run is closed: the first one is held back, so that a run whose training ended is not lost."""
+"""Ctrl-C and SIGTERM at the two ends of a run: none is lost while its process starts, and the first is held back while it is closed."""
 
 import signal
 import threading
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any
 
 
 @dataclass
@@ -32,10 +33,7 @@ def hold_back(is_wanted: Callable[[], bool], notice: Callable[[], None]) -> Iter
         with suppress(RuntimeError):  # the signal came while the notice's stream was being written
             notice()
 
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    changed = {number: handler for number, handler in before.items() if handler is signal.default_int_handler}
+    changed = {number: handler for number, handler in _handlers().items() if handler is signal.default_int_handler}
     for number in changed:
         signal.signal(number, handle)
     try:
@@ -43,3 +41,33 @@ def hold_back(is_wanted: Callable[[], bool], notice: Callable[[], None]) -> Iter
     finally:
         for number, handler in changed.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def deferred() -> Iterator[Callable[[], None]]:
+    """Inside, SIGINT and SIGTERM wait until the function that is given is called, or until the end.
+
+    For the start of a process: Python prints and forgets what a signal handler raises during a fork (os.register_at_fork).
+    """
+    waiting: list[int] = []
+    changed = {number: handler for number, handler in _handlers().items() if callable(handler)}
+    for number in changed:
+        signal.signal(number, lambda number, frame: waiting.append(number))
+
+    def deliver() -> None:
+        for number in tuple(changed):
+            signal.signal(number, changed.pop(number))
+        if waiting:
+            signal.raise_signal(waiting.pop())
+
+    try:
+        yield deliver
+    finally:
+        deliver()
+
+
+def _handlers() -> dict[int, Any]:
+    """What handles SIGINT and SIGTERM; nothing outside the main thread, which alone may change it."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    return {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

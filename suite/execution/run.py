@@ -27,7 +27,7 @@ from suite.execution.data_digests import digest_data
 from suite.execution.failure import describe_failure
 from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.implementation import start_implementation
-from suite.execution.interrupts import hold_back
+from suite.execution.interrupts import deferred, hold_back
 from suite.execution.power_pulse import pulse
 from suite.execution.progress import LogFollower
 from suite.execution.recorder import MeterRecord, Recorder
@@ -159,9 +159,10 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
     path, problem, is_interrupted = Path(request.training.output_directory), None, False
     _begin_log(request, path)
     kills = kills_for_memory()
-    with _heartbeats(request) as monitor:
+    with _heartbeats(request) as monitor, deferred() as deliver_interrupts:
         process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {}, (lock,))
         try:
+            deliver_interrupts()
             if monitor:
                 monitor.start()
             recorders.local.start(MeteredProcess(process.pid, Path(request.training.data.directory)))

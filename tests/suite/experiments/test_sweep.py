@@ -120,7 +120,7 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, s
     assert process.stderr is not None
     said += process.stderr.read()
     process.wait()
-    assert process.returncode == 2
+    assert process.returncode == 2, said
     assert "Interrupted" in said and "Traceback" not in said
     assert not (out / "study.json").exists()
     resumed = suite(*arguments)
