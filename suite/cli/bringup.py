@@ -27,7 +27,9 @@ def bringup(
     if json and not yes:
         raise SuiteError("--json prints the finished file and asks nothing: give --yes as well.")
     if not yes and not sys.stdin.isatty():
-        raise SuiteError("Standard input is no terminal, so nobody can be asked whether to keep what is collected: give --yes, and look at the file afterwards.")
+        raise SuiteError(
+            "Standard input is no terminal, so nobody can be asked whether to keep what is collected: give --yes, and look at the file afterwards."
+        )
 
     def confirm(found: BringUp) -> bool:
         if not json:

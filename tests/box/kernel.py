@@ -116,4 +116,3 @@ def _left(job: Job, name: str) -> bytes:
     if not job.files.get(name):
         sys.exit(f"the emulated machine left no {name}; its console:\n{job.console[-4000:]}")
     return job.files[name]
-

@@ -39,8 +39,8 @@ class Recording:
         return (f"`{self.file}`", self.name, self.rule, *(f"{value:.3f} {self.unit}" for value in (self.expected, self.ours)))
 
 
-# Expected: of a line, the board's input rail or the sum of the rails that make its total, as printed; of the Raspberry Pi, the public calibration of the
-# rails' sum, 1.1327 x 1.905 W + 0.6444 W; of a trace, what its own recorder summed up for the rails without VDDQ_VDD2_1V8AO.
+# Expected: of a line, the board's input rail or the sum of the rails that make its total, as printed; of the Raspberry Pi, the public calibration of
+# its rails' sum, 1.1327 x 1.9005 W + 0.6444 W; of a trace, what its own recorder summed up for the rails without VDDQ_VDD2_1V8AO.
 RECORDINGS = (
     Recording(LINES, "Nano JP4.6.1", "POM_5V_IN", 1.750, 1.750),
     Recording(LINES, "Xavier NX JP5.1.2", "VDD_IN", 2.763, 2.763),
@@ -50,10 +50,10 @@ RECORDINGS = (
     Recording(LINES, "Orin NX JP5/6", "VDD_IN", 5.299, 5.299),
     Recording(LINES, "Orin Nano JP7 R39", "VDD_IN", 4.832, 4.832),
     Recording(LINES, "Thor R39 loaded", "AGX Thor input", 124.486, 124.486),
-    Recording(PMIC, "Raspberry Pi 5, idle", "PMIC rails", 2.800, 2.800),
-    Recording("orin-svgg-cifar10-test.csv.gz", "AGX Orin, 193 s", "AGX Orin rails", 2135.893, 0.0, "J"),
-    Recording("orin-svgg-imagenet-test.csv.gz", "AGX Orin, 193 s", "AGX Orin rails", 2515.084, 0.0, "J"),
-    Recording("orin-vgg-cifar10-test.csv.gz", "AGX Orin, 174 s", "AGX Orin rails", 2154.858, 0.0, "J"),
+    Recording(PMIC, "Raspberry Pi 5, idle", "PMIC rails", 2.797, 2.797),
+    Recording("orin-svgg-cifar10-test.csv.gz", "AGX Orin, 193 s", "AGX Orin rails", 2135.893, 2135.929, "J"),
+    Recording("orin-svgg-imagenet-test.csv.gz", "AGX Orin, 193 s", "AGX Orin rails", 2515.084, 2515.071, "J"),
+    Recording("orin-vgg-cifar10-test.csv.gz", "AGX Orin, 174 s", "AGX Orin rails", 2154.858, 2154.937, "J"),
 )
 TRACES = {one.file: one for one in RECORDINGS if one.unit == "J"}
 each_recording = pytest.mark.parametrize("one", RECORDINGS, ids=lambda one: f"{one.file} {one.name}")

@@ -118,7 +118,13 @@ def law_case(period_s: float, seed: int) -> Case:
     fine_s = np.arange(begin_s, end_s, FINE_S)
     shares = course.shares(fine_s, fine_s + FINE_S)
     step_w = random.uniform(1, 12)
-    levels = {"before": 0.0, "after": 0.0, "loading": random.uniform(0.2, 0.8), "waiting": random.uniform(0.05, 0.7), "evaluation": random.uniform(0.5, 1.1)}
+    levels = {
+        "before": 0.0,
+        "after": 0.0,
+        "loading": random.uniform(0.2, 0.8),
+        "waiting": random.uniform(0.05, 0.7),
+        "evaluation": random.uniform(0.5, 1.1),
+    }
     columns = [levels[kind] for kind in kinds] + [1.0]
     activity = shares @ np.array(columns)
     power_w = random.uniform(1, 4) + step_w * (activity + _disturbances(fine_s, shares[:, -1], random))
