@@ -91,9 +91,11 @@ def part_case(name: str, period_s: float, seed: int) -> Case:
 
 def _course_of_part(t_s: Values, activity_w: Values) -> Course:
     """Computing where the rail is in the upper of two groups (2-means), waiting in the lower one for at least 0.3 s."""
-    low_w, high_w = np.percentile(activity_w, [5, 60])
+    low_w, high_w = float(activity_w.min()), float(np.median(activity_w))
     for _ in range(20):
-        upper = np.abs(activity_w - high_w) < np.abs(activity_w - low_w)
+        upper = np.abs(activity_w - high_w) <= np.abs(activity_w - low_w)
+        if upper.all():
+            break
         low_w, high_w = activity_w[~upper].mean(), activity_w[upper].mean()
     starts_s, stops_s = _spans(t_s, ~upper)
     long = stops_s - starts_s >= 0.3
