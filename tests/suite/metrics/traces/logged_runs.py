@@ -103,7 +103,7 @@ def main(runs: int, epochs: int, folder: Path) -> None:
     for number in range(runs):
         bundle = folder / f"run-{number}"
         suite = [str(Path(sys.executable).with_name("suite")), "run", "--division", "open", "--workload", "lenet", "--framework", "pytorch"]
-        options = ["--data", "digits", "--epochs", str(epochs + 10 * number), "--output", str(bundle), "--force", "--baseload", "0"]
+        options = ["--data", "mnist", "--epochs", str(epochs), "--output", str(bundle), "--force", "--baseload", "0"]
         recording = record([*suite, *options, *(["--power-pulse"] if number % 2 else [])])
         for period_s in PERIODS_S:
             found[period_s].append(attached(bundle, recording, period_s, number))
