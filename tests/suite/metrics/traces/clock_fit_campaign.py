@@ -20,8 +20,8 @@ from tests.suite.metrics.traces.test_clock_fit import course_of_trace, largest_e
 
 PERIODS_S = (0.05, 0.2, 1.0, 2.0, 5.0, 10.0)
 DRAWS = {"development": 6, "parts": 12, "laws": 40}
-FIRST_SEED = 1000
-"""Of parts and laws. Seeds from 0 on were drawn before the method refused runs of fewer than 30 readings, and are in sample since."""
+FIRST_SEED = 2000
+"""Of parts and laws. What was drawn with smaller seeds was looked at while the method was changed, and is in sample."""
 FAR_S = 1e6
 FINE_S = 0.005
 QUARTZ = 100e-6
