@@ -403,24 +403,19 @@ class _Fine:
         )
 
     def _bounds(self, offset_s: float, rate: float, others_s: Sequence[float] = ()) -> float:
-        """Half-width of the offset's 95 % interval: the larger of a residual block bootstrap's and a profile likelihood's (the places that leave hardly
-        more unexplained), and the unknown moment of an edge between two readings."""
+        """Half-width of the offset's 95 % interval: residual block bootstrap, and the unknown moment of an edge between two readings."""
         thin = self._thinned(MAX_RESAMPLED)
         shares = thin.shares(offset_s, rate)
         fitted = shares @ _levels(shares, thin.power_w)
-        left = thin.power_w - fitted
-        drawn = np.column_stack((fitted[:, None] + _resampled(left), thin.power_w))  # the last column is what was read
+        drawn = fitted[:, None] + _resampled(thin.power_w - fitted)
         reach_s = max(20 * thin.period_s, REACH_SHARE * self.course.run_s)
         away_s = np.geomspace(thin.period_s / 20, reach_s, PROFILE)
         others = [each - offset_s for each in others_s if abs(each - offset_s) <= reach_s]
         tried_s = np.concatenate((-away_s[::-1], [0.0], away_s, others))
         explained = np.array([_explained_squares(thin.shares(offset_s + each, rate), drawn) for each in tried_s])
-        moved_s = np.abs(tried_s[np.argmax(explained[:, :-1], axis=0)])
-        unexplained = np.maximum(float(thin.power_w @ thin.power_w) - explained[:, -1], 1e-300)
-        likely = _independent(left) * np.log(unexplained / unexplained.min()) <= NORMAL**2
-        within_s = max(float(np.quantile(moved_s, CONFIDENCE)), float(np.abs(tried_s[likely]).max()))
+        moved_s = np.abs(tried_s[np.argmax(explained, axis=0)])
         between_s = NORMAL * self.period_s / math.sqrt(12 * self._edges(offset_s, rate))
-        return math.hypot(within_s, between_s, POWER_LAG_S)
+        return math.hypot(float(np.quantile(moved_s, CONFIDENCE)), between_s, POWER_LAG_S)
 
     def _moved(self, offset_s: float, rate: float) -> Values:
         """How fast each reading's fitted power changes with the offset, W/s."""
