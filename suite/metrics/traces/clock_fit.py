@@ -120,7 +120,7 @@ def fit_clock(t_s: Values, power_w: Values, course: Course, *, is_absolute: bool
     if ratio > MAX_SECOND_RATIO and left < MIN_UNEXPLAINED_RATIO:
         raise NoFit(
             f"The trace follows the run at several places: correlation {fit.correlation:.3f} at the offset {fit.offset_s:.2f} s, "
-            f"{fit.correlation * ratio:.3f} at {second_s:.2f} s. Cut the trace to this run, or give --offset."
+            f"{fit.correlation * ratio:.3f} at {second_s:.2f} s. Cut the trace to this run, give --offset, or run again with --power-pulse."
         )
     return replace(fit, second_ratio=ratio, second_offset_s=second_s)
 
