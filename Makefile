@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables locks extending mutation outsider audit energy-intervals meter-cost simulate-ranks fuzz interruptions check-memory little-memory memory-peaks box box-userspace box-kernel clean
+.PHONY: help setup demo test quick bench lint rules docs-tables locks extending mutation outsider audit energy-intervals clock-fits meter-cost simulate-ranks fuzz interruptions check-memory little-memory memory-peaks box clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, show it beside reference results"
@@ -18,6 +18,7 @@ help:
 	@echo "make mutation  how many single faults the checker finds, each by the right rule, and which rules fired"
 	@echo "make outsider  how many lies that an outsider wrote the checker refuses, and which honest variations"
 	@echo "make energy-intervals  how often the intervals of energies hold the true energy: waves, sensors, recorded traces"
+	@echo "make clock-fits  how often the bound of a fitted logger's clock holds, as developed and out of sample"
 	@echo "make meter-cost  CPU time of a reading of every meter and of 150 a second, and memory over ten scripted hours"
 	@echo "make simulate-ranks  how often scores differ significantly, and ranks and their intervals are right, on boards of known truth"
 	@echo "make audit   audit the reference runs in every framework, and forty forgeries of them; needs MNIST (suite data prepare mnist)"
@@ -26,7 +27,7 @@ help:
 	@echo "make check-memory  memory and time of the checker for bundles that unpack to millions of rows or values"
 	@echo "make little-memory  train ResNet-152 under a cgroup's limit of 1.5 GB and without one, turn about; as root, with a C compiler"
 	@echo "make memory-peaks  planned and measured peaks of memory of ResNet-18 and -50, with and without schedules"
-	@echo "make box     emulate an arm64 board: the demo's run, and a kernel whose power sensor shows known joules; as root, half an hour"
+	@echo "make box     emulate an arm64 board: the demo's run, and a kernel whose power sensor shows known joules; as root, half an hour, resumable"
 	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
 	@echo "make clean   remove what setup and demo made here (framework environments stay in ~/.cache/edge-training-suite)"
 
@@ -89,6 +90,9 @@ outsider: $(VENV)/tested
 energy-intervals: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.suite.metrics.energy_simulation
 
+clock-fits: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.suite.metrics.traces.clock_fit_campaign
+
 meter-cost: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.suite.meters.reading_cost
 
@@ -118,15 +122,10 @@ memory-peaks: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.suite.memory.planned_and_measured
 
 # An emulated board in ~/.cache/edge-training-suite/box: 1.4 GB, made once; docs/emulated-board.md has the last output.
-box: box-userspace box-kernel
-
-box-userspace: $(VENV)/tested
+BOX ?=
+box: $(VENV)/tested
 	@sh tools/box.sh
-	@$(VENV)/bin/python -m tests.box.userspace
-
-box-kernel: $(VENV)/tested
-	@sh tools/box.sh
-	@$(VENV)/bin/python -m tests.box.kernel
+	@$(VENV)/bin/python -m tests.box $(BOX)
 
 # What the tests need beside the suite: hypothesis, pytest.
 $(VENV)/tested: $(SUITE)
