@@ -51,6 +51,8 @@ def _draw_row(chart: Rows, index: int, energy_j: float, idle_j: float | None, st
     if scale.logarithmic:
         chart.canvas.line(LEFT, y, end, y, "grid")
         chart.canvas.dot(end, y, style, text)
+        if idle_j is not None and idle_j > 0:
+            chart.canvas.rect(scale.at(idle_j) - 1, y - 9, 2, 18, "idle", f"baseload: {quantity(idle_j, 'J')[0]}")
     else:
         chart.canvas.rect(scale.at(0), y - 11, end - scale.at(0), 22, style, text)
         if idle_j is not None:

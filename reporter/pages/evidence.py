@@ -23,7 +23,7 @@ from reporter.data.timeline import Timeline, read_timeline
 from reporter.data.values import entries_of
 from reporter.figures import over_time
 from reporter.figures.chart import Caption, Context
-from reporter.pages.shared import Draw, Page, place_drawings
+from reporter.pages.shared import Draw, Page, board_title, place_drawings, title_of
 from reporter.pages.standings import Standing, standings_of
 from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
 from suite.bundle.log import Log, LogEvent
@@ -93,6 +93,8 @@ def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: ji
         root="../../",
         here="run",
         run=run,
+        title=title_of(str(run["workload"]), str(run["data"]), bool(run["own_data"])),
+        framework=framework_name(str(run["framework"])),
         command=_command(record.command),
         verdict=verdict,
         figures=figures,
@@ -140,12 +142,10 @@ def copied_files(bundle: Bundle) -> list[str]:
 
 @dataclass(frozen=True)
 class BoardLink:
-    """The leaderboard of an entry."""
+    """The leaderboard of an entry, with its title."""
 
     slug: str
-    workload: str
-    division: str
-    round: str
+    title: str
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
     labels = entries_of(frames)
     links: dict[str, BoardLink] = {}
     for board in boards:
-        link = BoardLink(board.slug, board.workload, board.division, board.round)
+        link = BoardLink(board.slug, board_title(board))
         links |= {row.entry["entry_id"]: link for row in (*board.accepted, *board.projected, *board.refused, *board.withdrawn)}
     standings = standings_of(frames, boards)
     figures, runs, values = frames.rows_by("entry_figures", "entry_id"), frames.rows_by("runs", "entry_id"), frames.rows_by("figures", "run_id")
