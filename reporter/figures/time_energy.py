@@ -40,10 +40,10 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     labels = [all_entries[name]["label"] for name in front[:MAX_NAMED]]
     chosen = choose({name: points[name][0] for name in ids}, lambda name: str(all_entries[name]["framework"]), DOTS_A_ROW * context.max_rows)
     named = {*front, *chosen.ids}
-    others: dict[int, list[Point]] = {}
+    unnamed: dict[int, list[Point]] = {}
     for name in (name for name in ids if name not in named):
-        others.setdefault(context.colour(all_entries[name]["framework"]), []).append(chart.at(*points[name]))
-    for style, places in sorted(others.items()):
+        unnamed.setdefault(context.colour(all_entries[name]["framework"]), []).append(chart.at(*points[name]))
+    for style, places in sorted(unnamed.items()):
         chart.canvas.dots(places, f"l{style}")
     for name in (name for name in ids if name in named):
         label = all_entries[name]["label"]
