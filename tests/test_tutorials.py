@@ -1,7 +1,7 @@
 """The tutorials are true: every command of a page is executed, in order, in one new folder, and what the page prints is compared with what comes out.
 
-A block of ``sh`` or ``python`` is executed. The block of ``text`` after it is what it prints: ``…`` stands for any text of a line, a line of ``…`` for
-any lines. A block after ``<!-- not executed: REASON -->`` is not executed.
+A block of ``sh`` or ``python`` is executed. The block of ``text`` after it is what it prints: ``…`` is any text of a line, a line of ``…`` any
+lines. A block after ``<!-- not executed: REASON -->`` is not executed.
 """
 
 import os
@@ -49,9 +49,7 @@ def blocks(page: str) -> list[Block]:
 
 def is_printed(expected: str, printed: str) -> bool:
     """Whether a program printed what a page says: all lines in order, none left out but for lines of ``…``."""
-    pattern = "".join(
-        r"(?:[^\n]*\n)*" if line == "…" else re.escape(line).replace("…", r"[^\n]*") + r"[ \t]*\n" for line in expected.splitlines()
-    )
+    pattern = "".join(r"(?:[^\n]*\n)*" if line == "…" else re.escape(line).replace("…", r"[^\n]*") + r"[ \t]*\n" for line in expected.splitlines())
     return re.fullmatch(pattern, printed) is not None
 
 

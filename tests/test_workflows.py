@@ -116,9 +116,7 @@ class Runner:
             "PIP_NO_BUILD_ISOLATION": "0",
         }
         place = self.workspace / step.get("working-directory", ".")
-        answer = subprocess.run(
-            ["bash", "-e", "-c", step["run"]], cwd=place, env={**variables, **given}, capture_output=True, text=True, timeout=600
-        )
+        answer = subprocess.run(["bash", "-e", "-c", step["run"]], cwd=place, env={**variables, **given}, capture_output=True, text=True, timeout=600)
         if "id" in step and (self.temp / "output").is_file():
             for line in (self.temp / "output").read_text().splitlines():
                 key, _, value = line.partition("=")
@@ -185,7 +183,9 @@ def judge(runner: Runner) -> tuple[int, dict[str, Any]]:
 def errors(findings: Mapping[str, Any]) -> set[tuple[str, str]]:
     """Rule and file of the findings that make a submission invalid."""
     return {
-        (each["ruleId"], each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]) for each in findings["results"] if each["level"] == "error"
+        (each["ruleId"], each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"])
+        for each in findings["results"]
+        if each["level"] == "error"
     }
 
 

@@ -43,17 +43,23 @@ def status(
 
 
 def _lines(state: SubmissionStatus) -> Iterator[str]:
-    judged_by = "" if state.round is None else f" with round {state.round.name}" + (f", closed {state.round.closed}" if state.round.closed else ", open")
-    yield f"{escaped(str(state.path))}: {_word(state)}{judged_by}; {state.runs} runs" + ("; withdrawn" if state.is_withdrawn else "")
+    withdrawn = "; withdrawn" if state.is_withdrawn else ""
+    yield f"{escaped(str(state.path))}: {_word(state)}{_round(state)}; {state.runs} runs{withdrawn}"
     for rule, count in sorted(state.violations.items()):
         yield f"  {'violates':10} {rule} ({count})"
     for point in state.points:
         yield f"  {'to review':10} {_name(point)}: {point.sentence} ({_places(point.where)})"
     for name, objection in state.objections.items():
-        about = escaped(objection.run or "the submission")
-        yield f"  {'objection':10} {escaped(name)}, {objection.state.value}: {objection.against} of {about}, {objection.date}, {escaped(objection.by)}"
+        about = f"{objection.against} of {escaped(objection.run or 'the submission')}"
+        yield f"  {'objection':10} {escaped(name)}, {objection.state.value}: {about}, {objection.date}, {escaped(objection.by)}"
     for withdrawal in state.withdrawals:
         yield f"  {'withdrawn':10} {_places((withdrawal.where,))}: {withdrawal.reason}"
+
+
+def _round(state: SubmissionStatus) -> str:
+    if state.round is None:
+        return ""
+    return f" with round {state.round.name}, " + (f"closed {state.round.closed}" if state.round.closed else "open")
 
 
 def _word(state: SubmissionStatus) -> str:

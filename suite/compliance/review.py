@@ -174,7 +174,9 @@ def _withdrawals(path: Path) -> Iterator[Withdrawal]:
 def _findings(verdict: SubmissionVerdict) -> Iterator[ReviewPoint]:
     """One point for each rule with warnings or notes."""
     found = [(finding.file, finding) for finding in verdict.findings]
-    found += [(f"{bundle.path.relative_to(verdict.path).as_posix()}/{finding.file}", finding) for bundle in verdict.bundles for finding in bundle.findings]
+    found += [
+        (f"{bundle.path.relative_to(verdict.path).as_posix()}/{finding.file}", finding) for bundle in verdict.bundles for finding in bundle.findings
+    ]
     by_rule: dict[tuple[str, Severity], list[str]] = {}
     for where, finding in found:
         if finding.severity is not Severity.INVALID:

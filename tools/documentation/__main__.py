@@ -25,5 +25,5 @@ def build(output: Path) -> list[str]:
 if __name__ == "__main__":
     site = Path(sys.argv[1])
     found = build(site)
-    print("\n".join(found) or f"The first page is {site.resolve() / 'index.html'}")
+    sys.stdout.write(("\n".join(found) or f"The first page is {site.resolve() / 'index.html'}") + "\n")
     sys.exit(bool(found))

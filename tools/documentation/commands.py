@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import typer.main
-
 from suite.cli.app import COMMANDS, load_command
 from suite.files.generated import table
 
@@ -12,7 +10,8 @@ from suite.files.generated import table
 def command_reference() -> str:
     """A section for each command and subcommand: usage, what it does, arguments and options."""
     sections = "".join("\n".join(_section(name, load_command(name))) for name in sorted(COMMANDS))
-    return f"# Commands\n\nGenerated from `suite --help` and the help of each command. Exit codes: 0 done, 1 judged not compliant, 2 could not.\n\n{sections}"
+    intro = "Generated from `suite --help` and the help of each command. Exit codes: 0 done, 1 judged not compliant, 2 could not."
+    return f"# Commands\n\n{intro}\n\n{sections}"
 
 
 def _section(path: str, command: Any) -> Iterator[str]:
@@ -26,14 +25,10 @@ def _section(path: str, command: Any) -> Iterator[str]:
         return
     parameters = [each for each in command.params if not getattr(each, "hidden", False)]
     arguments = [each for each in parameters if each.param_type_name == "argument"]
-    words = " ".join(f"{each.make_metavar(_context(command))}" for each in arguments)
+    words = " ".join(_names(each) + ("…" if each.nargs == -1 else "") for each in arguments)
     yield f"```sh\nsuite {path}{' ' + words if words else ''} [OPTIONS]\n```\n"
     rows = [(f"`{_names(each)}`", _plain(getattr(each, "help", "") or ""), _default(each)) for each in parameters]
     yield f"{table(('argument or option', 'meaning', 'default'), rows)}\n"
-
-
-def _context(command: Any) -> Any:
-    return typer.Context(command)
 
 
 def _names(parameter: Any) -> str:

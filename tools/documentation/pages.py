@@ -32,7 +32,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Files of the repository, and generated pages (``reference/``), by the heading of the navigation that they are under."""
 DOCUMENTED_MODULES = ("suite.api", "reference_impls.contract", "reporter.data.frames")
-PICTURES = (".svg", ".png")
+IMAGE_SUFFIXES = (".svg", ".png")
 _LINK = re.compile(r"(?P<mark>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^()\s]+)\)")
 _FENCE = re.compile(r"^(```.*?^```)$", re.MULTILINE | re.DOTALL)
 
@@ -42,7 +42,7 @@ def write_source(folder: Path, root: Path) -> None:
     for name in (HOME, *listed()):
         if not name.startswith("reference/"):
             _write(folder / site_name(name), on_site((root / name).read_text(encoding="utf-8"), name))
-    for path in (path for path in (root / "docs").rglob("*") if path.suffix in PICTURES):
+    for path in (path for path in (root / "docs").rglob("*") if path.suffix in IMAGE_SUFFIXES):
         target = folder / site_name(path.relative_to(root).as_posix())
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
@@ -73,7 +73,7 @@ def _link(link: "re.Match[str]", name: str) -> str:
     if not address or "://" in address:
         return link[0]
     target = posixpath.normpath(posixpath.join(posixpath.dirname(name), address))
-    is_on_site = target == HOME or target in listed() or (target.startswith("docs/") and target.endswith(PICTURES))
+    is_on_site = target == HOME or target in listed() or (target.startswith("docs/") and target.endswith(IMAGE_SUFFIXES))
     if not is_on_site:
         return link["text"]
     relative = posixpath.relpath(site_name(target), posixpath.dirname(site_name(name)) or ".")
@@ -85,7 +85,9 @@ def library_reference() -> str:
     modules = "".join(
         f"\n## {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n   :undoc-members:\n```\n" for name in DOCUMENTED_MODULES
     )
-    return f"# The library, from its docstrings\n\nThe functions that [programs use](../api.md), the contract of implementations, and frames.\n{modules}"
+    return (
+        f"# The library, from its docstrings\n\nThe functions that [programs use](../api.md), the contract of implementations, and frames.\n{modules}"
+    )
 
 
 def _navigation() -> Iterator[str]:

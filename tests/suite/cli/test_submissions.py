@@ -52,7 +52,7 @@ def test_a_submission_that_does_not_comply_ends_with_one_beside_a_good_one(suite
     answer = suite("submissions", "status", tree)
     assert answer.returncode == 1
     assert f"{tree}/v0.2/acme: " in answer.stdout
-    assert "  violates   submission-layout (1)\n" in answer.stdout
+    assert "  violates   submission-layout (" in answer.stdout
     assert "submissions: 2; " in answer.stdout
 
 
