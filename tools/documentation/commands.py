@@ -32,11 +32,11 @@ def _section(path: str, command: Any) -> Iterator[str]:
 
 
 def _names(parameter: Any) -> str:
+    """How it is written; with the attributes alone that every version of Typer has."""
+    value = (parameter.metavar or str(parameter.name)).upper()
     if parameter.param_type_name == "argument":
-        return str(parameter.human_readable_name).upper()
-    choices = getattr(parameter.type, "choices", None)
-    value = "" if parameter.is_flag else f" {' or '.join(map(_value, choices)) if choices else parameter.type.name.upper()}"
-    return ", ".join((*parameter.opts, *parameter.secondary_opts)) + value
+        return value
+    return ", ".join((*parameter.opts, *parameter.secondary_opts)) + ("" if parameter.is_flag else f" {value}")
 
 
 def _value(choice: Any) -> str:
