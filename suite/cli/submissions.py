@@ -37,7 +37,7 @@ def status(
         print(_sum(states))
     broken = list(dict.fromkeys([*checked.broken, *(sentence for state in states for sentence in state.broken)]))
     if broken:
-        raise Reported("Could not judge: " + " ".join(broken))
+        raise Reported("Could not judge: " + " ".join(map(escaped, broken)))
     if not all(state.complies for state in states):
         raise typer.Exit(NOT_COMPLIANT)
 

@@ -164,3 +164,9 @@ def test_the_reference_of_the_closed_round_has_its_points() -> None:
     status = status_of(repository_root() / "submissions/v0.1/reference")
     assert (status.complies, status.runs) == (True, 9)
     assert {ReviewKind.NO_AUDIT, ReviewKind.UNSIGNED, ReviewKind.SEEDS, ReviewKind.LAUNCHES} <= {point.kind for point in status.points}
+
+
+def test_the_page_for_maintainers_explains_every_kind() -> None:
+    page = (repository_root() / "docs/maintaining.md").read_text(encoding="utf-8")
+    kinds = {kind.value for kind in ReviewKind} - {ReviewKind.FINDING.value}
+    assert {kind for kind in kinds if f"\n| `{kind}` |" not in page} == set()
