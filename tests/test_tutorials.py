@@ -73,7 +73,7 @@ def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
         if block.reason is not None:
             continue
         command = ["bash", "-euc", block.text] if block.kind == "sh" else [sys.executable, "-c", block.text]
-        answer = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300)
+        answer = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=800)
         assert answer.returncode == 0, f"{block.text}\n{answer.stdout}\n{answer.stderr}"
         assert block.expected is None or is_printed(block.expected, answer.stdout), f"{block.text}\nprints\n{answer.stdout}"
 
