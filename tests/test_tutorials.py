@@ -23,7 +23,6 @@ NEEDED_COMMAND = {"vendor": "cc"}
 MAX_NOT_EXECUTED = 1
 """Blocks of a page that are not executed."""
 _BLOCK = re.compile(r"(?:^<!-- not executed: (?P<reason>[^\n]+) -->\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-pytestmark = pytest.mark.slow
 
 
 @dataclass
@@ -53,6 +52,8 @@ def is_printed(expected: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed) is not None
 
 
+@pytest.mark.slow
+@pytest.mark.alone  # short runs beside other programs have findings of their own
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
     needed = NEEDED_COMMAND.get(page.stem)
