@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables locks extending mutation outsider audit energy-intervals clock-fits meter-cost simulate-ranks fuzz interruptions check-memory little-memory memory-peaks box clean
+.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit energy-intervals clock-fits meter-cost simulate-ranks fuzz interruptions check-memory little-memory memory-peaks box clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, show it beside reference results"
@@ -13,6 +13,9 @@ help:
 	@echo "make bench   run every benchmark and write docs/benchmarks.md, in about 40 minutes; BENCH=--quick is a smoke test"
 	@echo "make rules   fill the tables of rules/RULES.md from what the checker applies"
 	@echo "make docs-tables  fill the generated tables of docs/: the tree, meters, faults"
+	@echo "make site    build the documentation site into build/documentation: no warnings, every link followed"
+	@echo "make site-test  build it as the workflow for a code host does, with the leaderboard; in a copy, in minutes; needs the network"
+	@echo "make site-lock  resolve the packages that build the site and write their lock; needs the network"
 	@echo "make locks   resolve every framework for every platform and write the locks of its environments; needs the network"
 	@echo "make extending  make the examples of docs/extending.md in a scratch copy and run their contract tests"
 	@echo "make mutation  how many single faults the checker finds, each by the right rule, and which rules fired"
@@ -77,6 +80,19 @@ locks: setup
 
 docs-tables: setup
 	@$(VENV)/bin/python -m tools.docs_tables
+
+# The packages are in an environment of their own: nothing of the suite needs them.
+site: setup
+	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
+	@$(VENV)/bin/tox run -e site -- build/documentation
+
+site-test: $(VENV)/tested
+	@$(VENV)/bin/python -m pytest -m site tests/test_workflows.py
+
+site-lock: setup
+	@$(VENV)/bin/python -m pip install --quiet uv
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-emit-find-links \
+		--output-file tools/documentation/requirements.txt tools/documentation/requirements.in
 
 extending: $(VENV)/tested
 	@$(VENV)/bin/python -m pytest -m extending tests/test_extending.py

@@ -49,6 +49,7 @@ COMMANDS = {
     "verify-ranks": Command("verify_ranks", "verify_ranks", "Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown."),
     "package": Command("submission", "package", "Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."),
     "submit": Command("submission", "submit", "Check a submission as a reviewer will. Exit code: 0 complies, 1 does not, 2 could not judge."),
+    "submissions": Command("submissions", "app", "List submissions with what a reviewer still has to decide."),
     "linpack": Command("linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."),
     "memory": Command("memory", "app", "Plan the memory of training: does it fit, with which schedule, at which price."),
     "doctor": Command("doctor", "doctor", "List what this machine can measure and run, and how to get each missing thing."),

@@ -477,7 +477,8 @@ def rebuild(
     reached = correct[-1] / request["data"]["eval_samples"] >= (request["target_accuracy"] or 2)
     for rank, events in logs.items():
         of_rank = {epoch: (first + ahead_ns[rank], last + ahead_ns[rank]) for epoch, (first, last) in ends.items()}
-        _rebuild_log(events, of_rank, eval_s, correct, request["data"]["eval_samples"], len(size), rank, ranks > 1, "success" if reached else "aborted")
+        status = "success" if reached else "aborted"
+        _rebuild_log(events, of_rank, eval_s, correct, request["data"]["eval_samples"], len(size), rank, ranks > 1, status)
     request["global_batch_size"] = batch
     for events in logs.values():
         for event in find(events, "global_batch_size"):
