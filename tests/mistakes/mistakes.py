@@ -3,6 +3,8 @@
 A mistake of ``FLOAT32`` is made in the precision that is trained in only: what compares float64 alone cannot notice it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -350,3 +352,18 @@ IN_WEIGHTS = _of(
 )  # fmt: skip
 
 MISTAKES = (*IN_PYTORCH, *IN_TENSORFLOW, *IN_CHAINER, *IN_PIPELINES, *IN_SCHEDULES, *IN_WEIGHTS)
+
+NONE = Mistake("no mistake", "none", SCHEDULES, "    return base\n", "    return base\n", GOLDEN)
+"""An edit that changes nothing, which nothing may notice."""
+
+
+@contextmanager
+def made(mistake: Mistake, root: Path) -> Iterator[None]:
+    """The copy with the mistake."""
+    path = root / mistake.path
+    text = path.read_text(encoding="utf-8")
+    mistake.apply(root)
+    try:
+        yield
+    finally:
+        path.write_text(text, encoding="utf-8")

@@ -5,25 +5,22 @@ those in an implementation need its environment and PyTorch's. Exit code 1 if mo
 """
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from suite.files.paths import repository_root
-from tests.mistakes.mistakes import MISTAKES, PROBE, TESTS, Mistake
+from tests.mistakes.mistakes import GOLDEN, MISTAKES, PROBE, Mistake, made
 
 COPIED = ("suite", "reference_impls", "reporter", "rules", "tests", "pyproject.toml")
 IN_THE_COPY = "MISTAKES_IN"
 MAX_MISSED = 2
-GOLDEN_FILE = TESTS[0]
 
 
 @dataclass(frozen=True)
@@ -63,10 +60,9 @@ def score(texts: list[str]) -> int:
     chosen = [one for one in MISTAKES if not texts or any(text in one.name for text in texts)]
     print("| mistake | kind | noticed before by | noticed now by | s |\n|---|---|---|---|---|")
     results = []
-    for mistake in sorted(chosen, key=lambda one: (one.proof, one.workload, one.framework or "")):
-        result = try_out(mistake, root)
+    for result in (*of_shared_code([one for one in chosen if one.proof == GOLDEN], root), *of_implementations(chosen, root)):
         results.append(result)
-        print(f"| {mistake.name} | {mistake.kind} | {result.before or '—'} | {result.now or '—'} | {result.time_s:.0f} |", flush=True)
+        print(f"| {result.mistake.name} | {result.mistake.kind} | {result.before or '—'} | {result.now or '—'} | {result.time_s:.0f} |", flush=True)
     summarise(results)
     return int(sum(result.now is None for result in results) > MAX_MISSED)
 
@@ -83,42 +79,32 @@ def summarise(results: list[Result]) -> None:
     print(f"| all | | {len(results)} | {before} | {now} | {sum(one.time_s for one in results):.0f} |")
 
 
-def try_out(mistake: Mistake, root: Path) -> Result:
-    """Make the mistake, apply its proof, and undo it."""
-    if mistake.proof == PROBE:
+def of_shared_code(mistakes: Sequence[Mistake], root: Path) -> Iterator[Result]:
+    """What the golden values notice, and what the tests that were there before them do."""
+    golden, others = (failed_tests(root, which, mistakes) if mistakes else {} for which in ("golden", "others"))
+    for mistake in mistakes:
+        (now, now_s), (before, before_s) = golden[mistake.name], others[mistake.name]
+        yield Result(mistake, before or None, now or before or None, now_s + before_s)
+
+
+def of_implementations(mistakes: Sequence[Mistake], root: Path) -> Iterator[Result]:
+    """What the probes notice."""
+    for mistake in sorted((one for one in mistakes if one.proof == PROBE), key=lambda one: (one.workload, one.framework or "")):
         clean(mistake.workload)
-    started_s = time.monotonic()
-    with made(mistake, root):
-        if mistake.proof == PROBE:
+        started_s = time.monotonic()
+        with made(mistake, root):
             before, now = by_probe(mistake)
-        else:
-            now = failed_test(root, TESTS[:1])
-            before = failed_test(root, TESTS[1:])
-    return Result(mistake, before, now or before, time.monotonic() - started_s)
+        yield Result(mistake, before, now, time.monotonic() - started_s)
 
 
-@contextmanager
-def made(mistake: Mistake, root: Path) -> Iterator[None]:
-    """The copy with the mistake."""
-    path = root / mistake.path
-    text = path.read_text(encoding="utf-8")
-    mistake.apply(root)
-    try:
-        yield
-    finally:
-        path.write_text(text, encoding="utf-8")
-
-
-def failed_test(root: Path, files: tuple[str, ...]) -> str | None:
-    """The name of the first test that fails in the copy; None if all pass."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not real and not framework and not slow", *files]
+def failed_tests(root: Path, which: str, mistakes: Sequence[Mistake]) -> dict[str, tuple[str, float]]:
+    """The first test that fails in the copy, and the seconds, by the name of the mistake (tests.mistakes.forked)."""
+    command = [sys.executable, "-m", "tests.mistakes.forked", which, *(mistake.name for mistake in mistakes)]
     variables = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return None
-    found = re.search(r"^(?:FAILED|ERROR) \S+?::(\w+)", done.stdout, re.MULTILINE)
-    assert found is not None, done.stdout[-2000:] + done.stderr[-2000:]
-    return f"`{found.group(1)}`"
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows = (line.split("\t") for line in done.stdout.splitlines())
+    return {name: (test, float(time_s)) for name, test, time_s in rows}
 
 
 @cache

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from suite.files.paths import repository_root
-from tests.mistakes.mistakes import GOLDEN, MISTAKES, Mistake
-from tests.mistakes.score import GOLDEN_FILE, copy_sources, failed_test, made
+from tests.mistakes.mistakes import GOLDEN, MISTAKES, NONE, Mistake
+from tests.mistakes.score import copy_sources, failed_tests
 
 MIN_MISTAKES = 107
 """The number may only grow."""
@@ -30,21 +30,10 @@ def test_an_edit_fits_the_sources(mistake: Mistake, tmp_path: Path) -> None:
     assert (tmp_path / mistake.path).read_text() != (repository_root() / mistake.path).read_text()
 
 
-@pytest.fixture(scope="module")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the sources, without a mistake."""
-    folder = tmp_path_factory.mktemp("copy")
-    copy_sources(folder)
-    return folder
-
-
 @pytest.mark.slow
-def test_the_copy_has_no_mistake(copied: Path) -> None:
-    assert failed_test(copied, (GOLDEN_FILE,)) is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mistake", IN_SHARED_CODE, ids=lambda mistake: mistake.name)
-def test_a_mistake_in_shared_code_misses_a_golden_value(mistake: Mistake, copied: Path) -> None:
-    with made(mistake, copied):
-        assert failed_test(copied, (GOLDEN_FILE,)) is not None
+def test_every_mistake_in_shared_code_misses_a_golden_value(tmp_path: Path) -> None:
+    copy_sources(tmp_path)
+    assert failed_tests(tmp_path, "golden", [NONE])[NONE.name][0] == "", "the copy is as it should be without a mistake"
+    found = failed_tests(tmp_path, "golden", IN_SHARED_CODE)
+    assert set(found) == {mistake.name for mistake in IN_SHARED_CODE}
+    assert [name for name, (test, _) in found.items() if not test] == []
