@@ -120,7 +120,8 @@ class TimedSteps:
 class Verification:
     """Inputs of `suite verify-model`: one optimiser step per learning rate, on images of shape (channels, height, width).
 
-    ``samples_per_rank`` is for `suite verify-ranks`, whose first rank has one more. ``timed`` is for the program that trains in a run.
+    ``samples_per_rank`` is for `suite verify-ranks`, whose first rank has one more. ``timed`` is for the program that trains in a run; None where
+    its tolerances were not measured: then its steps are not compared.
     """
 
     seed: int
@@ -130,7 +131,7 @@ class Verification:
     samples_per_rank: int
     learning_rates: tuple[float, ...]
     tolerances: Tolerances
-    timed: TimedSteps
+    timed: TimedSteps | None = None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from reference_impls.state_file import StateFile, state_name
 from suite.bundle.log import read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import REFERENCE, load_framework
-from suite.catalog.workloads import OF_STATES, Workload
+from suite.catalog.workloads import OF_STATES, TimedSteps, Workload
 from suite.datasets.synthetic import FOLDERS, WRITERS
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
@@ -51,12 +51,14 @@ class TimedReference:
 
 
 @contextmanager
-def timed_reference(workload: Workload, batch_size: int, accelerator: str, report: Callable[[str], None]) -> Iterator[TimedReference]:
+def timed_reference(
+    workload: Workload, timed: TimedSteps, batch_size: int, accelerator: str, report: Callable[[str], None]
+) -> Iterator[TimedReference]:
     """Generate the data, and let the referee train; raises SuiteError when that fails. The data are removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
-        request = _request(workload, batch_size, accelerator, Path(folder))
+        request = _request(workload, timed, batch_size, accelerator, Path(folder))
         report(f"training {EPOCHS} epochs in float64, mini-batches of {batch_size} samples (the referee)")
-        yield TimedReference(request, _referee(request, Path(folder)), workload.verification.timed.tolerances.by_quantity())
+        yield TimedReference(request, _referee(request, Path(folder)), timed.tolerances.by_quantity())
 
 
 def ragged(batch_size: int) -> int:
@@ -78,8 +80,8 @@ def timed_differences(implementation: ProbedImplementation, reference: TimedRefe
     return compare(expected, found, tolerances)
 
 
-def _request(workload: Workload, batch_size: int, accelerator: str, folder: Path) -> contract.Request:
-    definition, timed = load_data_set(workload.data), workload.verification.timed
+def _request(workload: Workload, timed: TimedSteps, batch_size: int, accelerator: str, folder: Path) -> contract.Request:
+    definition = load_data_set(workload.data)
     classes, samples = definition.classes or FOLDERS, batch_size + ragged(batch_size)
     data = folder / "data"
     data.mkdir()

@@ -40,7 +40,7 @@ class EquivalenceVerdict:
     """The verdict that a submission contains: the workload, the reference and each implementation's differences from it.
 
     ``accelerator`` is that of the implementations; the reference and the referee compute on the CPU. ``timed_batch_size`` is the size of the timed
-    steps' mini-batches; schema 1 had neither, and no timed steps.
+    steps' mini-batches, None without them; schema 1 had neither, and no timed steps.
     """
 
     schema: int
@@ -50,7 +50,7 @@ class EquivalenceVerdict:
     expected_parameters: int
     reference: str
     accelerator: str
-    timed_batch_size: int
+    timed_batch_size: int | None
     subjects: tuple[ImplementationVerdict, ...]
 
     @property
@@ -99,9 +99,12 @@ def verify(
         is_same = implementation == reference and options.accelerator == "cpu"
         found = expected if is_same else probe_both(implementation, workload, shapes, options.accelerator)
         verdicts.append(judge(implementation, workload, expected, found))
-    batch_size = workload.batch_size if options.full else workload.verification.timed.batch_size
-    if any(implementation.train for implementation in implementations):
-        with timed_reference(workload, batch_size, options.accelerator, report) as timed:
+    settings, batch_size = workload.verification.timed, None
+    if settings is None:
+        report(f"the steps of the program that is timed are not compared: no tolerances were measured for {workload.name}")
+    elif any(implementation.train for implementation in implementations):
+        batch_size = workload.batch_size if options.full else settings.batch_size
+        with timed_reference(workload, settings, batch_size, options.accelerator, report) as timed:
             verdicts = [_with_timed(verdict, one, timed, report) for verdict, one in zip(verdicts, implementations, strict=True)]
     return EquivalenceVerdict(
         SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, options.accelerator, batch_size, tuple(verdicts)

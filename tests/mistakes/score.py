@@ -117,9 +117,11 @@ def clean(workload: str):  # type: ignore[no-untyped-def]
     definition, kept = load_workload(workload), []
     reference = probed_framework("pytorch")
     expected = probe_both(reference, definition)
-    context = timed_reference(definition, definition.verification.timed.batch_size, "cpu", lambda line: None)
-    kept.append(context)
-    timed = context.__enter__()
+    settings, timed = definition.verification.timed, None
+    if settings is not None:
+        context = timed_reference(definition, settings, settings.batch_size, "cpu", lambda line: None)
+        kept.append(context)
+        timed = context.__enter__()
     shapes = {name: value.shape for name, value in expected[WIDE].items() if name.startswith(("parameter/", "statistic/"))}
     return definition, expected, shapes, timed, kept
 
@@ -143,7 +145,7 @@ def by_probe(mistake: Mistake) -> tuple[str | None, str | None]:
     definition, expected, shapes, timed, _ = clean(mistake.workload)
     implementation = probed_framework(mistake.framework or "")
     try:
-        of_steps = [one.quantity for one in timed_differences(implementation, timed) if not one.passed]
+        of_steps = [one.quantity for one in timed_differences(implementation, timed) if not one.passed] if timed is not None else []
     except SuiteError as error:
         of_steps = [f"error: {str(error)[:60]}"]
     try:

@@ -125,7 +125,7 @@ def _expected(workload: Workload, framework: str) -> dict[tuple[str, str], float
     keeps no training states, their losses and evaluations.
     """
     is_inside = framework in {each.name for each in load_frameworks()}
-    timed = workload.verification.timed.tolerances.by_quantity()
+    timed = {} if workload.verification.timed is None else workload.verification.timed.tolerances.by_quantity()
     expected = {(WIDE, PARAMETER_COUNT): 0.0} | {(NARROW, name): value for name, value in timed.items() if is_inside or name not in OF_STATES}
     if framework == REFERENCE:
         return expected

@@ -54,7 +54,9 @@ def make_probe(path: Path, passed: bool = True) -> Path:
     subject = {"name": "pytorch", "module": "reference_impls.pytorch.probe", "passed": passed, "digests": digests}
     subject["implementation_sha256"] = implementation_sha256(load_framework("pytorch"))
     subject["parameters"] = load_workload("lenet").parameters
-    timed = load_workload("lenet").verification.timed.tolerances.by_quantity()
+    steps = load_workload("lenet").verification.timed
+    assert steps is not None
+    timed = steps.tolerances.by_quantity()
     of_steps = [{**difference, "precision": "float32", "quantity": name, "error": 0.0, "tolerance": value} for name, value in timed.items()]
     subject["differences"] = [{**each, "passed": each["error"] <= each["tolerance"]} for each in (difference, *of_steps)]
     values = {
@@ -65,7 +67,7 @@ def make_probe(path: Path, passed: bool = True) -> Path:
         "passed": passed,
         "reference": "pytorch",
         "accelerator": "cpu",
-        "timed_batch_size": load_workload("lenet").verification.timed.batch_size,
+        "timed_batch_size": steps.batch_size,
         "expected_parameters": load_workload("lenet").parameters,
     }
     path.write_text(json.dumps({**values, "subjects": [subject]}))
