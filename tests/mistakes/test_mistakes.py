@@ -1,4 +1,4 @@
-"""The list of mistakes is long, every edit still fits the sources, and each mistake in shared code is noticed by a golden value."""
+"""The list of mistakes is long, every edit still fits the sources, and a golden value notices one of each class in shared code."""
 
 import shutil
 from collections import Counter
@@ -13,7 +13,11 @@ from tests.mistakes.score import copy_sources, failed_tests
 MIN_MISTAKES = 107
 """The number may only grow."""
 
-IN_SHARED_CODE = [mistake for mistake in MISTAKES if mistake.proof == GOLDEN]
+A_FEW = (
+    "order: the same in every epoch", "mnist: transposed digits", "photographs: nearest pixel", "one_cycle: warm-up over a tenth",
+    "loop: one rate for an epoch", "weights: fan_in for fan_out",
+)  # fmt: skip
+"""Of each class one; `make mistakes` makes them all."""
 
 
 def test_the_list_is_long_and_has_every_class() -> None:
@@ -31,9 +35,9 @@ def test_an_edit_fits_the_sources(mistake: Mistake, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_mistake_in_shared_code_misses_a_golden_value(tmp_path: Path) -> None:
+def test_a_mistake_in_shared_code_misses_a_golden_value(tmp_path: Path) -> None:
     copy_sources(tmp_path)
-    assert failed_tests(tmp_path, "golden", [NONE])[NONE.name][0] == "", "the copy is as it should be without a mistake"
-    found = failed_tests(tmp_path, "golden", IN_SHARED_CODE)
-    assert set(found) == {mistake.name for mistake in IN_SHARED_CODE}
-    assert [name for name, (test, _) in found.items() if not test] == []
+    few = [mistake for mistake in MISTAKES if mistake.proof == GOLDEN and mistake.name in A_FEW]
+    found = failed_tests(tmp_path, "golden", [NONE, *few])
+    assert set(found) == {NONE.name, *A_FEW}
+    assert {name for name, (test, _) in found.items() if not test} == {NONE.name}
