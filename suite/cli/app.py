@@ -16,7 +16,7 @@ import typer.main
 
 from suite import __version__
 from suite.compliance.finding import escaped
-from suite.errors import Reported, SuiteError
+from suite.errors import InterruptedAfterEnd, Reported, SuiteError
 from suite.files.paths import home
 
 COULD_NOT = 2
@@ -84,7 +84,9 @@ class LazyGroup(typer.core.TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
             kept = str(interrupt)  # of a run: where its finished epochs are
-            raise SuiteError(f"Interrupted; {kept}. To run again: {' '.join(['suite', *sys.argv[1:]])}" if kept else "Interrupted.") from None
+            is_complete = isinstance(interrupt, InterruptedAfterEnd) and sys.argv[1:2] == ["run"]
+            again = "" if is_complete else f" To run again: {' '.join(['suite', *sys.argv[1:]])}"
+            raise SuiteError(f"Interrupted; {kept}.{again}" if kept else "Interrupted.") from None
 
 
 def load_command(name: str) -> Any:
