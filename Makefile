@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit energy-intervals clock-fits meter-cost simulate-ranks fuzz interruptions check-memory little-memory memory-peaks box clean
+.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit mistakes verify-full energy-intervals clock-fits meter-cost simulate-ranks fuzz interruptions check-memory little-memory memory-peaks box clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, show it beside reference results"
@@ -25,6 +25,8 @@ help:
 	@echo "make meter-cost  CPU time of a reading of every meter and of 150 a second, and memory over ten scripted hours"
 	@echo "make simulate-ranks  how often scores differ significantly, and ranks and their intervals are right, on boards of known truth"
 	@echo "make audit   audit the reference runs in every framework, and forty forgeries of them; needs MNIST (suite data prepare mnist)"
+	@echo "make mistakes  which of a hundred mistakes in implementations, pipelines, schedules and weights are noticed, and by what; half an hour"
+	@echo "make verify-full  verify every model at the workloads' own batch sizes, and the first mini-batches of real MNIST; half an hour"
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
 	@echo "make interruptions  end 200 runs at random moments: is anything that was trained lost? in half an hour"
 	@echo "make check-memory  memory and time of the checker for bundles that unpack to millions of rows or values"
@@ -117,6 +119,16 @@ simulate-ranks: $(VENV)/tested
 
 audit: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.forgeries.score
+
+mistakes: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.mistakes.score
+
+ACCELERATOR ?= cpu
+verify-full: $(VENV)/tested
+	@$(VENV)/bin/python -m pytest -q -m real tests/reference_impls/test_golden_values.py
+	@for workload in rules/workloads/*.toml; do \
+	  $(SUITE) verify-model $$(basename $$workload .toml) --full --accelerator $(ACCELERATOR) || exit 1; \
+	done
 
 FUZZ_INPUTS ?= 100000
 FUZZ_SEED ?= 0

@@ -32,7 +32,7 @@ from reference_impls.communication import MpiWorld, World
 from reference_impls.contract import ContractError, Optimizer, Parallel, print_error
 from reference_impls.training_state import State
 
-PROBE_VERSION = 2
+PROBE_VERSION = 3
 ALONE = Parallel(1, 1, "none", 0, False)
 Arrays = Dict[str, np.ndarray]
 
@@ -50,6 +50,7 @@ class ProbeRequest(NamedTuple):
     optimizer: Optimizer
     learning_rates: List[float]
     threads: int
+    accelerator: str  # "cpu" or "cuda"
     parallel: Parallel
     shares: int  # 1, or N: one rank computes the shares of N ranks, one after the other
     output: str

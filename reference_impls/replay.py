@@ -29,7 +29,7 @@ LOSSES_NAME = "losses.npz"
 def replay(request: Request, open_model: Callable[[ProbeRequest], ProbedModel], start: Optional[StateFile] = None) -> Tuple[np.ndarray, bool]:
     """The losses of the request's first ``request.steps`` steps, from the seed's weights, on the seed's mini-batches; and whether the model has
     batch normalisation. From a state on, those of the steps after it."""
-    model = open_model(_probe_request(request))
+    model = open_model(opening(request))
     shapes = {name: value.shape for name, value in model.parameters().items()}
     weights = initial_weights.make(request.initial_weights, shapes, request.seed)
     statistics = model.statistics()
@@ -73,9 +73,9 @@ def _steps(request: Request, done: Progress) -> Iterator[Tuple[Batch, float]]:
             index += 1
 
 
-def _probe_request(request: Request) -> ProbeRequest:
+def opening(request: Request) -> ProbeRequest:
     """What opens the model: its mini-batches are not used."""
     return ProbeRequest(
         PROBE_VERSION, request.model, request.data.classes, [], request.global_batch_size, DTYPE, request.seed,
-        request.optimizer, [], request.threads, ALONE, 1, "",
+        request.optimizer, [], request.threads, "cpu", ALONE, 1, "",
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """The probe of the Chainer implementation."""
 
-from typing import Tuple
+from typing import Any, Tuple
 
 import chainer
 import chainer.functions as F
@@ -11,7 +11,7 @@ from reference_impls.chainer.exchange import join
 from reference_impls.chainer.implementation import ChainerImplementation
 from reference_impls.chainer.models import MODELS
 from reference_impls.communication import MpiWorld
-from reference_impls.contract import Batch, Parallel
+from reference_impls.contract import Batch, ContractError, Parallel
 from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 from reference_impls.training_state import State
 
@@ -22,35 +22,39 @@ class ProbedChainerModel(ProbedModel):
     def __init__(self, request: ProbeRequest) -> None:
         chainer.global_config.dtype = np.dtype(request.dtype)
         self._model = MODELS[request.model](request.classes)
+        if request.accelerator == "cuda" and not chainer.backends.cuda.available:
+            raise ContractError("a CUDA device was requested and Chainer finds none; use `--accelerator cpu` or install CuPy.")
         self._settings = request.optimizer
-        self._implementation = ChainerImplementation(self._model, self._settings, chainer.get_device("@numpy"))
+        self._device = chainer.get_device("@cupy:0" if request.accelerator == "cuda" else "@numpy")
+        self._model.to_device(self._device)
+        self._implementation = ChainerImplementation(self._model, self._settings, self._device)
 
     def parameters(self) -> Arrays:
         """Chainer's layout is the canonical one."""
-        return {name: parameter.array.copy() for name, parameter in weights.parameters(self._model).items()}
+        return {name: _on_host(parameter.array) for name, parameter in weights.parameters(self._model).items()}
 
     def statistics(self) -> Arrays:
         """Copies."""
-        return {name: value.copy() for name, value in weights.statistics(self._model).items()}
+        return {name: _on_host(value) for name, value in weights.statistics(self._model).items()}
 
     def assign(self, values: Arrays) -> None:
         """Overwrites in place."""
         for name, parameter in weights.parameters(self._model).items():
-            parameter.array[...] = values[name]
+            parameter.array[...] = self._device.send(values[name])
         for name, array in weights.statistics(self._model).items():
-            array[...] = values[name]
+            array[...] = self._device.send(values[name])
 
     def logits(self, images: np.ndarray) -> np.ndarray:
         """Runs the model in inference mode."""
         with chainer.using_config("train", False), chainer.no_backprop_mode():
-            return self._model(images).array
+            return _on_host(self._model(self._device.send(images)).array)
 
     def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
         """Runs forward and backward pass in training mode."""
-        loss = F.softmax_cross_entropy(self._model(images), labels.astype(np.int32))
+        loss = F.softmax_cross_entropy(self._model(self._device.send(images)), self._device.send(labels.astype(np.int32)))
         self._model.cleargrads()
         loss.backward()
-        return float(loss.array), {name: parameter.grad.copy() for name, parameter in weights.parameters(self._model).items()}
+        return float(loss.array), {name: _on_host(parameter.grad) for name, parameter in weights.parameters(self._model).items()}
 
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
         """The implementation's step."""
@@ -62,7 +66,11 @@ class ProbedChainerModel(ProbedModel):
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
         """The implementation's join."""
-        self._implementation = ChainerImplementation(self._model, self._settings, chainer.get_device("@numpy"), join(world, self._model, settings))
+        self._implementation = ChainerImplementation(self._model, self._settings, self._device, join(world, self._model, settings))
+
+
+def _on_host(array: Any) -> np.ndarray:
+    return np.array(chainer.backends.cuda.to_cpu(array))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from reference_impls.communication import MpiWorld
-from reference_impls.contract import Batch, Parallel
+from reference_impls.contract import Batch, ContractError, Parallel
 from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 from reference_impls.pytorch.implementation import PyTorchImplementation
 from reference_impls.pytorch.models import MODELS
@@ -19,16 +19,19 @@ class ProbedPyTorchModel(ProbedModel):
 
     def __init__(self, request: ProbeRequest) -> None:
         torch.set_num_threads(request.threads)
-        self._model = MODELS[request.model](request.classes).to(getattr(torch, request.dtype))
-        self._implementation = PyTorchImplementation(self._model, request.optimizer, "cpu")
+        if request.accelerator == "cuda" and not torch.cuda.is_available():
+            raise ContractError("a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a CUDA build of PyTorch.")
+        self._device = torch.device(request.accelerator)
+        self._model = MODELS[request.model](request.classes).to(self._device, getattr(torch, request.dtype))
+        self._implementation = PyTorchImplementation(self._model, request.optimizer, request.accelerator)
 
     def parameters(self) -> Arrays:
         """PyTorch's names and layout are the canonical ones."""
-        return {name: value.detach().numpy().copy() for name, value in self._model.named_parameters()}
+        return {name: _on_host(value) for name, value in self._model.named_parameters()}
 
     def statistics(self) -> Arrays:
         """The buffers without the counters."""
-        return {name: value.numpy().copy() for name, value in self._statistics().items()}
+        return {name: _on_host(value) for name, value in self._statistics().items()}
 
     def _statistics(self) -> Dict[str, torch.Tensor]:
         return {name: value for name, value in self._model.named_buffers() if name.endswith((".running_mean", ".running_var"))}
@@ -43,15 +46,15 @@ class ProbedPyTorchModel(ProbedModel):
     def logits(self, images: np.ndarray) -> np.ndarray:
         """Runs the model in inference mode."""
         self._model.eval()
-        return self._model(torch.from_numpy(images)).numpy()
+        return _on_host(self._model(self._on_device(images)))
 
     def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
         """Runs forward and backward pass in training mode."""
         self._model.train()
         self._model.zero_grad()
-        loss = nn.functional.cross_entropy(self._model(torch.from_numpy(images)), torch.from_numpy(labels))
+        loss = nn.functional.cross_entropy(self._model(self._on_device(images)), self._on_device(labels))
         loss.backward()
-        return loss.item(), {name: parameter.grad.numpy().copy() for name, parameter in self._model.named_parameters()}
+        return loss.item(), {name: _on_host(parameter.grad) for name, parameter in self._model.named_parameters()}
 
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
         """The implementation's step."""
@@ -64,6 +67,13 @@ class ProbedPyTorchModel(ProbedModel):
     def join(self, world: MpiWorld, settings: Parallel) -> None:
         """The implementation's join."""
         self._implementation.join(world, settings)
+
+    def _on_device(self, array: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(array).to(self._device)
+
+
+def _on_host(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().cpu().numpy().copy()
 
 
 if __name__ == "__main__":

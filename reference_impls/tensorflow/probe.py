@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from reference_impls import communication
 from reference_impls.communication import MpiWorld
-from reference_impls.contract import Batch, Parallel
+from reference_impls.contract import Batch, ContractError, Parallel
 from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 from reference_impls.tensorflow import weights
 from reference_impls.tensorflow.exchange import join, open_strategy
@@ -23,11 +23,15 @@ class ProbedTensorFlowModel(ProbedModel):
     def __init__(self, request: ProbeRequest) -> None:
         tf.config.threading.set_intra_op_parallelism_threads(request.threads)
         tf.config.threading.set_inter_op_parallelism_threads(1)
+        if request.accelerator == "cuda" and not tf.config.list_physical_devices("GPU"):
+            raise ContractError("a CUDA device was requested and TensorFlow finds none; use `--accelerator cpu` or a CUDA build of TensorFlow.")
+        self._accelerator, self._device = request.accelerator, "/GPU:0" if request.accelerator == "cuda" else "/CPU:0"
         self._strategy = open_strategy(communication.join(request.parallel.ranks), request.parallel)
         keras.config.set_floatx(request.dtype)
-        self._model = MODELS[request.model](request.classes)
         self._settings = request.optimizer
-        self._implementation = TensorFlowImplementation(self._model, self._settings, "cpu")
+        with tf.device(self._device):
+            self._model = MODELS[request.model](request.classes)
+            self._implementation = TensorFlowImplementation(self._model, self._settings, self._accelerator)
 
     def parameters(self) -> Arrays:
         """From Keras's layout to the canonical one."""
@@ -44,13 +48,14 @@ class ProbedTensorFlowModel(ProbedModel):
 
     def logits(self, images: np.ndarray) -> np.ndarray:
         """Runs the model in inference mode."""
-        return self._model(_channels_last(images), training=False).numpy()
+        with tf.device(self._device):
+            return self._model(_channels_last(images), training=False).numpy()
 
     def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
         """Runs forward and backward pass in training mode."""
         named = weights.parameters(self._model)
         loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        with tf.GradientTape() as tape:
+        with tf.device(self._device), tf.GradientTape() as tape:
             loss = loss_of(labels, self._model(_channels_last(images), training=True))
         gradients = tape.gradient(loss, [entry.variable.value for entry in named.values()])
         return float(loss), {name: entry.layout.to_canonical(gradient.numpy()) for (name, entry), gradient in zip(named.items(), gradients)}
@@ -65,7 +70,9 @@ class ProbedTensorFlowModel(ProbedModel):
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
         """The implementation's join."""
-        self._implementation = TensorFlowImplementation(self._model, self._settings, "cpu", join(world, self._model, settings, self._strategy))
+        self._implementation = TensorFlowImplementation(
+            self._model, self._settings, self._accelerator, join(world, self._model, settings, self._strategy)
+        )
 
 
 def _channels_last(images: np.ndarray) -> np.ndarray:

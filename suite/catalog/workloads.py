@@ -1,6 +1,6 @@
 """Workloads (model, data set, target), each defined in ``rules/workloads/*.toml``."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from suite.catalog.definitions import load_all, load_one
@@ -9,6 +9,9 @@ from suite.files.paths import rules_folder
 WIDE, NARROW = "float64", "float32"
 PARAMETER_COUNT = "parameter count"
 """Precisions of `suite verify-model`, and the quantity that is compared with the workload's number."""
+
+OF_STATES = ("timed update", "timed statistic")
+"""Quantities that only an implementation with training states shows: those of the checkout."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +88,40 @@ class Tolerances:
 
 
 @dataclass(frozen=True)
+class TimedTolerances:
+    """Tolerances of the steps of the program that is timed, in its own precision, against a referee in float64; relative to a quantity's maximum.
+
+    ``update`` is what the first step did to the parameters, ``statistic`` what batch normalisation has seen after it, ``correct`` the numbers of
+    correctly classified samples of every evaluation.
+    """
+
+    first_loss: float
+    losses: float
+    update: float
+    statistic: float
+    correct: float
+
+    def by_quantity(self) -> dict[str, float]:
+        """The tolerance of every quantity, by the name that it has in a verdict."""
+        return {f"timed {name.replace('_', ' ')}": value for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class TimedSteps:
+    """Inputs of the steps of the program that is timed: mini-batches of ``batch_size`` samples unless the workload's own size is asked for."""
+
+    batch_size: int
+    base_learning_rate: float
+    weight_decay: float
+    tolerances: TimedTolerances
+
+
+@dataclass(frozen=True)
 class Verification:
     """Inputs of `suite verify-model`: one optimiser step per learning rate, on images of shape (channels, height, width).
 
-    ``samples_per_rank`` is for `suite verify-ranks`, whose first rank has one more.
+    ``samples_per_rank`` is for `suite verify-ranks`, whose first rank has one more. ``timed`` is for the program that trains in a run; None where
+    its tolerances were not measured: then its steps are not compared.
     """
 
     seed: int
@@ -98,6 +131,7 @@ class Verification:
     samples_per_rank: int
     learning_rates: tuple[float, ...]
     tolerances: Tolerances
+    timed: TimedSteps | None = None
 
 
 @dataclass(frozen=True)

@@ -562,6 +562,8 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "model": "its name",
                 "expected_parameters": "number",
                 "reference": "what it is compared with",
+                "accelerator": "what the implementations computed on",
+                "timed_batch_size": "samples of the timed steps' mini-batches",
                 "subjects": "list: name, module, parameters, differences, digests, passed",
                 "passed": "whether every implementation passes",
             },

@@ -1,5 +1,6 @@
 """`suite verify-model WORKLOAD`."""
 
+import enum
 import json as json_format
 import sys
 from pathlib import Path
@@ -15,9 +16,16 @@ from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.verify.probing import ProbedImplementation, probed
-from suite.verify.verdict import EquivalenceVerdict, verify
+from suite.verify.verdict import EquivalenceVerdict, VerifyOptions, verify
 
 NOT_EQUIVALENT = 1
+
+
+class Processor(str, enum.Enum):
+    """What an implementation computes on."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
 
 
 def verify_model(
@@ -28,13 +36,16 @@ def verify_model(
     implementation: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of your own implementation (docs/implementing.md), in place of --framework.")
     ] = None,
+    accelerator: Annotated[Processor, typer.Option(help="What the implementations compute on; the reference computes on the CPU.")] = Processor.CPU,
+    full: Annotated[bool, typer.Option("--full", help="Train the timed steps at the workload's own batch size.")] = False,
     output: Annotated[Path | None, typer.Option(help="Also write the verdict to this JSON file, for a submission.")] = None,
     json: Json = False,
 ) -> None:
     """Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown."""
     definition = load_workload(workload)
     reference = _subject(REFERENCE)
-    verdict = verify(definition, reference, _subjects(framework, implementation), lambda line: print(line, file=sys.stderr))
+    options = VerifyOptions(accelerator.value, full)
+    verdict = verify(definition, reference, _subjects(framework, implementation), lambda line: print(line, file=sys.stderr), options)
     if output is not None:
         _write(verdict, output)
     if json:

@@ -18,7 +18,7 @@ import numpy as np
 
 from reference_impls.contract import Optimizer, Parallel
 from reference_impls.probe import PROBE_VERSION, ProbeRequest, mini_batch, random_value
-from suite.catalog.commands import probe_command, working_folder
+from suite.catalog.commands import probe_command, train_command, working_folder
 from suite.catalog.frameworks import Framework
 from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import Workload
@@ -42,6 +42,7 @@ class ProbedImplementation:
     """An implementation to be probed: ``python -m <module>`` with ``interpreter``; ``name`` is its label in tables.
 
     ``outside`` is an implementation that is not in the checkout: its own command is probed, with files. ``sha256`` is the digest of its files.
+    ``train`` is the command that trains in a run; empty: its steps are not compared.
     """
 
     name: str
@@ -49,20 +50,26 @@ class ProbedImplementation:
     module: str
     outside: Framework | None = None
     sha256: str | None = None
+    train: tuple[str, ...] = ()
 
 
 def probed(framework: Framework, environment: Environment) -> ProbedImplementation:
     """The framework's probe, built; raises SuiteError where it has none or cannot be built."""
     build(framework, environment)
-    digest = implementation_sha256(framework)
+    digest, train = implementation_sha256(framework), tuple(train_command(framework, environment.interpreter))
     if framework.outside is None:
-        return ProbedImplementation(framework.name, environment.interpreter, f"{framework.module}.probe", sha256=digest)
+        return ProbedImplementation(framework.name, environment.interpreter, f"{framework.module}.probe", sha256=digest, train=train)
     command = " ".join(probe_command(framework, environment.interpreter, "float64"))
-    return ProbedImplementation(framework.name, environment.interpreter, command, framework, digest)
+    return ProbedImplementation(framework.name, environment.interpreter, command, framework, digest, train)
 
 
 def probe(
-    implementation: ProbedImplementation, workload: Workload, precision: str, threads: int = 1, shapes: Mapping[str, Shape] | None = None
+    implementation: ProbedImplementation,
+    workload: Workload,
+    precision: str,
+    threads: int = 1,
+    shapes: Mapping[str, Shape] | None = None,
+    accelerator: str = "cpu",
 ) -> Arrays:
     """The arrays that the probe writes in ``precision`` ("float64" or "float32"); raises SuiteError when it writes none.
 
@@ -87,6 +94,7 @@ def probe(
             optimizer=Optimizer(**asdict(workload.optimizer)),
             learning_rates=list(rates),
             threads=threads,
+            accelerator=accelerator,
             parallel=ALONE,
             shares=1,
             output="",

@@ -84,5 +84,5 @@ def _request(workload: Workload, parallel: Parallel, ranks: int, shares: int) ->
     rates = [first] * (STEPS // 2) + [last] * (STEPS - STEPS // 2)
     return ProbeRequest(
         PROBE_VERSION, workload.model, settings.classes, list(settings.image_shape), _samples(workload, ranks), "float64", settings.seed,
-        Optimizer(**asdict(workload.optimizer)), rates, 1, parallel, shares, "",
+        Optimizer(**asdict(workload.optimizer)), rates, 1, "cpu", parallel, shares, "",
     )  # fmt: skip

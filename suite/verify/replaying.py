@@ -7,6 +7,7 @@ import os
 import subprocess
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,21 +68,27 @@ def replay_in_float64(request: contract.Request, framework: Framework, start: Pa
 
 
 def _train(request: contract.Request, framework: Framework, module: str, start: Path | None) -> None:
+    command = [str(find(framework).interpreter), "-m", module, *(() if start is None else ("--start-state", str(start)))]
+    train(request, command, repository_root(), f"The replay in {framework.title} (`python -m {module}`)")
+
+
+def train(request: contract.Request, command: Sequence[str], folder: Path, what: str) -> None:
+    """Start a program that trains the request, in ``folder``; raises SuiteError, which names it as ``what``, where it does not end well."""
     path = Path(request.output_directory) / contract.REQUEST_NAME
     path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
-    command = [str(find(framework).interpreter), "-m", module, "--request", str(path), *(() if start is None else ("--start-state", str(start)))]
     variables = {**child_environment(request.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
     try:
         done = subprocess.run(
-            command, cwd=repository_root(), env=variables, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False
-        )
+            [*command, "--request", str(path)], cwd=folder, env=variables, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S,
+            check=False,
+        )  # fmt: skip
     except OSError as error:
         raise SuiteError(f"{command[0]} cannot be started ({error.strerror}); create the environment again with `suite env create`.") from error
     except subprocess.TimeoutExpired:
-        raise SuiteError(f"The replay in {framework.title} did not finish within {TIMEOUT_S} s; give fewer --steps.") from None
+        raise SuiteError(f"{what} did not finish within {TIMEOUT_S} s; ask for fewer steps or smaller mini-batches.") from None
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1][:300]
-        raise SuiteError(f"The replay in {framework.title} (`python -m {module}`) ended with {done.returncode}: {last}")
+        raise SuiteError(f"{what} ended with {done.returncode}: {last}")
 
 
 def _losses(path: Path) -> tuple[float, ...]:

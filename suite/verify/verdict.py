@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from suite import __version__
@@ -10,8 +10,9 @@ from suite.catalog.workloads import NARROW, PARAMETER_COUNT, WIDE, Workload
 from suite.errors import SuiteError
 from suite.verify.compare import Arrays, Difference, compare
 from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe
+from suite.verify.timed_steps import TimedReference, timed_differences, timed_reference
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,11 @@ class ImplementationVerdict:
 
 @dataclass(frozen=True)
 class EquivalenceVerdict:
-    """The verdict that a submission contains: the workload, the reference and each implementation's differences from it."""
+    """The verdict that a submission contains: the workload, the reference and each implementation's differences from it.
+
+    ``accelerator`` is that of the implementations; the reference and the referee compute on the CPU. ``timed_batch_size`` is the size of the timed
+    steps' mini-batches, None without them; schema 1 had neither, and no timed steps.
+    """
 
     schema: int
     suite_version: str
@@ -44,6 +49,8 @@ class EquivalenceVerdict:
     model: str
     expected_parameters: int
     reference: str
+    accelerator: str
+    timed_batch_size: int | None
     subjects: tuple[ImplementationVerdict, ...]
 
     @property
@@ -64,24 +71,61 @@ class EquivalenceVerdict:
         return {**asdict(self), "passed": self.passed, "subjects": subjects}
 
 
+@dataclass(frozen=True)
+class VerifyOptions:
+    """``accelerator`` computes for the implementations. ``full``: the timed steps are of the workload's own batch size."""
+
+    accelerator: str = "cpu"
+    full: bool = False
+
+
+DEFAULT = VerifyOptions()
+
+
 def verify(
-    workload: Workload, reference: ProbedImplementation, implementations: Sequence[ProbedImplementation], report: Callable[[str], None]
+    workload: Workload,
+    reference: ProbedImplementation,
+    implementations: Sequence[ProbedImplementation],
+    report: Callable[[str], None],
+    options: VerifyOptions = DEFAULT,
 ) -> EquivalenceVerdict:
-    """Probe the reference and every implementation in both precisions and compare. Raises SuiteError when a probe fails."""
+    """Probe the reference and every implementation in both precisions, train the timed steps, and compare. Raises SuiteError when one fails."""
     report(f"probing {reference.name} (the reference)")
     expected = probe_both(reference, workload)
     shapes = {name: value.shape for name, value in expected[WIDE].items() if name.startswith(("parameter/", "statistic/"))}
     verdicts = []
     for implementation in implementations:
         report(f"probing {implementation.name}")
-        found = expected if implementation == reference else probe_both(implementation, workload, shapes)
+        is_same = implementation == reference and options.accelerator == "cpu"
+        found = expected if is_same else probe_both(implementation, workload, shapes, options.accelerator)
         verdicts.append(judge(implementation, workload, expected, found))
-    return EquivalenceVerdict(SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, tuple(verdicts))
+    settings, batch_size = workload.verification.timed, None
+    if settings is None:
+        report(f"the steps of the program that is timed are not compared: no tolerances were measured for {workload.name}")
+    elif any(implementation.train for implementation in implementations):
+        batch_size = workload.batch_size if options.full else settings.batch_size
+        with timed_reference(workload, settings, batch_size, options.accelerator, report) as timed:
+            verdicts = [_with_timed(verdict, one, timed, report) for verdict, one in zip(verdicts, implementations, strict=True)]
+    return EquivalenceVerdict(
+        SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, options.accelerator, batch_size, tuple(verdicts)
+    )
 
 
-def probe_both(implementation: ProbedImplementation, workload: Workload, shapes: Mapping[str, Shape] = NO_SHAPES) -> dict[str, Arrays]:
+def _with_timed(
+    verdict: ImplementationVerdict, implementation: ProbedImplementation, timed: TimedReference, report: Callable[[str], None]
+) -> ImplementationVerdict:
+    if not implementation.train:
+        return verdict
+    report(f"training the timed steps in {implementation.name}")
+    differences = tuple((NARROW, one) for one in timed_differences(implementation, timed))
+    return replace(verdict, differences=(*verdict.differences, *differences))
+
+
+def probe_both(
+    implementation: ProbedImplementation, workload: Workload, shapes: Mapping[str, Shape] = NO_SHAPES, accelerator: str = "cpu"
+) -> dict[str, Arrays]:
     """The implementation's arrays, by precision; ``shapes`` as in suite.verify.probing.probe."""
-    return {precision: probe(implementation, workload, precision, shapes=shapes) for precision in (WIDE, NARROW)}
+    return {precision: probe(implementation, workload, precision, shapes=shapes, accelerator=accelerator) for precision in (WIDE, NARROW)}
 
 
 def judge(implementation: ProbedImplementation, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> ImplementationVerdict:

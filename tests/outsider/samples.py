@@ -15,6 +15,7 @@ from suite.bundle.data_record import DATA
 from suite.catalog.frameworks import load_framework
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import implementation_sha256
+from suite.catalog.workloads import load_workload
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.files.paths import repository_root
 from suite.metrics import stall_analysis
@@ -105,9 +106,15 @@ def _submission(folder: Path) -> Path:
 
 
 def _verdict(path: Path) -> Path:
-    """The reference's verdict on its implementation, of this version of the suite."""
+    """The reference's verdict on its implementation, of this version of the suite: with the timed steps, which round v0.1's has not."""
     values = json.loads((REFERENCE / "probes" / "lenet-pytorch.json").read_text())
     values["subjects"][0]["implementation_sha256"] = implementation_sha256(load_framework("pytorch"))
+    steps = load_workload("lenet").verification.timed
+    assert steps is not None
+    values["subjects"][0]["differences"] += [
+        {"precision": "float32", "quantity": name, "error": tolerance / 2, "tolerance": tolerance, "worst": "", "problem": None, "passed": True}
+        for name, tolerance in steps.tolerances.by_quantity().items()
+    ]
     path.write_text(json.dumps({**values, "suite_version": __version__}, indent=1))
     return path
 

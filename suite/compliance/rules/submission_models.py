@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from suite.bundle.layout import RUN
-from suite.catalog.frameworks import REFERENCE
-from suite.catalog.workloads import PARAMETER_COUNT, WIDE, Workload, load_workload
+from suite.catalog.frameworks import REFERENCE, load_frameworks
+from suite.catalog.workloads import NARROW, OF_STATES, PARAMETER_COUNT, WIDE, Workload, load_workload
 from suite.compliance.faults.fault import of_submission
 from suite.compliance.faults.submission_edits import delete_folder, rename_implementation, set_run_value, set_value
 from suite.compliance.rule import CLOSED, Violation
@@ -119,12 +119,18 @@ def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
 
 
 def _expected(workload: Workload, framework: str) -> dict[tuple[str, str], float]:
-    """The tolerance of every quantity of a verdict; of the reference, which is compared with itself, the number of parameters alone."""
-    count = {(WIDE, PARAMETER_COUNT): 0.0}
+    """The tolerance of every quantity of a verdict.
+
+    Of the reference, which is compared with itself, the number of parameters and the timed steps; of an implementation outside the checkout, which
+    keeps no training states, their losses and evaluations.
+    """
+    is_inside = framework in {each.name for each in load_frameworks()}
+    timed = {} if workload.verification.timed is None else workload.verification.timed.tolerances.by_quantity()
+    expected = {(WIDE, PARAMETER_COUNT): 0.0} | {(NARROW, name): value for name, value in timed.items() if is_inside or name not in OF_STATES}
     if framework == REFERENCE:
-        return count
+        return expected
     by_precision = workload.verification.tolerances.by_precision()
-    return count | {(precision, quantity): value for precision, values in by_precision.items() for quantity, value in values.items()}
+    return expected | {(precision, quantity): value for precision, values in by_precision.items() for quantity, value in values.items()}
 
 
 def _read_verdict(context: SubmissionContext, workload: str, framework: str) -> Mapping[str, Any] | None:
@@ -180,10 +186,10 @@ def _versions(context: SubmissionContext) -> Iterator[Violation]:
 
 
 OTHER_IMPLEMENTATIONS: tuple[object, ...] = ("1" * 64, None)
-FIRST = "subjects.0.differences.0"
+FIRST, TIMED = "subjects.0.differences.0", "subjects.0.differences.2"
 OTHER_TOLERANCES: tuple[tuple[str, object], ...] = (
     (f"{FIRST}.tolerance", 0.5), (f"{FIRST}.quantity", "loss"), (f"{FIRST}.precision", "float32"), ("subjects.0.parameters", 44_426),
-    ("expected_parameters", 44_426), ("reference", "lenet-c"),
+    ("expected_parameters", 44_426), ("reference", "lenet-c"), (f"{TIMED}.tolerance", 0.5), (f"{TIMED}.quantity", "losses"),
 )  # fmt: skip
 OTHER_RESULTS: tuple[tuple[str, object], ...] = (
     (f"{FIRST}.error", 0.37), (f"{FIRST}.error", None), (f"{FIRST}.passed", False), ("subjects.0.differences", []), ("subjects.0.name", "numpy"),

@@ -54,14 +54,20 @@ def make_probe(path: Path, passed: bool = True) -> Path:
     subject = {"name": "pytorch", "module": "reference_impls.pytorch.probe", "passed": passed, "digests": digests}
     subject["implementation_sha256"] = implementation_sha256(load_framework("pytorch"))
     subject["parameters"] = load_workload("lenet").parameters
-    subject["differences"] = [{**difference, "passed": passed}]
+    steps = load_workload("lenet").verification.timed
+    assert steps is not None
+    timed = steps.tolerances.by_quantity()
+    of_steps = [{**difference, "precision": "float32", "quantity": name, "error": 0.0, "tolerance": value} for name, value in timed.items()]
+    subject["differences"] = [{**each, "passed": each["error"] <= each["tolerance"]} for each in (difference, *of_steps)]
     values = {
-        "schema": 1,
+        "schema": 2,
         "suite_version": __version__,
         "workload": "lenet",
         "model": load_workload("lenet").model,
         "passed": passed,
         "reference": "pytorch",
+        "accelerator": "cpu",
+        "timed_batch_size": steps.batch_size,
         "expected_parameters": load_workload("lenet").parameters,
     }
     path.write_text(json.dumps({**values, "subjects": [subject]}))

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload, load_workloads
 from suite.experiments.conformance.examples import Language, example
-from suite.files.paths import home
+from suite.files.paths import home, repository_root
 from suite.verify.compare import Arrays
 from suite.verify.probing import ProbedImplementation
 from suite.verify.verdict import judge, probe_both, verify
@@ -43,6 +45,34 @@ def test_every_framework_computes_the_same(workload: str, suite: Run, tmp_path: 
     quantities = {(one["precision"], one["quantity"]) for subject in others for one in subject["differences"]}
     assert {name for _, name in quantities} >= {"parameter count", "logits", "loss", "gradient", "losses", "statistic", "parameter"}
     assert quantities >= {("float32", "logits"), ("float32", "loss"), ("float32", "statistic")}
+    steps = load_workload(workload).verification.timed
+    timed = set() if steps is None else set(steps.tolerances.by_quantity())
+    for subject in verdict["subjects"]:
+        assert {one["quantity"] for one in subject["differences"]} >= timed, "the reference's own steps are compared with the referee's, too"
+    assert (verdict["accelerator"], verdict["timed_batch_size"]) == ("cpu", None if steps is None else steps.batch_size)
+
+
+def test_a_step_that_is_wrong_in_float32_only_is_noticed_in_every_framework(tmp_path: Path) -> None:
+    """Half the learning rate, in the precision of training alone: the model probe compares optimizer steps in float64 and sees nothing of it."""
+    for framework in FRAMEWORKS:
+        environment_of(framework)
+    command = [sys.executable, "-m", "tests.mistakes.score", "half the rate in float32"]
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=repository_root(), timeout=1500)
+    assert answer.returncode == 0, answer.stdout + answer.stderr[-3000:]
+    rows = [line.split(" | ") for line in answer.stdout.splitlines() if "half the rate" in line]
+    assert len(rows) == len(FRAMEWORKS)
+    assert {row[2] for row in rows} == {"—"}
+    assert all("timed update" in row[3] and "timed losses" in row[3] for row in rows)
+
+
+def test_an_accelerator_that_is_not_there_is_one_sentence(suite: Run) -> None:
+    environment_of("pytorch")
+    answer = suite("verify-model", "lenet", "--framework", "pytorch", "--accelerator", "cuda", SUITE_HOME=str(home()))
+    if answer.returncode == 2:
+        assert "a CUDA device was requested" in answer.stderr
+        assert "--accelerator cpu" in answer.stderr
+    else:
+        assert answer.returncode == 0, answer.stdout + answer.stderr
 
 
 def test_resnet50_for_large_images_is_the_same_too() -> None:
@@ -87,4 +117,5 @@ def test_a_vendors_program_with_a_mistake_gives_exit_code_1(suite: Run, tmp_path
     assert answer.returncode == 1, answer.stderr
     (subject,) = json.loads(answer.stdout)["subjects"]
     assert not subject["passed"]
-    assert {one["quantity"] for one in subject["differences"] if not one["passed"]} == {"losses", "parameter"}
+    missed = {one["quantity"] for one in subject["differences"] if not one["passed"]}
+    assert {"losses", "parameter"} <= missed <= {"losses", "parameter", "timed losses", "timed correct"}

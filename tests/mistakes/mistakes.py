@@ -1,0 +1,369 @@
+"""MISTAKES: small edits of the sources, each a mistake that trains something else than the workload says, and the proof that must notice it.
+
+A mistake of ``FLOAT32`` is made in the precision that is trained in only: what compares float64 alone cannot notice it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+GOLDEN = "golden values"
+"""The proof is in tests/reference_impls/test_golden_values.py, which needs no framework."""
+
+PROBE = "probe"
+"""The proof is `suite verify-model`: the mistake's framework misses a tolerance of the mistake's workload."""
+
+TESTS = ("tests/reference_impls/test_golden_values.py", "tests/reference_impls/data/test_pipelines.py", "tests/reference_impls/test_loop.py")
+"""Tests of the shared code; the first file has the golden values, the others were there before it."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One edit: in the file ``path`` the text ``old``, which is there exactly once, becomes ``new``.
+
+    ``kind`` is the class of the mistake in the tables, ``proof`` what must notice it; ``workload`` and ``framework`` are those of a probe.
+    """
+
+    name: str
+    kind: str
+    path: str
+    old: str
+    new: str
+    proof: str
+    workload: str = "lenet"
+
+    @property
+    def framework(self) -> str | None:
+        """The framework whose implementation is edited; None for shared code."""
+        parts = Path(self.path).parts
+        return parts[1] if len(parts) == 3 and parts[1] != "data" else None
+
+    def apply(self, root: Path) -> None:
+        """Edit the copy of the sources in ``root``; raises ValueError where the text is not there exactly once."""
+        path = root / self.path
+        text = path.read_text(encoding="utf-8")
+        if text.count(self.old) != 1:
+            raise ValueError(f"{self.name}: {self.path} has the text {text.count(self.old)} times: {self.old!r}")
+        path.write_text(text.replace(self.old, self.new), encoding="utf-8")
+
+
+def _of(kind: str, path: str, proof: str, *edits: tuple[str, str, str], workload: str = "lenet") -> tuple[Mistake, ...]:
+    return tuple(Mistake(name, kind, path, old, new, proof, workload) for name, old, new in edits)
+
+
+STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE = "step", "weights", "evaluation", "pipeline", "schedule"
+PYTORCH, TENSORFLOW, CHAINER = (f"reference_impls/{name}/implementation.py" for name in ("pytorch", "tensorflow", "chainer"))
+
+_PYTORCH_LOSS = "loss = nn.functional.cross_entropy(self._logits(images), labels)"
+_PYTORCH_UPDATE = "        self._optimizer.step()\n"
+_PYTORCH_RATE = 'group["lr"] = learning_rate'
+_PYTORCH_CORRECT = "return int((self._logits(images).argmax(dim=1) == labels).sum().item())"
+
+IN_PYTORCH = (
+    *_of(
+        STEP, PYTORCH, PROBE,
+        (
+            "pytorch: bfloat16 autocast in the step", "        return self._model(images)\n",
+            "        with torch.autocast(images.device.type, dtype=torch.bfloat16):\n            return self._model(images).to(images.dtype)\n",
+        ),
+        ("pytorch: images through bfloat16 in float32", "images.to(self._device), labels.to(self._device)",
+         "(images.bfloat16().float() if images.dtype == torch.float32 else images).to(self._device), labels.to(self._device)"),
+        ("pytorch: half the rate in float32", _PYTORCH_RATE,
+         'group["lr"] = learning_rate * (0.5 if device_batch[0].dtype == torch.float32 else 1.0)'),
+        ("pytorch: the rate of the first step for all", _PYTORCH_RATE, 'group["lr"] = self._first = getattr(self, "_first", learning_rate)'),
+        ("pytorch: no weight decay in float32", "weight_decay=settings.weight_decay\n",
+         "weight_decay=settings.weight_decay * (next(model.parameters()).dtype != torch.float32)\n"),
+        ("pytorch: every eighth update skipped", _PYTORCH_UPDATE,
+         '        self._done = getattr(self, "_done", 0) + 1\n        if self._done % 8:\n            self._optimizer.step()\n'),
+        ("pytorch: a gradient from 8 samples of the mini-batch", _PYTORCH_LOSS,
+         "loss = nn.functional.cross_entropy(self._logits(images[:8]), labels[:8])"),
+        ("pytorch: the sum over a smaller last mini-batch divided by the size of the others", _PYTORCH_LOSS,
+         'self._size = max(getattr(self, "_size", 0), len(labels))\n'
+         '        loss = nn.functional.cross_entropy(self._logits(images), labels, reduction="sum") / self._size'),
+        ("pytorch: gradients clipped in float32", _PYTORCH_UPDATE,
+         "        if images.dtype == torch.float32:\n            nn.utils.clip_grad_norm_(self._model.parameters(), 0.1)\n" + _PYTORCH_UPDATE),
+        ("pytorch: Nesterov's momentum in float32", "weight_decay=settings.weight_decay\n",
+         "weight_decay=settings.weight_decay, nesterov=next(model.parameters()).dtype == torch.float32\n"),
+        ("pytorch: dampened momentum", "weight_decay=settings.weight_decay\n", "weight_decay=settings.weight_decay, dampening=0.1\n"),
+        ("pytorch: smoothed labels in float32", _PYTORCH_LOSS,
+         "loss = nn.functional.cross_entropy(self._logits(images), labels, label_smoothing=0.1 * (images.dtype == torch.float32))"),
+        ("pytorch: gradients of two mini-batches accumulate", "        self._optimizer.zero_grad(set_to_none=True)\n",
+         '        self._done = getattr(self, "_done", 0) + 1\n        if self._done % 6:\n            self._optimizer.zero_grad(set_to_none=True)\n'),
+    ),
+    *_of(
+        WEIGHTS, PYTORCH, PROBE,
+        ("pytorch: weights without the seed", "initial_weights.make(distribution, shapes, seed)", "initial_weights.make(distribution, shapes, 1)"),
+        ("pytorch: its own initial weights", "            parameter.copy_(torch.from_numpy(weights[name]))", "            weights[name]"),
+        ("pytorch: biases left at its own", "            parameter.copy_(torch.from_numpy(weights[name]))",
+         "            if parameter.dim() > 1:\n                parameter.copy_(torch.from_numpy(weights[name]))"),
+    ),
+    *_of(
+        EVALUATION, PYTORCH, PROBE,
+        ("pytorch: one of the top two is correct", _PYTORCH_CORRECT,
+         "return int((self._logits(images).topk(2, dim=1).indices == labels[:, None]).sum().item())"),
+        ("pytorch: the evaluation counts one sample less", _PYTORCH_CORRECT,
+         "return int((self._logits(images).argmax(dim=1) == labels)[1:].sum().item())"),
+        ("pytorch: an evaluation trains", "        self._model.eval()\n",
+         "        with torch.enable_grad():\n            self.step(device_batch, 0.001, 1.0)\n        self._model.eval()\n"),
+    ),
+    *_of(
+        EVALUATION, PYTORCH, PROBE,
+        ("pytorch: evaluated in training mode", "        self._model.eval()\n", "        self._model.train()\n"),
+        workload="resnet18",
+    ),
+    *_of(
+        STEP, PYTORCH, PROBE,
+        ("pytorch: trained in inference mode", "        self._model.train()\n", "        self._model.eval()\n"),
+        workload="resnet18",
+    ),
+    *_of(
+        STEP, PYTORCH, PROBE,
+        ("pytorch: bfloat16 autocast in VGG-11's step", "        return self._model(images)\n",
+         "        with torch.autocast(images.device.type, dtype=torch.bfloat16):\n            return self._model(images).to(images.dtype)\n"),
+        ("pytorch: no weight decay in VGG-11 in float32", "weight_decay=settings.weight_decay\n",
+         "weight_decay=settings.weight_decay * (next(model.parameters()).dtype != torch.float32)\n"),
+        workload="vgg11",
+    ),
+    *_of(
+        STEP, "reference_impls/pytorch/models.py", PROBE,
+        ("pytorch: MobileNetV3's dropout stays at a fifth", "            module.p = 0.0", "            module.p = 0.2"),
+        workload="mobilenetv3",
+    ),
+)  # fmt: skip
+
+_TENSORFLOW_FORWARD = "            loss = self._loss(labels, self._model(images, training=True))"
+_TENSORFLOW_RATE = "        self._optimizer.learning_rate = learning_rate\n"
+_TENSORFLOW_CORRECT = "        predicted = tf.argmax(self._model(images, training=False), axis=1)\n"
+
+IN_TENSORFLOW = (
+    *_of(
+        STEP, TENSORFLOW, PROBE,
+        ("tensorflow: images through bfloat16 in float32", _TENSORFLOW_FORWARD,
+         "            images = images if images.dtype == tf.float64 else tf.cast(tf.cast(images, tf.bfloat16), tf.float32)\n" + _TENSORFLOW_FORWARD),
+        ("tensorflow: half the rate in float32", _TENSORFLOW_RATE,
+         "        self._optimizer.learning_rate = learning_rate * (0.5 if learning_rate.dtype == tf.float32 else 1.0)\n"),
+        ("tensorflow: no weight decay in float32", "        if self._weight_decay:\n",
+         '        if self._weight_decay and self._model.dtype != "float32":\n'),
+        ("tensorflow: every eighth update skipped", _TENSORFLOW_RATE,
+         "        keeps = tf.cast(tf.math.floormod(self._optimizer.iterations.value + 1, 8) > 0, learning_rate.dtype)\n"
+         "        self._optimizer.learning_rate = learning_rate * keeps\n"),
+        ("tensorflow: a gradient from 8 samples of the mini-batch", _TENSORFLOW_FORWARD,
+         "            loss = self._loss(labels[:8], self._model(images[:8], training=True))"),
+        ("tensorflow: gradients clipped in float32", "        self._optimizer.apply_gradients(zip(gradients, variables))\n",
+         "        if learning_rate.dtype == tf.float32:\n            gradients = tf.clip_by_global_norm(gradients, 0.1)[0]\n"
+         "        self._optimizer.apply_gradients(zip(gradients, variables))\n"),
+        ("tensorflow: Keras's momentum", "        self.assign(velocity, self.momentum * velocity + gradient)\n"
+         "        self.assign_sub(variable, learning_rate * velocity)\n",
+         "        self.assign(velocity, self.momentum * velocity + learning_rate * gradient)\n        self.assign_sub(variable, velocity)\n"),
+        ("tensorflow: Nesterov's momentum in float32", "        self.assign_sub(variable, learning_rate * velocity)\n",
+         '        ahead = self.momentum * velocity + gradient if variable.dtype == "float32" else velocity\n'
+         "        self.assign_sub(variable, learning_rate * ahead)\n"),
+    ),
+    *_of(
+        WEIGHTS, TENSORFLOW, PROBE,
+        ("tensorflow: weights without the seed", "initial_weights.make(distribution, shapes, seed)", "initial_weights.make(distribution, shapes, 1)"),
+        ("tensorflow: its own initial weights", "        named[name].write(value)\n", "        named[name], value\n"),
+        ("tensorflow: kernels drawn in Keras's layout", "        named[name].write(value)\n",
+         "        named[name].variable.assign(value.reshape(named[name].variable.shape))\n"),
+    ),
+    *_of(
+        EVALUATION, TENSORFLOW, PROBE,
+        ("tensorflow: one of the top two is correct", _TENSORFLOW_CORRECT,
+         "        return tf.reduce_sum(tf.cast(tf.math.in_top_k(labels, self._model(images, training=False), 2), tf.int32))\n" + _TENSORFLOW_CORRECT),
+    ),
+    *_of(
+        EVALUATION, TENSORFLOW, PROBE,
+        ("tensorflow: evaluated in training mode", _TENSORFLOW_CORRECT, _TENSORFLOW_CORRECT.replace("training=False", "training=True")),
+        workload="resnet18",
+    ),
+)  # fmt: skip
+
+_CHAINER_LOSS = "        loss = F.softmax_cross_entropy(self._model(images), labels)\n"
+_CHAINER_UPDATE = "        self._optimizer.update()\n"
+_CHAINER_RATE = "        self._optimizer.lr = learning_rate\n"
+_CHAINER_CORRECT = "            return int((self._model(images).array.argmax(axis=1) == labels).sum())"
+
+IN_CHAINER = (
+    *_of(
+        STEP, CHAINER, PROBE,
+        ("chainer: images through float16 in float32", _CHAINER_LOSS,
+         "        images = images if images.dtype == np.float64 else images.astype(np.float16).astype(np.float32)\n" + _CHAINER_LOSS),
+        ("chainer: half the rate in float32", _CHAINER_RATE,
+         "        self._optimizer.lr = learning_rate * (0.5 if device_batch[0].dtype == np.float32 else 1.0)\n"),
+        ("chainer: no weight decay in float32", "        if settings.weight_decay:\n",
+         "        if settings.weight_decay and chainer.config.dtype != np.float32:\n"),
+        ("chainer: every eighth update skipped", _CHAINER_UPDATE,
+         '        self._done = getattr(self, "_done", 0) + 1\n        if self._done % 8:\n            self._optimizer.update()\n'),
+        ("chainer: a gradient from 8 samples of the mini-batch", _CHAINER_LOSS,
+         "        loss = F.softmax_cross_entropy(self._model(images[:8]), labels[:8])\n"),
+        ("chainer: the sum over a smaller last mini-batch divided by the size of the others", _CHAINER_LOSS,
+         '        self._size = max(getattr(self, "_size", 0), len(labels))\n'
+         '        loss = F.sum(F.softmax_cross_entropy(self._model(images), labels, reduce="no")) / self._size\n'),
+        ("chainer: its own momentum, scaled by the rate", "        velocity += param.grad\n        param.array -= self.hyperparam.lr * velocity\n",
+         "        velocity += self.hyperparam.lr * param.grad\n        param.array -= velocity\n"),
+        ("chainer: weights rounded to float16 after the update", "        param.array -= self.hyperparam.lr * velocity\n",
+         "        param.array -= self.hyperparam.lr * velocity\n        if param.dtype == np.float32:\n"
+         "            param.array[...] = param.array.astype(np.float16)\n"),
+    ),
+    *_of(
+        WEIGHTS, CHAINER, PROBE,
+        ("chainer: weights without the seed", "initial_weights.make(distribution, shapes, seed)", "initial_weights.make(distribution, shapes, 1)"),
+        ("chainer: its own initial weights", "        named[name].array[...] = value\n", "        named[name].array[...] = named[name].array\n"),
+    ),
+    *_of(
+        EVALUATION, CHAINER, PROBE,
+        ("chainer: one of the top two is correct", _CHAINER_CORRECT,
+         "            return int((self._model(images).array.argsort(axis=1)[:, -2:] == labels[:, None]).sum())"),
+    ),
+    *_of(
+        EVALUATION, CHAINER, PROBE,
+        ("chainer: evaluated in training mode", 'chainer.using_config("train", False), ', ""),
+        workload="resnet18",
+    ),
+)  # fmt: skip
+
+MNIST, CIFAR10, PHOTOGRAPHS = (f"reference_impls/data/{name}.py" for name in ("mnist", "cifar10", "photographs"))
+PIPELINES, ORDER_OF_SAMPLES = "reference_impls/data/pipelines.py", "reference_impls/data/order.py"
+_MIRRORED_ROWS = "    mirrored = draws[:, 2] < 0.5\n"
+_PLANES = "            images[rows] = records[:, 1:].reshape(-1, 3, SIDE, SIDE)\n"
+_PIXELS = "    pixels = np.asarray(square)\n"
+_AREA = "area = width * height * (0.08 + 0.92 * draw[0])"
+_ASPECT = "aspect = math.exp(math.log(3 / 4) + draw[1] * (math.log(4 / 3) - math.log(3 / 4)))"
+_ORDER = "np.random.RandomState([seed, epoch]).permutation(samples)"
+
+IN_PIPELINES = (
+    *_of(
+        PIPELINE, ORDER_OF_SAMPLES, GOLDEN,
+        ("order: the same in every epoch", _ORDER, "np.random.RandomState([seed, 1]).permutation(samples)"),
+        ("order: without the seed", _ORDER, "np.random.RandomState([1, epoch]).permutation(samples)"),
+        ("order: of the files", _ORDER, "np.arange(samples)"),
+        ("order: drawn with replacement", _ORDER, "np.random.RandomState([seed, epoch]).randint(0, samples, samples)"),
+        ("order: NumPy's newer generator", _ORDER, "np.random.default_rng([seed, epoch]).permutation(samples)"),
+    ),
+    *_of(
+        PIPELINE, MNIST, GOLDEN,
+        ("mnist: transposed digits", "        return split.images[chosen][:, np.newaxis]\n",
+         "        return split.images[chosen].transpose(0, 2, 1)[:, np.newaxis]\n"),
+        ("mnist: mirrored digits", "        return split.images[chosen][:, np.newaxis]\n",
+         "        return split.images[chosen][:, np.newaxis, :, ::-1]\n"),
+    ),
+    *_of(
+        PIPELINE, CIFAR10, GOLDEN,
+        ("cifar10: planes read as interleaved channels", _PLANES,
+         "            images[rows] = records[:, 1:].reshape(-1, SIDE, SIDE, 3).transpose(0, 3, 1, 2)\n"),
+        ("cifar10: blue first", _PLANES, "            images[rows] = records[:, 1:].reshape(-1, 3, SIDE, SIDE)[:, ::-1]\n"),
+        ("cifar10: never mirrored", _MIRRORED_ROWS, "    mirrored = draws[:, 2] < 0.0\n"),
+        ("cifar10: mirrored three times in four", _MIRRORED_ROWS, "    mirrored = draws[:, 2] < 0.75\n"),
+        ("cifar10: padded by two", "PADDING = 4\n", "PADDING = 2\n"),
+        ("cifar10: grey around the image", "    padded = np.zeros((samples, channels, side + 2 * PADDING, side + 2 * PADDING), np.uint8)\n",
+         "    padded = np.full((samples, channels, side + 2 * PADDING, side + 2 * PADDING), 128, np.uint8)\n"),
+    ),
+    *_of(
+        PIPELINE, PHOTOGRAPHS, GOLDEN,
+        ("photographs: crops from a quarter of the area", _AREA, "area = width * height * (0.25 + 0.75 * draw[0])"),
+        ("photographs: aspect ratios from 1:2 to 2:1", _ASPECT, _ASPECT.replace("3 / 4", "1 / 2").replace("4 / 3", "2 / 1")),
+        ("photographs: aspect ratio of the wrong side", "math.sqrt(area * aspect)), min(height, math.sqrt(area / aspect))",
+         "math.sqrt(area / aspect)), min(height, math.sqrt(area * aspect))"),
+        ("photographs: crops from the upper left", "left, top = draw[2] * (width - wide), draw[3] * (height - high)", "left, top = 0.0, 0.0"),
+        ("photographs: never mirrored", "bool(draw[4] < 0.5)", "False"),
+        ("photographs: blue first", _PIXELS, "    pixels = np.asarray(square)[:, :, ::-1]\n"),
+        ("photographs: nearest pixel", "Image.BILINEAR", "Image.NEAREST"),
+        ("photographs: bicubic", "Image.BILINEAR", "Image.BICUBIC"),
+        ("photographs: the crop's edges rounded to pixels", "box=[edge * scale for edge in crop]", "box=[round(edge * scale) for edge in crop]"),
+        ("photographs: the crop of a shrunk JPEG in the pixels of the whole", "scale = image.width / full_width", "scale = 1.0"),
+        ("photographs: the middle at full size", "SHORT_SIDE = 256", "SHORT_SIDE = 224"),
+        ("photographs: mirrored top to bottom", "    return pixels[:, ::-1] if mirrored", "    return pixels[::-1] if mirrored"),
+    ),
+    *_of(
+        PIPELINE, PIPELINES, GOLDEN,
+        ("normalisation: pixels divided by 256", "(1.0 / (255.0 * std))", "(1.0 / (256.0 * std))"),
+        ("normalisation: deviations of the channels reversed", "self._scale = (1.0 / (255.0 * std))", "self._scale = (1.0 / (255.0 * std[::-1]))"),
+        ("normalisation: the mean not divided by the deviation", "(-mean / std)", "(-mean)"),
+        ("augmentation: the same in every epoch", "[request.seed, epoch, 1]", "[request.seed, 1, 1]"),
+        ("augmentation: without the seed", "[request.seed, epoch, 1]", "[1, epoch, 1]"),
+        ("augmentation: by place in the epoch, not by sample", "self._draws[chosen]", "self._draws[index * self._size :][: len(chosen)]"),
+        ("mini-batches: the smaller last one dropped", "return -(-len(self._order) // self._size)", "return max(1, len(self._order) // self._size)"),
+    ),
+)  # fmt: skip
+
+SCHEDULES, LOOP = "reference_impls/schedules.py", "reference_impls/loop.py"
+_COSINE = "    return base * 0.5 * (1.0 + math.cos(math.pi * (step - warm_up) / (steps - warm_up)))\n"
+
+IN_SCHEDULES = (
+    *_of(
+        SCHEDULE, SCHEDULES, GOLDEN,
+        ("one_cycle: warm-up over a tenth", "    warm_up = 0.3 * steps\n", "    warm_up = 0.1 * steps\n"),
+        ("one_cycle: linear for the cosine", _COSINE, "    return base * (1.0 - (step - warm_up) / (steps - warm_up))\n"),
+        ("one_cycle: from a tenth of the rate", "(0.04 + 0.96 * step / warm_up)", "(0.1 + 0.9 * step / warm_up)"),
+        ("one_cycle: a cosine upwards too, PyTorch's default", "(0.04 + 0.96 * step / warm_up)",
+         "(0.52 - 0.48 * math.cos(math.pi * step / warm_up))"),
+        ("one_cycle: ends at a twenty-fifth", _COSINE,
+         "    return base * (0.04 + 0.48 * (1.0 + math.cos(math.pi * (step - warm_up) / (steps - warm_up))))\n"),
+        ("linear: reaches zero at the last step", "(1.0 - step / float(steps))", "(1.0 - step / max(1.0, steps - 1.0))"),
+        ("linear: to a tenth", "(1.0 - step / float(steps))", "(1.0 - 0.9 * step / float(steps))"),
+        ("constant: decays", "    return base\n", "    return base * 0.999**step\n"),
+    ),
+    *_of(
+        SCHEDULE, LOOP, GOLDEN,
+        ("loop: the rate of the next step", "step(on_device, self._rate(index), samples / next(sizes))",
+         "step(on_device, self._rate(index + 1), samples / next(sizes))"),
+        ("loop: one rate for an epoch", "step(on_device, self._rate(index), samples / next(sizes))",
+         "step(on_device, self._rate(done), samples / next(sizes))"),
+        ("loop: the schedule starts again in every epoch", "step(on_device, self._rate(index), samples / next(sizes))",
+         "step(on_device, self._rate(index - done), samples / next(sizes))"),
+        ("loop: the horizon is one epoch longer", "request.epochs * _steps_per_epoch(request)\n",
+         "(request.epochs + 1) * _steps_per_epoch(request)\n"),
+    ),
+    *_of(
+        EVALUATION, LOOP, GOLDEN,
+        ("loop: the accuracy over the training samples", "accuracy = correct / self._request.data.eval_samples",
+         "accuracy = correct / self._request.data.train_samples"),
+        ("loop: the training set evaluated", "for batch in self._pipeline.evaluation())", "for batch in self._pipeline.training(epoch))"),
+        ("loop: the first evaluation mini-batch alone", "local = sum(count(to_device(batch)) for batch in self._pipeline.evaluation())",
+         "local = count(to_device(next(iter(self._pipeline.evaluation()))))"),
+    ),
+    *_of(
+        PIPELINE, LOOP, GOLDEN,
+        ("loop: every epoch is the first", "batches = iter(self._pipeline.training(epoch))", "batches = iter(self._pipeline.training(1))"),
+    ),
+)  # fmt: skip
+
+INITIAL_WEIGHTS = "reference_impls/initial_weights.py"
+_STREAM = 'np.random.RandomState([seed, zlib.crc32(name.encode("ascii"))])'
+
+IN_WEIGHTS = _of(
+    WEIGHTS, INITIAL_WEIGHTS, GOLDEN,
+    ("weights: fan_in for fan_out", "np.sqrt(2.0 / (shape[0] * np.prod(shape[2:])))", "np.sqrt(2.0 / np.prod(shape[1:]))"),
+    ("weights: no gain for ReLUs", "np.sqrt(2.0 / (shape[0] * np.prod(shape[2:])))", "np.sqrt(1.0 / (shape[0] * np.prod(shape[2:])))"),
+    ("weights: linear layers ten times wider", "deviation = 0.01 if", "deviation = 0.1 if"),
+    ("weights: Glorot without the kernel's area", "    receptive_field = int(np.prod(shapes[name][2:]))\n", "    receptive_field = 1\n"),
+    ("weights: Glorot's normal distribution", "    bound = np.sqrt(6.0 / (_fan_in(name, shapes) + shapes[name][0] * receptive_field))\n"
+     "    return stream.uniform(-bound, bound, size=shapes[name])",
+     "    bound = np.sqrt(2.0 / (_fan_in(name, shapes) + shapes[name][0] * receptive_field))\n"
+     "    return stream.normal(0.0, bound, size=shapes[name])"),
+    ("weights: a uniform bound of sqrt(3 / fan_in)", "    bound = 1.0 / np.sqrt(_fan_in(name, shapes))\n",
+     "    bound = np.sqrt(3.0) / np.sqrt(_fan_in(name, shapes))\n"),
+    ("weights: every layer from one stream", _STREAM, "np.random.RandomState([seed, 0])"),
+    ("weights: without the seed", _STREAM, 'np.random.RandomState([1, zlib.crc32(name.encode("ascii"))])'),
+    ("weights: scales of batch normalisation from zero", "        return np.ones(shape)\n", "        return np.zeros(shape)\n"),
+    ("weights: rounded to float16", "draw(_stream(seed, name), name, shapes).astype(np.float32)",
+     "draw(_stream(seed, name), name, shapes).astype(np.float16).astype(np.float32)"),
+)  # fmt: skip
+
+MISTAKES = (*IN_PYTORCH, *IN_TENSORFLOW, *IN_CHAINER, *IN_PIPELINES, *IN_SCHEDULES, *IN_WEIGHTS)
+
+NONE = Mistake("no mistake", "none", SCHEDULES, "    return base\n", "    return base\n", GOLDEN)
+"""An edit that changes nothing, which nothing may notice."""
+
+
+@contextmanager
+def made(mistake: Mistake, root: Path) -> Iterator[None]:
+    """The copy with the mistake."""
+    path = root / mistake.path
+    text = path.read_text(encoding="utf-8")
+    mistake.apply(root)
+    try:
+        yield
+    finally:
+        path.write_text(text, encoding="utf-8")

@@ -1,0 +1,125 @@
+"""The steps of the program that is timed: what it is asked for, and what is compared."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reference_impls import contract
+from suite.catalog.frameworks import load_implementation
+from suite.catalog.workloads import OF_STATES, Workload, load_workload, load_workloads
+from suite.errors import SuiteError
+from suite.launch.environments import find
+from suite.verify import timed_steps
+from suite.verify.compare import Arrays
+from suite.verify.probing import ProbedImplementation, probed
+from suite.verify.timed_steps import CORRECT, EPOCHS, FIRST_LOSS, LOSSES, TimedReference, ragged, timed_differences, timed_reference
+
+ROUNDED = np.array([2.3, 2.2, 2.1, 2.0, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4])
+
+
+@pytest.fixture
+def reference(monkeypatch: pytest.MonkeyPatch) -> Iterator[TimedReference]:
+    """LeNet-5's, with a referee that says what it is told: a fifth, two fifths … of fifty are correct."""
+    arrays = {FIRST_LOSS: ROUNDED[:1], LOSSES: ROUNDED, CORRECT: np.array([10.0, 20.0, 30.0, 40.0, 50.0])}
+
+    def referee(request: contract.Request, folder: Path) -> Arrays:
+        return arrays
+
+    monkeypatch.setattr(timed_steps, "_referee", referee)
+    settings = load_workload("lenet").verification.timed
+    assert settings is not None
+    with timed_reference(load_workload("lenet"), settings, 16, "cuda", lambda line: None) as made:
+        yield made
+
+
+PROGRAM = """
+import json, pathlib, sys
+request = json.loads(pathlib.Path(sys.argv[2]).read_text())
+sys.path.insert(0, {root!r})
+from reference_impls import contract
+folder = pathlib.Path(request["output_directory"])
+pathlib.Path({seen!r}).write_text(json.dumps(request))
+(folder / "steps.csv").write_text("loss\\n" + "".join(f"{{loss}}\\n" for loss in {losses}))
+log = contract.LogWriter(contract.RecordFile(str(folder / "log.txt")))
+for epoch, correct in enumerate({correct}, start=1):
+    log.point("eval_accuracy", correct / 50, epoch_num=epoch, correct=correct)
+log.close()
+"""
+
+
+def trained(folder: Path, losses: list[float], correct: list[int]) -> ProbedImplementation:
+    """An implementation outside the checkout that says that it trained so."""
+    root = str(Path(contract.__file__).parent.parent)
+    (folder / "train.py").write_text(PROGRAM.format(root=root, seen=str(folder / "seen.json"), losses=[*map(str, losses)], correct=correct))
+    (folder / "framework.toml").write_text('name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\nprobe = ["true"]\n')
+    framework = load_implementation(folder)
+    return probed(framework, find(framework))
+
+
+def missed(folder: Path, reference: TimedReference, losses: list[float], correct: list[int]) -> set[str]:
+    return {one.quantity for one in timed_differences(trained(folder, losses, correct), reference) if not one.passed}
+
+
+def test_what_is_asked_for(reference: TimedReference, tmp_path: Path) -> None:
+    """A training like a run's: a whole and a smaller mini-batch in each epoch, all the schedule, another seed than the model probe's."""
+    assert missed(tmp_path, reference, ROUNDED.tolist(), [10, 20, 30, 40, 50]) == set()
+    request = contract.request_from_dict(json.loads((tmp_path / "seen.json").read_text()))
+    workload = load_workload("lenet")
+    assert (request.framework, request.accelerator, request.epochs, request.steps, request.eval_every_epochs) == ("theirs", "cuda", EPOCHS, None, 1)
+    assert (request.global_batch_size, request.data.train_samples) == (16, 16 + ragged(16))
+    assert 1 < ragged(16) < 8 < request.global_batch_size, "a gradient from eight samples of the mini-batch would show"
+    assert request.seed != workload.verification.seed
+    assert request.optimizer.schedule == workload.optimizer.schedule
+    assert request.optimizer.weight_decay > 0
+
+
+@pytest.mark.parametrize(
+    ("losses", "correct", "quantities"),
+    [
+        ([2.33, *ROUNDED[1:]], [10, 20, 30, 40, 50], {FIRST_LOSS, LOSSES}),
+        ([*ROUNDED[:9], 1.41], [10, 20, 30, 40, 50], {LOSSES}),
+        (ROUNDED.tolist(), [10, 21, 30, 40, 50], {CORRECT}),
+        (ROUNDED.tolist()[:9], [10, 20, 30, 40, 50], {LOSSES}),
+        (ROUNDED.tolist(), [10, 20, 30, 40], {CORRECT}),
+        ([*ROUNDED[:9], float("nan")], [10, 20, 30, 40, 50], {LOSSES}),
+        ([], [], {FIRST_LOSS, LOSSES, CORRECT}),
+    ],
+    ids=["first loss", "last loss", "one more correct", "a step less", "an evaluation less", "not a number", "nothing"],
+)
+def test_what_misses_its_tolerance(losses: list[float], correct: list[int], quantities: set[str], reference: TimedReference, tmp_path: Path) -> None:
+    assert missed(tmp_path, reference, [float(loss) for loss in losses], correct) == quantities
+
+
+def test_states_of_an_implementation_outside_the_checkout_are_not_compared(reference: TimedReference, tmp_path: Path) -> None:
+    compared = {one.quantity for one in timed_differences(trained(tmp_path, ROUNDED.tolist(), [10, 20, 30, 40, 50]), reference)}
+    assert compared == set(reference.tolerances) - set(OF_STATES)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise SystemExit('no memory')", "ended with 1: no memory"),
+        ("pass", "wrote no readable records"),
+        (
+            "import json, sys\nfolder = json.load(open(sys.argv[2]))['output_directory']\nopen(folder + '/steps.csv', 'w').write('loss\\nmuch\\n')",
+            "no readable",
+        ),
+    ],
+)
+def test_a_program_that_does_something_else_is_named(body: str, words: str, reference: TimedReference, tmp_path: Path) -> None:
+    implementation = trained(tmp_path, [], [])
+    (tmp_path / "train.py").write_text(body)
+    with pytest.raises(SuiteError, match=words) as caught:
+        timed_differences(implementation, reference)
+    assert "theirs" in str(caught.value)
+
+
+@pytest.mark.parametrize("workload", [one for one in load_workloads() if one.verification.timed], ids=lambda workload: workload.name)
+def test_the_small_mini_batch_has_more_than_eight_samples(workload: Workload) -> None:
+    timed = workload.verification.timed
+    assert timed is not None
+    assert timed.batch_size > 8
+    assert 0 < timed.tolerances.first_loss <= 1e-3
