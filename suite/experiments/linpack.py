@@ -278,11 +278,16 @@ def choose_blas(mapped: Iterable[str]) -> str | None:
     return next(iter(fast + plain), None)
 
 
+def is_fast(blas: str) -> bool:
+    """By its name or that of its folder: OpenBLAS's own libblas.so.3 of Debian is in ``openblas-pthread``."""
+    return any(name in part for part in Path(blas).parts[-2:] for name in FAST)
+
+
 def refuse_slow(blas: str | None) -> str:
     """The BLAS itself. Raises SuiteError for the reference BLAS, and where the BLAS is unknown."""
     if blas is None:
         raise SuiteError(f"LINPACK's BLAS could not be identified, so its rate means little; install OpenBLAS: {INSTALL}.")
-    if not any(name in Path(blas).name for name in FAST):
+    if not is_fast(blas):
         raise SuiteError(f"LINPACK uses the reference BLAS ({blas}), many times slower than this machine; install OpenBLAS: {INSTALL}.")
     return blas
 

@@ -36,11 +36,16 @@ def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, .
     for path in found:
         parts = path.relative_to(submission).parts
         is_file = path.is_symlink() or not path.is_dir()
-        if path.is_symlink() or (not _is_expected(path, parts) if is_file else path not in filled and len(parts) <= RUN_DEPTH):
+        if path.is_symlink() or (not _is_expected(path, parts) if is_file else path not in filled and _is_odd_folder(parts)):
             unexpected.append(path)
         elif path.is_file() and len(parts) == 4 and parts[3] == RUN:
             runs.append(RunFolder(path.parent, parts[0], parts[1]))
     return tuple(runs), tuple(unexpected)
+
+
+def _is_odd_folder(parts: tuple[str, ...]) -> bool:
+    """Whether a folder without a file has no place in a submission; those of a run are the bundle's."""
+    return len(parts) <= RUN_DEPTH and parts not in ((PROBES,), (AUDITS,))
 
 
 def _is_expected(path: Path, parts: tuple[str, ...]) -> bool:

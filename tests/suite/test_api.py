@@ -121,9 +121,9 @@ def test_entries_are_compared_with_ratio_and_interval(tmp_path: Path) -> None:
     bundles(tmp_path / "runs", "pytorch", 0.002, 3)
     bundles(tmp_path / "runs", "tensorflow", 0.004, 3)
     (pair,) = api.compare(api.load([tmp_path / "runs"]), "time_to_epoch_s")
-    assert {pair.entry.split()[0], pair.base.split()[0]} == {"pytorch", "tensorflow"}
+    assert {pair.entry.split()[0], pair.base.split()[0]} == {"PyTorch", "TensorFlow"}
     assert pair.ratio is not None and pair.low is not None and pair.high is not None
-    expected = 0.5 if pair.entry.startswith("pytorch") else 2.0
+    expected = 0.5 if pair.entry.startswith("PyTorch") else 2.0
     assert pair.ratio == pytest.approx(expected, rel=0.05)
     assert pair.low < pair.ratio < pair.high
     assert (pair.differs, pair.reason) == (True, None)
@@ -134,7 +134,7 @@ def test_an_entry_with_too_few_runs_is_not_compared(tmp_path: Path) -> None:
     bundles(tmp_path / "runs", "chainer", 0.004, 2)
     (pair,) = api.compare(api.load([tmp_path / "runs"]))
     assert (pair.ratio, pair.low, pair.high, pair.differs) == (None, None, None, None)
-    assert pair.reason is not None and "chainer" in pair.reason and "2 of the 3 runs" in pair.reason
+    assert pair.reason is not None and "Chainer" in pair.reason and "2 of the 3 runs" in pair.reason
 
 
 def test_runs_are_compared_with_the_reference_point() -> None:

@@ -33,8 +33,8 @@ def test_the_share_counts_three_passes_of_two_operations(runs: Path, make_linpac
     frames = load(runs / "lenet-pytorch-1")
     rate = frames.figures[frames.figures["figure"] == "samples_per_s"]["value"].iloc[0]
     expected = 6 * load_workload("lenet").forward_macs * rate / 1e9
-    assert float(found["pytorch"]["10⁹ operations per second"]) == pytest.approx(expected, rel=0.01)
-    assert float(found["pytorch"]["share of LINPACK, %"]) == pytest.approx(100 * expected / 40.0, rel=0.05)
+    assert float(found["PyTorch"]["10⁹ operations per second"]) == pytest.approx(expected, rel=0.01)
+    assert float(found["PyTorch"]["share of LINPACK, %"]) == pytest.approx(100 * expected / 40.0, rel=0.05)
     assert found["LINPACK"]["processes × threads"] == "2 × 1"
 
 
@@ -43,7 +43,7 @@ def test_operations_per_joule_are_shown_or_have_a_reason(runs: Path, make_linpac
     assert (without["LINPACK"]["10⁹ operations per joule"], without["LINPACK"]["power sensor"]) == ("unknown", "no power sensor was read")
     found = rows(load(runs / "lenet-chainer-1", make_linpack(tmp_path / "with", power=METERED)))
     assert (found["LINPACK"]["10⁹ operations per joule"], found["LINPACK"]["power sensor"]) == ("8.00", METERED.method)
-    training = found["chainer"]
+    training = found["Chainer"]
     assert float(training["10⁹ operations per joule"]) == pytest.approx(
         float(training["10⁹ operations per second"]) / 5.0, rel=0.02
     )  # watts of the run

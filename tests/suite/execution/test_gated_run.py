@@ -16,6 +16,7 @@ import pytest
 
 from suite import api
 from suite.bundle.reader import Bundle
+from suite.execution.implementation import start_implementation
 from suite.execution.recorder import Recorder
 from suite.experiments import one_run
 from suite.files.paths import repository_root
@@ -83,6 +84,25 @@ def test_ctrl_c_at_the_gate_is_an_interrupted_run(metered: Callable[[Any], None]
     assert meter.waited and not psutil.pid_exists(meter.pid)
     assert Bundle(tmp_path / "run").run().status == "interrupted"
     assert (tmp_path / "run" / "output.txt").read_bytes() == b""
+
+
+def test_ctrl_c_while_the_process_starts_is_an_interrupted_run(
+    metered: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before any meter is read."""
+    started = []
+
+    def start(*arguments: Any) -> "subprocess.Popen[bytes]":
+        signal.raise_signal(signal.SIGINT)
+        started.append(start_implementation(*arguments))
+        return started[0]
+
+    metered(GateMeter(lambda pid: None))
+    monkeypatch.setattr("suite.execution.run.start_implementation", start)
+    with with_ctrl_c(), pytest.raises(api.Interrupted):
+        api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
+    assert started[0].poll() is not None
+    assert Bundle(tmp_path / "run").run().status == "interrupted"
 
 
 KILLED = """

@@ -121,7 +121,7 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, s
     said += process.stderr.read()
     process.wait()
     assert process.returncode == 2, said
-    assert "Interrupted" in said and "Traceback" not in said
+    assert "Interrupted" in said and "Traceback" not in said, [path.read_text() for path in (suite_home / "logs").glob("*")]
     assert not (out / "study.json").exists()
     resumed = suite(*arguments)
     assert resumed.returncode == 0, resumed.stderr
