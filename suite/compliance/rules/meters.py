@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE
-from suite.compliance.faults.fault import both, recomputed
+from suite.bundle.layout import RUN
+from suite.catalog.meter_choice import LEFT_OUT
+from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
+from suite.compliance.faults.file_edits import set_system
+from suite.compliance.faults.log_edits import set_everywhere
 from suite.compliance.faults.reading_edits import (
     drop_readings,
     free_meters,
@@ -197,6 +201,24 @@ def _of_linux(context: BundleContext) -> Iterator[Violation]:
                 yield Violation(node.meters_file, f"readings of {name}, which every Linux offers in /proc", reason, fix)
 
 
+def _of_kernel(context: BundleContext) -> Iterator[Violation]:
+    """Check that meters of the kernel were read where another record says that the kernel has them."""
+    for node, records in _recorded(context):
+        offered = dict.fromkeys(("load", "wall-clock"), "which every Linux offers in /proc")
+        if context.request.cache_cleared is True:
+            offered["page-cache"] = f"which the harness read before the run (cache_cleared in {RUN})"
+        if node.system.get("storage_medium") not in NOT_ON_DISK:
+            offered["disk"] = f"the data are on a disk (storage_medium in {node.system_file})"
+        for name, record in records.items():
+            if record.get("reason") == LEFT_OUT or node.channels.of(name):
+                continue
+            reason = str(record.get("reason") or "no reading")[:200]
+            if name in offered:
+                yield Violation(node.meters_file, f"readings of {name}, {offered[name]}", reason, READINGS_AS_READ)
+            elif name in SCHEDULED and record.get("available") is True and not record.get("failures"):
+                yield Violation(node.meters_file, f"readings of {name}, or failures: it was available", reason, READINGS_AS_READ)
+
+
 def _rounded(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         if len(node.channels) >= MIN_ROUND and not any((channel.t_ns % ROUND_NS).any() for channel in node.channels):
@@ -220,7 +242,14 @@ def _recorded(context: BundleContext) -> "Iterator[tuple[NodeContext, Mapping[st
             yield node, records
 
 
+def _refused(name: str, **values: object) -> Edit:
+    """Add the record of a meter that the kernel is said to refuse."""
+    record = {"name": name, "period_s": 1.0, "available": False, "reason": "this kernel does not offer it", "readings": 0, "failures": 0, **values}
+    return lambda bundle: bundle.run["meters"].append({**bundle.run["meters"][0], **record, "achieved_period_s": None, "longest_gap_s": None})
+
+
 METERS = ("um25c", "cpu", "counters")
+NOT_ON_DISK = (None, "network", "memory")
 OF_EVERY_LINUX = ("cpu", "memory")
 
 RULES = (
@@ -300,6 +329,23 @@ RULES = (
         divisions=CLOSED,
         bundle_check=_of_linux,
         faults=both("the processor's meter left out", leave_meter_out("cpu")),
+    ),
+    Rule(
+        id="meters-of-kernel",
+        sentence="Load and wall clock are read on every node, the page cache where it was emptied, the disk where the data are on one; another meter "
+        "of the kernel that was available has readings or failures.",
+        rationale="The kernel has these meters for every user. A meter that is said to be unavailable shows neither other programs nor clock steps.",
+        bundle_check=_of_kernel,
+        faults=(
+            recomputed("the load said to be unavailable", _refused("load")),
+            recomputed("the wall clock said to be available, without readings", _refused("wall-clock", available=True, reason="")),
+            recomputed("the network said to be available, without readings", _refused("network", available=True, reason="")),
+            *both("the disk's meter said to be unavailable", in_turn(leave_meter_out("disk"), set_system("storage_medium", "NVMe"))),
+            *both(
+                "the page cache emptied, its meter said to be unavailable",
+                in_turn(leave_meter_out("page-cache"), set_everywhere("cache_cleared", True)),
+            ),
+        ),
     ),
     Rule(
         id="readings-end",
