@@ -43,6 +43,7 @@ MIN_SCHEDULED_READINGS, MIN_PERIOD_RATIO = 20, 0.97  # the last reading may come
 OWN_CLOCK, MAX_AHEAD_S = "meter-csv", 2.0
 """Tables of another program have its clock; honest ones ended up to 0.4 s after the other meters (a clock of whole seconds), or before them."""
 MIN_COST_S = 10.0  # of a run whose meters must have cost a microsecond; 0.01 s and more in honest runs of a second
+MIN_READING_S, UNREAD_S = 1e-6, 60.0  # 20 microseconds and more in honest runs; 3 to 200 ms of CPU time a second
 CALLS_SLACK, MORE_CALLS = 5.0, 1.1
 MAX_TAIL_S = 5.0  # 0.2 to 4.2 s in 26 real runs; a slow machine that needs long to exit needed longer to load, which is added
 ROUND_NS, MIN_ROUND = 100_000, 20  # boards' clocks tick every 52 ns, or every microsecond
@@ -191,6 +192,22 @@ def _cost(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.meters_file, expected, f"none of {len(costs_s)} meters, for {len(node.channels)} readings", READINGS_AS_READ)
 
 
+def _cost_possible(context: BundleContext) -> Iterator[Violation]:
+    """Check what reading cost in all, of every node: more than a microsecond a reading, less than all cores did."""
+    if context.run.closed_later is not None:
+        return
+    for node, records in _recorded(context):
+        own = [record for name, record in records.items() if name not in ("recorder", SOURCE) and record.get("available") is True]
+        costs_s, readings = [record.get("cost_s") for record in own], sum(len(channel) for channel in node.channels if channel.source != SOURCE)
+        spans_ns = [channels.span_ns for channels in (node.channels, node.idle)]
+        span_s = sum((span_ns[1] - span_ns[0]) * SECONDS_PER_NS for span_ns in spans_ns if span_ns is not None)
+        cost_s = sum(cost_s for cost_s in costs_s if is_number(cost_s))
+        least_s, most_s = MIN_READING_S * readings, (span_s + UNREAD_S) * max(node.cores_read, 1)
+        if readings and costs_s and not least_s <= cost_s <= most_s:
+            expected = f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in {span_s:.1f} s"
+            yield Violation(node.meters_file, expected, f"{cost_s:.3g} s by cost_s of {len(own)} meters", READINGS_AS_READ)
+
+
 def _of_linux(context: BundleContext) -> Iterator[Violation]:
     """Check that processor and memory were read on every node: the kernel has them for everybody."""
     for node, records in _recorded(context):
@@ -246,6 +263,10 @@ def _refused(name: str, **values: object) -> Edit:
     """Add the record of a meter that the kernel is said to refuse."""
     record = {"name": name, "period_s": 1.0, "available": False, "reason": "this kernel does not offer it", "readings": 0, "failures": 0, **values}
     return lambda bundle: bundle.run["meters"].append({**bundle.run["meters"][0], **record, "achieved_period_s": None, "longest_gap_s": None})
+
+
+def _cost_of_each(cost_s: float) -> Edit:
+    return lambda bundle: [meter.update(cost_s=cost_s) for meter in bundle.run["meters"]]
 
 
 METERS = ("um25c", "cpu", "counters")
@@ -321,6 +342,16 @@ RULES = (
         rationale="The recorder measures its own time, so that its share of the run's load is known.",
         bundle_check=_cost,
         faults=both("meters that cost nothing", free_meters()),
+    ),
+    Rule(
+        id="meter-cost-possible",
+        sentence="Reading cost a microsecond a reading or more, and no more than all cores could do meanwhile.",
+        rationale="A reading is a system call at least. The recorder's own time is left out of the foreign load.",
+        bundle_check=_cost_possible,
+        faults=(
+            *both("meters that cost a nanosecond", _cost_of_each(1e-9)),
+            *both("meters that cost 500 seconds", _cost_of_each(500.0)),
+        ),
     ),
     Rule(
         id="meters-of-linux",

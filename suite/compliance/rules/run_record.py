@@ -23,6 +23,15 @@ OPTIONS: Mapping[str, str] = {
     "--device": "platform",
 }  # fmt: skip
 """Options of `suite run`, and the value of the request that each sets."""
+KNOWN = (
+    *OPTIONS, "--allow-invalid", "--baseload", "--collective", "--data", "--dry-run", "--force", "--help", "--hostfile", "--implementation", "--json",
+    "--keep-states", "--launch-agent", "--meters", "--no-identity", "--nodes", "--nonce", "--output", "--power-pulse", "--ranks-per-node",
+    "--run-number", "--stall-analysis", "--witness",
+)  # fmt: skip
+"""Every option of `suite run`."""
+NO_RUN = ("--dry-run", "--help")
+COMMANDS, PROGRAMS = ("run", "sweep"), ("suite", "-c", "-m", "__main__.py")
+"""Commands that make runs, and the programs by which the suite itself is started."""
 CHOSEN_BY_THE_SUITE = "auto"
 SET_BY_STALL_ANALYSIS = ("--epochs",)
 _RUN_ID = re.compile(r"(?P<name>.+)-(?P<stamp>\d{8}T\d{6}Z)-[\w.-]{1,100}", re.ASCII)
@@ -64,6 +73,22 @@ def _options(command: Sequence[Any]) -> dict[str, str] | None:
         if word.startswith("--"):
             options[name] = value if has_value else "" if following.startswith("--") else following
     return options
+
+
+def _runs(context: BundleContext) -> Iterator[Violation]:
+    """Check that the command starts runs, with options that it has; a program that calls the suite's Python interface has a command of its own."""
+    words = [str(word) for word in context.run.command]
+    program = words[0].rpartition("/")[2] if words else ""
+    if len(words) < 2 or words[1] not in COMMANDS:
+        if not words or program in PROGRAMS:
+            yield Violation(RUN, f"a command that starts a run: suite {' or suite '.join(COMMANDS)}", " ".join(words)[:200] or "no command", KEEP)
+        return
+    options = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
+    unknown, idle = sorted(options - set(KNOWN)) if words[1] == "run" else [], options & set(NO_RUN)
+    if unknown:
+        yield Violation(RUN, "options of suite run (suite run --help)", ", ".join(unknown)[:200], KEEP)
+    if idle:
+        yield Violation(RUN, "a command that trains", f"{', '.join(sorted(idle))}, with which nothing is trained", KEEP)
 
 
 def _is_folder(typed: str, directory: object) -> bool:
@@ -147,6 +172,18 @@ RULES = (
             ),
             sealed("the command has --data digits", set_run("command", [*TYPED, "--data", "digits"])),
             sealed("the command has --threads of a word", set_run("command", [*TYPED, "--threads", "many"])),
+        ),
+    ),
+    Rule(
+        id="command-runs",
+        sentence="The recorded command starts a run, with options that `suite run` has.",
+        rationale="Nothing else makes a bundle. A command that was edited, or left out, hides what was asked for.",
+        bundle_check=_runs,
+        faults=(
+            *both("no command", set_run("command", [])),
+            *both("another command", set_run("command", ["suite", "check", "runs"])),
+            *both("an option cut short", set_run("command", [*TYPED, "--witn", "http://witness.example"])),
+            *both("a command that trains nothing", set_run("command", [*TYPED, "--dry-run"])),
         ),
     ),
     Rule(

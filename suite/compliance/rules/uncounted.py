@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.log import Log, LogEvent
-from suite.catalog.frameworks import load_frameworks
+from suite.catalog.frameworks import is_own
 from suite.catalog.uncounted import load_uncounted_limits
 from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
 from suite.compliance.faults.log_edits import EPOCHS, delay_later_events, move_into_epoch, remove_event, repeat_interval, set_metadata, swap_events
@@ -97,12 +97,11 @@ def _needed(context: BundleContext) -> Iterator[Violation]:
     """Check what all reasons take together, the reasons of the suite's own loop, and the time for states that were digested and not kept."""
     from suite.metrics.uncounted import uncounted_intervals  # start-up: loads numpy
 
-    is_own = context.request.framework in {framework.name for framework in load_frameworks()}
     for rank, log in context.logs():
         intervals, name = uncounted_intervals(log), log_name(rank)
         yield from _together(log, name, sum(interval.length_s for interval in intervals))
         other = next((interval for interval in intervals if interval.reason != OWN_REASON), None)
-        if is_own and other is not None:
+        if other is not None and is_own(context.request.framework):
             expected = f"no reason but {OWN_REASON}, which is all that the suite's own training loop leaves out"
             yield Violation(name, expected, f"{other.reason!r}"[:100], FIX, other.line)
         if KEEP_STATES not in context.run.command:
