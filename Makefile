@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables locks extending mutation outsider audit energy-intervals meter-cost simulate-ranks fuzz interruptions check-memory little-memory memory-peaks box box-userspace box-kernel clean
+.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit energy-intervals clock-fits meter-cost simulate-ranks fuzz interruptions check-memory little-memory memory-peaks box clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, show it beside reference results"
@@ -13,11 +13,15 @@ help:
 	@echo "make bench   run every benchmark and write docs/benchmarks.md, in about 40 minutes; BENCH=--quick is a smoke test"
 	@echo "make rules   fill the tables of rules/RULES.md from what the checker applies"
 	@echo "make docs-tables  fill the generated tables of docs/: the tree, meters, faults"
+	@echo "make site    build the documentation site into build/documentation: no warnings, every link followed"
+	@echo "make site-test  build it as the workflow for a code host does, with the leaderboard; in a copy, in minutes; needs the network"
+	@echo "make site-lock  resolve the packages that build the site and write their lock; needs the network"
 	@echo "make locks   resolve every framework for every platform and write the locks of its environments; needs the network"
 	@echo "make extending  make the examples of docs/extending.md in a scratch copy and run their contract tests"
 	@echo "make mutation  how many single faults the checker finds, each by the right rule, and which rules fired"
 	@echo "make outsider  how many lies that an outsider wrote the checker refuses, and which honest variations"
 	@echo "make energy-intervals  how often the intervals of energies hold the true energy: waves, sensors, recorded traces"
+	@echo "make clock-fits  how often the bound of a fitted logger's clock holds, as developed and out of sample"
 	@echo "make meter-cost  CPU time of a reading of every meter and of 150 a second, and memory over ten scripted hours"
 	@echo "make simulate-ranks  how often scores differ significantly, and ranks and their intervals are right, on boards of known truth"
 	@echo "make audit   audit the reference runs in every framework, and forty forgeries of them; needs MNIST (suite data prepare mnist)"
@@ -26,7 +30,7 @@ help:
 	@echo "make check-memory  memory and time of the checker for bundles that unpack to millions of rows or values"
 	@echo "make little-memory  train ResNet-152 under a cgroup's limit of 1.5 GB and without one, turn about; as root, with a C compiler"
 	@echo "make memory-peaks  planned and measured peaks of memory of ResNet-18 and -50, with and without schedules"
-	@echo "make box     emulate an arm64 board: the demo's run, and a kernel whose power sensor shows known joules; as root, half an hour"
+	@echo "make box     emulate an arm64 board: the demo's run, and a kernel whose power sensor shows known joules; as root, half an hour, resumable"
 	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
 	@echo "make clean   remove what setup and demo made here (framework environments stay in ~/.cache/edge-training-suite)"
 
@@ -77,6 +81,19 @@ locks: setup
 docs-tables: setup
 	@$(VENV)/bin/python -m tools.docs_tables
 
+# The packages are in an environment of their own: nothing of the suite needs them.
+site: setup
+	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
+	@$(VENV)/bin/tox run -e site -- build/documentation
+
+site-test: $(VENV)/tested
+	@$(VENV)/bin/python -m pytest -m site tests/test_workflows.py
+
+site-lock: setup
+	@$(VENV)/bin/python -m pip install --quiet uv
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-emit-find-links \
+		--output-file tools/documentation/requirements.txt tools/documentation/requirements.in
+
 extending: $(VENV)/tested
 	@$(VENV)/bin/python -m pytest -m extending tests/test_extending.py
 
@@ -88,6 +105,9 @@ outsider: $(VENV)/tested
 
 energy-intervals: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.suite.metrics.energy_simulation
+
+clock-fits: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.suite.metrics.traces.clock_fit_campaign
 
 meter-cost: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.suite.meters.reading_cost
@@ -118,15 +138,10 @@ memory-peaks: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.suite.memory.planned_and_measured
 
 # An emulated board in ~/.cache/edge-training-suite/box: 1.4 GB, made once; docs/emulated-board.md has the last output.
-box: box-userspace box-kernel
-
-box-userspace: $(VENV)/tested
+BOX ?=
+box: $(VENV)/tested
 	@sh tools/box.sh
-	@$(VENV)/bin/python -m tests.box.userspace
-
-box-kernel: $(VENV)/tested
-	@sh tools/box.sh
-	@$(VENV)/bin/python -m tests.box.kernel
+	@$(VENV)/bin/python -m tests.box $(BOX)
 
 # What the tests need beside the suite: hypothesis, pytest.
 $(VENV)/tested: $(SUITE)

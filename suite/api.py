@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from suite.catalog.divisions import Division
-from suite.errors import SuiteError
+from suite.errors import Interrupted, SuiteError
 from suite.execution.request import Accelerator, Collective, RunOptions, RunRequest
 from suite.experiments.events import Progress, ProgressEvent, silent
 from suite.files.toml_file import from_plain
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from suite.execution.run import RunResult
     from suite.experiments.bringup.bringup import WrittenBringUp
     from suite.experiments.bringup.record import BringUp
-    from suite.experiments.one_run import CannotComply, Interrupted
+    from suite.experiments.one_run import CannotComply
     from suite.experiments.sweep import Sweep
     from suite.metrics.audit_record import AuditRecord
     from suite.metrics.convergence import Comparison
@@ -62,7 +62,7 @@ _LAZY = {
     "Attachment": "suite.metrics.traces.attaching", "AuditRecord": "suite.metrics.audit_record", "BringUp": "suite.experiments.bringup.record",
     "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths", "TraceOptions": "suite.metrics.traces.sniffing",
     "Draw": "suite.verify.kept_state", "FinishedRun": "suite.execution.finish",
-    "Frames": "reporter.data.frames", "Interrupted": "suite.experiments.one_run",
+    "Frames": "reporter.data.frames",
     "PaperFile": "reporter.papers.make",
     "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
     "WrittenBringUp": "suite.experiments.bringup.bringup", "WrittenTrace": "suite.metrics.trace_file",

@@ -19,6 +19,14 @@ class Reported(SuiteError):
     """Something could not be done, and with --json the object that was printed says so."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """A run was interrupted; its directory keeps every finished epoch. The message says where."""
+
+
+class InterruptedAfterEnd(Interrupted):
+    """A run was interrupted after its training had ended: there is nothing to run again. The message says where the run is."""
+
+
 class FileError(SuiteError):
     """A file is missing or malformed; ``path`` names it, ``what`` completes the sentence "<path> …"."""
 

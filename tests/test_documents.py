@@ -1,5 +1,6 @@
 """The documents are true: links lead somewhere, commands exist."""
 
+import json
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 from suite.files.paths import repository_root
 
 ROOT = repository_root()
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("submissions/*.md"), *ROOT.glob("rules/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("submissions/*.md"), *ROOT.glob("rules/*.md")])
 COMMANDS = sorted(set(re.findall(r"^suite ((?:(?:list|env|data) )?[a-z-]+)", (ROOT / "README.md").read_text(), re.MULTILINE)))
 
 
@@ -31,3 +32,12 @@ def test_the_readmes_commands_exist(command: str) -> None:
 def test_the_readme_names_the_two_commands_first() -> None:
     first_block = (ROOT / "README.md").read_text().split("```")[1]
     assert re.findall(r"^make \w+", first_block, re.MULTILINE) == ["make demo", "make test"]
+
+
+def test_the_readme_says_how_many_real_boards_are_behind_the_page() -> None:
+    """Real: the record of the system names a board. The sentence changes with the first one."""
+    systems = [json.loads(path.read_text(encoding="utf-8")) for path in ROOT.glob("submissions/*/*/system.json")]
+    boards = {system["board"] for system in systems} - {None}
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert systems and ("Real boards behind the page today: none." in text) == (not boards)
+    assert text.index("Real boards behind the page today") < text.index("```", text.index("![A leaderboard page"))

@@ -9,10 +9,11 @@ from typing import Any
 from reporter.board.columns import FACETS, FIGURE_COLUMNS, SCORE_COLUMNS, Cell, Column, Facet, make_cell, show_facet
 from reporter.board.energies import EnergyTable, energy_tables, place_of
 from reporter.board.ranking import Rank, rank_entries, unranked
-from reporter.board.systems import framework_name, system_name
+from reporter.board.systems import system_name
 from reporter.data.entries import CODE, TRAINED, describe, differences, make_labels
-from reporter.data.entry_scores import SCORE_J, SCORE_S, EntryScores, Status
+from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores, Status
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
+from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from reporter.data.missed import TIME_TO_TARGET, reached_text
 from suite.catalog.divisions import Division
@@ -22,6 +23,8 @@ from suite.catalog.scoring import load_scoring
 
 ORDER = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
 """Figures that rows are sorted by: the next one where the one before is unknown or equal."""
+ENERGIES = {SCORE_S: (SCORE_J,), TIME_TO_TARGET: (MEASURED_J,)}
+"""The energy of the training whose time a board shows first."""
 ALWAYS = ("device", "framework")
 PEAK_MEMORY = "peak_memory_bytes"
 NOT_IN_SETTING = ("framework", "device", "nodes", "power_mode", "cpu_model", "state", "availability", "suite_version")
@@ -115,8 +118,8 @@ class Board:
 
     @cached_property
     def energy(self) -> Column | None:
-        """The energy beside that time; None where no entry has one."""
-        return self._first_known((SCORE_J,) if self.time.figure == SCORE_S and self.is_known(SCORE_J) else ("energy_per_epoch_j",))
+        """The energy beside that time, of the same training; None where no entry has one."""
+        return self._first_known((*ENERGIES.get(self.time.figure, ()), "energy_per_epoch_j"))
 
     @cached_property
     def memory(self) -> Column | None:
@@ -135,8 +138,15 @@ class Board:
 
     @cached_property
     def others(self) -> tuple[Column, ...]:
-        """The other columns that are not empty in every row."""
-        return tuple(column for column in self.columns if column not in (self.time, self.energy, self.memory) and self.is_known(column.figure))
+        """The other columns that are not empty in every row; the energy of the run only where it is not that of the training to the target."""
+        left_out = (self.time, self.energy, self.memory)
+        repeated = "energy_j" if all(self._has(row, MEASURED_J) or not self._has(row, "energy_j") for row in self._rows) else ""
+        return tuple(column for column in self.columns if column not in left_out and column.figure != repeated and self.is_known(column.figure))
+
+    @staticmethod
+    def _has(row: BoardRow, figure: str) -> bool:
+        cell = row.cell(figure)
+        return cell is not None and bool(cell.raw)
 
     @cached_property
     def unknown(self) -> tuple[tuple[Column, str], ...]:
@@ -152,8 +162,11 @@ class Board:
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        rows = (*self.accepted, *self.projected, *self.refused, *self.withdrawn)
-        return frozenset(cell.column.figure for row in rows for cell in row.cells if cell.raw)
+        return frozenset(cell.column.figure for row in self._rows for cell in row.cells if cell.raw)
+
+    @property
+    def _rows(self) -> tuple[BoardRow, ...]:
+        return (*self.accepted, *self.projected, *self.refused, *self.withdrawn)
 
     def _first_known(self, figures: Iterable[str]) -> Column | None:
         columns = {column.figure: column for column in self.columns}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reporter.data.entry_scores import SCORE_J, SCORE_S
+from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S
 from reporter.data.frames import known
 from reporter.data.quantities import SCALES, quantity, quantity_with_spread
 from reporter.data.text import digits
@@ -45,6 +45,14 @@ class Column:
 SCORE_COLUMNS = (
     Column(SCORE_S, "score", "s", "time of a training to the target, at the epochs of the round's reference points; with its 95 % interval"),
     Column(SCORE_J, "energy to target", "J", "energy of a training to the target, at the same epochs; with its 95 % interval", is_energy=True),
+    Column(
+        MEASURED_J,
+        "measured energy to target",
+        "J",
+        "as measured: run_start to the evaluation that reaches the target accuracy; with its 95 % interval",
+        shown=False,
+        is_energy=True,
+    ),
 )
 """Figures of entries that no single run has."""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.data.entries import make_labels
-from reporter.data.entry_scores import SCORE_J, SCORE_S
+from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S
 from reporter.data.frames import Frames, rows_of
 from reporter.data.values import values_of_runs
 from suite.catalog.scoring import load_scoring
@@ -13,6 +13,8 @@ from suite.errors import SuiteError
 from suite.metrics.comparisons import Measured, Ratio, measured, ratio
 
 BOARD = ["workload", "division", "data", "round"]
+OF_ENTRIES = (SCORE_S, SCORE_J, MEASURED_J)
+"""Figures that an entry has and no single run."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,11 @@ def compare_entries(frames: Frames, figure: str) -> tuple[EntryComparison, ...]:
 
     Runs without the figure do not count.
     """
-    names = {SCORE_S, SCORE_J, *frames.figures["figure"]}
+    names = {*OF_ENTRIES, *frames.figures["figure"]}
     if figure not in names:
         raise SuiteError(f"No run has a figure {figure!r}; they have {', '.join(sorted(names))}.")
     accepted = frames.accepted()
-    values = {} if figure in (SCORE_S, SCORE_J) else values_of_runs(accepted, figure)
+    values = {} if figure in OF_ENTRIES else values_of_runs(accepted, figure)
     boards = accepted.entries.groupby(BOARD, sort=True, dropna=False)
     return tuple(pair for _, entries in boards for pair in _compare_board(accepted, list(rows_of(entries)), figure, values))
 
@@ -77,10 +79,10 @@ def comparables(frames: Frames, entries: Sequence[Mapping[str, object]], figure:
     found = {}
     for name, label in labels.items():
         scores = frames.scores[name]
-        if figure in (SCORE_S, SCORE_J):
+        if figure in OF_ENTRIES:
             score = scores.of(figure)
             value, reason = (score.measured, None) if score is not None else (None, scores.missing[figure])
-            instrument = scores.instrument if figure == SCORE_J else None
+            instrument = None if figure == SCORE_S else scores.instrument
         else:
             runs = values.get(name, ())
             value, reason, instrument = _measured(runs, scoring.noise_floor), _why_not_measured(runs), None

@@ -7,7 +7,7 @@ from reporter.board.bars import Bar, bar_scale
 from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import Cell, Column
 from reporter.board.ranking import Rank, unranked
-from reporter.data.entry_scores import SCORE_J, Status
+from reporter.data.entry_scores import MEASURED_J, SCORE_J, Status
 from suite.catalog.power import Coverage, Tier
 from suite.catalog.scoring import Instrument, Standing, load_scoring
 
@@ -78,7 +78,7 @@ class Measured:
     @property
     def what(self) -> str:
         """ "Least energy", "Least energy per epoch"."""
-        return "Least energy" if self.column.figure == SCORE_J else f"Least {self.column.heading}"
+        return "Least energy" if self.column.figure in (SCORE_J, MEASURED_J) else f"Least {self.column.heading}"
 
 
 def instrument_words(instrument: Instrument) -> str:

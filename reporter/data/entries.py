@@ -7,9 +7,10 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reporter.data.entry_scores import SCORE_S, EntryScores
+from reporter.data.entry_scores import MEASURED_J, SCORE_S, EntryScores
 from reporter.data.frames import ENTRIES, IDENTITY, Row, known
-from reporter.data.machine_names import machine_name
+from reporter.data.framework_names import framework_name
+from reporter.data.machine_names import machine_name, short_title
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
 from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
 from suite.bundle.layout import READINGS, STEPS
@@ -69,9 +70,9 @@ def make_scores(entries: Iterable[Row], runs: Iterable[Row], figures: Iterable[R
 
 
 def make_score_figures(scores: Mapping[str, EntryScores]) -> Iterator[Row]:
-    """A row of entry_figures for each score of each entry, known or not."""
+    """A row of entry_figures for each score of each entry, and for its measured energy, known or not."""
     for entry, of_entry in scores.items():
-        for name in PARTS:
+        for name in (*PARTS, MEASURED_J):
             yield _score_figure(entry, name, of_entry)
 
 
@@ -145,10 +146,12 @@ def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     for entry in entries:
         groups.setdefault((entry["framework"], machine_name(entry)), []).append(entry)
     labels = {}
-    for (framework, machine), alike in groups.items():
+    for (framework, _), alike in groups.items():
         differing = [name for name in _LABEL_PROPERTIES if len({str(entry[name]) for entry in alike}) > 1]
         for entry in alike:
-            labels[str(entry["entry_id"])] = " · ".join([f"{framework} · {machine}", *(describe(name, entry[name]) for name in differing)])
+            labels[str(entry["entry_id"])] = " · ".join(
+                [framework_name(framework), short_title(entry), *(describe(name, entry[name]) for name in differing)]
+            )
     return labels
 
 

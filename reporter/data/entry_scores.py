@@ -8,6 +8,8 @@ from suite.metrics.comparisons import Interval, Measured
 from suite.metrics.expected_epochs import ExpectedEpochs, ScoredEpochs
 
 SCORE_S, SCORE_J = "score_s", "score_energy_j"
+MEASURED_J = "energy_to_target_j"
+"""The energy to the target as measured, at the epochs that the runs needed: no score, since it contains the luck of the seeds."""
 
 
 class Status(str, enum.Enum):
@@ -32,6 +34,8 @@ class Score:
 class EntryScores:
     """The scores of an entry. ``epochs`` are None, with the ``reason``, where there is no reference point; a score is None where a part is unknown.
 
+    ``measured_energy`` is the energy to the target as measured, which needs no reference point.
+
     ``reason`` says why the status is not confirmed; ``missing`` why a score is unknown, by its name. ``instrument`` is the tier and the
     coverage of the energy, None where there is no energy or the runs differ in it.
     """
@@ -44,7 +48,8 @@ class EntryScores:
     energy: Score | None
     missing: Mapping[str, str]
     instrument: tuple[str, str] | None = None
+    measured_energy: Score | None = None
 
     def of(self, name: str) -> Score | None:
-        """The score of this name; None where it is unknown."""
-        return {SCORE_S: self.time, SCORE_J: self.energy}[name]
+        """The score, or the measured energy, of this name; None where it is unknown."""
+        return {SCORE_S: self.time, SCORE_J: self.energy, MEASURED_J: self.measured_energy}[name]

@@ -136,7 +136,7 @@ ENTRY_FIGURES: Mapping[str, str] = {
     "spread_over": "what the spread is over: runs, or the run's values",
     "low": "lowest value of the runs",
     "high": "highest value of the runs",
-    "interval_low": "lower end of the 95 % interval of a score or of the time to target; None for other figures and for a single run",
+    "interval_low": "lower end of the 95 % interval of a score or of the measured time or energy to target; None for others and for a single run",
     "interval_high": "upper end of that interval",
     "reason": "why it is unknown",
     "source": "as in figures",

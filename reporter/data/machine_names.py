@@ -22,6 +22,12 @@ def machine_title(entry: Mapping[str, object]) -> str:
     return _own_name(entry) if profile is None else profile.title
 
 
+def short_title(entry: Mapping[str, object]) -> str:
+    """The profile's short title, which fits a table's cell; of a machine without a profile the processor's name, else the board's."""
+    profile = profile_of(entry)
+    return _own_name(entry) if profile is None else profile.short_title or profile.title
+
+
 def profile_of(entry: Mapping[str, object]) -> Device | None:
     """The profile of the entry's machine; None for the one that any machine has."""
     return _profiles().get(str(entry["device"]))

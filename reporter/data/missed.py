@@ -46,9 +46,14 @@ def times_with_shares(runs: Sequence[Row], times_s: Mapping[str, float]) -> list
 
     ``runs`` are all runs of an entry, ``times_s`` the times to target that are known, by run id.
     """
-    reached = [times_s[run["run_id"]] for run in runs if run["run_id"] in times_s]
     others_s = [run["trained_s"] for run in runs if run["run_id"] not in times_s]
-    if not reached or not all(map(known, others_s)):
+    if len(others_s) == len(runs) or not all(map(known, others_s)):
         return None
-    share_s = sum(float(other_s) for other_s in others_s) / len(reached)
-    return [time_s + share_s for time_s in reached]
+    trained_s = {**times_s, **{run["run_id"]: float(run["trained_s"]) for run in runs if run["run_id"] not in times_s}}
+    return list(with_shares(trained_s, [run["run_id"] for run in runs if run["run_id"] in times_s]).values())
+
+
+def with_shares(costs: Mapping[str, float], reached: Sequence[str]) -> dict[str, float]:
+    """Of each run that reached the target, its cost and an equal share of the others' costs, by run id."""
+    share = sum(cost for name, cost in costs.items() if name not in reached) / len(reached)
+    return {name: costs[name] + share for name in reached}

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reporter.data.derived import EVALUATION_J, EVALUATION_S, FIRST_EPOCH_J
-from reporter.data.entry_scores import SCORE_J, SCORE_S, EntryScores, Score, Status
+from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores, Score, Status
 from reporter.data.frames import Row, known
-from reporter.data.missed import why_unranked
+from reporter.data.missed import why_unranked, with_shares
 from suite.catalog.divisions import Division
 from suite.catalog.reference_points import ReferencePoint, frozen_points, local_batch_size
 from suite.catalog.rounds import load_round
@@ -24,33 +24,36 @@ from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, ScoredEpoch
 PARTS = {SCORE_S: ("first_epoch_s", "time_to_epoch_s", EVALUATION_S), SCORE_J: (FIRST_EPOCH_J, "energy_per_epoch_j", EVALUATION_J)}
 """Of each score, the figures of a run that it is made from: the first epoch, a later epoch, an evaluation."""
 COST_FIGURES = frozenset((*(part for parts in PARTS.values() for part in parts), "energy_j"))
-UNITS = {SCORE_S: "s", SCORE_J: "J"}
+UNITS = {SCORE_S: "s", SCORE_J: "J", MEASURED_J: "J"}
 Z_95 = 1.959964
+SEVERAL_INSTRUMENTS = "the energies of its runs are of several instruments"
 
 
 def score_entry(entry: Mapping[str, Any], runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]) -> EntryScores:
     """The scores of an entry from its runs; ``figures`` are those of each run by name."""
     scoring = load_scoring()
     expected, why_not = _expected(entry, scoring)
+    instrument, spent = _instrument(runs, figures), _measured_energy(entry, runs, figures, scoring)
+    measured_energy = spent if isinstance(spent, Score) else None
+    missing: dict[str, str] = {MEASURED_J: spent} if isinstance(spent, str) else {}
     if expected is None:
-        return EntryScores(Status.UNRANKED, why_not, None, None, None, None, {name: str(why_not) for name in PARTS})
+        missing |= {name: str(why_not) for name in PARTS}
+        return EntryScores(Status.UNRANKED, why_not, None, None, None, None, missing, instrument, measured_energy)
     status, reason = _status(entry, runs, scoring)
     own = () if status is Status.PROJECTED else tuple(RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs)
     epochs = scored_epochs(expected, own, scoring.epochs_level)
     scores: dict[str, Score | None] = {}
-    missing: dict[str, str] = {}
     for name in PARTS:
         costs = {run["run_id"]: _cost(name, figures.get(run["run_id"], {}), epochs) for run in runs}
         unknown = [cost for cost in costs.values() if isinstance(cost, str)]
         known_costs = {run: cost for run, cost in costs.items() if isinstance(cost, TrainingCost)}
         scores[name] = None if unknown else _score(known_costs, epochs, _fixed_variance(name, figures, known_costs, scoring), scoring)
         missing |= {name: unknown[0]} if unknown else {}
-    instrument = _instrument(runs, figures)
     if scores[SCORE_J] is not None and instrument is None:
-        scores[SCORE_J], missing[SCORE_J] = None, "the energies of its runs are of several instruments"
+        scores[SCORE_J], missing[SCORE_J] = None, SEVERAL_INSTRUMENTS
     if scores[SCORE_S] is None and status in (Status.CONFIRMED, Status.PROVISIONAL):
         status, reason = Status.UNRANKED, missing[SCORE_S]
-    return EntryScores(status, reason, epochs, expected, scores[SCORE_S], scores[SCORE_J], missing, instrument)
+    return EntryScores(status, reason, epochs, expected, scores[SCORE_S], scores[SCORE_J], missing, instrument, measured_energy)
 
 
 def _instrument(runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]) -> tuple[str, str] | None:
@@ -59,6 +62,29 @@ def _instrument(runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]) -
     kinds = {(energy["tier"], energy["covers"]) if energy is not None else (None, None) for energy in energies}
     (tier, covers), *others = kinds
     return (str(tier), str(covers)) if not others and known(tier) and known(covers) else None
+
+
+def _measured_energy(entry: Mapping[str, Any], runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]], scoring: Scoring) -> Score | str:
+    """The energy to the target as measured, or why it is unknown: a run ends at the evaluation that reaches the target.
+
+    Of an entry that is ranked in spite of a missed target, each run that reached it has an equal share of the energy of those that missed it.
+    """
+    if not any(run["reached"] for run in runs):
+        return "no run reached a target"
+    if not all(run["reached"] for run in runs) and (reason := why_unranked(entry)):
+        return reason
+    energies = {run["run_id"]: figures.get(run["run_id"], {}).get("energy_j") for run in runs}
+    for energy in energies.values():
+        if energy is None or not known(energy["value"]):
+            return str(energy["reason"]) if energy is not None else "the run has no figure energy_j"
+    if _instrument(runs, figures) is None:
+        return SEVERAL_INSTRUMENTS
+    values_j = {name: float(energy["value"]) for name, energy in energies.items() if energy is not None}
+    if min(values_j.values()) <= 0:
+        return "a run has an energy of 0 J or less"
+    by_run = with_shares(values_j, [run["run_id"] for run in runs if run["reached"]])
+    statistics = measured(list(by_run.values()), _fixed_variance(MEASURED_J, figures, by_run, scoring))
+    return Score(interval(statistics, scoring.level), by_run, statistics)
 
 
 def _status(entry: Mapping[str, Any], runs: Sequence[Row], scoring: Scoring) -> tuple[Status, str | None]:
@@ -90,16 +116,18 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpoch
     if not entry["own_data"]:
         return None, "reference points are of the workload's own data set"
     found = expected_epochs(points, batch_size, rate, local, scoring.rate_tolerance)
-    return (found, None) if found is not None else (None, f"no reference point at {_setting(batch_size, rate, local)}; {_frozen(entry, points)}")
+    return (found, None) if found is not None else (None, _why_no_reference(entry, points, _setting(batch_size, rate, local)))
 
 
 def _setting(batch_size: int, rate: float, local: int | None) -> str:
     return f"batch size {batch_size}, rate {rate:g}" + (f", {local} a rank" if local is not None else "")
 
 
-def _frozen(entry: Mapping[str, Any], points: Sequence[ReferencePoint]) -> str:
+def _why_no_reference(entry: Mapping[str, Any], points: Sequence[ReferencePoint], setting: str) -> str:
+    if not points:
+        return f"round {entry['round']} has no reference point of this workload" if known(entry["round"]) else "the run names no round"
     settings = "; ".join(_setting(point.batch_size, point.base_learning_rate, point.local_batch_size) for point in points)
-    return f"round {entry['round']} has {settings}" if points else f"round {entry['round']} has none of this workload"
+    return f"no reference point at {setting}; round {entry['round']} has {settings}"
 
 
 def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> TrainingCost | str:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from reporter.data.framework_names import framework_name
+
 
 @dataclass(frozen=True)
 class Group:
@@ -14,7 +16,12 @@ class Group:
     @property
     def label(self) -> str:
         """The label of the shared row."""
-        return f"{len(self.ids)} more · {self.name}"
+        return more_of(len(self.ids), self.name)
+
+
+def more_of(count: int, framework: str) -> str:
+    """The label of a row that ``count`` entries or settings of a framework share."""
+    return f"{count} more · {framework_name(framework)}"
 
 
 @dataclass(frozen=True)

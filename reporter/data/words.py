@@ -1,6 +1,6 @@
 """Properties of entries in words, for pages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -9,6 +9,12 @@ from reporter.data.machine_names import machine_title
 
 LAST_MS = 253_370_764_800_000
 """The year 9999: what a calendar can hold."""
+
+
+def any_of(values: Sequence[object]) -> str:
+    """ "4, 8 or 16"."""
+    *others, last = map(str, values)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def in_words(entry: Mapping[str, object], name: str) -> str:

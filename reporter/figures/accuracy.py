@@ -4,9 +4,9 @@ from reporter.data.frames import Frames, known, rows_of
 from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
+from reporter.figures.chart import UNITS, Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.plane import ACROSS, UP, plane
-from reporter.figures.svg import close, linear
+from reporter.figures.svg import close, in_units
 
 MAX_RUNS = 60
 
@@ -27,13 +27,16 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     chosen = choose(ends, lambda name: str(all_curves[name][0]["framework"]), MAX_RUNS)
     curves = {name: all_curves[name] for name in chosen.ids}
     every = [point for _, points in all_curves.values() for point in points]
-    x, y = linear([t for t, _ in every], *ACROSS, 8), close([value for _, value in every], *UP)
-    chart = plane(CHART.title, CHART.about, x, y, ("training time, s (without evaluations)", "accuracy, %"))
+    times_s = [t for t, _ in every]
+    x, y = in_units(times_s, "s", *ACROSS), close([value for _, value in every], *UP)
+    chart = plane(CHART.title, CHART.about, x, y, (f"training time in {UNITS[x.unit]} (without evaluations)", "accuracy, %"))
     frameworks_legend(chart.canvas, [entries[run["entry_id"]] for run, _ in all_curves.values()], context)
     rows = []
-    for name in (name for group in chosen.groups for name in group.ids):
-        run, points = all_curves[name]
-        chart.canvas.dot(*chart.at(*points[-1]), f"c{context.colour(run['framework'])} faint", radius=2.5)
+    others: dict[int, list[tuple[float, float]]] = {}
+    for run, points in (all_curves[name] for group in chosen.groups for name in group.ids):
+        others.setdefault(context.colour(run["framework"]), []).append(chart.at(*points[-1]))
+    for style, places in sorted(others.items()):
+        chart.canvas.dots(places, f"l{style}")
     for run_id, (run, points) in curves.items():
         style, label = context.colour(run["framework"]), f"{entries[run['entry_id']]['label']}, seed {run['seed']}"
         placed = [chart.at(*point) for point in points]
@@ -59,7 +62,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
 CHART = Chart(
     "accuracy",
     "Accuracy against training time",
-    "One line per run, one point per evaluation; horizontal: sum of epoch times in seconds, without evaluations.",
+    "One line per run, one point per evaluation; horizontal: sum of epoch times, without evaluations.",
     frozenset({"board", "comparison", "figures", "study"}),
     draw,
     position=30,

@@ -5,8 +5,8 @@ import statistics
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.text import digits
 from reporter.data.values import entries_of
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, choose_rows, frameworks_legend, rows_chart
-from reporter.figures.svg import close
+from reporter.figures.chart import LEFT, RIGHT, UNITS, WIDTH, Chart, Context, Drawing, NotDrawn, choose_rows, frameworks_legend, rows_chart
+from reporter.figures.svg import close, in_units, logarithmic, spans_a_decade
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
@@ -20,10 +20,11 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     if not epochs:
         return NotDrawn("no entry has two epochs after the first")
     medians = {name: statistics.median(values) for name, values in epochs.items()}
-    chosen = choose_rows(medians, entries, context)
+    chosen = choose_rows(medians, entries, context.max_rows)
     ids = chosen.ids
-    scale = close([*(value for name in ids for value in epochs[name]), *medians.values()], LEFT, WIDTH - RIGHT)
-    chart = rows_chart(CHART.title, CHART.about, len(ids) + len(chosen.groups), scale, "seconds per epoch (axis may not start at 0)")
+    every = [*(value for name in ids for value in epochs[name]), *medians.values()]
+    scale = in_units(every, "s", LEFT, WIDTH - RIGHT, logarithmic if spans_a_decade(every) else close)
+    chart = rows_chart(CHART.title, CHART.about, len(ids) + len(chosen.groups), scale, f"{UNITS[scale.unit]} per epoch (axis may not start at 0)")
     frameworks_legend(chart.canvas, [entries[name] for name in ids], context)
     rows = []
     for index, name in enumerate(ids):
@@ -37,7 +38,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         chart.canvas.line(scale.at(middle), y - 11, scale.at(middle), y + 11, f"l{style} curve")
         for value in values:
             chart.canvas.line(scale.at(value), y - 5, scale.at(value), y + 5, f"l{style}")
-    chart.share(chosen, medians, " s", context)
+    chart.share(chosen, medians, "s", context)
     for name in sorted(medians, key=lambda name: (medians[name], name)):
         values = epochs[name]
         low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -51,7 +52,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
 CHART = Chart(
     "distribution",
     "Distribution of epoch times",
-    "Seconds per epoch. One mark per epoch, without first epochs; box: lower to upper quartile, thick line: median.",
+    "One mark per epoch, without first epochs; box: lower to upper quartile, thick line: median.",
     frozenset({"device", "figures"}),
     draw,
     position=60,

@@ -1,52 +1,69 @@
 """Energy per epoch by kind of sensor, as in Figure 2c of Prashanthi et al."""
 
 from reporter.data.frames import Frames, known
-from reporter.data.selection import choose
+from reporter.data.quantities import quantity
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, why_missing
-from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, legend, rows_chart
-from reporter.figures.svg import linear
-from suite.catalog.power import Tier
+from reporter.figures.chart import LEFT, RIGHT, STEP, TOP, WIDTH, Chart, Context, Drawing, NotDrawn, Rows, choose_rows, frameworks_legend
+from reporter.figures.svg import Canvas, fitting
+from suite.catalog.scoring import load_scoring
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """One bar per entry, joules, mean of epochs 2 to last, grouped by kind of sensor; the baseload, where known, is shaded."""
+    """A row per entry, mean of epochs 2 to last. Each kind of sensor has rows and a scale of its own: energies of different ones do not compare.
+
+    Bars from zero, with the baseload shaded where it is known; marks on a logarithmic scale where the energies of a kind span a decade.
+    """
     found, idle, all_entries = figures_of(frames, "energy_per_epoch_j"), figures_of(frames, "baseload_per_epoch_j"), entries_of(frames)
     entries = {name: all_entries[name] for name in all_entries if name in found}
     if not entries:
         return NotDrawn(why_missing(frames, "energy_per_epoch_j"))
     values = {name: float(found[name]["value"]) for name in entries}
+    idle_j = {name: float(idle[name]["value"]) for name in entries if name in idle}
     kinds = {name: _kind(found[name]["covers"], found[name]["tier"]) for name in entries}
-    order = sorted(set(kinds.values()), key=lambda kind: (_tier_place(kind), kind))
-    ascending = sorted(values, key=lambda name: (order.index(kinds[name]), values[name], name))
-    chosen = choose(values, lambda name: f"{entries[name]['framework']}, {kinds[name]}", context.max_rows)
-    ids = [name for name in ascending if name in chosen.ids]
-    scale = linear(list(values.values()), LEFT, WIDTH - RIGHT)
-    chart = rows_chart(CHART.title, CHART.about, len(ids) + len(chosen.groups), scale, "joules per epoch, mean of epochs 2 to last")
-    legend(chart.canvas, [(f"c{index}", kind) for index, kind in enumerate(order)] + ([("idle", "baseload")] if idle else []), 40)
+    order = sorted(set(kinds.values()), key=lambda kind: (_place(kind), kind))
+    capacity = max(context.max_rows // len(order), 2)
+    chosen = {kind: choose_rows({name: values[name] for name in values if kinds[name] == kind}, entries, capacity) for kind in order}
+    canvas = Canvas(WIDTH, TOP + STEP * sum(1 + len(each.ids) + len(each.groups) for each in chosen.values()), CHART.title, CHART.about)
+    frameworks_legend(canvas, list(entries.values()), context)
+    row = 0
+    for kind, selection in chosen.items():
+        own = [values[name] for name in values if kinds[name] == kind]
+        chart = Rows(canvas, fitting(own, LEFT, WIDTH - RIGHT), row + 1)
+        canvas.text(LEFT - 10, chart.y(-1) + 4.5, kind + (", logarithmic" if chart.scale.logarithmic else ""), "axis")
+        for index, name in enumerate(selection.ids):
+            chart.name(index, entries[name]["label"], context.entry(name) + "#energy_per_epoch_j")
+            _draw_row(chart, index, values[name], idle_j.get(name), f"c{context.colour(entries[name]['framework'])}")
+        chart.share(selection, values, "J", context)
+        row += 1 + len(selection.ids) + len(selection.groups)
     rows = []
-    for index, name in enumerate(ids):
-        value, label, y = values[name], entries[name]["label"], chart.y(index)
-        chart.name(index, label, context.entry(name) + "#energy_per_epoch_j")
-        chart.canvas.rect(
-            scale.at(0), y - 11, scale.at(value) - scale.at(0), 22, f"c{order.index(kinds[name])}", f"{label}: {digits(value)} J, {kinds[name]}"
-        )
-        if name in idle:
-            chart.canvas.rect(scale.at(0), y - 11, scale.at(float(idle[name]["value"])) - scale.at(0), 22, "idle", "baseload")
-        chart.canvas.text(scale.at(value) + 6, y + 4.5, f"{digits(value)} J", "tick")
-    chart.share(chosen, values, " J", context)
-    for name in ascending:
-        value = values[name]
-        idle_j = float(idle[name]["value"]) if name in idle else None
-        share = ("unknown", "unknown") if idle_j is None else (digits(idle_j), f"{100 * idle_j / value:.0f}" if value > 0 else "unknown")
+    for name in sorted(values, key=lambda name: (order.index(kinds[name]), values[name], name)):
+        value, own_idle_j = values[name], idle_j.get(name)
+        share = ("unknown", "unknown") if own_idle_j is None else (digits(own_idle_j), f"{100 * own_idle_j / value:.0f}" if value > 0 else "unknown")
         rows.append((entries[name]["label"], digits(value), *share, kinds[name]))
     headings = ("entry", "energy per epoch, J", "baseload, J", "baseload, %", "sensor")
-    return Drawing(chart.canvas.svg(), headings, tuple(rows), chosen.note)
+    return Drawing(canvas.svg(), headings, tuple(rows), next((each.note for each in chosen.values() if each.note), ""))
 
 
-def _tier_place(kind: str) -> int:
-    """The best kind of instrument first."""
-    return next((place for place, tier in enumerate(Tier) if kind.endswith(f", {tier.value}")), len(Tier))
+def _draw_row(chart: Rows, index: int, energy_j: float, idle_j: float | None, style: str) -> None:
+    scale, y, text = chart.scale, chart.y(index), quantity(energy_j, "J")[0]
+    end = scale.at(energy_j)
+    if scale.logarithmic:
+        chart.canvas.line(LEFT, y, end, y, "grid")
+        chart.canvas.dot(end, y, style, text)
+        if idle_j is not None and idle_j > 0:
+            chart.canvas.rect(scale.at(idle_j) - 1, y - 9, 2, 18, "idle", f"baseload: {quantity(idle_j, 'J')[0]}")
+    else:
+        chart.canvas.rect(scale.at(0), y - 11, end - scale.at(0), 22, style, text)
+        if idle_j is not None:
+            chart.canvas.rect(scale.at(0), y - 11, scale.at(idle_j) - scale.at(0), 22, "idle", f"baseload: {quantity(idle_j, 'J')[0]}")
+    chart.value(LEFT, end, index, text)
+
+
+def _place(kind: str) -> int:
+    """The best kind of instrument first, in the rulebook's order."""
+    instruments = load_scoring().instruments()
+    return next((each.place for each in instruments if kind == _kind(each.covers.value, each.tier.value)), len(instruments))
 
 
 def _kind(covers: object, tier: object) -> str:
@@ -56,7 +73,7 @@ def _kind(covers: object, tier: object) -> str:
 CHART = Chart(
     "energy-per-epoch",
     "Energy per epoch",
-    "Joules, mean of epochs 2 to last and over runs; shaded: baseload. Only bars of one colour compare: same kind of sensor and same coverage.",
+    "Mean of epochs 2 to last and over runs; shaded: baseload. Each kind of sensor has a scale of its own: its energies compare with no others.",
     frozenset({"device", "figures", "study"}),
     draw,
     position=80,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reporter.data.frames import Frames, known, rows_of
-from reporter.data.machine_names import machine_name
+from reporter.data.machine_names import short_title
 from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
@@ -88,7 +88,7 @@ def _of_record(record: dict[str, Any], context: Context) -> Line:
     known_power = known(record["gflops_per_watt"])
     measured = str(record["power_method"] if known_power else record["power_reason"] or "no reason given")
     return Line(
-        name=f"LINPACK ({record['kind']}, N = {record['size']}) · {machine_name(record)}",
+        name=f"LINPACK ({record['kind']}, N = {record['size']}) · {short_title(record)}",
         target=f"{context.root}linpack/{record['linpack_id']}.json",
         style="p4",
         gflops=float(record["gflops"]),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reporter.figures.svg import Canvas, Scale, tick_text
+from reporter.figures.svg import Canvas, Scale
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 900, 390, 70, 30, 40, 48
 ACROSS, UP = (LEFT, WIDTH - RIGHT), (HEIGHT - BOTTOM, TOP)
@@ -26,12 +26,12 @@ class Plane:
 def plane(title: str, description: str, x: Scale, y: Scale, names: tuple[str, str]) -> Plane:
     """A chart without data. ``names`` are the axis titles with units; the scales span ACROSS and UP."""
     canvas = Canvas(WIDTH, HEIGHT, title, description)
-    for tick in x.ticks:
+    for tick, text in x.labels:
         canvas.line(x.at(tick), TOP, x.at(tick), HEIGHT - BOTTOM, "grid")
-        canvas.text(x.at(tick), HEIGHT - BOTTOM + 18, tick_text(tick), "tick", "middle")
-    for tick in y.ticks:
+        canvas.text(x.at(tick), HEIGHT - BOTTOM + 18, text, "tick", "middle")
+    for tick, text in y.labels:
         canvas.line(LEFT, y.at(tick), WIDTH - RIGHT, y.at(tick), "grid")
-        canvas.text(LEFT - 8, y.at(tick) + 4, tick_text(tick), "tick", "end")
+        canvas.text(LEFT - 8, y.at(tick) + 4, text, "tick", "end")
     canvas.text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, names[0], "axis", "middle")
     canvas.text(6, TOP - 14, names[1], "axis")
     return Plane(canvas, x, y)

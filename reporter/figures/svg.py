@@ -1,10 +1,25 @@
 """SVG as text, with scales; escapes all strings and formats numbers deterministically."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape, quoteattr
+
+from reporter.data.quantities import scale_of
+
+DECADE = 10.0
+"""Values that span a decade have a logarithmic axis."""
+SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
+    (),
+    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    ((0, -1.2), (1.1, 0.8), (-1.1, 0.8)),
+    ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
+    ((0, 1.2), (1.1, -0.8), (-1.1, -0.8)),
+    ((-1.3, -0.45), (1.3, -0.45), (1.3, 0.45), (-1.3, 0.45)),
+    ((-0.45, -1.3), (0.45, -1.3), (0.45, 1.3), (-0.45, 1.3)),
+)
+"""The mark of each number of a colour, as corners in radii; the first is a circle."""
 
 
 @dataclass
@@ -25,8 +40,18 @@ class Canvas:
         self._shape("rect", f'x="{number(x)}" y="{number(y)}" width="{number(max(width, 0))}" height="{number(max(height, 0))}"', style, tip)
 
     def dot(self, x: float, y: float, style: str, tip: str = "", radius: float = 4.5) -> None:
-        """A filled circle with an optional tooltip."""
-        self._shape("circle", f'cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"', style, tip)
+        """A filled mark with an optional tooltip. Its shape is that of the number in its style: colours are not all that tells marks apart."""
+        corners = SHAPES[int(style[1]) % len(SHAPES)] if style[1:2].isdigit() else ()
+        if corners:
+            self.path([(x + radius * across, y + radius * down) for across, down in corners], style, closed=True, tip=tip)
+        else:
+            self._shape("circle", f'cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"', style, tip)
+
+    def dots(self, points: Iterable[tuple[float, float]], style: str) -> None:
+        """Small round marks without tooltips as one shape; those at one place are one mark."""
+        places = sorted({f"M{number(x)} {number(y)}h.01" for x, y in points})
+        if places:
+            self._shape("path", f'd="{"".join(places)}"', f"{style} dots faint", "")
 
     def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
         """A straight line."""
@@ -90,12 +115,22 @@ def number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps values to coordinates from ``start`` to ``stop``; ``ticks`` are round values that span the drawn values."""
+    """Maps values to coordinates from ``start`` to ``stop``; ``ticks`` are values that span the drawn ones, round in the axis' ``unit``.
+
+    ``unit_size`` is how much of the values' own unit that is; ``unit`` is empty where the axis has the values' unit.
+    """
 
     ticks: tuple[float, ...]
     start: float
     stop: float
     logarithmic: bool = False
+    unit_size: float = 1.0
+    unit: str = ""
+
+    @property
+    def labels(self) -> tuple[tuple[float, str], ...]:
+        """The ticks with their texts."""
+        return tuple((tick, tick_text(float(f"{tick / self.unit_size:.12g}"))) for tick in self.ticks)
 
     def at(self, value: float) -> float:
         """The coordinate of a value."""
@@ -133,6 +168,27 @@ def logarithmic(values: Sequence[float], start: float, stop: float) -> Scale:
     above = [tick for tick in every if tick >= max(values)] or every[-1:]
     chosen = tuple(tick for tick in every if below[-1] <= tick <= above[0])
     return Scale(chosen if len(chosen) > 1 else (chosen[0], chosen[0] * 10), start, stop, True)
+
+
+Make = Callable[[Sequence[float], float, float], Scale]
+
+
+def fitting(values: Sequence[float], start: float, stop: float) -> Scale:
+    """A logarithmic scale of positive values that span a decade, else a linear one from 0."""
+    return logarithmic(values, start, stop) if spans_a_decade(values) else linear(values, start, stop)
+
+
+def spans_a_decade(values: Sequence[float]) -> bool:
+    """Whether positive values differ by a factor of ten or more."""
+    return min(values) > 0 and max(values) / min(values) >= DECADE
+
+
+def in_units(values: Sequence[float], unit: str, start: float, stop: float, make: Make = fitting) -> Scale:
+    """The scale that ``make`` returns, in a multiple of the unit that suits the values: minutes or hours instead of seconds."""
+    positive = [value for value in values if value > 0] or [1.0]
+    size, shown = scale_of(math.sqrt(min(positive) * max(positive)) if spans_a_decade(positive) else max(positive), unit)
+    found = make([value / size for value in values], start, stop)
+    return Scale(tuple(tick * size for tick in found.ticks), start, stop, found.logarithmic, size, shown)
 
 
 def doubling(values: Sequence[float], start: float, stop: float) -> Scale:

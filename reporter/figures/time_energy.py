@@ -1,17 +1,20 @@
 """Time against energy with the Pareto front, as in Figure 8 of Prashanthi et al."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from reporter.data.frames import Frames, known
 from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, why_missing
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
+from reporter.figures.chart import LETTER, UNITS, Chart, Context, Drawing, NotDrawn, frameworks_legend
 from reporter.figures.plane import ACROSS, LEFT, TOP, UP, WIDTH, Plane, plane, staircase
-from reporter.figures.svg import logarithmic
+from reporter.figures.svg import in_units, logarithmic, number
 
-MAX_DOTS = 150
-LETTER_WIDTH, MAX_LABEL_LENGTH = 6.6, 44
+DOTS_A_ROW = 4
+"""Dots with a label and a link, for each row that a chart of rows may have on the same page."""
+MAX_LABEL_LENGTH, LINE, MAX_NAMED = 44, 15, 8
+"""Letters of a label, height of a line of text, and the points of the front that have a label."""
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
@@ -28,22 +31,28 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     kind = max(sorted(set(kinds.values()), key=str), key=list(kinds.values()).count)
     ids = sorted(name for name in points if kinds[name] == kind)
     measured = f"{kind[0]}, {kind[1]}" if known(kind[0]) else "mixed sensors"
-    x, y = logarithmic([points[name][0] for name in ids], *ACROSS), logarithmic([points[name][1] for name in ids], *UP)
-    chart = plane(CHART.title, CHART.about, x, y, ("seconds per epoch", f"joules per epoch ({measured})"))
-    frameworks_legend(chart.canvas, [all_entries[name] for name in ids], context)
+    x = in_units([points[name][0] for name in ids], "s", *ACROSS, logarithmic)
+    y = in_units([points[name][1] for name in ids], "J", *UP, logarithmic)
+    chart = plane(CHART.title, CHART.about, x, y, (f"{UNITS[x.unit]} per epoch", f"{UNITS[y.unit]} per epoch ({measured})"))
+    frameworks_legend(chart.canvas, [all_entries[name] for name in ids], context, 400)
     front = pareto_front({name: points[name] for name in ids})
     chart.canvas.path(staircase([chart.at(*points[name]) for name in front], WIDTH - 30, TOP), "front")
-    chosen = choose({name: points[name][0] for name in ids}, lambda name: str(all_entries[name]["framework"]), MAX_DOTS)
+    labels = [all_entries[name]["label"] for name in front[:MAX_NAMED]]
+    chosen = choose({name: points[name][0] for name in ids}, lambda name: str(all_entries[name]["framework"]), DOTS_A_ROW * context.max_rows)
     named = {*front, *chosen.ids}
+    unnamed: dict[int, list[Point]] = {}
     for name in (name for name in ids if name not in named):
-        chart.canvas.dot(*chart.at(*points[name]), f"c{context.colour(all_entries[name]['framework'])} faint", radius=3)
+        unnamed.setdefault(context.colour(all_entries[name]["framework"]), []).append(chart.at(*points[name]))
+    for style, places in sorted(unnamed.items()):
+        chart.canvas.dots(places, f"l{style}")
     for name in (name for name in ids if name in named):
         label = all_entries[name]["label"]
-        with chart.canvas.group(entry=name, x=repr(points[name][0]), y=repr(points[name][1])), chart.canvas.link(context.entry(name), label):
+        across, down = (number(each) for each in chart.at(*points[name]))
+        values = {"x": repr(points[name][0]), "y": repr(points[name][1]), "across": across, "down": down}
+        with chart.canvas.group(entry=name, **values), chart.canvas.link(context.entry(name), label):
             tip = f"{label}: {digits(points[name][0])} s, {digits(points[name][1])} J" + (", on the Pareto front" if name in front else "")
             chart.canvas.dot(*chart.at(*points[name]), f"c{context.colour(all_entries[name]['framework'])}", tip, 6 if name in front else 4.5)
-            if name in front[:8]:
-                _write(chart, chart.at(*points[name]), label)
+    _name_front(chart, [chart.at(*points[name]) for name in front[:MAX_NAMED]], [chart.at(*points[name]) for name in ids], labels)
     rows = tuple(
         (all_entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no")
         for name in sorted(ids, key=lambda name: (points[name], name))
@@ -66,18 +75,45 @@ def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
     return front
 
 
-def _write(chart: Plane, place: tuple[float, float], label: str) -> None:
-    """The label of a point of the front, below left of it, where no other entry can lie; it stays within the chart."""
-    (x, y), width = place, LETTER_WIDTH * min(len(label), MAX_LABEL_LENGTH)
-    left_of = x - 9 - width > LEFT
-    below = y + 20 < UP[0]
-    chart.canvas.text(x - 9 if left_of else x + 9, y + 17 if below else y - 9, label, "name", "end" if left_of else "start", MAX_LABEL_LENGTH)
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
+
+
+def _name_front(chart: Plane, front: Sequence[Point], points: Sequence[Point], labels: Sequence[str]) -> None:
+    """Writes the labels of the front's points where they cover no point, no other label and no step of the front, with a line to their points."""
+    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in points]
+    steps = staircase(front, WIDTH - 30, TOP)
+    taken += [(min(a[0], b[0]) - 2, min(a[1], b[1]) - 2, max(a[0], b[0]) + 2, max(a[1], b[1]) + 2) for a, b in pairwise(steps)]
+    for (x, y), label in zip(front, labels, strict=True):
+        text = label if len(label) <= MAX_LABEL_LENGTH else label[: MAX_LABEL_LENGTH - 1] + "…"
+        box = next((box for box in _places(x, y, LETTER * len(text)) if not any(_overlap(box, other) for other in taken)), None)
+        if box is None:
+            continue
+        taken.append(box)
+        corner = (min(max(x, box[0]), box[2]), box[3] if box[3] < y else box[1])
+        if abs(corner[1] - y) > LINE:
+            chart.canvas.line(x, y, *corner, "join")
+        chart.canvas.text(box[0], box[3] - 4, text, "name", max_length=MAX_LABEL_LENGTH)
+
+
+def _places(x: float, y: float, width: float) -> Iterator[Box]:
+    """Boxes for a label of that width beside a point, the nearest first, that are within the chart."""
+    for distance in range(0, 12 * LINE, LINE):
+        for top in (y + 8 + distance, y - 8 - LINE - distance):
+            for left in (x - 9 - width, x + 9, x - width / 2):
+                if left > LEFT and left + width < WIDTH - 30 and top > TOP and top + LINE < UP[0]:
+                    yield left, top, left + width, top + LINE
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 CHART = Chart(
     "time-energy",
     "Time against energy",
-    "Seconds and joules per epoch, means over runs, logarithmic; lower left is better. Stepped line: Pareto front.",
+    "Means over runs, both axes logarithmic; lower left is better. Stepped line: Pareto front.",
     frozenset({"board", "figures", "machine", "study"}),
     draw,
     position=70,

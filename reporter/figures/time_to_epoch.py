@@ -7,7 +7,7 @@ from reporter.figures.spread import draw_spread
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """End-to-end seconds per epoch, mean of epochs 2 to last."""
-    return draw_spread(frames, context, "time_to_epoch_s", CHART.title, CHART.about, "seconds per epoch, mean of epochs 2 to last")
+    return draw_spread(frames, context, "time_to_epoch_s", CHART.title, CHART.about, "per epoch, mean of epochs 2 to last")
 
 
 CHART = Chart(

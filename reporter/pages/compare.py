@@ -14,8 +14,8 @@ import jinja2
 
 from reporter.board.boards import Board, BoardRow
 from reporter.board.columns import FIGURE_COLUMNS, Column
-from reporter.board.comparison import Comparable, comparables, compare_pair
-from reporter.data.entry_scores import SCORE_J, SCORE_S
+from reporter.board.comparison import OF_ENTRIES, Comparable, comparables, compare_pair
+from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import IDENTITY
 from reporter.data.text import digits
 from reporter.data.values import values_of_runs
@@ -82,15 +82,15 @@ def _comparables(board: Board) -> dict[str, dict[str, Comparable]]:
     instruments = {str(row.entry["entry_id"]): row.scores.instrument for row in board.compared}
     made = {}
     for column in COMPARED:
-        values = {} if column.figure in (SCORE_S, SCORE_J) else values_of_runs(board.frames, column.figure)
+        values = {} if column.figure in OF_ENTRIES else values_of_runs(board.frames, column.figure)
         found = comparables(board.frames, entries, column.figure, values)
         made[column.figure] = {name: _by(one, board, name, instruments[name]) if column.is_energy else one for name, one in found.items()}
     return made
 
 
 def _by(one: Comparable, board: Board, name: str, instrument: tuple[str, str] | None) -> Comparable:
-    """An energy or power with its instrument, whose error further runs do not average out; unknown without an energy score, which states it."""
-    score = board.frames.scores[name].energy
+    """An energy or power with its instrument, whose error further runs do not average out; unknown without a training's energy, which states it."""
+    score = board.frames.scores[name].energy or board.frames.scores[name].measured_energy
     if one.value is None:
         return replace(one, instrument=instrument)
     error = float("inf") if score is None else score.measured.fixed_variance

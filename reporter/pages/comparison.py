@@ -1,32 +1,71 @@
 """Framework comparisons with all other settings equal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jinja2
 
-from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell
-from reporter.data.frames import IDENTITY, Frames, records, rows_of
-from reporter.data.machine_names import machine_title
+from reporter.board.columns import FIGURE_COLUMNS, Cell, Column, make_cell
+from reporter.board.systems import system_name
+from reporter.data.entries import describe
+from reporter.data.entry_scores import SCORE_S
+from reporter.data.frames import IDENTITY, Frames, Row, records, rows_of
+from reporter.data.framework_names import framework_name
+from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.values import entries_of
 from reporter.data.words import in_words
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, title_of
+from reporter.pages.shared import Charts, MenuItem, Page, PageKind, SiteContents, place_charts, title_of
 
 ALIKE = [name for name in IDENTITY if name not in ("framework", "framework_version", "organization")]
+TIMES = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
+"""What frameworks are compared by at the top of the page: the first figure that every entry of a setting has."""
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """An entry of a comparison with its framework's name and its cells, those of the comparison's columns."""
+
+    entry: Row
+    framework: str
+    cells: tuple[Cell, ...]
+
+    def cell(self, figure: str) -> Cell | None:
+        """The cell of this figure."""
+        return next((cell for cell in self.cells if cell.column.figure == figure), None)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A setting that was run in several frameworks: ``setting`` as (name, value), ``rows`` by time, the columns that are not empty in every row.
+
+    ``figure`` is what ``best`` has, by framework; ``fastest`` is the framework whose entry has the lowest.
+    """
+
+    name: str
+    title: str
+    setting: tuple[tuple[str, str], ...]
+    columns: tuple[Column, ...]
+    rows: tuple[TableRow, ...]
+    figure: str
+    best: Mapping[str, tuple[TableRow, Cell]]
+    fastest: str
+    charts: Charts
 
 
 def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """frameworks.html: one comparison per setting that was run in at least two frameworks."""
-    accepted = contents.frames.accepted()
+    """frameworks.html: one comparison per setting that was run in at least two frameworks, and all of them side by side on top."""
+    found = list(_comparable(contents.frames.accepted()))
+    titles = _titles([setting for setting, _ in found])
     comparisons = []
-    for index, (setting, frames) in enumerate(_comparable(accepted)):
-        charts = place_charts("comparison", frames, contents, "", f"comparison-{index + 1}")
+    for index, ((setting, frames), title) in enumerate(zip(found, titles, strict=True), 1):
+        name = f"comparison-{index}"
+        charts = place_charts("comparison", frames, contents, "", name)
         yield from charts.files
-        comparisons.append(
-            {"name": f"comparison-{index + 1}", "setting": _facts(setting), "title": _title(setting), "table": _table(frames), "charts": charts}
-        )
+        comparisons.append(_comparison(name, title, setting, frames, charts))
+    frameworks = sorted({framework for each in comparisons for framework in each.best})
     page = environment.get_template("frameworks.html")
-    yield Page("frameworks.html", page.render(root="", here="frameworks", comparisons=comparisons, columns=FIGURE_COLUMNS))
+    yield Page("frameworks.html", page.render(root="", here="frameworks", comparisons=comparisons, frameworks=frameworks))
 
 
 def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
@@ -39,26 +78,53 @@ def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
             yield next(records(entries[ALIKE])), frames.of_entries(entries)
 
 
-def _title(setting: Mapping[str, Any]) -> str:
-    return f"{title_of(str(setting['workload']), str(setting['data']), bool(setting['own_data']))} · {machine_title(setting)}"
+def _titles(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Workload and system of each setting, and the properties in which it differs from others of the same workload and system."""
+    titles = [f"{title_of(str(one['workload']), str(one['data']), bool(one['own_data']))} · {system_name(one)}" for one in settings]
+    written = []
+    for title, setting in zip(titles, settings, strict=True):
+        alike = [other for other, same in zip(settings, titles, strict=True) if same == title]
+        differing = [name for name in ALIKE if len({str(other[name]) for other in alike}) > 1]
+        written.append(" · ".join([title, *(describe(name, setting[name]) for name in differing)]))
+    return written
 
 
-def _facts(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _comparison(name: str, title: str, setting: Mapping[str, Any], frames: Frames, charts: Charts) -> Comparison:
+    rows = _table(frames)
+    columns = [column for index, column in enumerate(FIGURE_COLUMNS) if any(row.cells[index].raw for row in rows)]
+    shown = tuple(TableRow(row.entry, row.framework, tuple(cell for cell in row.cells if cell.column in columns)) for row in rows)
+    figure = next((one for one in TIMES if all((cell := row.cell(one)) is not None and cell.raw for row in shown)), TIMES[-1])
+    best: dict[str, tuple[TableRow, Cell]] = {}
+    for row in shown:
+        cell = row.cell(figure)
+        if cell is not None and cell.value is not None and (row.framework not in best or cell.value < (best[row.framework][1].value or 0.0)):
+            best[row.framework] = row, cell
+    fastest = min(best, key=lambda framework: (best[framework][1].value or 0.0, framework), default="")
+    heading = next((column.heading for column in columns if column.figure == figure), "time per epoch")
+    return Comparison(name, title, tuple(_facts(setting)), tuple(columns), shown, heading, best, fastest, charts)
+
+
+def _facts(setting: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     left_out = ("workload", "own_data", "device")
-    return [(name.replace("_", " "), in_words(setting, name)) for name in setting if name not in left_out]
+    return ((name.replace("_", " "), in_words(setting, name)) for name in setting if name not in left_out)
 
 
-def _table(frames: Frames) -> list[dict[str, Any]]:
+def _table(frames: Frames) -> list[TableRow]:
     """One row per entry, sorted by time per epoch, with a cell per column."""
     figures: dict[str, dict[str, Any]] = {}
     for row in rows_of(frames.select("entry_figures", "figure", [column.figure for column in FIGURE_COLUMNS])):
         figures.setdefault(row["entry_id"], {})[row["figure"]] = row
     rows = []
     for name, entry in entries_of(frames).items():
-        cells: list[Cell] = [make_cell(column, figures.get(name, {}).get(column.figure)) for column in FIGURE_COLUMNS]
-        order = figures.get(name, {}).get("time_to_epoch_s", {}).get("value")
-        rows.append({"entry": entry, "cells": cells, "order": (order is None or order != order, order or 0.0, name)})
-    return sorted(rows, key=lambda row: row["order"])
+        cells = tuple(make_cell(column, figures.get(name, {}).get(column.figure)) for column in FIGURE_COLUMNS)
+        rows.append(TableRow(entry, framework_name(str(entry["framework"])), cells))
+    return sorted(rows, key=_order)
+
+
+def _order(row: TableRow) -> tuple[bool, float, str]:
+    cell = row.cell(TIMES[-1])
+    value = None if cell is None else cell.value
+    return value is None, value or 0.0, str(row.entry["entry_id"])
 
 
 PAGE_KIND = PageKind(frameworks_page, 20, MenuItem("frameworks", "frameworks.html", "Frameworks"))

@@ -7,6 +7,7 @@ from typing import Any
 import jinja2
 
 from reporter.data.frames import Frames
+from reporter.data.words import any_of
 from reporter.pages.addresses import machine_slug
 from reporter.pages.entry_lines import BoardLines, EntryLine, Mode, by_board, entry_lines, modes, trends
 from reporter.pages.shared import Charts, MenuItem, Page, PageKind, SiteContents, place_charts
@@ -48,7 +49,7 @@ class MachinePage:
             return "" if not self.lines else "no profile"
         cpu = f"{profile.cpu.cores} × {profile.cpu.architecture}" if profile.cpu else ""
         gpu = f"{profile.gpu.cuda_cores} CUDA cores ({profile.gpu.architecture})" if profile.gpu else ""
-        memory = f"{' or '.join(map(str, profile.memory.sizes_gb))} GB" if profile.memory else ""
+        memory = f"{any_of(profile.memory.sizes_gb)} GB" if profile.memory else ""
         return ", ".join(part for part in (cpu, gpu, memory) if part)
 
 

@@ -1,10 +1,11 @@
 """Entries as lines of the pages of machines and submitters: score, energy with its instrument, rank, dates."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.board.boards import Board, BoardRow
 from reporter.board.columns import RUN_COLUMNS, SCORE_COLUMNS, Cell, make_cell
+from reporter.board.instruments import instrument_named
 from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.machine_names import machine_title
@@ -66,8 +67,15 @@ class EntryLine:
 
     @property
     def instrument(self) -> str:
-        """What measured the energy; empty without an energy."""
-        return ", ".join(self.row.scores.instrument) if self.row.scores.energy is not None and self.row.scores.instrument else ""
+        """What measured the energy, in words; empty without an energy."""
+        is_known = self.row.scores.instrument is not None and any(cell.raw for cell in self.shown if cell.column.is_energy)
+        return instrument_named(*self.row.scores.instrument) if is_known and self.row.scores.instrument else ""
+
+    @property
+    def shown(self) -> tuple[Cell, ...]:
+        """The board's time, the time per epoch where that is another one, and the board's energy."""
+        figures = dict.fromkeys((self.board.time.figure, TIME_PER_EPOCH, self.board.energy.figure if self.board.energy else ""))
+        return tuple(cell for figure in figures if (cell := self.row.cell(figure)) is not None)
 
     @property
     def has_score(self) -> bool:
@@ -82,14 +90,14 @@ class EntryLine:
 
 
 def entry_lines(boards: Iterable[Board], frames: Frames) -> tuple[EntryLine, ...]:
-    """Every entry on a leaderboard, in the boards' order."""
-    dates = dates_of(frames)
-    return tuple(
-        EntryLine(row, board, section, dates[str(row.entry["entry_id"])])
-        for board in boards
-        for section, rows in sections(board)
-        for row in rows
-    )  # fmt: skip
+    """Every entry on a leaderboard, in the boards' order, made once; ``boards`` are those of the frames."""
+    return frames.cached("lines of entries", lambda: tuple(_lines(boards, dates_of(frames))))
+
+
+def _lines(boards: Iterable[Board], dates: Mapping[str, Dates]) -> Iterator[EntryLine]:
+    for board in boards:
+        for section, rows in sections(board):
+            yield from (EntryLine(row, board, section, dates[str(row.entry["entry_id"])]) for row in rows)
 
 
 def sections(board: Board) -> tuple[tuple[str, Sequence[BoardRow]], ...]:

@@ -12,9 +12,10 @@ from reference_impls.contract import TOKEN, log_name
 from reporter.board.boards import Board
 from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell, name_of_figure
 from reporter.board.instruments import instrument_named
-from reporter.board.systems import framework_name, system_name
-from reporter.data.entry_scores import SCORE_J, SCORE_S, EntryScores
+from reporter.board.systems import system_name
+from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores
 from reporter.data.frames import IDENTITY, Frames, Row, records
+from reporter.data.framework_names import framework_name
 from reporter.data.missed import reached_text
 from reporter.data.scores import PARTS
 from reporter.data.text import digits, plain
@@ -22,7 +23,7 @@ from reporter.data.timeline import Timeline, read_timeline
 from reporter.data.values import entries_of
 from reporter.figures import over_time
 from reporter.figures.chart import Caption, Context
-from reporter.pages.shared import Draw, Page, place_drawings
+from reporter.pages.shared import Draw, Page, board_title, place_drawings, title_of
 from reporter.pages.standings import Standing, standings_of
 from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
 from suite.bundle.log import Log, LogEvent
@@ -39,8 +40,8 @@ COLUMNS_OF_RANKS = (
     ("communication_s", "communication, s"),
     ("peak_rss_bytes", "peak memory, B"),
 )
-EVIDENCE_OF_SCORES = {name: parts[1] for name, parts in PARTS.items()}
-"""The figure of a run that a score's number leads to: that of a later epoch."""
+EVIDENCE_OF_SCORES = {**{name: parts[1] for name, parts in PARTS.items()}, MEASURED_J: "energy_j"}
+"""The figure of a run that a score's number leads to: that of a later epoch; of the measured energy, that of the run."""
 FIRST_LINES, LAST_LINES = 200, 100
 MAX_LINE_LENGTH = 600
 EPOCH_FIGURES = frozenset(
@@ -92,6 +93,8 @@ def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: ji
         root="../../",
         here="run",
         run=run,
+        title=title_of(str(run["workload"]), str(run["data"]), bool(run["own_data"])),
+        framework=framework_name(str(run["framework"])),
         command=_command(record.command),
         verdict=verdict,
         figures=figures,
@@ -139,12 +142,10 @@ def copied_files(bundle: Bundle) -> list[str]:
 
 @dataclass(frozen=True)
 class BoardLink:
-    """The leaderboard of an entry."""
+    """The leaderboard of an entry, with its title."""
 
     slug: str
-    workload: str
-    division: str
-    round: str
+    title: str
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
     labels = entries_of(frames)
     links: dict[str, BoardLink] = {}
     for board in boards:
-        link = BoardLink(board.slug, board.workload, board.division, board.round)
+        link = BoardLink(board.slug, board_title(board))
         links |= {row.entry["entry_id"]: link for row in (*board.accepted, *board.projected, *board.refused, *board.withdrawn)}
     standings = standings_of(frames, boards)
     figures, runs, values = frames.rows_by("entry_figures", "entry_id"), frames.rows_by("runs", "entry_id"), frames.rows_by("figures", "run_id")
@@ -191,8 +192,8 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
 
 def _scores_of_run(scores: EntryScores, run_id: str) -> dict[str, float]:
     """The run's values of the entry's scores, at the epochs of the entry."""
-    found = {name: scores.of(name) for name in (SCORE_S, SCORE_J)}
-    return {name: score.by_run[run_id] for name, score in found.items() if score is not None}
+    found = {name: scores.of(name) for name in (SCORE_S, SCORE_J, MEASURED_J)}
+    return {name: score.by_run[run_id] for name, score in found.items() if score is not None and run_id in score.by_run}
 
 
 def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page:
@@ -208,7 +209,12 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
     return Page(f"entries/{evidence.entry['entry_id']}.html", page)
 
 
-HEADLINES = ((SCORE_S, "time_to_target_s", "time_to_epoch_s"), (SCORE_J, "energy_per_epoch_j"), ("best_accuracy",), ("peak_memory_bytes",))
+HEADLINES = (
+    (SCORE_S, "time_to_target_s", "time_to_epoch_s"),
+    (SCORE_J, MEASURED_J, "energy_per_epoch_j"),
+    ("best_accuracy",),
+    ("peak_memory_bytes",),
+)
 """Figures at the top of an entry's page: of each group the first that is known."""
 
 

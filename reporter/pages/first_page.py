@@ -17,6 +17,7 @@ from reporter.data.values import values_of_runs
 from reporter.pages.shared import Page, SiteContents, title_of
 from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle
+from suite.catalog.frameworks import load_frameworks
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Ratio
@@ -24,7 +25,6 @@ from suite.metrics.comparisons import Ratio
 FIGURE = "time_to_epoch_s"
 EXPECTED = ("energy_j", "instructions", "peak_memory_bytes", "foreign_cpu_share")
 """Figures that the page says are not measured where they are not."""
-FRAMEWORKS = ("pytorch", "tensorflow", "chainer")
 DRAWN = 100.0
 
 
@@ -81,8 +81,15 @@ def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> Ow
         for other, cell in sorted(cells, key=lambda pair: float(pair[1].raw))
     ]
     sentence, certainty = _meaning(row, board, own)
+    another = _another_framework(str(row.entry["framework"]), [each.row for each in rows])
     return OwnEntry(
-        title_of(board.workload, board.data, board.own_data), board, tuple(rows), sentence, certainty, _not_measured(row, frames), _commands(row)
+        title_of(board.workload, board.data, board.own_data),
+        board,
+        tuple(rows),
+        sentence,
+        certainty,
+        _not_measured(row, frames),
+        _commands(row, another),
     )
 
 
@@ -153,16 +160,21 @@ def _not_measured(row: BoardRow, frames: Frames) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _commands(row: BoardRow) -> tuple[tuple[str, str], ...]:
-    """What to do next, as (why, command)."""
+def _another_framework(own: str, rows: Sequence[BoardRow]) -> str | None:
+    """A framework of the closed division besides ``own``: that of the first of these rows that has one, else the first by name."""
+    others = [each.name for each in load_frameworks() if each.needs_environment and not each.open_only and each.name != own]
+    return next((name for name in (*(str(row.entry["framework"]) for row in rows), *others) if name in others), None)
+
+
+def _commands(row: BoardRow, another: str | None) -> tuple[tuple[str, str], ...]:
+    """What to do next, as (why, command); ``another`` is a framework to try."""
     entry = row.entry
     run = f"suite run --division open --device auto --workload {entry['workload']} --data {shlex.quote(str(entry['data']))}"
     repeat = f"for seed in 2 3; do {run} --framework {entry['framework']} --seed $seed; done"
-    other = next((name for name in FRAMEWORKS if name != entry["framework"]), "tensorflow")
     closed = f"suite run --division closed --device auto --workload {entry['workload']} --framework {entry['framework']}"
     wanted: Sequence[tuple[bool, str, str]] = (
         (int(entry["runs"]) < 3, "Two more runs, for an interval", repeat),
-        (True, "The same in another framework", f"suite env create {other} && {run} --framework {other}"),
+        (another is not None, "The same in another framework", f"suite env create {another} && {run} --framework {another}"),
         (True, "What this machine can measure, and how to add a power sensor", "suite doctor"),
         (not entry["own_data"], "A result for the leaderboard: the workload's own data, 12 MB", f"suite data prepare mnist --download && {closed}"),
         (True, "Your runs, beside the reference results again", "suite report runs build/demo/run --beside-reference --output site --force"),

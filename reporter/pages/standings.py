@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.board.boards import Board
-from reporter.board.systems import framework_name, system_name
+from reporter.board.systems import system_name
 from reporter.data.frames import Frames, rows_of
+from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title, profile_of
 from reporter.data.text import digits
 from reporter.data.words import moment_of

@@ -6,7 +6,7 @@ from reporter.data.frames import Frames, Row, known, rows_of
 from reporter.data.selection import choose
 from reporter.data.values import entries_of
 from reporter.papers.batches import MAX_LINES
-from reporter.papers.entries import framework_title, line_styles, names_of, property_text, styles_of
+from reporter.papers.entries import line_styles, names_of, property_text, styles_of
 from reporter.papers.model import Estimate, Line, Lines, Missing, PaperFigure
 
 PERCENT = 100.0
@@ -27,7 +27,7 @@ def curves(frames: Frames) -> PaperFigure | Missing:
     ]
     for group, number in zip(chosen.groups, numbers[len(chosen.ids) :], strict=True):
         middle = group.ids[len(group.ids) // 2]
-        lines.append(Line(f"{len(group.ids)} more · {framework_title(group.name)}", number, found[middle], is_faint=True))
+        lines.append(Line(group.label, number, found[middle], is_faint=True))
     note = chosen.note.replace("row", "line").replace("lowest to highest value, with a mark at the median", "that of the median")
     about = "Accuracy after each epoch against the sum of the times of the epochs, without evaluations; mean over runs, as far as all runs went."
     panel = Lines("training time, s", "accuracy, %", tuple(lines), is_from_zero=False)

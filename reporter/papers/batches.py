@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from reporter.data.frames import Frames
+from reporter.data.framework_names import framework_name
 from reporter.data.selection import choose
-from reporter.papers.entries import OVER_RUNS, Varied, estimates, framework_title, line_styles, of_epochs, styles_of, varied
+from reporter.papers.entries import OVER_RUNS, Varied, estimates, line_styles, of_epochs, styles_of, varied
 from reporter.papers.epochs import later
 from reporter.papers.model import Estimate, Line, Lines, Missing, PaperFigure
 
@@ -96,9 +97,9 @@ def _lines(frames: Frames, values: Mapping[str, Estimate]) -> tuple[tuple[Line, 
             for entry in groups[int(index)].entries:
                 by_size.setdefault(float(entry["batch_size"]), []).append(values[entry["entry_id"]].value)
         points = tuple((size, Estimate(sum(of_size) / len(of_size), min(of_size), max(of_size))) for size, of_size in sorted(by_size.items()))
-        lines.append(Line(f"{len(shared.ids)} more · {framework_title(shared.name)}", number, points, is_faint=True))
+        lines.append(Line(shared.label, number, points, is_faint=True))
     return tuple(lines), chosen.note.replace("entries", "settings").replace("row", "line").replace("a mark at the median", "the mean")
 
 
 def _label(group: Varied) -> str:
-    return group.heading or framework_title(str(group.entries[0]["framework"]))
+    return group.heading or framework_name(str(group.entries[0]["framework"]))

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from reporter.data.frames import Frames, Row, known, rows_of
+from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from reporter.data.values import entries_of
-from reporter.papers.entries import framework_title, model_title
+from reporter.papers.entries import model_title
 from reporter.papers.model import PaperFigure
 from reporter.papers.presets import STUDIES, SUITE, Preset
 from suite.catalog.data_sets import load_data_set
@@ -72,7 +73,7 @@ def _machines_text(entries: Sequence[Row]) -> str:
 
 
 def _software_text(entries: Sequence[Row]) -> str:
-    frameworks = _few(f"{framework_title(str(entry['framework']))} {entry['framework_version'] or ''}".strip() for entry in entries)
+    frameworks = _few(f"{framework_name(str(entry['framework']))} {entry['framework_version'] or ''}".strip() for entry in entries)
     models = _few(f"{model_title(str(entry['workload']))} on {_data_title(str(entry['data']))} ({entry['division']} division)" for entry in entries)
     batches = _numbers(sorted({int(entry["batch_size"]) for entry in entries}))
     threads = _numbers(sorted({int(entry["threads"]) for entry in entries}))

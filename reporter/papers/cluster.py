@@ -5,7 +5,7 @@ from reporter.data.scaling import ScalingLine, scaling_lines
 from reporter.data.selection import choose
 from reporter.data.values import figures_of
 from reporter.papers.batches import MAX_LINES
-from reporter.papers.entries import framework_title, line_styles, names_of, styles_of
+from reporter.papers.entries import line_styles, names_of, styles_of
 from reporter.papers.model import Estimate, Line, Lines, Missing, PaperFigure
 
 RATE = "samples_per_s"
@@ -33,7 +33,7 @@ def speed_up(frames: Frames) -> PaperFigure | Missing:
             for nodes, one in points[index]:
                 by_nodes.setdefault(nodes, []).append(one.value)
         shared = tuple((nodes, Estimate(sum(of) / len(of), min(of), max(of))) for nodes, of in sorted(by_nodes.items()))
-        drawn.append(Line(f"{len(group.ids)} more · {framework_title(group.name)}", number, shared, is_faint=True))
+        drawn.append(Line(group.label, number, shared, is_faint=True))
     most = max(max(line.by_nodes) for line in lines)
     panel = Lines("nodes", "speed-up, ×", tuple(drawn), reference=((1.0, 1.0), (float(most), float(most))))
     ids = tuple(dict.fromkeys(entry["entry_id"] for line in lines for entry in line.by_nodes.values()))

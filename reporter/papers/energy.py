@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reporter.data.frames import Frames, Row, known
+from reporter.data.machine_names import short_title
 from reporter.data.values import entries_of, figures_of, why_missing
 from reporter.papers.entries import OVER_RUNS, estimates, flat_rows, names_of, rows_of_groups, varied
 from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, Panel, PaperFigure
@@ -55,7 +56,7 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
             of_machine.setdefault(tuple(str(entries[name][key]) for key in ("device", "cpu_model", "power_mode")), name)
         chosen = list(of_machine.values())
         machines = [{**entries[name], **dict.fromkeys(_OF_RUN)} for name in chosen]
-        labels = {name: text or str(entries[name]["device"]) for name, text in names_of(machines).items()}
+        labels = {name: text or short_title(entries[name]) for name, text in names_of(machines).items()}
         bars, note = flat_rows(frames, {name: (found[name],) for name in chosen}, labels)
         panels.append(Bars(with_instrument("baseload, W", kind), (BarGroup("", tuple(_in_one_style(bar) for bar in bars)),)))
         notes += [note] if note else []

@@ -8,16 +8,15 @@ from functools import cache
 
 from reporter.data.entries import describe, differences
 from reporter.data.frames import IDENTITY, Frames, Row, known, rows_of
+from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name
-from reporter.data.selection import choose
+from reporter.data.selection import choose, more_of
 from reporter.data.values import entries_of, figures_of
 from reporter.papers.model import Bar, BarGroup, Estimate
-from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 
 MAX_ROWS = 24
-MAX_TITLE = 14
 LOCKED = "clocks locked"
 OVER_RUNS = "± one standard deviation over runs; of a single run, over its epochs"
 
@@ -36,16 +35,6 @@ def styles_of(frames: Frames) -> dict[str, int]:
 
 
 @cache
-def framework_title(name: str) -> str:
-    """The framework's title if it is short, else its name."""
-    try:
-        title = load_framework(name).title
-    except SuiteError:
-        return name
-    return title if len(title) <= MAX_TITLE else name
-
-
-@cache
 def model_title(name: str) -> str:
     """The workload's model, such as ResNet-18; the name of a workload that this version does not know."""
     try:
@@ -57,7 +46,7 @@ def model_title(name: str) -> str:
 def property_text(entry: Mapping[str, object], name: str) -> str:
     """A property of an entry in the words of a figure."""
     if name == "framework":
-        return framework_title(str(entry["framework"]))
+        return framework_name(str(entry["framework"]))
     if name == "workload":
         return model_title(str(entry["workload"]))
     if name == "device":
@@ -175,9 +164,7 @@ def rows_of_groups(frames: Frames, groups: Sequence[Varied], value: Callable[[Ro
     ]  # fmt: skip
     shared = [(one, [value(entry) for index in one.ids for entry in groups[int(index)].entries]) for one in chosen.groups]
     if shared:
-        rest = tuple(
-            _shared(f"{len(values)} more · {framework_title(one.name)}", values, styles.get(one.name, 7), is_stacked) for one, values in shared
-        )
+        rest = tuple(_shared(more_of(len(values), one.name), values, styles.get(one.name, 7), is_stacked) for one, values in shared)
         made.append(BarGroup("others, lowest to highest", rest))
     return tuple(made), chosen.note.replace("entries", "settings") if shared else ""
 
@@ -193,10 +180,7 @@ def flat_rows(frames: Frames, values: Mapping[str, tuple[Estimate, ...]], names:
     bars = [
         Bar(labels[name] or property_text(entries[name], "framework"), values[name], styles[str(entries[name]["framework"])]) for name in chosen.ids
     ]
-    bars += [
-        _shared(f"{len(one.ids)} more · {framework_title(one.name)}", [values[name] for name in one.ids], styles.get(one.name, 7), is_stacked)
-        for one in chosen.groups
-    ]
+    bars += [_shared(one.label, [values[name] for name in one.ids], styles.get(one.name, 7), is_stacked) for one in chosen.groups]
     return tuple(bars), chosen.note
 
 

@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from reporter.data.frames import Frames, Row, known
+from reporter.data.framework_names import framework_name
 from reporter.data.machines import Machine, machines_of
 from reporter.data.values import entries_of, why_missing
 from reporter.papers.energy import ENERGY, kinds_of, with_instrument
-from reporter.papers.entries import OVER_RUNS, estimates, framework_title, model_title, names_of
+from reporter.papers.entries import OVER_RUNS, estimates, model_title, names_of
 from reporter.papers.model import Dot, Estimate, Keys, Missing, Panel, PaperFigure, Scatter
 
 TIME, POWER = "time_to_epoch_s", "mean_power_w"
@@ -132,7 +133,7 @@ def _styles(entries: list[Row]) -> dict[str, str]:
     if len({entry["workload"] for entry in entries}) > 1:
         return {entry["entry_id"]: model_title(str(entry["workload"])) for entry in entries}
     names = names_of(entries, ("power_mode", *_LESS))
-    return {name: text or framework_title(str(entries[0]["framework"])) for name, text in names.items()}
+    return {name: text or framework_name(str(entries[0]["framework"])) for name, text in names.items()}
 
 
 _LESS = (

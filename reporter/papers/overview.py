@@ -1,6 +1,7 @@
 """Frameworks along several axes, and training against LINPACK: Figure 1d and the text of the Raspberry Pi study."""
 
 from reporter.data.frames import Frames
+from reporter.data.framework_names import framework_name
 from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of
@@ -8,7 +9,7 @@ from reporter.figures.chart import Context
 from reporter.figures.linpack import Line as LinpackLine
 from reporter.figures.linpack import lines_of
 from reporter.figures.radar import AXES, MIN_AXES, series, shares_of
-from reporter.papers.entries import MAX_ROWS, framework_title, names_of, styles_of
+from reporter.papers.entries import MAX_ROWS, names_of, styles_of
 from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, PaperFigure, Radar
 
 LINPACK_STYLE = 7
@@ -24,7 +25,7 @@ def radar(frames: Frames) -> PaperFigure | Missing:
     if len(axes) < MIN_AXES:
         return Missing(f"fewer than {MIN_AXES} figures are known for all of the frameworks")
     names = tuple(f"{axis.title}\u00a0{'↑' if axis.better > 0 else '↓'}" for axis in axes)
-    polygons = tuple((framework_title(str(entries[name]["framework"])), styles[str(entries[name]["framework"])], tuple(shares[name])) for name in ids)
+    polygons = tuple((framework_name(str(entries[name]["framework"])), styles[str(entries[name]["framework"])], tuple(shares[name])) for name in ids)
     left_out = [axis.title for axis in AXES if axis not in axes]
     note = (f"No axis, because unknown or not comparable for some: {', '.join(left_out)}.",) if left_out else ()
     about = "The fastest entry of each framework. On each axis, value over the best drawn one, or the best over the value where less is better. " \
@@ -44,11 +45,11 @@ def linpack(frames: Frames) -> PaperFigure | Missing:
     names = names_of([entries[name] for name in trained])
     for name in chosen.ids:
         framework = str(entries[name]["framework"])
-        bars.append(Bar(names[name] or framework_title(framework), (Estimate(trained[name].gflops),), styles[framework], _share(trained[name])))
+        bars.append(Bar(names[name] or framework_name(framework), (Estimate(trained[name].gflops),), styles[framework], _share(trained[name])))
     for group in chosen.groups:
         values = sorted(trained[name].gflops for name in group.ids)
         middle = Estimate(values[len(values) // 2], values[0], values[-1])
-        bars.append(Bar(f"{len(group.ids)} more · {framework_title(group.name)}", (middle,), styles.get(group.name, LINPACK_STYLE), is_group=True))
+        bars.append(Bar(group.label, (middle,), styles.get(group.name, LINPACK_STYLE), is_group=True))
     about = "A training sample counts as 3 × 2 × forward multiply-adds. Percentage: share of the LINPACK rate of the same machine."
     notes = (chosen.note,) if chosen.note else ()
     return PaperFigure((Bars("10⁹ operations per second", (BarGroup("", tuple(bars)),)),), tuple(trained), about, "", notes)

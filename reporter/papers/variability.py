@@ -8,7 +8,7 @@ from reporter.data.machines import machines_of
 from reporter.data.selection import choose
 from reporter.data.values import entries_of
 from reporter.papers.energy import ENERGY, kinds_of, with_instrument
-from reporter.papers.entries import MAX_ROWS, estimates, framework_title, names_of, property_text, styles_of
+from reporter.papers.entries import MAX_ROWS, estimates, names_of, property_text, styles_of
 from reporter.papers.model import Box, Boxes, Missing, PaperFigure
 
 MIN_EPOCHS = 2
@@ -74,5 +74,5 @@ def _boxes(frames: Frames, values: dict[tuple[str, str], list[float]], named: di
         )
     for group in chosen.groups:
         shared = tuple(value for text in group.ids for value in values[keys[text]])
-        groups.setdefault("others", []).append(Box(f"{len(group.ids)} more · {framework_title(group.name)}", styles.get(group.name, 7), shared))
+        groups.setdefault("others", []).append(Box(group.label, styles.get(group.name, 7), shared))
     return Boxes(axis, tuple((heading, tuple(boxes)) for heading, boxes in groups.items())), chosen.note

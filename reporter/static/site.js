@@ -1,7 +1,10 @@
 // Sorting, filters, limits, downloads. Without this script all tables and figures are complete and sorted by rank.
 "use strict";
 
-const numeric = (cell) => (cell.dataset.v === undefined || cell.dataset.v === "" ? null : Number(cell.dataset.v));
+function numeric(cell) { // a property that is a number is its own text
+  const text = cell.dataset.v ?? cell.textContent, value = Number(text);
+  return text === "" || Number.isNaN(value) ? null : value;
+}
 
 function sortTable(table, column, descending) {
   const heads = [...table.tHead.rows[0].cells];
@@ -405,9 +408,9 @@ function drawFront(drawing, entries) {
   const corners = line.dataset.whole.slice(1).split("L").map((pair) => pair.split(" ").map(Number));
   const [top, right] = [corners[0][1], corners[corners.length - 1][0]], points = [];
   for (const group of drawing.querySelectorAll("g[data-entry]")) {
-    const dot = group.querySelector("circle"), remains = entries.has(group.dataset.entry);
+    const { entry, ...place } = group.dataset, remains = entries.has(entry);
     group.classList.toggle("out", !remains);
-    if (remains) points.push([Number(group.dataset.x), Number(group.dataset.y), Number(dot.getAttribute("cx")), Number(dot.getAttribute("cy"))]);
+    if (remains) points.push([place.x, place.y, place.across, place.down].map(Number));
   }
   const front = frontOf(points), path = [];
   front.forEach(([, , x, y], index) => path.push(...(index ? [] : [[x, top]]), [x, y], [index + 1 < front.length ? front[index + 1][2] : right, y]));

@@ -7,6 +7,7 @@ from suite.bundle.attached import BEFORE, CHANGED, KEPT
 from suite.bundle.layout import MANIFEST, WITHDRAWN, WITNESS
 from suite.files.digest import sha256
 from suite.files.durable import publish
+from suite.files.tree import below
 
 
 def seal(path: Path, leftovers: Collection[Path] = ()) -> None:
@@ -36,5 +37,5 @@ def evidence_digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, 
 
 
 def _files(path: Path) -> dict[str, Path]:
-    plain = (file for file in sorted(path.rglob("*")) if file.is_file() and not file.is_symlink())
+    plain = (file for file in below(path) if file.is_file() and not file.is_symlink())
     return {file.relative_to(path).as_posix(): file for file in plain if file.name != MANIFEST}

@@ -16,7 +16,7 @@ import typer.main
 
 from suite import __version__
 from suite.compliance.finding import escaped
-from suite.errors import Reported, SuiteError
+from suite.errors import InterruptedAfterEnd, Reported, SuiteError
 from suite.files.paths import home
 
 COULD_NOT = 2
@@ -49,6 +49,7 @@ COMMANDS = {
     "verify-ranks": Command("verify_ranks", "verify_ranks", "Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown."),
     "package": Command("submission", "package", "Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."),
     "submit": Command("submission", "submit", "Check a submission as a reviewer will. Exit code: 0 complies, 1 does not, 2 could not judge."),
+    "submissions": Command("submissions", "app", "List submissions with what a reviewer still has to decide."),
     "linpack": Command("linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."),
     "memory": Command("memory", "app", "Plan the memory of training: does it fit, with which schedule, at which price."),
     "doctor": Command("doctor", "doctor", "List what this machine can measure and run, and how to get each missing thing."),
@@ -84,7 +85,9 @@ class LazyGroup(typer.core.TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
             kept = str(interrupt)  # of a run: where its finished epochs are
-            raise SuiteError(f"Interrupted; {kept}. To run again: {' '.join(['suite', *sys.argv[1:]])}" if kept else "Interrupted.") from None
+            is_complete = isinstance(interrupt, InterruptedAfterEnd) and sys.argv[1:2] == ["run"]
+            again = "" if is_complete else f" To run again: {' '.join(['suite', *sys.argv[1:]])}"
+            raise SuiteError(f"Interrupted; {kept}.{again}" if kept else "Interrupted.") from None
 
 
 def load_command(name: str) -> Any:

@@ -27,7 +27,9 @@ def bringup(
     if json and not yes:
         raise SuiteError("--json prints the finished file and asks nothing: give --yes as well.")
     if not yes and not sys.stdin.isatty():
-        raise SuiteError("Nobody can be asked here whether to keep what is collected: give --yes, and look at the file afterwards.")
+        raise SuiteError(
+            "Standard input is no terminal, so nobody can be asked whether to keep what is collected: give --yes, and look at the file afterwards."
+        )
 
     def confirm(found: BringUp) -> bool:
         if not json:
@@ -41,7 +43,8 @@ def bringup(
         print("\n".join(map(escaped, _result(written.bringup))))
         print(f"{written.path}: {written.path.stat().st_size / 1024:.0f} KiB. docs/boards.md says where to send it.")
     if written.bringup.failures:
-        raise Reported(f"{len(written.bringup.failures)} parts of the bring-up failed; the file says which, and has all others: send it.")
+        count = len(written.bringup.failures)
+        raise Reported(f"{count} part{'s' if count > 1 else ''} of the bring-up failed; the file says which, and has all others: send it.")
 
 
 def _report(line: str) -> None:
@@ -79,7 +82,8 @@ def _result(found: BringUp) -> Iterator[str]:
     """The staircase and the calibrations."""
     for step in found.steps:
         powers = ", ".join(f"{each.total} {each.power_w:.2f} W" for each in step.powers)
-        yield f"{step.busy_cores} busy cores: {powers or 'no power meter'}"
+        cores = f"{step.busy_cores} busy core{'' if step.busy_cores == 1 else 's'}"
+        yield f"{cores}: {powers or 'no power meter'}"
     yield from map(_calibration, found.calibrations)
     yield from (f"failed: {failure}" for failure in found.failures)
 
@@ -87,9 +91,10 @@ def _result(found: BringUp) -> Iterator[str]:
 def _calibration(one: Calibration) -> str:
     if one.gain is None or one.gain_low is None or one.gain_high is None or one.offset_w is None:
         return f"{one.sensor} against {one.meter}: {one.reason}"
-    verdict = {True: "outside", False: "within", None: "undecided, against"}[one.deviates]
     expected = f"{one.expected_low:g}" if one.expected_low == one.expected_high else f"{one.expected_low:g} to {one.expected_high:g}"
-    return (
-        f"{one.sensor} = {one.gain:.4f} x {one.meter} {one.offset_w:+.2f} W; gain {one.gain_low:.3f} to {one.gain_high:.3f} (95 %), "
-        f"{verdict} the expected {expected}"
-    )
+    verdict = {
+        True: f"outside the expected {expected}",
+        False: f"within the expected {expected}",
+        None: f"partly outside the expected {expected}: longer steps (--seconds) narrow it",
+    }[one.deviates]
+    return f"{one.sensor} = {one.gain:.4f} x {one.meter} {one.offset_w:+.2f} W; gain {one.gain_low:.3f} to {one.gain_high:.3f} (95 %), {verdict}"

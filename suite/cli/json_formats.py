@@ -512,6 +512,25 @@ FORMATS: Mapping[str, JsonFormat] = {
             },
         ),
         JsonFormat(
+            "submissions-status",
+            "suite submissions status",
+            {
+                "path": "submission",
+                "round": "the round that it is judged by, or null",
+                "round_closed": "date on which that round was closed, or null",
+                "organization": "submitting organization, or null",
+                "availability": "available, preview or research, or null",
+                "runs": "number",
+                "complies": "verdict, or null where it could not be judged",
+                "violations": "number of invalid findings by rule",
+                "to_review": "list: kind, where, sentence, rule, severity; the last two are null but for findings",
+                "objections": "list: file, state, date, by, against, record, text, run, decision, decided_by",
+                "withdrawals": "list: where, reason",
+                "could_not_judge": "sentences",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
             "sweep",
             "suite sweep",
             {

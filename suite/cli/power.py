@@ -93,7 +93,7 @@ def _fit_sentence(found: Attachment) -> str:
     rows = f"{trace.rows} rows" + (f", {trace.averaged} averaged to one reading" if trace.averaged > 1 else "")
     left_out = f", {trace.unreadable + trace.late} left out" if trace.unreadable + trace.late else ""
     clock = f"offset {fit.offset_s:.3f} s +- {fit.half_width_s:.3f} s ({fit.method}), rate {fit.rate * 1e6:+.0f} ppm"
-    second = "no other place" if fit.second_ratio is None else f"second-best place at {fit.second_ratio:.2f} of it"
+    second = "no other offset fits" if fit.second_ratio is None else f"the second-best offset has {fit.second_ratio:.2f} times that"
     return f"{rows}{left_out}; {clock}; correlation with the run {fit.correlation:.3f}, {second}."
 
 

@@ -44,7 +44,7 @@ def show_sarif(verdict: CheckResult) -> None:
 
 def _end(verdict: CheckResult) -> None:
     if verdict.broken:
-        raise Reported("Could not judge: " + " ".join(verdict.broken))
+        raise Reported("Could not judge: " + " ".join(map(escaped, verdict.broken)))
     if not verdict.complies:
         raise typer.Exit(NOT_COMPLIANT)
 

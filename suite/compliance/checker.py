@@ -19,6 +19,7 @@ from suite.compliance.rules.preconditions import READABLE, REQUEST_READABLE, RUN
 from suite.compliance.rules.witness import witnessed_by
 from suite.compliance.values import is_number
 from suite.errors import FileError, SuiteError
+from suite.files.tree import files_below, refuse_large
 
 REQUEST_FILE = "the request"
 MAX_RANKS, MAX_NAME_LENGTH = 4096, 200
@@ -61,6 +62,7 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     import numpy as np  # start-up
 
     path = bundle.path
+    refuse_large(path)
     try:
         run = bundle.run()
     except FileError as error:
@@ -120,7 +122,7 @@ def find_bundles(path: Path) -> tuple[Path, ...]:
         return (path,)
     if not path.exists():
         raise SuiteError(f"{path} does not exist; give the path of a run directory.")
-    bundles = tuple(sorted(file.parent for file in path.rglob(RUN) if file.is_file() and not file.is_symlink())) if path.is_dir() else ()
+    bundles = tuple(file.parent for file in files_below(path, RUN))
     if not bundles:
         raise SuiteError(f"{path} holds no run directory (there is no {RUN}); give the path that `suite run` printed.")
     return bundles

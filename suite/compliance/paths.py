@@ -14,6 +14,7 @@ from suite.compliance.finding import Finding
 from suite.compliance.stalls import ALLOWED, StallVerdict, check_stall_folder, find_stall_folders, is_part
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
 from suite.errors import SuiteError
+from suite.files.tree import below
 from suite.submission.archive import unpack
 from suite.submission.declaration import NAME
 from suite.submission.folders import RUN_FOLDER, find_submissions, undeclared_submission
@@ -95,7 +96,7 @@ def _as_part(verdict: BundleVerdict) -> BundleVerdict:
 
 def _leftovers(root: Path) -> Iterator[str]:
     """A sentence for each folder that was a bundle and has no run.json any more."""
-    folders = [root, *sorted(path for path in root.rglob("*") if path.is_dir() and not path.is_symlink())]
+    folders = [root, *(path for path in below(root) if path.is_dir() and not path.is_symlink())]
     for folder in folders:
         parts = [name for name in REMAINS if (folder / name).is_file()]
         if (parts or RUN_FOLDER.fullmatch(folder.name)) and not _is_in_bundle(folder, root):

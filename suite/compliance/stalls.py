@@ -11,6 +11,7 @@ from suite.compliance.malformed import MALFORMED, not_applied
 from suite.compliance.registry import STALL_RULES
 from suite.compliance.rule import MAX_VIOLATIONS
 from suite.compliance.stall_rule import StallContext
+from suite.files.tree import files_below
 
 ALLOWED = "data-read"
 """The rule that runs of an analysis break on purpose: they are no results."""
@@ -33,7 +34,7 @@ def find_stall_folders(path: Path) -> tuple[Path, ...]:
     """The analysis at ``path``, or every analysis below it; links are not followed."""
     if (path / RECORD).is_file():
         return (path,)
-    return tuple(sorted(file.parent for file in path.rglob(RECORD) if file.is_file() and not file.is_symlink()))
+    return tuple(file.parent for file in files_below(path, RECORD))
 
 
 def check_stall_folder(path: Path) -> StallVerdict:

@@ -23,7 +23,8 @@ class SubmittedRun:
 
     ``losses``, ``times`` and ``readings`` are SHA-256 digests of its first losses, of the times between its first steps and of those between
     its first readings; None where there are too few. ``submission`` is the submission's folder. ``boot`` is the boot id of rank 0's machine,
-    ``span_ns`` the time of its log on that machine's monotonic clock, ``idle_ns`` that of the idle machine's readings; None where not recorded.
+    ``span_ns`` the time of its log on that machine's monotonic clock, ``idle_ns`` that of the idle machine's readings, ``booted_ms`` when the
+    monotonic clock was 0, in Unix time; None where not recorded.
     ``epochs_to_target`` is infinite for a run that missed its target, None for one without. A ``is_withdrawn`` run is no part of its entry.
     ``states`` are the digests of its parameters and velocities after every epoch.
     ``power_meters`` are those that read power during the run, on the first node. ``nonce`` is run.json's record of where the seed came from,
@@ -47,6 +48,7 @@ class SubmittedRun:
     boot: str | None
     span_ns: tuple[int, int] | None
     idle_ns: tuple[int, int] | None
+    booted_ms: float | None
     is_withdrawn: bool
     power_meters: frozenset[str]
     states: frozenset[str] = frozenset()

@@ -25,11 +25,13 @@ from suite.compliance.rules.audits import badges
 from suite.compliance.submission_rule import Copied, SubmissionContext, SubmissionRule, SubmittedRun
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
+from suite.files.tree import refuse_large
 from suite.metrics.audit_record import AuditBadge
 from suite.metrics.summary import target_figures
 from suite.submission.declaration import NAME, read_declaration
 from suite.submission.folders import RunFolder, is_withdrawn, read_folders
 
+NS_PER_MS = 10**6
 MIN_VALUES, MAX_VALUES = 10, 100  # fewer values may be equal by chance; a copy may be cut off or continued after them
 
 
@@ -113,6 +115,7 @@ def _compared(read: Sequence[_Submission]) -> dict[Path, SubmissionContext]:
 def _read_submission(path: Path, verdict_of: Callable[[CachedBundle], BundleVerdict]) -> _Submission | SubmissionVerdict:
     """The submission, or a verdict of what cannot be read of it."""
     try:
+        refuse_large(path)
         declaration, system = read_declaration(path), read_json(_system_file(path))
         folders, unexpected = read_folders(path)
         if not folders:
@@ -163,11 +166,17 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         span_ns=(min(moments_ns), max(moments_ns)) if moments_ns else None,
         is_withdrawn=is_withdrawn(folder.path),
         idle_ns=bundle.baseload().span_ns,
+        booted_ms=_booted_ms(log),
         power_meters=frozenset(channel.source for channel in channels if channel.unit == "W"),
         states=_states(log),
         nonce=run.nonce,
         implementation=run.implementation,
     )
+
+
+def _booted_ms(log: Log) -> float | None:
+    start = log.first("run_start")
+    return None if start is None or start.mono_ns is None else start.time_ms - start.mono_ns / NS_PER_MS
 
 
 def _seed_of_order(run: SubmittedRun) -> int | None:

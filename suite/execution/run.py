@@ -21,7 +21,7 @@ from suite.bundle.nodes import write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
-from suite.errors import SuiteError
+from suite.errors import InterruptedAfterEnd, SuiteError
 from suite.execution.closing import close_bundle, disk_errors, training_ended
 from suite.execution.data_digests import digest_data
 from suite.execution.failure import describe_failure
@@ -138,11 +138,11 @@ def run(
             if record.status == "interrupted":
                 raise KeyboardInterrupt
             if record.status == "finished" and interrupt.repeated:
-                raise KeyboardInterrupt(NOT_CLOSED.format(path=path))
+                raise InterruptedAfterEnd(NOT_CLOSED.format(path=path))
             if record.status == "finished":
                 _close(path)
             if interrupt.happened:
-                raise KeyboardInterrupt(f"the run was finished before, and its bundle is closed in {path}")
+                raise InterruptedAfterEnd(f"the run was finished before, and its bundle is closed in {path}")
             return RunResult(path, record.status, record.message)
 
 
@@ -151,7 +151,7 @@ def _close(path: Path) -> None:
         with disk_errors(path, f"Free some space, then close the run: suite finish {path}"):
             close_bundle(path)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(NOT_CLOSED.format(path=path)) from None
+        raise InterruptedAfterEnd(NOT_CLOSED.format(path=path)) from None
 
 
 def _train(request: RunRequest, environment: Environment, record: RunRecord, recorders: "Recorders", observer: RunObserver, lock: int) -> RunRecord:

@@ -9,7 +9,7 @@ from suite.cluster.doctor import admit
 from suite.compliance.checker import check_request
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.rules.meter_choice import findings_of_choice
-from suite.errors import SuiteError
+from suite.errors import Interrupted, InterruptedAfterEnd, SuiteError
 from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.execution.kept_states import make_states_folder, states_folder, states_size_bytes
 from suite.execution.preflight import preflight
@@ -47,10 +47,6 @@ class CannotComply(SuiteError):
         rules = ", ".join(dict.fromkeys(finding.rule for finding in findings if finding.severity is Severity.INVALID))
         super().__init__(f"This run could never comply with the {request.training.division} division ({rules}).")
         self.findings = findings
-
-
-class Interrupted(KeyboardInterrupt):
-    """A run was interrupted; its directory keeps every finished epoch. The message says where."""
 
 
 def broken_rules(request: RunRequest, allow_invalid: bool = True) -> tuple[str, ...]:
@@ -93,6 +89,8 @@ def run_one(
             )
         finally:
             progress(RunEnded())
+    except InterruptedAfterEnd:
+        raise
     except KeyboardInterrupt as interrupt:
         raise Interrupted(str(interrupt) or f"every finished epoch is kept in {path}; `suite finish {path}` closes it") from None
     if result.status != FINISHED:

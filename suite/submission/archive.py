@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from suite.errors import SuiteError
+from suite.files.tree import MAX_BYTES, MAX_FILES, below
 
-MAX_FILES = 20_000
-MAX_BYTES = 2 * 2**30
 MAX_DEPTH = 12
 CHUNK_BYTES = 2**20
 
@@ -21,7 +20,7 @@ def pack(directory: Path, target: Path) -> Path:
     Members are sorted and carry no times and owners. Raises SuiteError for a link or anything else that is no file or folder.
     """
     with target.open("xb") as stream, tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for path in sorted(directory.rglob("*")):
+        for path in below(directory):
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
                 raise SuiteError(f"{path} is neither a file nor a folder; remove it from the submission.")
             if path.is_file():

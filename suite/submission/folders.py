@@ -7,11 +7,13 @@ from pathlib import Path
 
 from suite.bundle.layout import RUN, WITHDRAWN, is_withdrawal
 from suite.errors import SuiteError
+from suite.files.tree import below, files_below
 from suite.submission.declaration import NAME
 
 SYSTEM = "system.json"
 PROBES = "probes"
 LISTING, SIGNATURE = "FILES.sha256", "SIGNATURE"
+RUN_DEPTH = 3
 RUN_FOLDER = re.compile(r"run_[1-9][0-9]{0,3}")
 AUDITS = "audits"
 
@@ -26,12 +28,15 @@ class RunFolder:
 
 
 def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, ...]]:
-    """The folders of the runs, and every file that does not belong in a submission (links included, never followed)."""
+    """The folders of the runs, and everything that does not belong in a submission: files, links, folders without a file."""
     runs: list[RunFolder] = []
     unexpected: list[Path] = []
-    for path in sorted(submission.rglob("*")):
+    found = below(submission)
+    filled = {folder for path in found if path.is_symlink() or not path.is_dir() for folder in path.parents}
+    for path in found:
         parts = path.relative_to(submission).parts
-        if path.is_symlink() or (path.is_file() and not _is_expected(path, parts)):
+        is_file = path.is_symlink() or not path.is_dir()
+        if path.is_symlink() or (not _is_expected(path, parts) if is_file else path not in filled and len(parts) <= RUN_DEPTH):
             unexpected.append(path)
         elif path.is_file() and len(parts) == 4 and parts[3] == RUN:
             runs.append(RunFolder(path.parent, parts[0], parts[1]))
@@ -87,4 +92,4 @@ def find_submissions(path: Path) -> tuple[Path, ...]:
         raise SuiteError(f"{path} does not exist; give the path of a run directory or a submission.")
     if (path / NAME).is_file():
         return (path,)
-    return tuple(sorted(file.parent for file in path.rglob(NAME) if file.is_file() and not file.is_symlink()))
+    return tuple(file.parent for file in files_below(path, NAME))

@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from suite import __version__
 from suite.bundle import layout
@@ -22,9 +23,11 @@ from suite.submission.signature import sign_submission
 
 MACHINE = (
     "device", "board", "architecture", "cpu_model", "cpu_cores", "memory_size_bytes", "power_mode", "cpu_governor", "storage_medium", "kernel",
-    "operating_system",
+    "operating_system", "board_digest",
 )  # fmt: skip
 """Fields of system.json that describe the machine; the others describe the framework."""
+MEMORY_TOLERANCE = 0.01
+"""Of MemTotal: what firmware and kernel keep for themselves differs by some KiB from one start of a machine to the next."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,18 @@ def _audits(folder: Path, folders: Mapping[Path, Bundle], request: PackageReques
     return found
 
 
+def different_fields(system: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The fields of MACHINE in which two systems differ; memory sizes may, by MEMORY_TOLERANCE, and a board without a digest may be any."""
+    return [name for name in MACHINE if not _is_alike(name, system.get(name), other.get(name))]
+
+
+def _is_alike(name: str, value: Any, other: Any) -> bool:
+    if name == "board_digest" and None in (value, other):
+        return True
+    is_size = name == "memory_size_bytes" and all(isinstance(each, int) and not isinstance(each, bool) for each in (value, other))
+    return abs(value - other) <= MEMORY_TOLERANCE * max(value, other) if is_size else bool(value == other)
+
+
 def _one_round(bundles: Sequence[Bundle], asked: str | None) -> str:
     """The round of all bundles; raises SuiteError naming the first bundle of another round than ``asked`` or, without it, than the first bundle."""
     expected = asked or bundles[0].run().round
@@ -166,7 +181,7 @@ def _one_system(bundles: Sequence[Bundle]) -> Mapping[str, object]:
     """The machine that all bundles describe; raises SuiteError naming the first field in which two differ."""
     systems = [bundle.json(SYSTEM) for bundle in bundles]
     for bundle, system in zip(bundles, systems, strict=True):
-        different = [name for name in MACHINE if system.get(name) != systems[0].get(name)]
+        different = different_fields(system, systems[0])
         if different:
             raise SuiteError(
                 f"{bundle.path} was run on another system than {bundles[0].path} ({different[0]}: {system.get(different[0])!r} and "

@@ -12,6 +12,7 @@ from suite.bundle.layout import WITHDRAWN
 from suite.files.digest import sha256
 from suite.files.paths import repository_root
 from suite.files.signature import MAX_MESSAGE_BYTES, MAX_SIGNATURE_BYTES, SignatureState, SignatureVerdict, sign, verify
+from suite.files.tree import below
 from suite.submission.folders import AUDITS, LISTING, SIGNATURE
 
 NAMESPACE = "edge-training-submission"
@@ -77,7 +78,7 @@ def _bad(reason: str) -> SubmissionSignature:
 
 def _digests(directory: Path) -> dict[str, str]:
     """SHA-256 of every plain file that a signature covers, by its path in the submission, sorted by the bytes of the paths."""
-    files = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file() and not path.is_symlink()}
+    files = {path.relative_to(directory).as_posix(): path for path in below(directory) if path.is_file() and not path.is_symlink()}
     return {name: sha256(files[name]) for name in sorted(files, key=_in_bytes) if name.partition("/")[0] not in UNLISTED}
 
 

@@ -1,4 +1,4 @@
-"""`make box-kernel`: the suite on a booted arm64 kernel: known joules, exact counts, profiles by device tree, and a bring-up.
+"""The suite on a booted arm64 kernel: known joules, exact counts, profiles by device tree, and a bring-up.
 
 Everything that it prints is of an emulated machine: not one value is a measurement of a board.
 """
@@ -7,8 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 from reference_impls.contract import NS_PER_S
@@ -21,7 +20,8 @@ from suite.metrics.power import measure_totals
 from tests.box.counting import LOOPS
 from tests.box.law import energy_of_time_j
 from tests.box.machine import Board, Job, boot
-from tests.box.place import CROSS, make, place
+from tests.box.place import CROSS, place
+from tests.box.verdict import Verdict
 
 READ_S, STEP_S = 60.0, 10.0
 WRONG_GAIN = 1.07
@@ -32,14 +32,6 @@ until busybox wget -q -O /tmp/plug 'http://127.0.0.1:8080/rpc/Switch.GetStatus?i
 insmod /modules/ina3221.ko
 cat /sys/bus/i2c/drivers/ina3221/*/hwmon/hwmon*/in?_label
 """
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """One claim, and whether it held."""
-
-    claim: str
-    held: bool
 
 
 def board_of(profile: str) -> Board:
@@ -124,22 +116,3 @@ def _left(job: Job, name: str) -> bytes:
     if not job.files.get(name):
         sys.exit(f"the emulated machine left no {name}; its console:\n{job.console[-4000:]}")
     return job.files[name]
-
-
-CHECKS: dict[str, Callable[[], Iterator[Verdict]]] = {"energy": energy, "counters": counters, "profiles": profiles, "bringup": bringup}
-
-
-def main(chosen: list[str]) -> None:
-    """Run the checks of these names (default: all)."""
-    make("root", "wheels", "kernel", "initramfs")
-    failed = 0
-    for name in chosen or CHECKS:
-        print(f"{name} (emulated)", flush=True)
-        for verdict in CHECKS[name]():
-            print(f"  {'yes' if verdict.held else 'NO '} {verdict.claim}", flush=True)
-            failed += not verdict.held
-    sys.exit(1 if failed else 0)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

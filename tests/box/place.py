@@ -1,13 +1,14 @@
 """The box: an arm64 Debian with the wheels that a Raspberry Pi installs, and a kernel with the sensor's driver, in the suite's cache folder.
 
-Each part is made once; ``make box-clean`` removes them all. Everything comes from Debian's archive and from pip's configured index.
+Each part is made once; deleting the folder removes them all. Everything comes from Debian's archive and from pip's configured index.
 """
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from suite.files.paths import home, repository_root
@@ -22,6 +23,8 @@ MODULES = ("virtio_mmio", "netfs", "fscache", "9pnet", "9pnet_virtio", "9p", "i2
 OWN_MODULES = {"i2c-stub": "drivers/i2c/i2c-stub.c", "ina3221": "drivers/hwmon/ina3221.c"}
 """Modules that Debian's arm64 kernel lacks, by their file in its own source."""
 CROSS = "aarch64-linux-gnu-"
+COPIED = ("suite", "reporter", "reference_impls", "rules", "tests/box")
+"""Folders of the checkout that run in the box."""
 
 
 def place() -> Path:
@@ -36,6 +39,7 @@ def root() -> Path:
 
 def make_root() -> None:
     """Debian with Python, from packages; its packages' scripts run under emulation. Some minutes."""
+    shutil.rmtree(root(), ignore_errors=True)  # an attempt that was interrupted
     options = ("--mode=root", "--architectures=arm64", "--variant=minbase", "--include=python3,busybox-static,kmod", "--skip=cleanup/apt")
     run("mmdebstrap", *options, *DOCS_LEFT_OUT, RELEASE, str(root()), MIRROR)
     for name in ("suite", "out", "modules", "home/suite"):
@@ -122,21 +126,50 @@ def make_initramfs() -> None:
 PARTS: Mapping[str, Callable[[], None]] = {"root": make_root, "wheels": make_wheels, "kernel": make_kernel, "initramfs": make_initramfs}
 
 
+MADE_FROM = {"wheels": (LOCK, "pyproject.toml"), "initramfs": ("tests/box/init.sh",)}
+"""Files of the checkout that a part is made from: it is made again when they change."""
+
+
 def make(*parts: str) -> None:
-    """Make these parts of the box that were not finished before, in the order of PARTS."""
+    """Make these parts of the box that were not finished before, and all that are made of one that is new, in the order of PARTS.
+
+    Exits with one sentence when a program fails: a part that is not finished is made again by the next call.
+    """
     os.umask(0o022)
-    for name, make_part in PARTS.items():
-        done = place() / f".{name}"
-        if name in parts and not done.exists():
-            print(f"box: making {name} in {place()}", flush=True)
-            place().mkdir(parents=True, exist_ok=True)
-            make_part()
-            done.touch()
+    place().mkdir(parents=True, exist_ok=True)
+    is_new = False
+    for name in (each for each in PARTS if each in parts):
+        done, made_from = place() / f".{name}", _digest(repository_root() / file for file in MADE_FROM.get(name, ()))
+        if not is_new and done.exists() and done.read_text(encoding="utf-8") == made_from:
+            continue
+        print(f"box: making {name} in {place()}", flush=True)
+        done.unlink(missing_ok=True)
+        try:
+            PARTS[name]()
+        except subprocess.CalledProcessError as error:
+            sys.exit(f"error: the box's {name} could not be made: `{error.cmd[0]}` failed, its message is above. Then run `make box` again.")
+        done.write_text(made_from, encoding="utf-8")
+        is_new = True
+
+
+def sources_digest() -> str:
+    """SHA-256 of every file that :func:`copy_checkout` copies."""
+    root_folder = repository_root()
+    files = (file for name in COPIED for file in sorted((root_folder / name).rglob("*")) if file.is_file() and "__pycache__" not in file.parts)
+    return _digest(files)
+
+
+def _digest(files: Iterable[Path]) -> str:
+    """SHA-256 of names and contents of files of the checkout."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.relative_to(repository_root())} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
 
 
 def copy_checkout(to: Path) -> Path:
     """Copy what runs in the box: edits do not reach a machine that runs for minutes. Returns ``to``."""
-    for name in ("suite", "reporter", "reference_impls", "rules", "tests/box"):
+    for name in COPIED:
         shutil.copytree(repository_root() / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(repository_root() / "tests/__init__.py", to / "tests")
     return to

@@ -21,7 +21,8 @@ def persistent_workers() -> Iterator[None]:
     """Let audits train in workers, which end with the block."""
     workers: dict[str, subprocess.Popen[str]] = {}
 
-    def train(request: contract.Request, framework: Framework, module: str) -> None:
+    def train(request: contract.Request, framework: Framework, module: str, start: Path | None) -> None:
+        assert start is None, "forgeries are replayed from the initial weights"
         path = Path(request.output_directory) / contract.REQUEST_NAME
         write_json(path, contract.request_to_dict(request))
         if module not in workers:

@@ -453,6 +453,7 @@ def rebuild(
     size = np.array([batch] * (train // batch) + ([train % batch] if train % batch else []))
     losses = losses or (lambda seen: falling_loss(seen, rng, noise))
     logs = all_logs(b)
+    ahead_ns = {rank: mono(find(events, "run_start")[0]) - start for rank, events in logs.items()}
     ends, tables, number = {}, [], 0
     cursor = start + 1000
     for epoch in range(1, len(correct) + 1):
@@ -468,14 +469,16 @@ def rebuild(
         ends[epoch] = (cursor, stop)
         cursor = stop + 2000 + round(eval_s * 1e9) + 4000
         for rank in range(ranks):
-            mine = table.assign(rank=rank)
+            mine = table.assign(rank=rank, start_ns=table["start_ns"] + ahead_ns[rank])
             mine["samples"] = shares(size, rank) if shares else (size - rank + ranks - 1) // ranks
             tables.append(mine)
     new = pd.concat(tables).sort_values(["rank", "step"], kind="stable").reset_index(drop=True)
     b.steps = new.astype({c: "int64" for c in ("epoch", "step", "rank", "samples", "start_ns")})
     reached = correct[-1] / request["data"]["eval_samples"] >= (request["target_accuracy"] or 2)
     for rank, events in logs.items():
-        _rebuild_log(events, ends, eval_s, correct, request["data"]["eval_samples"], len(size), rank, ranks > 1, "success" if reached else "aborted")
+        of_rank = {epoch: (first + ahead_ns[rank], last + ahead_ns[rank]) for epoch, (first, last) in ends.items()}
+        status = "success" if reached else "aborted"
+        _rebuild_log(events, of_rank, eval_s, correct, request["data"]["eval_samples"], len(size), rank, ranks > 1, status)
     request["global_batch_size"] = batch
     for events in logs.values():
         for event in find(events, "global_batch_size"):

@@ -100,6 +100,12 @@ def append(run: Path, name: str, more: bytes) -> None:
 
 
 @edit
+def nest_folders(run: Path, depth: int) -> None:
+    """Make folders in one another."""
+    (run / "/".join("d" * depth)).mkdir(parents=True)
+
+
+@edit
 def delete(run: Path, name: str) -> None:
     """Delete a file."""
     (run / name).unlink()

@@ -227,6 +227,15 @@ def shift_wall_clock(bundle: EditableBundle, by_ms: int) -> None:
 
 
 @edit
+def rename_boot(bundle: EditableBundle) -> None:
+    """Give the log and the machine's description the id of another boot."""
+    renamed = "11111111-2222-4333-8444-555555555555"
+    bundle.system["boot"] = renamed
+    for event in bundle.events:
+        event["metadata"]["boot"] = renamed
+
+
+@edit
 def shift_run(bundle: EditableBundle, by_ns: int) -> None:
     """Shift the run's log, steps and readings by both clocks; the other ranks' records stay."""
     shift_wall_clock(by_ns // 10**6)(bundle)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from suite.bundle.layout import BASELOAD, MANIFEST, RUN
+from suite.bundle.layout import BASELOAD, MANIFEST, RUN, SYSTEM
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
 from suite.catalog.reference_points import load_points
@@ -227,6 +227,16 @@ def add_file_to_first_run(submission: Path, name: str) -> None:
 def add_link(submission: Path, name: str, target: str) -> None:
     """Add a link."""
     (submission / name).symlink_to(target)
+
+
+@edit
+def other_board(submission: Path) -> None:
+    """Let the first run's board have another digest than the submission's and its other runs'."""
+    for number, path in enumerate(sorted(submission.glob("*/*/run_*"))):
+        bundle = EditableBundle(path)
+        bundle.system["board_digest"] = "0123456789abcdef" if number else "fedcba9876543210"
+        bundle.save()
+    edit_json(submission / SYSTEM, "board_digest", lambda _: "0123456789abcdef")
 
 
 @edit

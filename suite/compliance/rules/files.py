@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import PurePath
 
 from reference_impls.contract import log_name
 from suite.bundle import layout
@@ -9,8 +10,9 @@ from suite.bundle.attached import BEFORE, CHANGED, KEPT
 from suite.bundle.data_record import DATA
 from suite.bundle.nodes import NODES
 from suite.compliance.faults.fault import sealed, unsealed
-from suite.compliance.faults.file_edits import append, copy_file, resealed
+from suite.compliance.faults.file_edits import append, copy_file, nest_folders, resealed
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.files.tree import below
 
 ORDER = 12  # after the manifest
 
@@ -29,10 +31,9 @@ def _known(context: BundleContext) -> Iterator[Violation]:
     of_nodes = (name for place in range(1, min(nodes, parallel.ranks)) for name in (layout.node_tables(place)[0], layout.node_baseloads(place)[0]))
     attached = (KEPT, *(f"{BEFORE}/{name}" for name in CHANGED.values())) if context.run.attached is not None else ()
     known = set(chain(ALONE, attached, of_ranks, of_nodes, (NODES,) if nodes > 1 else (), (layout.HOSTS,) if parallel.ranks > 1 else ()))
-    for file in sorted(path.rglob("*")):
+    known |= {parent.as_posix() for name in known for parent in PurePath(name).parents}
+    for file in below(path):
         name = file.relative_to(path).as_posix()
-        if file.is_dir() and not file.is_symlink():
-            continue
         if name not in known and not (name == layout.WITHDRAWN and layout.is_withdrawal(file)):
             yield Violation(
                 name, "only files that `suite run` writes", _observed(name, known, context), "remove it, and describe what it was for in the notes"
@@ -47,7 +48,7 @@ def _observed(name: str, known: set[str], context: BundleContext) -> str:
         return "a withdrawal without a reason: an empty file, or no text"
     if name.startswith("log.rank"):
         return f"a log of a rank that does not exist: the run has {context.request.parallel.ranks}, from 0"
-    return "a file that is not in the format of a bundle"
+    return f"a {'folder' if (context.bundle.path / name).is_dir() else 'file'} that is not in the format of a bundle"
 
 
 RULES = (
@@ -62,6 +63,8 @@ RULES = (
                 for name in ("patch.diff", "steps.csv", "log.rank1.txt", "readings.node1.parquet", "Run.json", "nodes.json")
             ),
             unsealed("a hidden folder with another log, the manifest made to fit", resealed(copy_file("log.txt", ".old/log.txt"))),
+            unsealed("an empty folder", lambda path: (path / "patches").mkdir()),
+            unsealed("a hundred folders in one another", nest_folders(100)),
             unsealed("an empty withdrawal", append(layout.WITHDRAWN, b" \n")),
             sealed("a file of an editor", lambda bundle: (bundle.path / "run.json~").write_text("{}", encoding="utf-8")),
         ),

@@ -39,6 +39,7 @@ from suite.compliance.faults.file_edits import (
 from suite.compliance.faults.log_edits import LOGGED, remove_event, set_boot, set_event, set_request
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import shown
+from suite.files.tree import below
 from suite.metrics.json_diff import differences
 from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as_schema_1
 
@@ -61,9 +62,7 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
             if name in listed:
                 yield Violation(MANIFEST, f"{name[:200]} once", f"again, after line {listed[name][0]}", COPY_AGAIN, number)
             listed[name] = (number, digest)
-    present = {
-        file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if (file.is_file() or file.is_symlink()) and file.name != MANIFEST
-    }
+    present = {file.relative_to(path).as_posix(): file for file in below(path) if (file.is_file() or file.is_symlink()) and file.name != MANIFEST}
     for name, file in present.items():
         if file.is_symlink():
             yield Violation(name, "a plain file", "a link", COPY_AGAIN)

@@ -1,11 +1,12 @@
 """Submissions: runs that are copies of others, or overlap with others in time."""
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import product
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.compliance.faults.fault import of_first_run, of_submission, sealed
-from suite.compliance.faults.log_edits import shift_wall_clock
+from suite.compliance.faults.log_edits import rename_boot, shift_wall_clock
 from suite.compliance.faults.submission_edits import (
     copy_digests,
     copy_first_run,
@@ -25,6 +26,11 @@ from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 
 ORDER = 102  # after the entries
+
+ONE_BOOT_S = 0.5
+"""A machine takes longer to start again; the wall clock runs off the monotonic one by less between two runs, unless it is set."""
+SET_BY_S = 60.0
+"""NTP slews a clock that is less off."""
 
 
 def _duplicates(context: SubmissionContext) -> Iterator[Violation]:
@@ -123,6 +129,33 @@ def _clock_order(context: SubmissionContext) -> Iterator[Violation]:
                 )
 
 
+def _boots(context: SubmissionContext) -> Iterator[Violation]:
+    """Runs of this submission with another boot id, whose clocks began at the same time."""
+    for run, other in _later_and_earlier(context):
+        if None not in (run.boot, other.boot) and run.boot != other.boot and _apart_s(run, other) < ONE_BOOT_S:
+            expected = f"the boot of {other.name}: both runs' clocks began at the same time, to {ONE_BOOT_S:g} s"
+            yield Violation(run.name, expected, "another boot", "hand in the logs as the runs wrote them")
+
+
+def _dates(context: SubmissionContext) -> Iterator[Violation]:
+    """Runs of one boot between which the wall clock was set."""
+    for run, other in _later_and_earlier(context):
+        if run.boot is not None and run.boot == other.boot and _apart_s(run, other) > SET_BY_S:
+            expected = f"the wall clock of {other.name}, which ran in the same boot"
+            observed = f"one that is {_apart_s(run, other):.0f} s off: it was set in between"
+            yield Violation(run.name, expected, observed, "wait until NTP has set the clock; the dates of these runs are uncertain")
+
+
+def _later_and_earlier(context: SubmissionContext) -> Iterator[tuple[SubmittedRun, SubmittedRun]]:
+    """Every run after the first, with the first: boots and dates are compared with one run, so that each difference is one finding."""
+    return ((run, context.runs[0]) for run in context.runs[1:])
+
+
+def _apart_s(run: SubmittedRun, other: SubmittedRun) -> float:
+    """How far apart the monotonic clocks of two runs began; NaN where one did not log it."""
+    return math.nan if run.booted_ms is None or other.booted_ms is None else abs(run.booted_ms - other.booted_ms) / 1000
+
+
 RULES = (
     SubmissionRule(
         id="submission-duplicates",
@@ -180,6 +213,21 @@ RULES = (
             of_submission("run 2 at the time of run 1", move_to_first(0.0)),
             of_submission("run 2 six seconds after run 1", move_to_first(6.0)),
         ),
+    ),
+    SubmissionRule(
+        id="submission-boots",
+        sentence="Runs of different boots have monotonic clocks that began at different times.",
+        rationale="Overlaps are sought among the runs of one boot: another boot id would hide them.",
+        check=_boots,
+        faults=(of_first_run(sealed("another boot id of run 1", rename_boot())),),
+    ),
+    SubmissionRule(
+        id="submission-dates",
+        sentence="Between the runs of one boot, nobody set the wall clock by more than a minute.",
+        rationale="A run that is dated to another day may be one of another day.",
+        check=_dates,
+        faults=(of_first_run(sealed("run 1 three days later by the wall clock", shift_wall_clock(3 * 86_400_000))),),
+        severity=Severity.WARNING,
     ),
     SubmissionRule(
         id="submission-clock-order",

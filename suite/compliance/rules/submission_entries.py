@@ -1,17 +1,18 @@
 """Submissions: entries, their runs, seeds and launches."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from suite.catalog.scoring import load_scoring
 from suite.compliance.faults.fault import of_first_run, of_submission, recomputed, sealed
+from suite.compliance.faults.file_edits import set_system
 from suite.compliance.faults.log_edits import set_everywhere
 from suite.compliance.faults.submission_edits import delete_run, forget_run, set_value
 from suite.compliance.faults.table_edits import drop_power
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 from suite.submission.declaration import NAME
 from suite.submission.entries import entry_settings
 from suite.submission.launches import FINISHED
@@ -107,6 +108,24 @@ def _power_meters(context: SubmissionContext) -> Iterator[Violation]:
                 yield Violation(run.name, expected[:300], "none", "run the entry again with the meter connected, to publish its energy")
 
 
+def _software(context: SubmissionContext) -> Iterator[Violation]:
+    """Runs of an entry with other versions than its first run: Python, the framework, or a library."""
+    for runs in context.entries().values():
+        for run in runs[1:]:
+            own, first = _versions(run), _versions(runs[0])
+            different = sorted(name for name in {*own, *first} if own.get(name) != first.get(name))
+            if different:
+                expected = f"{different[0]} {first.get(different[0], 'left out')}, as in {runs[0].name}"
+                fix = "make all runs of the entry in one environment (`suite env create`)"
+                yield Violation(run.name, expected[:300], str(own.get(different[0], "left out"))[:200], fix)
+
+
+def _versions(run: SubmittedRun) -> dict[str, Any]:
+    libraries = run.system.get("libraries")
+    listed = libraries if isinstance(libraries, Mapping) else {}
+    return {**listed, "Python": run.system.get("python"), "framework": run.system.get("framework_version")}
+
+
 RULES = (
     SubmissionRule(
         id="submission-runs",
@@ -135,6 +154,17 @@ RULES = (
             of_first_run(sealed("one run with another batch size", set_everywhere("global_batch_size", 64))),
             of_first_run(sealed("one run with another number of threads", set_everywhere("threads", 1))),
             of_first_run(sealed("one run of the open division", set_everywhere("division", "open"))),
+        ),
+    ),
+    SubmissionRule(
+        id="submission-software",
+        sentence="The runs of an entry were made with the same versions of Python, framework and libraries.",
+        rationale="Another version may compute at another speed: then they are runs of two entries.",
+        check=_software,
+        faults=(
+            of_first_run(sealed("one run with another Python", set_system("python", "3.12.1"))),
+            of_first_run(sealed("one run with another NumPy", set_system("libraries", {"numpy": "1.26.0"}))),
+            of_first_run(sealed("one run with another version of the framework", set_system("framework_version", "2.0.0"))),
         ),
     ),
     SubmissionRule(

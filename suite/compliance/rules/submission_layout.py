@@ -10,6 +10,7 @@ from suite.compliance.faults.submission_edits import (
     add_file,
     add_file_to_first_run,
     add_link,
+    other_board,
     rename_framework,
     rename_workload,
     set_value,
@@ -19,7 +20,7 @@ from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.compliance.wording import shown
 from suite.submission.declaration import NAME
 from suite.submission.folders import AUDITS, PROBES
-from suite.submission.package import MACHINE
+from suite.submission.package import MACHINE, MEMORY_TOLERANCE, different_fields
 
 ORDER = 100  # after the rules of bundles
 
@@ -49,10 +50,9 @@ def _organization(context: SubmissionContext) -> Iterator[Violation]:
 
 def _system(context: SubmissionContext) -> Iterator[Violation]:
     for run in context.runs:
-        for name in MACHINE:
-            if run.system.get(name) != context.system.get(name):
-                expected = f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}"
-                yield Violation(f"{run.name}/{SYSTEM}", expected, shown(run.system.get(name)), "submit each system separately")
+        for name in different_fields(run.system, context.system):
+            expected = f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}"
+            yield Violation(f"{run.name}/{SYSTEM}", expected, shown(run.system.get(name)), "submit each system separately")
 
 
 def _layout_faults() -> Iterator[Fault]:
@@ -84,11 +84,16 @@ RULES = (
     ),
     SubmissionRule(
         id="submission-system",
-        sentence="All runs of a submission are of the one system that it describes.",
-        rationale="A result belongs to one system.",
+        sentence=f"All runs of a submission are of the one system that it describes, with one kernel; its memory is equal to {MEMORY_TOLERANCE:.0%}.",
+        rationale="A result belongs to one system. What the firmware keeps of the memory differs by some KiB from one start to the next.",
         check=_system,
         faults=(
-            *(of_first_run(sealed(f"one run on another {name}", set_system(name, "another"))) for name in MACHINE if name != "device"),
+            *(
+                of_first_run(sealed(f"one run on another {name}", set_system(name, "another")))
+                for name in MACHINE
+                if name not in ("device", "board_digest")
+            ),
+            of_submission("one run on another board of this kind", other_board()),
             *(
                 of_submission(f"another {name} in the submission's system.json", set_value(SYSTEM, name, "another"))
                 for name in ("cpu_model", "memory_size_bytes", "kernel")

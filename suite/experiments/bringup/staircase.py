@@ -78,7 +78,8 @@ def climb(plan: Plan, meters: Sequence[Meter], report: Callable[[str], None]) ->
         try:
             for place, cores in enumerate(plan.levels):
                 left_s = (len(plan.levels) - place) * plan.step_s
-                report(f"step {place + 1} of {len(plan.levels)}: {cores} busy cores for {plan.step_s:g} s, {left_s:.0f} s left")
+                busy = f"{cores} busy core{'' if cores == 1 else 's'}"
+                report(f"step {place + 1} of {len(plan.levels)}: {busy} for {plan.step_s:g} s, {left_s:.0f} s left")
                 began_ns = time.monotonic_ns()
                 with _load(cores):
                     time.sleep(plan.step_s)

@@ -93,6 +93,7 @@ def fit_clock(t_s: Values, power_w: Values, course: Course, *, is_absolute: bool
     ``is_absolute``: the trace's times are seconds since 1970.
     """
     period_s = _period_s(t_s)
+    _refuse_slow(period_s, course)
     grid = _Grid.of(t_s, power_w, course, period_s)
     places = _places(grid, course)
     if places is None:
@@ -119,7 +120,7 @@ def fit_clock(t_s: Values, power_w: Values, course: Course, *, is_absolute: bool
     if ratio > MAX_SECOND_RATIO and left < MIN_UNEXPLAINED_RATIO:
         raise NoFit(
             f"The trace follows the run at several places: correlation {fit.correlation:.3f} at the offset {fit.offset_s:.2f} s, "
-            f"{fit.correlation * ratio:.3f} at {second_s:.2f} s. Cut the trace to this run, or give --offset."
+            f"{fit.correlation * ratio:.3f} at {second_s:.2f} s. Cut the trace to this run, give --offset, or run again with --power-pulse."
         )
     return replace(fit, second_ratio=ratio, second_offset_s=second_s)
 
@@ -133,6 +134,16 @@ def _refined(t_s: Values, power_w: Values, course: Course, period_s: float, grid
     place, fine, offset_s, rate = min(refined, key=lambda one: one[1].unexplained(one[2], one[3]))
     others_s = [one[2] for one in refined]
     return place, fine, fine.described(offset_s, rate, others_s)
+
+
+def _refuse_slow(period_s: float, course: Course) -> None:
+    """Two places within three periods are not distinguished: these must be less than what widens the error of the offset."""
+    if SAME_PERIODS * period_s > max(SAME_S, REACH_SHARE * course.run_s):
+        needed = math.ceil(SAME_PERIODS / REACH_SHARE)
+        raise NoFit(
+            f"The trace has a reading every {period_s:.3g} s, too few for a run of {course.run_s:.1f} s: {needed} in the run are needed. "
+            "Use a faster logger, or give --offset."
+        )
 
 
 def _refuse_unrelated(fit: ClockFit) -> None:

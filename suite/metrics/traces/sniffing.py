@@ -119,7 +119,7 @@ def _head(path: Path) -> _Head:
         raise SuiteError(f"{path} cannot be read: {error}.") from error
     encoding = "utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8"
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data:
-        raise SuiteError(f"{path} is no text of one byte or UTF-8 (a binary file, or UTF-16); export it as CSV in UTF-8.")
+        raise SuiteError(f"{path} is not text in UTF-8 or a one-byte encoding (it is a binary file, or UTF-16); export it as CSV in UTF-8.")
     try:
         text = data.decode(encoding, errors="strict" if not is_cut else "ignore")
     except UnicodeDecodeError:
@@ -338,7 +338,8 @@ def _unit_of(head: _Head, column: int, base: str, given: str | None) -> str:
     """The unit of a column: as given, as in its header, or in its cells, else the base unit where the header names the quantity."""
     if given is not None:
         if not given.endswith(base):
-            raise SuiteError(f"--unit {given} is no unit of {head.names[column]!r}; it must be {base}, m{base} or so.")
+            known = ", ".join(unit for unit in UNITS if unit.endswith(base))
+            raise SuiteError(f"--unit {given} is no unit of {head.names[column]!r}; it must be one of {known}.")
         return given
     found = _unit(head.names[column]) if head.has_header else None
     if found is not None and found.endswith(base):

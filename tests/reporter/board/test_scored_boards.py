@@ -30,11 +30,11 @@ def verdicts(frames: Frames, figure: str = "score_s") -> dict[frozenset[str], bo
 
 def test_the_reference_runs_of_chainer_are_told_apart_and_the_two_others_are_not(reference_runs: Frames) -> None:
     assert verdicts(reference_runs) == {
-        frozenset(("tensorflow", "chainer")): True,
-        frozenset(("pytorch", "chainer")): True,
-        frozenset(("tensorflow", "pytorch")): False,
+        frozenset(("TensorFlow", "Chainer")): True,
+        frozenset(("PyTorch", "Chainer")): True,
+        frozenset(("TensorFlow", "PyTorch")): False,
     }
-    pair = next(pair for pair in compare_entries(reference_runs, "score_s") if "chainer" not in pair.entry + pair.base)
+    pair = next(pair for pair in compare_entries(reference_runs, "score_s") if "Chainer" not in pair.entry + pair.base)
     assert (
         pair.ratio == pytest.approx(1.006, abs=0.001) and pair.low == pytest.approx(0.736, abs=0.001) and pair.high == pytest.approx(1.376, abs=0.001)
     )

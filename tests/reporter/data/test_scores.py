@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reporter.data.entry_scores import EntryScores, Status
+from reporter.data.entry_scores import MEASURED_J, EntryScores, Status
 from reporter.data.frames import Row
 from reporter.data.scores import PARTS, SCORE_J, SCORE_S, score_entry
 
@@ -65,10 +65,10 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
     ("changes", "reason"),
     [
         ({"batch_size": 64}, "no reference point at batch size 64, rate 0.04; round v0.2 has batch size 16, rate 0.005; batch size 128, rate 0.04"),
-        ({"workload": "resnet18"}, "no reference point at batch size 128, rate 0.04, 128 a rank; round v0.2 has none of this workload"),
+        ({"workload": "resnet18"}, "round v0.2 has no reference point of this workload"),
         ({"workload": "mobilenetv3"}, "no target is established for this workload"),
         ({"own_data": False}, "reference points are of the workload's own data set"),
-        ({"round": None}, "no reference point at batch size 128, rate 0.04; round None has none of this workload"),
+        ({"round": None}, "the run names no round"),
         ({"round": "v9"}, "this version of the suite does not know the workload or the round"),
     ],
 )
@@ -103,7 +103,28 @@ def test_a_score_needs_all_parts_of_all_runs() -> None:
 
 def test_energies_of_several_instruments_are_no_score() -> None:
     figures = {f"r{index}": run_figures(10.0, 20.0, tier) for index, tier in enumerate(("wall meter", "wall meter", "estimate"))}
-    assert scored([10.0] * 3, figures=figures).missing == {SCORE_J: "the energies of its runs are of several instruments"}
+    reason = "the energies of its runs are of several instruments"
+    assert scored([10.0] * 3, figures=figures).missing == {SCORE_J: reason, MEASURED_J: reason}
+
+
+def test_the_measured_energy_needs_no_reference_point() -> None:
+    """Three runs of 100 J each by a meter with an error of 2 %: the interval holds that error."""
+    found = scored([10.0] * 3, {**ENTRY, "workload": "resnet18"})
+    assert found.energy is None and found.instrument == ("wall meter", "board") and found.measured_energy is not None
+    interval = found.measured_energy.interval
+    assert interval.value == pytest.approx(100) and interval.low is not None and interval.high is not None
+    assert interval.low < 98 and interval.high > 102
+
+
+def test_the_measured_energy_of_missed_targets_is_shared_by_the_runs_that_reached_it() -> None:
+    runs = [{"run_id": f"r{index}", "epochs": 5, "reached": index > 0} for index in range(5)]
+    figures = {f"r{index}": run_figures(10.0, 20.0) for index in range(5)}
+    ranked = score_entry({**ENTRY, "runs": 5, "reached": 4, "planned_runs": 5}, runs, figures)
+    assert ranked.measured_energy is not None and ranked.measured_energy.interval.value == pytest.approx(125)
+    assert "r0" not in ranked.measured_energy.by_run
+    unplanned = score_entry({**ENTRY, "runs": 5, "reached": 4}, runs, figures)
+    assert unplanned.measured_energy is None and "4 of 5 reached" in unplanned.missing[MEASURED_J]
+    assert scored([10.0], reached=False).missing[MEASURED_J] == "no run reached a target"
 
 
 def test_an_energy_without_a_stated_error_has_no_interval() -> None:

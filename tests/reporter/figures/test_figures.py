@@ -197,8 +197,50 @@ def test_two_ranks_on_one_machine_are_no_nodes(frames: Frames) -> None:
 def test_a_long_label_is_written_on_two_lines(frames: Frames) -> None:
     svg = ElementTree.fromstring(drawn(by_name("workers"), frames).svg)
     names = [[text.text for text in link if text.tag.endswith("text")] for link in svg.iter() if link.tag.endswith("}a")]
-    assert [f"pytorch · {MACHINE} · batch 16", "1 worker"] in names
+    assert [f"PyTorch · {MACHINE}", "batch 16 · 1 worker"] in names or [f"PyTorch · {MACHINE} · batch 16", "1 worker"] in names
     assert not [line for lines in names for line in lines if line and line.endswith("…")]
+
+
+def test_values_that_span_a_decade_have_a_logarithmic_axis(frames: Frames) -> None:
+    """Entries of which half are a hundred times slower: marks are spread over the axis, stacked bars are shares with their times beside them."""
+    crowd = crowd_of(frames, 8)
+    for name in ("time-to-epoch", "time-to-target", "first-epoch"):
+        svg = ElementTree.fromstring(drawn(by_name(name), crowd).svg)
+        ticks = [
+            float(str(text.text).replace("\u202f", "")) for text in svg.iter() if text.get("class") == "tick" and text.get("text-anchor") == "middle"
+        ]
+        assert ticks[-1] / ticks[0] >= 100, name
+    stacked = drawn(by_name("stacked-epoch"), crowd).svg
+    assert "% of an epoch" in stacked and "% of an epoch" not in drawn(by_name("stacked-epoch"), crowd_of(frames, 1)).svg
+
+
+def test_each_kind_of_sensor_has_a_scale_of_its_own(frames: Frames) -> None:
+    """A figure of two sensors, of which one shows a thousand times as much: the longest bars of both are as long as the axis, and as one another."""
+    found = frames.entry_figures.copy()
+    energies = found.index[found["figure"] == "energy_per_epoch_j"]
+    known = [index for index in energies if found.loc[index, "value"] == found.loc[index, "value"] and found.loc[index, "value"] is not None]
+    for place, index in enumerate(known):
+        kind = (1.0, "wall meter", "wall") if place % 2 else (1000.0, "on-board sensor", "module")
+        found.loc[index, ["value", "tier", "covers"]] = [kind[0] * (10 + place), *kind[1:]]
+    svg = drawn(by_name("energy-per-epoch"), replace(frames, entry_figures=found)).svg
+    assert svg.index("wall, wall meter") < svg.index("module, on-board sensor"), "the best instrument comes first"
+    longest = sorted(float(bar.get("width", 0)) for bar in ElementTree.fromstring(svg).iter() if bar.tag.endswith("rect"))[-2:]
+    assert all(500 < each <= 560.1 for each in longest)
+
+
+def test_frameworks_differ_in_the_shape_of_their_marks(frames: Frames) -> None:
+    svg = ElementTree.fromstring(drawn(by_name("time-to-target"), frames).svg)
+    marks = {element.get("class"): element.tag.split("}")[1] for element in svg.iter() if element.tag.endswith(("circle", "path"))}
+    corners = {name: str(element.get("d")).count("L") for name in marks for element in svg.iter() if element.get("class") == name}
+    assert (marks["c0"], corners["c1"], corners["c2"]) == ("circle", 3, 2)
+
+
+def test_labels_of_the_front_cover_no_point_and_no_other_label(frames: Frames) -> None:
+    svg = ElementTree.fromstring(drawn(by_name("time-energy"), frames).svg)
+    places = [(float(group.get("data-across", 0)), float(group.get("data-down", 0))) for group in svg.iter() if group.get("data-entry")]
+    names = [text for text in svg.iter() if text.get("class") == "name"]
+    boxes = [(x := float(text.get("x", 0)), y := float(text.get("y", 0)), x + 6.6 * len(str(text.text)), y - 15) for text in names]
+    assert boxes and not [1 for x, y, right, top in boxes for across, down in places if x < across < right and top < down < y]
 
 
 def test_golden_figure(runs: Path, golden: Callable[[str, str], None]) -> None:
@@ -269,7 +311,7 @@ def test_readings_that_are_far_apart_are_not_connected() -> None:
 
 def test_a_radar_has_at_most_four_series_and_the_best_value_at_its_rim(frames: Frames) -> None:
     drawing = drawn(by_name("radar"), frames)
-    assert len(drawing.rows) == 4 and {row[0].split(" ")[0] for row in drawing.rows} == {"pytorch", "tensorflow", "chainer", "fake"}
+    assert len(drawing.rows) == 4 and {row[0].split(" ")[0] for row in drawing.rows} == {"PyTorch", "TensorFlow", "Chainer", "Fake"}
     assert "energy per epoch" in drawing.note and "L1 data miss ratio" in drawing.note
     peak = Axis("peak_memory_bytes", "", -1)
     assert [share(peak, [100.0, 400.0], value) for value in (100.0, 400.0)] == [1.0, 0.25]
@@ -307,9 +349,9 @@ def test_the_labels_of_a_radar_fit_into_it(frames: Frames, axes: int) -> None:
 
 def test_missing_counters_are_unknown_with_a_reason_not_zero(frames: Frames, runs: Path) -> None:
     drawing = drawn(by_name("counters"), frames)
-    row = next(row for row in drawing.rows if row[0].startswith("fake"))
+    row = next(row for row in drawing.rows if row[0].startswith("Fake"))
     assert dict(zip(drawing.headings, row, strict=True))["L1 data miss ratio, %"] == "5.000"
-    other = next(row for row in drawing.rows if row[0].startswith("chainer"))
+    other = next(row for row in drawing.rows if row[0].startswith("Chainer"))
     assert set(other[1:]) <= {"unknown"}
     nothing = by_name("counters").draw(reporter.load([runs]).accepted(), CONTEXT)
     assert isinstance(nothing, NotDrawn) and nothing.reason == "it was not counted on this machine"
@@ -317,7 +359,7 @@ def test_missing_counters_are_unknown_with_a_reason_not_zero(frames: Frames, run
 
 def test_counts_are_per_epoch(frames: Frames) -> None:
     drawing = drawn(by_name("counters"), frames)
-    row = dict(zip(drawing.headings, next(row for row in drawing.rows if row[0].startswith("fake")), strict=True))
+    row = dict(zip(drawing.headings, next(row for row in drawing.rows if row[0].startswith("Fake")), strict=True))
     run = frames.figures[(frames.figures["run_id"] == run_id("counted", "fake")) & (frames.figures["figure"] == "instructions")]["value"].iloc[0]
     assert float(row["instructions, 10⁹ per epoch"]) == pytest.approx(run / 3 / 1e9, rel=1e-3)
 

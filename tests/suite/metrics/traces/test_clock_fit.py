@@ -126,6 +126,12 @@ def test_too_few_readings_are_refused() -> None:
         fit_clock(np.arange(5.0), np.arange(5.0), plain_course(60.0))
 
 
+def test_a_logger_that_is_too_slow_for_the_run_is_refused() -> None:
+    trace = made([(97, 3.0), (280, 8.0), (103, 3.0)], period_s=10.0)
+    with pytest.raises(NoFit, match=r"a reading every 10 s, too few for a run of 280\.0 s: 30 in the run are needed"):
+        fit_clock(*trace, plain_course(280.0, epochs=1))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_logger_that_writes_every_ten_seconds_is_placed(seed: int) -> None:
     t_s, power_w = made([(97.3, 3.0), *[(180.0, 8.0), (20.0, 6.0)] * 3, (103, 3.0)], period_s=10.0, seed=seed)

@@ -1,0 +1,115 @@
+"""`suite submissions status [FOLDER]`."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from suite import api
+from suite.cli.json_output import print_rows
+from suite.cli.options import Json
+from suite.cli.verdicts import NOT_COMPLIANT
+from suite.compliance.finding import escaped
+from suite.compliance.review import ReviewPoint, SubmissionStatus, review
+from suite.errors import Reported, SuiteError
+from suite.submission.objections import Objection, ObjectionState
+
+MAX_PLACES = 3
+app = typer.Typer(no_args_is_help=True, help="List submissions with what a reviewer still has to decide.")
+
+
+@app.command()
+def status(
+    folder: Annotated[Path, typer.Argument(help="Submission, or a folder with submissions.")] = Path("submissions"),
+    json: Json = False,
+) -> None:
+    """List verdicts, points to review, objections and withdrawals. Exit code: 0 all comply, 1 one does not, 2 could not judge."""
+    checked = api.check([folder])
+    states = review(checked)
+    if not states:
+        raise SuiteError(f"{folder} holds no submission (no declaration.json); give the folder that holds the rounds.")
+    if json:
+        print_rows("submissions-status", [_plain(state) for state in states])
+    else:
+        for state in states:
+            print("\n".join(_lines(state)))
+        print(_sum(states))
+    broken = list(dict.fromkeys([*checked.broken, *(sentence for state in states for sentence in state.broken)]))
+    if broken:
+        raise Reported("Could not judge: " + " ".join(map(escaped, broken)))
+    if not all(state.complies for state in states):
+        raise typer.Exit(NOT_COMPLIANT)
+
+
+def _lines(state: SubmissionStatus) -> Iterator[str]:
+    withdrawn = "; withdrawn" if state.is_withdrawn else ""
+    yield f"{escaped(str(state.path))}: {_word(state)}{_round(state)}; {state.runs} runs{withdrawn}"
+    for rule, count in sorted(state.violations.items()):
+        yield f"  {'violates':10} {rule} ({count})"
+    for point in state.points:
+        yield f"  {'to review':10} {_name(point)}: {point.sentence} ({_places(point.where)})"
+    for name, objection in state.objections.items():
+        about = f"{objection.against} of {escaped(objection.run or 'the submission')}"
+        yield f"  {'objection':10} {escaped(name)}, {objection.state.value}: {about}, {objection.date}, {escaped(objection.by)}"
+    for withdrawal in state.withdrawals:
+        yield f"  {'withdrawn':10} {_places((withdrawal.where,))}: {withdrawal.reason}"
+
+
+def _round(state: SubmissionStatus) -> str:
+    if state.round is None:
+        return ""
+    return f" with round {state.round.name}, " + (f"closed {state.round.closed}" if state.round.closed else "open")
+
+
+def _word(state: SubmissionStatus) -> str:
+    return {True: "complies", False: "does not comply", None: "could not be judged"}[state.complies]
+
+
+def _name(point: ReviewPoint) -> str:
+    return point.kind.value if point.rule is None or point.severity is None else f"{point.severity.value} {point.rule}"
+
+
+def _places(where: Sequence[str]) -> str:
+    """The first places; the whole submission in words."""
+    named = [escaped("the submission" if place == "." else place) for place in where[:MAX_PLACES]]
+    return ", ".join(named) + (f" and {len(where) - MAX_PLACES} more" if len(where) > MAX_PLACES else "")
+
+
+def _sum(states: Sequence[SubmissionStatus]) -> str:
+    complying, unjudged = (sum(state.complies is value for state in states) for value in (True, None))
+    points = sum(len(state.points) for state in states)
+    opened = sum(objection.state is ObjectionState.OPEN for state in states for objection in state.objections.values())
+    not_complying = len(states) - complying - unjudged
+    return (
+        f"submissions: {len(states)}; comply: {complying}; do not comply: {not_complying}; could not be judged: {unjudged}; "
+        f"points to review: {points}; open objections: {opened}"
+    )
+
+
+def _plain(state: SubmissionStatus) -> dict[str, Any]:
+    declaration, judged_by = state.declaration, state.round
+    return {
+        "path": str(state.path),
+        "round": None if judged_by is None else judged_by.name,
+        "round_closed": None if judged_by is None else judged_by.closed,
+        "organization": None if declaration is None else declaration.organization,
+        "availability": None if declaration is None else declaration.availability.value,
+        "runs": state.runs,
+        "complies": state.complies,
+        "violations": dict(state.violations),
+        "to_review": [_plain_point(point) for point in state.points],
+        "objections": [_plain_objection(name, objection) for name, objection in state.objections.items()],
+        "withdrawals": [{"where": each.where, "reason": each.reason} for each in state.withdrawals],
+        "could_not_judge": list(state.broken),
+    }
+
+
+def _plain_point(point: ReviewPoint) -> dict[str, Any]:
+    severity = None if point.severity is None else point.severity.value
+    return {"kind": point.kind.value, "where": list(point.where), "sentence": point.sentence, "rule": point.rule, "severity": severity}
+
+
+def _plain_objection(name: str, objection: Objection) -> dict[str, Any]:
+    named = ("date", "by", "against", "record", "text", "run", "decision", "decided_by")
+    return {"file": name, "state": objection.state.value, **{key: getattr(objection, key) for key in named}}

@@ -1,0 +1,43 @@
+"""Files below a folder that anybody may have filled: links are not followed, depth, number and size are bounded."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from suite.errors import SuiteError
+
+MAX_DEPTH = 64
+MAX_FILES = 20_000
+MAX_BYTES = 2 * 2**30
+
+
+def below(folder: Path) -> list[Path]:
+    """Every file, folder and link below ``folder``, sorted. Links are not followed, and folders deeper than MAX_DEPTH not entered."""
+    return sorted(_below(folder))
+
+
+def files_below(folder: Path, name: str) -> Iterator[Path]:
+    """The plain files of this name at or below ``folder``, sorted."""
+    return (path for path in below(folder) if path.name == name and path.is_file() and not path.is_symlink())
+
+
+def refuse_large(folder: Path) -> None:
+    """Raise SuiteError where more than MAX_FILES files, or MAX_BYTES, are below ``folder``: reading and hashing them would take long."""
+    sizes = [path.lstat().st_size for path in below(folder) if not path.is_dir()]
+    if len(sizes) > MAX_FILES or sum(sizes) > MAX_BYTES:
+        held, most = f"{len(sizes)} files with {sum(sizes) / 1e9:.1f} GB", f"{MAX_FILES} files with {MAX_BYTES / 1e9:.1f} GB"
+        raise SuiteError(f"{folder} holds {held}; a submission or bundle has {most} at most: take out what is no part of it.")
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """In a loop: Python's own walks call themselves for every folder."""
+    pending = [(folder, 1)]
+    while pending:
+        place, depth = pending.pop()
+        with suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                path = place / entry.name
+                yield path
+                if depth < MAX_DEPTH and entry.is_dir(follow_symlinks=False):
+                    pending.append((path, depth + 1))

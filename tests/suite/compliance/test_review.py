@@ -1,0 +1,172 @@
+"""What a reviewer still has to decide follows from fields: each kind of point appears with its field and goes with it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.bundle.reader import Bundle
+from suite.catalog.frameworks import load_framework
+from suite.catalog.rounds import load_round
+from suite.catalog.seeds import use_nonce
+from suite.compliance import review as review_module
+from suite.compliance.finding import Severity
+from suite.compliance.paths import check_paths
+from suite.compliance.review import ReviewKind, ReviewPoint, SubmissionStatus, Withdrawal, review
+from suite.files.paths import repository_root
+from suite.submission.objections import objections_folder
+from tests.suite.submission.conftest import offer, submission  # noqa: F401 - fixtures
+from tests.suite.submission.test_objections import DECIDED, GOOD
+
+RUNS = tuple(f"lenet/pytorch/run_{number}" for number in (1, 2, 3))
+
+
+def status_of(folder: Path) -> SubmissionStatus:
+    (status,) = review(check_paths((folder,)))
+    return status
+
+
+def points(folder: Path, kind: ReviewKind) -> list[ReviewPoint]:
+    return [point for point in status_of(folder).points if point.kind is kind]
+
+
+def edit(path: Path, change: Callable[[Any], None]) -> None:
+    values = json.loads(path.read_text())
+    change(values)
+    path.write_text(json.dumps(values))
+
+
+def test_a_good_submission_complies_and_leaves_the_evidence_that_is_optional(submission: Path) -> None:  # noqa: F811
+    status = status_of(submission)
+    assert (status.complies, status.runs, dict(status.violations), status.broken) == (True, 3, {}, ())
+    by_kind = {point.kind: point.where for point in status.points}
+    assert by_kind[ReviewKind.NO_AUDIT] == by_kind[ReviewKind.NO_WITNESS] == by_kind[ReviewKind.SEEDS] == RUNS
+    assert by_kind[ReviewKind.UNSIGNED] == (".",)
+    assert by_kind[ReviewKind.NO_LOCK] == ("lenet/pytorch",)
+    assert not {ReviewKind.NO_PROBE, ReviewKind.LAUNCHES, ReviewKind.OBJECTION, ReviewKind.FINDING} & set(by_kind)
+
+
+def test_the_submitters_prose_changes_nothing(submission: Path) -> None:  # noqa: F811
+    before = status_of(submission).points
+    edit(submission / "declaration.json", lambda values: values.update(notes="signed, audited, witnessed; no warnings; seeds of the round's nonce"))
+    assert status_of(submission).points == before
+
+
+def test_a_verdict_on_the_model_that_is_missing_is_a_point(submission: Path) -> None:  # noqa: F811
+    (submission / "probes/lenet-pytorch.json").unlink()
+    (point,) = points(submission, ReviewKind.NO_PROBE)
+    assert point.where == ("lenet/pytorch",)
+    assert status_of(submission).violations == {"submission-equivalence": 1}
+
+
+def test_a_signature_takes_the_point_away(submission: Path) -> None:  # noqa: F811
+    (submission / "SIGNATURE").write_text("whatever it is, the rule on signatures judges it")
+    assert points(submission, ReviewKind.UNSIGNED) == []
+    assert "submission-signature" in status_of(submission).violations
+
+
+def test_a_rule_with_warnings_is_one_point(submission: Path) -> None:  # noqa: F811
+    shutil.rmtree(submission / RUNS[2])
+    found = [point for point in points(submission, ReviewKind.FINDING) if point.rule == "submission-runs"]
+    assert [(point.severity, point.where) for point in found] == [(Severity.WARNING, ("lenet/pytorch",))]
+
+
+def test_the_rounds_nonce_and_its_lock_take_their_points_away(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    used = []
+    for number, name in enumerate(RUNS):
+        request = dict(Bundle(submission / name).run().request)
+        used.append(use_nonce("drawn", "v0.2", number, load_framework("pytorch"), request))
+        edit(submission / name / "run.json", lambda values, use=used[-1]: values.update(nonce=vars(use)))
+    (point,) = points(submission, ReviewKind.SEEDS)
+    assert (point.where, "that the submitter chose (round v0.2 has no nonce)" in point.sentence) == (RUNS, True)
+    drawn = replace(load_round("v0.2"), nonce="drawn")
+    monkeypatch.setattr(review_module, "judging_round", lambda name: drawn)
+    assert points(submission, ReviewKind.SEEDS) == []
+    assert points(submission, ReviewKind.NO_LOCK) != []
+    locked = replace(drawn, locked=tuple(each.entry_sha256 for each in used))
+    monkeypatch.setattr(review_module, "judging_round", lambda name: locked)
+    assert points(submission, ReviewKind.NO_LOCK) == []
+
+
+def test_launches_that_did_not_finish_are_counted(submission: Path) -> None:  # noqa: F811
+    def add(values: Any) -> None:
+        values["entries"][0]["launches"] += [{"run_id": "one", "status": "failed"}, {"run_id": "two", "status": "interrupted"}]
+
+    edit(submission / "declaration.json", add)
+    (point,) = points(submission, ReviewKind.LAUNCHES)
+    assert point.sentence == "launches that did not finish: 1 failed, 1 interrupted"
+
+
+@pytest.mark.parametrize("availability", ["available", "preview"])
+def test_availability_is_a_claim(availability: str, submission: Path) -> None:  # noqa: F811
+    before = len(points(submission, ReviewKind.CLAIM))
+    edit(submission / "declaration.json", lambda values: values.update(availability=availability))
+    found = points(submission, ReviewKind.CLAIM)
+    assert len(found) == before + 1 and found[0].sentence == f"the system is declared as {availability}"
+
+
+def test_code_that_cannot_be_fetched_is_a_claim(submission: Path) -> None:  # noqa: F811
+    known = {"address": "https://example.org/code", "commit": "1" * 40, "modified": False}
+    edit(submission / "declaration.json", lambda values: values.update(code=known, implementations=[]))
+    assert points(submission, ReviewKind.CLAIM) == []
+    edit(submission / "declaration.json", lambda values: values.update(code={"address": None, "commit": None, "modified": True}))
+    assert [point.sentence for point in points(submission, ReviewKind.CLAIM)] == ["code of the suite: no address, no commit, modified files"]
+
+
+def test_a_withdrawn_run_needs_no_further_decision(submission: Path) -> None:  # noqa: F811
+    (submission / f"{RUNS[0]}.WITHDRAWN").write_text("The fan was off.\nMore text.\n")
+    status = status_of(submission)
+    assert status.withdrawals == (Withdrawal(RUNS[0], "The fan was off."),)
+    assert next(point.where for point in status.points if point.kind is ReviewKind.NO_AUDIT) == RUNS[1:]
+
+
+@pytest.mark.parametrize("where", ["lenet", "lenet/pytorch"])
+def test_a_withdrawn_entry_needs_no_further_decision(where: str, submission: Path) -> None:  # noqa: F811
+    (submission / where / "WITHDRAWN").write_text("Another board.")
+    assert status_of(submission).withdrawals == (Withdrawal(where, "Another board."),)
+    assert points(submission, ReviewKind.NO_AUDIT) == points(submission, ReviewKind.SEEDS) == []
+
+
+def test_a_withdrawn_submission_has_no_points(submission: Path) -> None:  # noqa: F811
+    (submission / "WITHDRAWN").write_text("\x1b[31mred")
+    status = status_of(submission)
+    assert (status.is_withdrawn, status.points) == (True, ())
+    assert status.withdrawals == (Withdrawal(".", "\\x1b[31mred"),)
+
+
+def test_objections_ask_until_they_are_settled(submission: Path) -> None:  # noqa: F811
+    file = objections_folder(submission) / "1.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(GOOD)
+    (point,) = points(submission, ReviewKind.OBJECTION)
+    assert point.where == (RUNS[0],) and "is open" in point.sentence
+    file.write_text(GOOD + 'state = "upheld"\n' + DECIDED)
+    (point,) = points(submission, ReviewKind.OBJECTION)
+    assert "nothing withdraws" in point.sentence
+    (submission / f"{RUNS[0]}.WITHDRAWN").write_text("A pause.")
+    assert points(submission, ReviewKind.OBJECTION) == []
+    file.write_text(GOOD + 'state = "dismissed"\n' + DECIDED)
+    assert points(submission, ReviewKind.OBJECTION) == []
+
+
+def test_a_declaration_that_cannot_be_read_is_not_judged(submission: Path) -> None:  # noqa: F811
+    (submission / "declaration.json").write_text("{")
+    status = status_of(submission)
+    assert (status.complies, status.declaration, status.points) == (None, None, ())
+    assert "declaration.json" in status.broken[0]
+
+
+def test_the_reference_of_the_closed_round_has_its_points() -> None:
+    status = status_of(repository_root() / "submissions/v0.1/reference")
+    assert (status.complies, status.runs) == (True, 9)
+    assert {ReviewKind.NO_AUDIT, ReviewKind.UNSIGNED, ReviewKind.SEEDS, ReviewKind.LAUNCHES} <= {point.kind for point in status.points}
+
+
+def test_the_page_for_maintainers_explains_every_kind() -> None:
+    page = (repository_root() / "docs/maintaining.md").read_text(encoding="utf-8")
+    kinds = {kind.value for kind in ReviewKind} - {ReviewKind.FINDING.value}
+    assert {kind for kind in kinds if f"\n| `{kind}` |" not in page} == set()
