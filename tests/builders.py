@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import random
+import struct
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -308,6 +309,7 @@ class _Writer:
             scatter = min(LATE_SCATTER, LOSS_SCATTER * (1 + 0.01 * (self._done + index)))
             level = learned if self._done + index >= FIRST_STEPS else 1.0
             loss = level * _course(self._done + index) * math.exp(chance.gauss(0, scatter) - scatter**2 / 2)
+            loss = struct.unpack("f", struct.pack("f", loss))[0]  # frameworks compute in float32
             rows.append(contract.StepRecord(epoch, self._done + index + 1, self._rank, size, self._mono_ns(), *parts, loss))
             self._now_ns += round(step_s * 1e9)
         self._done += len(rows)

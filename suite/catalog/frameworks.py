@@ -113,6 +113,11 @@ def load_frameworks(root: Path | None = None) -> tuple[Framework, ...]:
     return tuple(_load(path) for path in sorted(folder(root).glob(f"*/{MANIFEST}")))
 
 
+def is_own(name: object) -> bool:
+    """Whether the framework's implementation is one of the checkout's: it runs the suite's own training loop."""
+    return any(framework.name == name for framework in load_frameworks())
+
+
 def load_implementation(place: Path) -> Framework:
     """The implementation in a folder anywhere; raises SuiteError for a folder without a manifest, and for one that cannot be started."""
     path = place.absolute() / MANIFEST

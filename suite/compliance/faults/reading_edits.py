@@ -58,6 +58,16 @@ def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, va
 
 
 @edit
+def copy_channel(bundle: EditableBundle, source: str, channel: str, name: str, unit: str, value: float) -> None:
+    """Read another channel of a meter with this value, whenever ``channel`` was read."""
+    import pandas  # start-up: slow to load
+
+    rows = bundle.readings[bundle.at(source, channel)].assign(channel=name, unit=unit, value=value)
+    bundle.readings = pandas.concat([bundle.readings, rows]).reset_index(drop=True)
+    _count(bundle)
+
+
+@edit
 def add_constant_channel(bundle: EditableBundle, source: str, channel: str, unit: str, value: float) -> None:
     """Read another channel during the run, always the same value."""
     add_channel(source, channel, unit, lambda time_s: value)(bundle)

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 
 @edit
+def round_losses(bundle: EditableBundle, decimals: int) -> None:
+    """Round every loss."""
+    bundle.steps["loss"] = bundle.steps["loss"].round(decimals)
+
+
+@edit
 def change_losses(bundle: EditableBundle, formula: "Callable[[NDArray[float64]], NDArray[float64]]") -> None:
     """Compute every loss from its step's number."""
     bundle.steps["loss"] = formula(bundle.steps["step"].to_numpy(dtype="float64"))

@@ -1,6 +1,6 @@
 """Load: other programs and the hypervisor took little of the machine, and the readings of it fit the other meters."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.compliance.faults.fault import both, recomputed
@@ -9,6 +9,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.rules.cpu_time import MIN_WINDOW_S, SLACK, TOLERANCE
+from suite.compliance.values import is_number
 
 ORDER = 84  # after the CPU time's own rules
 
@@ -58,6 +59,26 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.file, expected, f"{busy + (steal or 0.0):.2f} by the meter load", READINGS_AS_READ)
 
 
+def _own(context: BundleContext) -> Iterator[Violation]:
+    """Check that the suite's own processes took little more than the implementation and the recorder."""
+    from suite.compliance.evidence import rate, seconds  # start-up: loads numpy
+
+    window = context.window
+    if window is None or not seconds(window) >= MIN_WINDOW_S:
+        return
+    for node in (node for node in context.nodes if node.is_on_clock):
+        own, implementation = rate(node.channels.get("load", "own"), window), rate(node.channels.get("cpu", "process_tree"), window)
+        costs_s = [record.get("cost_s") for record in node.meters if isinstance(record, Mapping) and record.get("name") != "recorder"]
+        reading = sum(cost_s for cost_s in costs_s if is_number(cost_s)) / seconds(window)
+        if own is None or implementation is None or own <= implementation * TOLERANCE + reading + SLACK:
+            continue
+        most = implementation * TOLERANCE + reading + SLACK
+        expected = (
+            f"at most {most:.2f} CPU seconds a second by the suite's processes: {implementation:.2f} by the implementation, {reading:.2f} by meters"
+        )
+        yield Violation(node.file, expected, f"{own:.2f}", READINGS_AS_READ)
+
+
 RULES = (
     Rule(
         id="foreign-load",
@@ -81,5 +102,12 @@ RULES = (
             *both("less own CPU time than the implementation's", add_load(busy=1.0, own=0.1)),
             *both("foreign load edited away", add_load(busy=0.5, own=0.5)),
         ),
+    ),
+    Rule(
+        id="own-load",
+        sentence="The suite's own processes take a tenth and a tenth of a core more CPU time than implementation and meters do, at most.",
+        rationale="They are the implementation, the recorder and its programs: the rest of what was busy is foreign load.",
+        bundle_check=_own,
+        faults=both("another program's time called the suite's own", add_load(busy=1.0, own=0.99)),
     ),
 )

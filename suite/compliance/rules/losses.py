@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from suite.bundle.layout import STEPS
+from suite.catalog.frameworks import is_own, load_frameworks
+from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import both
 from suite.compliance.faults.log_edits import EPOCHS, guess, reach_target_after
-from suite.compliance.faults.step_edits import change_losses, never_learn, repeat_losses, smooth_losses, sort_losses, stretch_losses
+from suite.compliance.faults.step_edits import change_losses, never_learn, repeat_losses, round_losses, smooth_losses, sort_losses, stretch_losses
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ BLOCK, DISTINCT = 8, 4  # equal losses in a row, of them different: float32 has 
 MIN_ERROR_PER_LOSS = 0.05  # 0.15 to 4.3 in the same runs; a calibrated model that is 99 % sure of everything has 0.13
 MIN_EXPECTED_ERRORS = 20.0  # a third of the fewest errors seen at that loss; with fewer samples, chance decides
 GUESSED_ACCURACY, LEARNED_LOSS = 2.0, 0.25  # of 1 / classes and of ln(classes)
+MIN_EQUAL, MAX_EQUAL_SHARE = 20, 0.1  # of the losses of two ranks at the same steps: late losses may be zero in both
 SETTLED_STEPS = 500  # running statistics with the momentum 0.99 have forgotten their initial values by then
 FIX = "run again; never edit losses or accuracies"
 
@@ -87,6 +90,37 @@ def _evaluated(context: BundleContext) -> "Iterator[tuple[LogEvent, float, float
             yield event, float(event.value), loss, last
 
 
+def _single(context: BundleContext) -> Iterator[Violation]:
+    """Check that the losses of a framework's float32 arithmetic are float32 numbers; of several ranks they may be means."""
+    import numpy as np  # start-up
+
+    request = context.request
+    framework = next((each for each in load_frameworks() if each.name == request.framework), None)
+    if framework is None or not framework.needs_environment or request.parallel.ranks > 1:
+        return
+    losses = context.steps.loss
+    others = (losses != losses.astype(np.float32)).nonzero()[0]
+    if len(others):
+        observed = f"{float(losses[others[0]])!r} in step {context.steps.step[others[0]]}, {len(others)} of {len(losses)} steps"
+        yield Violation(STEPS, "losses that are float32 numbers, which the framework computes in", observed, FIX)
+
+
+def _of_ranks(context: BundleContext) -> Iterator[Violation]:
+    """Check that the ranks' losses differ: every rank of the suite's own loop logs that of its own samples."""
+    first = None
+    for rank, steps in context.steps.by_rank() if is_own(context.request.framework) else ():
+        first = steps.loss if first is None else first
+        count = min(len(first), len(steps))
+        equal = int((first[:count] == steps.loss[:count]).sum())
+        if rank and equal >= MIN_EQUAL and equal > MAX_EQUAL_SHARE * count:
+            yield Violation(STEPS, "losses of their own for every rank, which trains on other samples", f"{equal} of rank {rank} are rank 0's", FIX)
+
+
+def _copy_rank(bundle: EditableBundle) -> None:
+    """Write the losses of rank 0 into rank 1's steps."""
+    bundle.steps.loc[bundle.steps["rank"] == 1, "loss"] = bundle.steps.loc[bundle.steps["rank"] == 0, "loss"].to_numpy()
+
+
 RULES = (
     Rule(
         id="losses-scatter",
@@ -110,6 +144,24 @@ RULES = (
             *both("the losses of epoch 2 in epoch 1, but for its first 20", repeat_losses(2, 1, 20)),
             *both("the losses of epoch 2 in epoch 3", repeat_losses(2, 3)),
         ),
+    ),
+    Rule(
+        id="losses-float32",
+        sentence="The losses of a closed run of one rank in a framework of the suite are float32 numbers.",
+        rationale="The closed division computes in float32. Losses that were rounded, or to which noise was added, are no such numbers.",
+        divisions=CLOSED,
+        bundle_check=_single,
+        faults=(
+            *both("the losses rounded to four decimals", round_losses(4)),
+            *both("the losses of a formula in float64", change_losses(lambda step: 2.3 / (1 + 0.01 * step))),
+        ),
+    ),
+    Rule(
+        id="losses-of-ranks",
+        sentence="The ranks of the suite's own loop have losses of their own: at most a tenth are equal at the same steps.",
+        rationale="Each rank trains on its share of a mini-batch, and logs the loss of that share.",
+        bundle_check=_of_ranks,
+        faults=both("rank 1 with the losses of rank 0", _copy_rank, ranks=2),
     ),
     Rule(
         id="accuracy-below-loss",

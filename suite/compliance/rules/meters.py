@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE
-from suite.compliance.faults.fault import both, recomputed
+from suite.bundle.layout import RUN
+from suite.catalog.meter_choice import LEFT_OUT
+from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
+from suite.compliance.faults.file_edits import set_system
+from suite.compliance.faults.log_edits import set_everywhere
 from suite.compliance.faults.reading_edits import (
     drop_readings,
     free_meters,
@@ -39,6 +43,7 @@ MIN_SCHEDULED_READINGS, MIN_PERIOD_RATIO = 20, 0.97  # the last reading may come
 OWN_CLOCK, MAX_AHEAD_S = "meter-csv", 2.0
 """Tables of another program have its clock; honest ones ended up to 0.4 s after the other meters (a clock of whole seconds), or before them."""
 MIN_COST_S = 10.0  # of a run whose meters must have cost a microsecond; 0.01 s and more in honest runs of a second
+MIN_READING_S, UNREAD_S = 1e-6, 60.0  # 20 microseconds and more in honest runs; 3 to 200 ms of CPU time a second
 CALLS_SLACK, MORE_CALLS = 5.0, 1.1
 MAX_TAIL_S = 5.0  # 0.2 to 4.2 s in 26 real runs; a slow machine that needs long to exit needed longer to load, which is added
 ROUND_NS, MIN_ROUND = 100_000, 20  # boards' clocks tick every 52 ns, or every microsecond
@@ -190,6 +195,22 @@ def _cost(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.meters_file, expected, f"none of {len(costs_s)} meters, for {len(node.channels)} readings", READINGS_AS_READ)
 
 
+def _cost_possible(context: BundleContext) -> Iterator[Violation]:
+    """Check what reading cost in all, of every node: more than a microsecond a reading, less than all cores did."""
+    if context.run.closed_later is not None:
+        return
+    for node, records in _recorded(context):
+        own = [record for name, record in records.items() if name not in ("recorder", SOURCE) and record.get("available") is True]
+        costs_s, readings = [record.get("cost_s") for record in own], sum(len(channel) for channel in node.channels if channel.source != SOURCE)
+        spans_ns = [channels.span_ns for channels in (node.channels, node.idle)]
+        span_s = sum((span_ns[1] - span_ns[0]) * SECONDS_PER_NS for span_ns in spans_ns if span_ns is not None)
+        cost_s = sum(cost_s for cost_s in costs_s if is_number(cost_s))
+        least_s, most_s = MIN_READING_S * readings, (span_s + UNREAD_S) * max(node.cores_read, 1)
+        if readings and costs_s and not least_s <= cost_s <= most_s:
+            expected = f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in {span_s:.1f} s"
+            yield Violation(node.meters_file, expected, f"{cost_s:.3g} s by cost_s of {len(own)} meters", READINGS_AS_READ)
+
+
 def _of_linux(context: BundleContext) -> Iterator[Violation]:
     """Check that processor and memory were read on every node: the kernel has them for everybody."""
     for node, records in _recorded(context):
@@ -198,6 +219,24 @@ def _of_linux(context: BundleContext) -> Iterator[Violation]:
                 reason = str(records[name].get("reason") or "no reading")[:200]
                 fix = "let the user of the run read /proc; inside a container, run on the host"
                 yield Violation(node.meters_file, f"readings of {name}, which every Linux offers in /proc", reason, fix)
+
+
+def _of_kernel(context: BundleContext) -> Iterator[Violation]:
+    """Check that meters of the kernel were read where another record says that the kernel has them."""
+    for node, records in _recorded(context):
+        offered = dict.fromkeys(("load", "wall-clock"), "which every Linux offers in /proc")
+        if context.request.cache_cleared is True:
+            offered["page-cache"] = f"which the harness read before the run (cache_cleared in {RUN})"
+        if node.system.get("storage_medium") not in NOT_ON_DISK:
+            offered["disk"] = f"the data are on a disk (storage_medium in {node.system_file})"
+        for name, record in records.items():
+            if record.get("reason") == LEFT_OUT or node.channels.of(name):
+                continue
+            reason = str(record.get("reason") or "no reading")[:200]
+            if name in offered:
+                yield Violation(node.meters_file, f"readings of {name}, {offered[name]}", reason, READINGS_AS_READ)
+            elif name in SCHEDULED and record.get("available") is True and not record.get("failures"):
+                yield Violation(node.meters_file, f"readings of {name}, or failures: it was available", reason, READINGS_AS_READ)
 
 
 def _rounded(context: BundleContext) -> Iterator[Violation]:
@@ -223,7 +262,18 @@ def _recorded(context: BundleContext) -> "Iterator[tuple[NodeContext, Mapping[st
             yield node, records
 
 
+def _refused(name: str, **values: object) -> Edit:
+    """Add the record of a meter that the kernel is said to refuse."""
+    record = {"name": name, "period_s": 1.0, "available": False, "reason": "this kernel does not offer it", "readings": 0, "failures": 0, **values}
+    return lambda bundle: bundle.run["meters"].append({**bundle.run["meters"][0], **record, "achieved_period_s": None, "longest_gap_s": None})
+
+
+def _cost_of_each(cost_s: float) -> Edit:
+    return lambda bundle: [meter.update(cost_s=cost_s) for meter in bundle.run["meters"]]
+
+
 METERS = ("um25c", "cpu", "counters")
+NOT_ON_DISK = (None, "network", "memory")
 OF_EVERY_LINUX = ("cpu", "memory")
 
 RULES = (
@@ -297,12 +347,39 @@ RULES = (
         faults=both("meters that cost nothing", free_meters()),
     ),
     Rule(
+        id="meter-cost-possible",
+        sentence="Reading cost a microsecond a reading or more, and no more than all cores could do meanwhile.",
+        rationale="A reading is a system call at least. The recorder's own time is left out of the foreign load.",
+        bundle_check=_cost_possible,
+        faults=(
+            *both("meters that cost a nanosecond", _cost_of_each(1e-9)),
+            *both("meters that cost 500 seconds", _cost_of_each(500.0)),
+        ),
+    ),
+    Rule(
         id="meters-of-linux",
         sentence="Processor and memory are read on every node of a closed run.",
         rationale="Every Linux offers them to every user. Without them nothing shows how a result came about.",
         divisions=CLOSED,
         bundle_check=_of_linux,
         faults=both("the processor's meter left out", leave_meter_out("cpu")),
+    ),
+    Rule(
+        id="meters-of-kernel",
+        sentence="Load and wall clock are read on every node, the page cache where it was emptied, the disk where the data are on one; another meter "
+        "of the kernel that was available has readings or failures.",
+        rationale="The kernel has these meters for every user. A meter that is said to be unavailable shows neither other programs nor clock steps.",
+        bundle_check=_of_kernel,
+        faults=(
+            recomputed("the load said to be unavailable", _refused("load")),
+            recomputed("the wall clock said to be available, without readings", _refused("wall-clock", available=True, reason="")),
+            recomputed("the network said to be available, without readings", _refused("network", available=True, reason="")),
+            *both("the disk's meter said to be unavailable", in_turn(leave_meter_out("disk"), set_system("storage_medium", "NVMe"))),
+            *both(
+                "the page cache emptied, its meter said to be unavailable",
+                in_turn(leave_meter_out("page-cache"), set_everywhere("cache_cleared", True)),
+            ),
+        ),
     ),
     Rule(
         id="readings-end",

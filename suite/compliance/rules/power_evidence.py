@@ -8,12 +8,14 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import BASELOAD
 from suite.catalog.power import Tier, totals
-from suite.compliance.faults.fault import both, recomputed
+from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
 from suite.compliance.faults.reading_edits import (
+    add_channel,
     add_idle_utilisation,
     call_analyser,
     change_baseload,
     clip_highest,
+    copy_channel,
     paste_idle_power,
     remove_baseload,
     set_constant,
@@ -41,6 +43,11 @@ MIN_CLIPPED, MAX_CLIPPED_SHARE, MORE_THAN_OTHERS = 5, 0.03, 3.0
 MIN_RESOLVED = 5  # readings with the idle machine's; that as many of a finer meter are whole steps by chance is unlikely: 1e-5
 DECIMAL_STEPS_W = (100.0, 10.0, 1.0, 0.1)
 MAX_IMPLAUSIBLE_SHARE, MIN_IMPLAUSIBLE = 0.05, 3
+MIN_FACTORS, MAX_DIRECT_V = 10, 60.0
+DIRECT_SLACK, DIRECT_STEP_A, MAINS_SLACK, MAINS_STEP_A = 0.05, 0.002, 0.15, 0.01
+"""Of voltage times current. Plugs are calibrated for each of the three by itself, and are wrong by milliamperes where little flows."""
+MIN_RISES, COUNTER_SLACK, COUNTER_STEP_J = 3, 0.05, 3.6
+"""A counter of thousandths of a watt-hour that rises once a second or a minute; it may have risen at any time since the reading before."""
 MIN_IDLE_S, MIN_IDLE_READINGS = 1.0, 3  # three readings, each at a random moment of its second, lie a second apart at the least
 MAX_IDLE_AGE_S = 300.0  # emptying the page cache and starting the recorder takes seconds
 
@@ -214,6 +221,49 @@ def _idle_measured(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.idle_file, expected, "no reading", "run again without --baseload 0, so that the baseload is known")
 
 
+def _factors(volts: float, amperes: float) -> tuple[Edit, Edit]:
+    """Let the meter of USB have read this voltage and this current with every power."""
+    return copy_channel("um25c", "power", "voltage", "V", volts), copy_channel("um25c", "power", "current", "A", amperes)
+
+
+def _own_factors(context: BundleContext) -> Iterator[Violation]:
+    """Check each meter's power against its own voltage and current: of direct current their product, else at most that."""
+    for node in context.nodes:
+        for power in (channel for channel in node.channels if channel.name == "power" and channel.unit == "W"):
+            volts, amperes = (node.channels.get(power.source, name).in_time for name in ("voltage", "current"))
+            count = len(volts)
+            if count < MIN_FACTORS or len(amperes) != count or len(power) != count:
+                continue
+            power_w, product_w = float(power.values.mean()), float((volts.values * amperes.values).mean())
+            is_direct = float(volts.maximum) < MAX_DIRECT_V
+            share, amperes_off = (DIRECT_SLACK, DIRECT_STEP_A) if is_direct else (MAINS_SLACK, MAINS_STEP_A)
+            slack_w = share * product_w + amperes_off * float(volts.values.mean())
+            if power_w > product_w + slack_w or (is_direct and power_w < product_w - slack_w):
+                expected = f"{product_w - slack_w if is_direct else 0:.2f} to {product_w + slack_w:.2f} W, by voltage and current of {power.source}"
+                yield Violation(node.file, expected, f"a mean power of {power_w:.2f} W in {count} readings", READINGS_AS_READ)
+
+
+def _own_counter(context: BundleContext) -> Iterator[Violation]:
+    """Check each meter's power against its own energy counter, from the first time that the counter rises to the last."""
+    for node in context.nodes:
+        for power in (channel for channel in node.channels if channel.name == "power" and channel.unit == "W"):
+            energy = node.channels.get(power.source, "energy").in_time
+            rises = (energy.values[1:] > energy.values[:-1]).nonzero()[0] + 1
+            if energy.unit != "J" or len(rises) < MIN_RISES:
+                continue
+            first, last = int(rises[0]), int(rises[-1])
+            during = power.during((int(energy.t_ns[first]), int(energy.t_ns[last])))
+            length_s = float(energy.t_ns[last] - energy.t_ns[first]) * SECONDS_PER_NS
+            late_s = max(float(energy.t_ns[place] - energy.t_ns[place - 1]) for place in (first, last)) * SECONDS_PER_NS
+            if len(during) < MIN_FACTORS:
+                continue
+            counted_j, read_j = float(energy.values[last] - energy.values[first]), during.mean * length_s
+            slack_j = COUNTER_SLACK * counted_j + late_s * during.maximum + COUNTER_STEP_J
+            if abs(counted_j - read_j) > slack_j:
+                expected = f"{counted_j:.1f} J within {slack_j:.1f} J, by the energy counter of {power.source} in {length_s:.1f} s"
+                yield Violation(node.file, expected, f"{read_j:.1f} J by its power", READINGS_AS_READ)
+
+
 RULES = (
     Rule(
         id="power-units",
@@ -259,6 +309,23 @@ RULES = (
         rationale="Results of analysers are ranked with one another. A plug that reads whole watts is a wall meter.",
         bundle_check=_resolved,
         faults=(recomputed("whole watts of an analyser", call_analyser("um25c")),),
+    ),
+    Rule(
+        id="power-as-current",
+        sentence="A meter's power is at most its own voltage times its own current, and as much where it meters direct current.",
+        rationale="One reply of the meter has all three. A power that was scaled contradicts the others.",
+        bundle_check=_own_factors,
+        faults=(
+            *both("5.1 V and 1 A at 6 W", in_turn(*_factors(5.1, 1.0))),
+            *both("230 V and 10 mA at 6 W", in_turn(*_factors(230.0, 0.01))),
+        ),
+    ),
+    Rule(
+        id="power-as-energy",
+        sentence="A meter's power adds up to what its own energy counter counts, to a twentieth and the counter's step.",
+        rationale="The meter integrates its own power. A power that was scaled contradicts the counter.",
+        bundle_check=_own_counter,
+        faults=both("a counter of 8 W at 6 W", add_channel("um25c", "energy", "J", lambda time_s: 1000.0 + 8.0 * time_s)),
     ),
     Rule(
         id="baseload-own",

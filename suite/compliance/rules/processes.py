@@ -16,6 +16,7 @@ HELPERS = 1
 LAUNCHERS, PROCESSES_PER_RANK = 4, 3
 """mpirun with its proxies, and a rank with what starts it. Honest runs of 2, 3 and 4 ranks: 6 to 8, 8 and 10 processes, with no workers."""
 MAX_FALL = 0.05  # of a peak: the kernel adds up memory in batches; honest runs of one process: 0.0075
+MAX_SUM_DIFFERENCE = 0.01  # of the machine's memory; to the byte the same in honest runs
 MAX_MEMORY_CHANGE = 0.01  # of the sum of used and available memory; to the byte the same in honest runs
 
 
@@ -71,6 +72,23 @@ def _sums(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.file, expected, f"from {low:.0f} to {high:.0f} bytes", READINGS_AS_READ)
 
 
+def _whole(context: BundleContext) -> Iterator[Violation]:
+    """Check that used and available memory are together the memory that the description has, in one reading at least."""
+    for node in context.nodes:
+        used, available, size_bytes = (
+            node.channels.get("memory", "used"),
+            node.channels.get("memory", "available"),
+            node.system.get("memory_size_bytes"),
+        )
+        if not len(used) or len(used) != len(available) or not is_number(size_bytes):
+            continue
+        sums = used.values + available.values
+        nearest = float(sums[abs(sums - size_bytes).argmin()])
+        if not abs(nearest - size_bytes) <= MAX_SUM_DIFFERENCE * size_bytes:
+            expected = f"used and available memory of {size_bytes} bytes together, memory_size_bytes in {node.system_file}"
+            yield Violation(node.file, expected, f"{nearest:.0f} bytes", READINGS_AS_READ)
+
+
 RULES = (
     Rule(
         id="processes-requested",
@@ -121,6 +139,18 @@ RULES = (
                     add_channel("memory", "available", "B", lambda time_s: 4e8)(bundle),
                 ],
             ),
+        ),
+    ),
+    Rule(
+        id="memory-whole",
+        sentence="Used and available memory are together the machine's memory, to a hundredth, in one reading at least.",
+        rationale="The description and the meter read the same line of the kernel (MemTotal).",
+        bundle_check=_whole,
+        faults=both(
+            "half of the described memory used or available",
+            lambda bundle: [
+                add_constant_channel("memory", name, "B", bundle.system["memory_size_bytes"] / 4)(bundle) for name in ("used", "available")
+            ],
         ),
     ),
 )

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from suite.bundle.layout import RUN
+from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.divisions import Division
-from suite.compliance.faults.fault import both, sealed
-from suite.compliance.faults.file_edits import set_run
+from suite.catalog.frameworks import load_frameworks
+from suite.compliance.faults.fault import both, in_turn, sealed
+from suite.compliance.faults.file_edits import set_run, update_system
 from suite.compliance.faults.log_edits import remove_event, set_event, set_everywhere, set_request
 from suite.compliance.rule import BundleContext, Rule, Violation
 
@@ -23,6 +24,17 @@ OPTIONS: Mapping[str, str] = {
     "--device": "platform",
 }  # fmt: skip
 """Options of `suite run`, and the value of the request that each sets."""
+KNOWN = (
+    *OPTIONS, "--allow-invalid", "--baseload", "--collective", "--data", "--dry-run", "--force", "--help", "--hostfile", "--implementation", "--json",
+    "--keep-states", "--launch-agent", "--meters", "--no-identity", "--nodes", "--nonce", "--output", "--power-pulse", "--ranks-per-node",
+    "--run-number", "--stall-analysis", "--witness",
+)  # fmt: skip
+"""Every option of `suite run`."""
+NO_RUN = ("--dry-run", "--help")
+COMMANDS, PROGRAMS = ("run", "sweep"), ("suite", "-c", "-m", "__main__.py")
+"""Commands that make runs, and the programs by which the suite itself is started."""
+CPU_BUILD = "+cpu"
+"""End of the version of a package that was built without CUDA."""
 CHOSEN_BY_THE_SUITE = "auto"
 SET_BY_STALL_ANALYSIS = ("--epochs",)
 _RUN_ID = re.compile(r"(?P<name>.+)-(?P<stamp>\d{8}T\d{6}Z)-[\w.-]{1,100}", re.ASCII)
@@ -64,6 +76,22 @@ def _options(command: Sequence[Any]) -> dict[str, str] | None:
         if word.startswith("--"):
             options[name] = value if has_value else "" if following.startswith("--") else following
     return options
+
+
+def _runs(context: BundleContext) -> Iterator[Violation]:
+    """Check that the command starts runs, with options that it has; a program that calls the suite's Python interface has a command of its own."""
+    words = [str(word) for word in context.run.command]
+    program = words[0].rpartition("/")[2] if words else ""
+    if len(words) < 2 or words[1] not in COMMANDS:
+        if not words or program in PROGRAMS:
+            yield Violation(RUN, f"a command that starts a run: suite {' or suite '.join(COMMANDS)}", " ".join(words)[:200] or "no command", KEEP)
+        return
+    options = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
+    unknown, idle = sorted(options - set(KNOWN)) if words[1] == "run" else [], options & set(NO_RUN)
+    if unknown:
+        yield Violation(RUN, "options of suite run (suite run --help)", ", ".join(unknown)[:200], KEEP)
+    if idle:
+        yield Violation(RUN, "a command that trains", f"{', '.join(sorted(idle))}, with which nothing is trained", KEEP)
 
 
 def _is_folder(typed: str, directory: object) -> bool:
@@ -131,6 +159,21 @@ def _processor(context: BundleContext) -> Iterator[Violation]:
         yield Violation(RUN, f"accelerator = 'cpu': {device.title} has no GPU for training", f"{request.accelerator!r}"[:200], fix)
 
 
+def _build(context: BundleContext) -> Iterator[Violation]:
+    """Check that a run on a GPU was of a build that can use one, and that no record says that there is no GPU."""
+    if context.request.accelerator != "cuda":
+        return
+    libraries = context.system.get("libraries")
+    for name, version in libraries.items() if isinstance(libraries, Mapping) else ():
+        if name in _packages(context.request.framework) and str(version).endswith(CPU_BUILD):
+            fix = "install the framework with CUDA (suite env create on a machine with the driver), or run with --accelerator cpu"
+            yield Violation(SYSTEM, "a build of the framework that can use a GPU", f"{name} {version}"[:200], fix)
+
+
+def _packages(framework: str) -> tuple[str, ...]:
+    return next((each.packages for each in load_frameworks() if each.name == framework), ())
+
+
 TYPED = ("suite", "run", "--division", "closed", "--workload", "lenet")
 
 RULES = (
@@ -147,6 +190,18 @@ RULES = (
             ),
             sealed("the command has --data digits", set_run("command", [*TYPED, "--data", "digits"])),
             sealed("the command has --threads of a word", set_run("command", [*TYPED, "--threads", "many"])),
+        ),
+    ),
+    Rule(
+        id="command-runs",
+        sentence="The recorded command starts a run, with options that `suite run` has.",
+        rationale="Nothing else makes a bundle. A command that was edited, or left out, hides what was asked for.",
+        bundle_check=_runs,
+        faults=(
+            *both("no command", set_run("command", [])),
+            *both("another command", set_run("command", ["suite", "check", "runs"])),
+            *both("an option cut short", set_run("command", [*TYPED, "--witn", "http://witness.example"])),
+            *both("a command that trains nothing", set_run("command", [*TYPED, "--dry-run"])),
         ),
     ),
     Rule(
@@ -186,6 +241,16 @@ RULES = (
                 "a GPU on a Raspberry Pi 5",
                 lambda bundle: [set_everywhere("accelerator", "cuda")(bundle), set_everywhere("platform", "raspberry-pi-5")(bundle)],
             ),
+        ),
+    ),
+    Rule(
+        id="accelerator-build",
+        sentence="A run on a GPU was made with a build of the framework that can use one.",
+        rationale="A package whose version ends with +cpu was built without CUDA: what it trained, a processor trained.",
+        bundle_check=_build,
+        faults=both(
+            "a GPU, with PyTorch for processors",
+            in_turn(set_everywhere("accelerator", "cuda"), update_system({"libraries": {"numpy": "2.0", "torch": "2.13.0+cpu"}})),
         ),
     ),
 )

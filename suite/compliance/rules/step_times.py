@@ -1,11 +1,14 @@
 """Step times: those of a real machine, step by step, with nothing left out between the epochs."""
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import STEPS
+from suite.catalog.frameworks import is_own
+from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.log_edits import delay_epochs
 from suite.compliance.faults.step_edits import average_steps, cut_slowest, repeat_step_times, round_steps, without_part
@@ -24,6 +27,8 @@ EQUAL_STEPS = 10  # equal step times of a rank: 4 at most, of 11,250, in 26 real
 EQUAL_PER_TICK, MIN_SPREAD_S = 20.0, 4e-6  # times the number that the spread makes likely
 MIN_STEPS, MAX_STEPS, MAX_EPOCHS = 100, 1000, 200  # that are compared with one another; more show no more
 MAX_CORRELATION, LIMIT = 0.9, 3.0  # 0.24 at most in 26 real runs, of differences limited to three interquartile ranges
+MAX_BETWEEN_NS = 1e-3  # 2e-7 at most in honest runs
+MIN_SHARED, MAX_SHARED = 20, 0.1  # no such pair in honest runs of 30 to 4,690 steps
 MAX_PAUSE_S, MAX_PAUSE_SHARE = 0.5, 0.01  # 0.1 ms at most in real runs on a busy machine
 WITHOUT_PAUSE = (("run_start", "epoch_start"), ("eval_stop", "epoch_start"), ("eval_stop", "run_stop"))
 
@@ -130,6 +135,57 @@ def _no_pause(context: BundleContext) -> Iterator[Violation]:
             yield Violation("log.txt", expected, f"{pause_s:.2f} s in which nothing was recorded", TRAINING_LOOP, after.line)
 
 
+def _whole_ns(context: BundleContext) -> Iterator[Violation]:
+    """Check that the times of the suite's own loop are differences of a clock of whole nanoseconds."""
+    import numpy as np  # start-up
+
+    if not is_own(context.request.framework):
+        return
+    for rank, steps in context.steps.by_rank():
+        times_ns = steps.parts_s / SECONDS_PER_NS
+        between = np.nanmax(abs(times_ns - np.round(times_ns)), axis=0)
+        bad = (between > MAX_BETWEEN_NS).nonzero()[0]
+        if len(bad):
+            observed = f"{between[bad[0]]:.3f} ns beside one in step {steps.step[bad[0]]} of rank {rank}, {len(bad)} such steps"
+            yield Violation(STEPS, "parts of whole nanoseconds, as the clock counts them", observed, TRAINING_LOOP)
+
+
+def _pairs(context: BundleContext) -> Iterator[Violation]:
+    """Check that no two epochs or ranks share their steps' times, to the nanosecond, in whatever order."""
+    import numpy as np  # start-up
+
+    seen: dict[tuple[float, float], tuple[int, int]] = {}
+    shared: Counter[tuple[tuple[int, int], tuple[int, int]]] = Counter()
+    sizes: Counter[tuple[int, int]] = Counter()
+    for rank, of_rank in context.steps.by_rank():
+        for epoch, steps in islice(of_rank.by_epoch(), MAX_EPOCHS):
+            pairs = np.round(np.stack([steps.compute_s, steps.fetch_stall_s], axis=1) / SECONDS_PER_NS)[:MAX_STEPS]
+            sizes[rank, epoch] = len(pairs)
+            for pair in map(tuple, pairs.tolist()):
+                first = seen.setdefault(pair, (rank, epoch))
+                if first != (rank, epoch):
+                    shared[first, (rank, epoch)] += 1
+    for (first, second), count in shared.items():
+        if count >= MIN_SHARED and count > MAX_SHARED * min(sizes[first], sizes[second]):
+            names = " and ".join(f"epoch {epoch} of rank {rank}" for rank, epoch in (first, second))
+            observed = f"{count} steps with the same times of computing and fetching, to the nanosecond, in {names}"
+            yield Violation(STEPS, "times of their own in every epoch and rank", observed, TRAINING_LOOP)
+            return
+
+
+def _shuffle_epoch(bundle: EditableBundle) -> None:
+    """Write the parts of epoch 2's steps, in the opposite order, into epoch 1."""
+    first, second = (bundle.steps["epoch"] == epoch for epoch in (1, 2))
+    for part in ("fetch_stall_s", "compute_s"):
+        bundle.steps.loc[first, part] = bundle.steps.loc[second, part].to_numpy()[::-1]
+
+
+def _copy_rank(bundle: EditableBundle) -> None:
+    """Write the parts of rank 0's steps into rank 1's."""
+    for part in ("fetch_stall_s", "compute_s"):
+        bundle.steps.loc[bundle.steps["rank"] == 1, part] = bundle.steps.loc[bundle.steps["rank"] == 0, part].to_numpy()
+
+
 RULES = (
     Rule(
         id="parts-taken",
@@ -163,6 +219,23 @@ RULES = (
         faults=(
             *both("epoch 1 with the times of epoch 2", repeat_step_times(2, 1)),
             *both("epoch 3 with the times of epoch 2, a hundredth shorter", repeat_step_times(2, 3, 0.99)),
+        ),
+    ),
+    Rule(
+        id="step-times-whole",
+        sentence="The parts of a step that the suite's own loop timed are whole nanoseconds, to a thousandth.",
+        rationale="They are differences of a clock that counts nanoseconds. Times that were scaled are not.",
+        bundle_check=_whole_ns,
+        faults=both("compute times 1.3 % shorter", scale_column("compute_s", 0.987)),
+    ),
+    Rule(
+        id="step-times-pairs",
+        sentence="No two epochs, and no two ranks, share the times of computing and fetching of 20 steps and a tenth of theirs.",
+        rationale="Two times of one step to the nanosecond are not met again by chance: one epoch was made of another, or one rank of another.",
+        bundle_check=_pairs,
+        faults=(
+            *both("epoch 1 with the times of epoch 2 in another order", _shuffle_epoch),
+            *both("rank 1 with the times of rank 0", _copy_rank, ranks=2),
         ),
     ),
     Rule(

@@ -1,14 +1,15 @@
 """What is not counted: logged intervals between epochs and evaluations, few and short"""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.log import Log, LogEvent
+from suite.catalog.frameworks import is_own
 from suite.catalog.uncounted import load_uncounted_limits
 from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
 from suite.compliance.faults.log_edits import EPOCHS, delay_later_events, move_into_epoch, remove_event, repeat_interval, set_metadata, swap_events
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 from suite.compliance.wording import seconds
 
 ORDER = 36  # after the order of events and their form
@@ -16,6 +17,11 @@ ORDER = 36  # after the order of events and their form
 START, STOP = "uncounted_start", "uncounted_stop"
 COUNTED = tuple(f"{what}_{end}" for what in ("run", "epoch", "eval") for end in ("start", "stop"))
 FIX = "the suite's training loop does not log this: hand in the log as the run wrote it, or mend the implementation"
+OWN_REASON, KEEP_STATES = "state", "--keep-states"
+"""What the suite's own training loop logs as uncounted; receipts of a witness are asked for before and after the run."""
+STATE_BYTES = 12  # a parameter: its value, its velocity, and as much again for a model's statistics
+SLOWEST_DIGEST_BYTES_PER_S, LONGEST_CALL_S, LONGEST_DELAY_S = 1e7, 0.05, 1.0
+"""Reading and digesting a state: SHA-256 of a board without instructions for it, 60 MB/s and more; real runs of LeNet-5 took 0.2 to 24 ms."""
 SHORTER = "keep states on a faster disk (--output), or without --keep-states"
 
 
@@ -87,6 +93,47 @@ def _lengths(log: Log, name: str) -> Iterator[Violation]:
             yield Violation(name, expected, f"{seconds(taken_s)} in {len(chosen)} intervals", SHORTER)
 
 
+def _needed(context: BundleContext) -> Iterator[Violation]:
+    """Check what all reasons take together, the reasons of the suite's own loop, and the time for states that were digested and not kept."""
+    from suite.metrics.uncounted import uncounted_intervals  # start-up: loads numpy
+
+    for rank, log in context.logs():
+        intervals, name = uncounted_intervals(log), log_name(rank)
+        yield from _together(log, name, sum(interval.length_s for interval in intervals))
+        other = next((interval for interval in intervals if interval.reason != OWN_REASON), None)
+        if other is not None and is_own(context.request.framework):
+            expected = f"no reason but {OWN_REASON}, which is all that the suite's own training loop leaves out"
+            yield Violation(name, expected, f"{other.reason!r}"[:100], FIX, other.line)
+        if KEEP_STATES not in context.run.command:
+            yield from _digested(context, name, sorted(interval.length_s for interval in intervals if interval.reason == OWN_REASON))
+
+
+def _together(log: Log, name: str, taken_s: float) -> Iterator[Violation]:
+    from suite.bundle.log import run_window  # start-up: loads numpy
+
+    limits, run = load_uncounted_limits(), run_window(log)
+    share = max(reason.max_share for reason in limits.reasons)
+    gross_s = 0.0 if run is None else (run[1] - run[0]) * SECONDS_PER_NS
+    if run is not None and taken_s > limits.free_s + share * gross_s:
+        expected = f"at most {limits.free_s:g} s and {share:.0%} of the run's {seconds(gross_s)} uncounted, for all reasons together"
+        yield Violation(name, expected, seconds(taken_s), SHORTER)
+
+
+def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> Iterator[Violation]:
+    """Check the times, in ascending order, against a slow digest: most of them, and all together with one delay."""
+    parameters, count, taken_s = context.workload.parameters, len(lengths_s), sum(lengths_s)
+    longest_s = LONGEST_CALL_S + STATE_BYTES * parameters / SLOWEST_DIGEST_BYTES_PER_S
+    median_s = lengths_s[(count - 1) // 2] if count else 0.0
+    if median_s > longest_s or taken_s > count * longest_s + LONGEST_DELAY_S:
+        expected = f"{longest_s:.3g} s or less to digest a state of {parameters} parameters that is not kept, and {LONGEST_DELAY_S:g} s of delays"
+        yield Violation(name, expected, f"{median_s:.3g} s in the median of {count} times, {taken_s:.3g} s in all", FIX)
+
+
+def _spread_over_reasons() -> Edit:
+    others = (set_metadata(key, number, reason=reason) for key in (START, STOP) for number, reason in enumerate(("receipt", "pause")))
+    return in_turn(*others, *(delay_later_events(STOP, number, by_s) for number, by_s in enumerate((4, 8, 4))))
+
+
 def _pause_after_every_epoch() -> Edit:
     named = (set_metadata(key, number, reason="pause") for key in (START, STOP) for number in EPOCHS)
     return in_turn(*named, *(delay_later_events(STOP, number, 600) for number in EPOCHS))
@@ -113,6 +160,19 @@ RULES = (
             *both("the last ten seconds of an epoch uncounted", move_into_epoch(1, 10)),
             recomputed("90 seconds uncounted after epoch 2", delay_later_events(STOP, 1, 90)),
             recomputed("ten minutes uncounted after every epoch, as pauses", _pause_after_every_epoch()),
+        ),
+    ),
+    Rule(
+        id="uncounted-needed",
+        sentence="In a closed run all reasons together leave out 2 s and a tenth of the run at most; the suite's own training loop has the reason "
+        "state alone, and a state that was not kept takes no longer than to digest it.",
+        rationale="Each reason has a limit of its own, and evidence takes milliseconds: the rest of the limits would be free time.",
+        divisions=CLOSED,
+        bundle_check=_needed,
+        faults=(
+            *both("a receipt said to be asked for", in_turn(*(set_metadata(key, 1, reason="receipt") for key in (START, STOP)))),
+            recomputed("one second uncounted after every epoch", in_turn(*(delay_later_events(STOP, number, 1) for number in EPOCHS))),
+            recomputed("16 seconds uncounted for three reasons", _spread_over_reasons()),
         ),
     ),
 )
