@@ -29,7 +29,7 @@ def test_power_is_read_for_a_while_and_makes_the_baseload(tree, eventually: Even
     meters = baseload_meters(open_meters(tree(NANO_BOARD)))
     assert [meter.name for meter in meters] == ["ina3221", "cpu"]
     with recorded_baseload(meters, tmp_path):
-        eventually(lambda: (tmp_path / BASELOAD_RAW).read_text().count("ina3221") >= MANY)  # so many that one that is late matters little
+        eventually(lambda: (tmp_path / BASELOAD_RAW).read_text().count("ina3221") >= MANY)  # one that is late matters little
     readings = read_raw_channels(tmp_path / BASELOAD_RAW, ReadingsMemory())
     assert sum(map(len, readings.of("ina3221"))) >= 3
     run = (10**9, 11 * 10**9)
