@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.data.entries import make_labels
-from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S
+from reporter.data.entry_scores import OF_ENTRIES, SCORE_S
 from reporter.data.frames import Frames, rows_of
 from reporter.data.values import values_of_runs
 from suite.catalog.scoring import load_scoring
@@ -13,8 +13,6 @@ from suite.errors import SuiteError
 from suite.metrics.comparisons import Measured, Ratio, measured, ratio
 
 BOARD = ["workload", "division", "data", "round"]
-OF_ENTRIES = (SCORE_S, SCORE_J, MEASURED_J)
-"""Figures that an entry has and no single run."""
 
 
 @dataclass(frozen=True)

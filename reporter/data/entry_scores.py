@@ -10,6 +10,8 @@ from suite.metrics.expected_epochs import ExpectedEpochs, ScoredEpochs
 SCORE_S, SCORE_J = "score_s", "score_energy_j"
 MEASURED_J = "energy_to_target_j"
 """The energy to the target as measured, at the epochs that the runs needed: no score, since it contains the luck of the seeds."""
+OF_ENTRIES = (SCORE_S, SCORE_J, MEASURED_J)
+"""Figures that an entry has and no single run."""
 
 
 class Status(str, enum.Enum):

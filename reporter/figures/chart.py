@@ -179,7 +179,7 @@ def legend(canvas: Canvas, names: Sequence[tuple[str, str]], x: float = LEFT, y:
     for style, name in names:
         canvas.rect(x, y, 12, 12, style)
         canvas.text(x + 17, y + 10.5, name, "tick")
-        x += 42 + 6.6 * len(name)
+        x += 42 + LETTER * len(name)
 
 
 def frameworks_legend(canvas: Canvas, entries: Sequence[Mapping[str, Any]], context: Context, x: float = LEFT) -> None:
@@ -187,4 +187,4 @@ def frameworks_legend(canvas: Canvas, entries: Sequence[Mapping[str, Any]], cont
     for name in sorted({str(entry["framework"]) for entry in entries}):
         canvas.dot(x + 6, 16, f"c{context.colour(name)}", radius=5)
         canvas.text(x + 17, 20.5, framework_name(name), "tick")
-        x += 42 + 6.6 * len(framework_name(name))
+        x += 42 + LETTER * len(framework_name(name))

@@ -14,8 +14,8 @@ import jinja2
 
 from reporter.board.boards import Board, BoardRow
 from reporter.board.columns import FIGURE_COLUMNS, Column
-from reporter.board.comparison import OF_ENTRIES, Comparable, comparables, compare_pair
-from reporter.data.entry_scores import SCORE_S
+from reporter.board.comparison import Comparable, comparables, compare_pair
+from reporter.data.entry_scores import OF_ENTRIES, SCORE_S
 from reporter.data.frames import IDENTITY
 from reporter.data.text import digits
 from reporter.data.values import values_of_runs

@@ -13,7 +13,7 @@ from reporter.board.boards import Board
 from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell, name_of_figure
 from reporter.board.instruments import instrument_named
 from reporter.board.systems import system_name
-from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores
+from reporter.data.entry_scores import MEASURED_J, OF_ENTRIES, SCORE_J, SCORE_S, EntryScores
 from reporter.data.frames import IDENTITY, Frames, Row, records
 from reporter.data.framework_names import framework_name
 from reporter.data.missed import reached_text
@@ -192,7 +192,7 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
 
 def _scores_of_run(scores: EntryScores, run_id: str) -> dict[str, float]:
     """The run's values of the entry's scores, at the epochs of the entry."""
-    found = {name: scores.of(name) for name in (SCORE_S, SCORE_J, MEASURED_J)}
+    found = {name: scores.of(name) for name in OF_ENTRIES}
     return {name: score.by_run[run_id] for name, score in found.items() if score is not None and run_id in score.by_run}
 
 

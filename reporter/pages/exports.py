@@ -10,7 +10,7 @@ import pyarrow
 import pyarrow.parquet
 
 from reporter.board.boards import Board, BoardRow
-from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S
+from reporter.data.entry_scores import OF_ENTRIES
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.pages.shared import Page
 
@@ -28,7 +28,7 @@ def board_files(board: Board) -> Iterator[Page]:
 
 
 WHOLE_NUMBERS = ("rank", "rank_best", "rank_worst", "tier")
-WITH_INTERVALS = (SCORE_S, SCORE_J, MEASURED_J, TIME_TO_TARGET)
+WITH_INTERVALS = (*OF_ENTRIES, TIME_TO_TARGET)
 
 
 def _epochs(row: BoardRow) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def _not_measured(row: BoardRow, frames: Frames) -> tuple[tuple[str, str], ...]:
 
 def _another_framework(own: str, rows: Sequence[BoardRow]) -> str | None:
     """A framework of the closed division besides ``own``: that of the first of these rows that has one, else the first by name."""
-    others = [each.name for each in load_frameworks() if each.needs_environment and not each.open_only and each.name != own]
+    others = [each.name for each in load_frameworks() if each.serves_closed and each.name != own]
     return next((name for name in (*(str(row.entry["framework"]) for row in rows), *others) if name in others), None)
 
 

@@ -73,6 +73,11 @@ class Framework:
     outside: str | None = None  # the folder of an implementation that is not in the checkout; never in the file
 
     @property
+    def serves_closed(self) -> bool:
+        """A real framework whose computation is that of the closed division: it is verified, audited and compared with the others."""
+        return self.needs_environment and not self.open_only
+
+    @property
     def argument(self) -> str:
         """What `suite env create` takes: the name, or the folder."""
         return self.outside or self.name

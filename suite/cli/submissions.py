@@ -12,6 +12,7 @@ from suite.cli.options import Json
 from suite.cli.verdicts import NOT_COMPLIANT
 from suite.compliance.finding import escaped
 from suite.compliance.review import ReviewPoint, SubmissionStatus, review
+from suite.compliance.wording import listed
 from suite.errors import Reported, SuiteError
 from suite.submission.objections import Objection, ObjectionState
 
@@ -72,8 +73,7 @@ def _name(point: ReviewPoint) -> str:
 
 def _places(where: Sequence[str]) -> str:
     """The first places; the whole submission in words."""
-    named = [escaped("the submission" if place == "." else place) for place in where[:MAX_PLACES]]
-    return ", ".join(named) + (f" and {len(where) - MAX_PLACES} more" if len(where) > MAX_PLACES else "")
+    return listed([escaped("the submission" if place == "." else place) for place in where], MAX_PLACES)
 
 
 def _sum(states: Sequence[SubmissionStatus]) -> str:

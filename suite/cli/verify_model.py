@@ -65,12 +65,12 @@ def _subjects(frameworks: list[str] | None, implementation: Path | None) -> list
 
 def chosen_frameworks(names: list[str] | None) -> list[ProbedImplementation]:
     """The probes of the named frameworks, or of every framework that has one."""
-    return [_subject(name) for name in names or [one.name for one in load_frameworks() if one.needs_environment and not one.open_only]]
+    return [_subject(name) for name in names or [one.name for one in load_frameworks() if one.serves_closed]]
 
 
 def _subject(name: str) -> ProbedImplementation:
     framework = load_framework(name)
-    if not framework.needs_environment or framework.open_only:
+    if not framework.serves_closed:
         raise SuiteError(f"The framework {name!r} has no probe: it is a test framework, or for the open division only.")
     return probed(framework, find(framework))
 

@@ -16,7 +16,7 @@ from suite.compliance.paths import CheckResult
 from suite.compliance.submissions import SubmissionVerdict
 from suite.errors import SuiteError
 from suite.submission.declaration import Code, Declaration, SystemAvailability, read_declaration
-from suite.submission.folders import SIGNATURE, is_withdrawn, probe_path, read_folders, withdrawal_beside
+from suite.submission.folders import SIGNATURE, RunFolder, is_withdrawn, probe_path, read_folders, withdrawal_beside
 from suite.submission.launches import FINISHED
 from suite.submission.objections import FOLDER, Objection, ObjectionState, read_objections
 
@@ -115,11 +115,12 @@ def _status(verdict: SubmissionVerdict) -> SubmissionStatus:
     declaration = _declaration(path)
     judged_by = None if declaration is None else judging_round(declaration.round)
     objections = read_objections(path)
-    withdrawals = tuple(_withdrawals(path))
+    folders = read_folders(path)[0]
+    withdrawals = tuple(_withdrawals(path, folders))
     found = [*verdict.findings, *(finding for bundle in verdict.bundles for finding in bundle.findings)]
     points: tuple[ReviewPoint, ...] = ()
     if declaration is not None and judged_by is not None and not any(each.where == "." for each in withdrawals):
-        runs = tuple(_runs(path))
+        runs = tuple(_runs(path, folders))
         points = (
             *_findings(verdict),
             *_evidence(verdict, runs),
@@ -148,8 +149,8 @@ def _declaration(path: Path) -> Declaration | None:
         return None  # the verdict says so
 
 
-def _runs(path: Path) -> Iterator[_Run]:
-    for folder in read_folders(path)[0]:
+def _runs(path: Path, folders: Iterable[RunFolder]) -> Iterator[_Run]:
+    for folder in folders:
         above = (each for each in folder.path.parents if each.is_relative_to(path))
         if is_withdrawn(folder.path) or any(is_withdrawal(each / WITHDRAWN) for each in above):
             continue
@@ -160,9 +161,9 @@ def _runs(path: Path) -> Iterator[_Run]:
         yield _Run(folder.path.relative_to(path).as_posix(), folder.path, folder.workload, folder.framework, record)
 
 
-def _withdrawals(path: Path) -> Iterator[Withdrawal]:
+def _withdrawals(path: Path, folders: Iterable[RunFolder]) -> Iterator[Withdrawal]:
     files = {path / WITHDRAWN: path}
-    for folder in read_folders(path)[0]:
+    for folder in folders:
         files |= {each / WITHDRAWN: each for each in (folder.path.parent.parent, folder.path.parent, folder.path)}
         files[withdrawal_beside(folder.path)] = folder.path
     for file, withdrawn in sorted(files.items()):

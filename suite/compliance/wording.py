@@ -17,10 +17,10 @@ def numbers(values: Iterable[int]) -> str:
     return listed(parts)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names joined by commas, at most eight of them, then how many more."""
-    shown = ", ".join(names[:MAX_NAMES])
-    return f"{shown} and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else shown
+def listed(names: Sequence[str], most: int = MAX_NAMES) -> str:
+    """Names joined by commas, at most ``most`` of them, then how many more."""
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def shown(value: object) -> str:

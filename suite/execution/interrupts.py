@@ -47,7 +47,7 @@ def hold_back(is_wanted: Callable[[], bool], notice: Callable[[], None]) -> Iter
 def deferred() -> Iterator[Callable[[], None]]:
     """Inside, SIGINT and SIGTERM wait until the function that is given is called, or until the end.
 
-    For the start of a process: Python prints and forgets what a signal handler raises during a fork (os.register_at_fork).
+    For the start of processes and threads: Python prints and forgets what a signal handler raises during a fork (os.register_at_fork).
     """
     waiting: list[int] = []
     changed = {number: handler for number, handler in _handlers().items() if callable(handler)}

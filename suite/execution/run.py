@@ -162,10 +162,10 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
     with _heartbeats(request) as monitor, deferred() as deliver_interrupts:
         process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {}, (lock,))
         try:
-            deliver_interrupts()
             if monitor:
                 monitor.start()
             recorders.local.start(MeteredProcess(process.pid, Path(request.training.data.directory)))
+            deliver_interrupts()  # not before, since what has half started cannot be stopped
             recorders.local.wait_until_attached()
             if monitor:
                 monitor.polled()

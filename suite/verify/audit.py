@@ -87,7 +87,7 @@ class _Auditor:
     @property
     def has_referee(self) -> bool:
         """Both frameworks compute in float32, so that a float64 replay decides between them."""
-        return all(one.needs_environment and not one.open_only for one in (self._own, self._other))
+        return all(one.serves_closed for one in (self._own, self._other))
 
     def losses(self, recorded: tuple[float, ...]) -> tuple[ReplayedLosses, tuple[float, ...] | None]:
         """Both sides' losses; and where they agree, those at a wrong learning rate."""
@@ -185,8 +185,8 @@ def _framework(own: str, chosen: str | None) -> Framework:
     framework = load_framework(own)
     if chosen is not None:
         return load_framework(chosen)
-    candidates = [framework, *(one for one in load_frameworks() if one.needs_environment and not one.open_only)]
-    for candidate in candidates if framework.needs_environment and not framework.open_only else (framework,):
+    candidates = [framework, *(one for one in load_frameworks() if one.serves_closed)]
+    for candidate in candidates if framework.serves_closed else (framework,):
         try:
             environments.find(candidate)
         except SuiteError:

@@ -20,7 +20,7 @@ from tests.forgeries.forgeries import Forgery, all_forgeries, forge, sample
 from tests.forgeries.worker import persistent_workers
 
 REFERENCE = repository_root() / "submissions" / "v0.1" / "reference" / "lenet"
-FRAMEWORKS = tuple(one.name for one in load_frameworks() if one.needs_environment and not one.open_only)
+FRAMEWORKS = tuple(one.name for one in load_frameworks() if one.serves_closed)
 FORGED = "chainer"
 """The framework whose reference runs are forged: it starts fastest."""
 

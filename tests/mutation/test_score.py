@@ -54,8 +54,8 @@ def test_mutations_are_many_and_distinct_and_cover_every_rule() -> None:
 def test_the_documentation_states_a_score_and_every_survivor() -> None:
     """The score is a dated measurement: faults may have been added since."""
     text = (repository_root() / "docs" / "checking.md").read_text(encoding="utf-8")
-    (counts,) = re.findall(r"^Of (\d+) mutations, (\d+) ", text, re.MULTILINE)
-    made, found = map(int, counts)
+    (counts,) = re.findall(r"^Of ([\d,]+) mutations, ([\d,]+) ", text, re.MULTILINE)
+    made, found = (int(count.replace(",", "")) for count in counts)
     assert MIN_MUTATIONS <= made <= len(all_mutations()) and made - found == len(survivors())
     for survivor in survivors():
         assert f"| {survivor.fault.name.partition(' [')[0]} | {survivor.reason}" in text

@@ -15,6 +15,8 @@ from suite.meters.meter import MeteredProcess, Reading
 
 Tree = Callable[[Mapping[str, str]], Path]
 
+Eventually = Callable[[Callable[[], Any]], Any]
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
@@ -82,7 +84,7 @@ def replay() -> Callable[..., pandas.DataFrame]:
 
 
 @pytest.fixture
-def eventually() -> Callable[[Callable[[], Any]], Any]:
+def eventually() -> Eventually:
     """Ask until the answer is true: for what another thread does in its own time. Ten seconds are too long."""
 
     def ask(question: Callable[[], Any]) -> Any:

@@ -113,7 +113,8 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, s
     process = subprocess.Popen(program, cwd=repository_root(), env=child_environment, text=True, preexec_fn=interruptible, **pipes)
     said = _read_until(process, "[2/3]")  # the first run is sealed before the second is announced
     assert (out / "8-r1" / MANIFEST).is_file()
-    while not (out / "16-r1" / "log.txt").is_file():  # the second run trains
+    log = out / "16-r1" / "log.txt"
+    while not (log.is_file() and "run_start" in log.read_text()):  # the second run trains
         assert process.poll() is None, said
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)

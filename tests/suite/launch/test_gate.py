@@ -6,9 +6,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -19,8 +17,8 @@ from suite.launch.process import start, terminate, wait
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.counters import CountersMeter
 from tests.launchers import waits_at_its_gate
+from tests.suite.conftest import Eventually
 
-Eventually = Callable[[Callable[[], Any]], Any]
 PROGRAM = ("/bin/sh", "-c", 'test -e "$1" && echo $$ && readlink /proc/$$/fd/0 && ls /proc/$$/fd', "program")
 TWO_BUSY_RANKS = """
 import os
