@@ -106,16 +106,12 @@ def _texts_of_table(path: Path) -> Iterator[tuple[str, str]]:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Number and text of every line; of a packed file, those of its content."""
     read_bytes, number, rest = 0, 1, b""
-    opened = gzip.open(path) if path.suffix == _PACKED else path.open("rb")
-    try:
-        with opened as stream:
-            while read_bytes < MAX_UNPACKED_BYTES and (piece := stream.readline(MAX_LINE_BYTES)):
-                read_bytes += len(piece)
-                yield number, (rest + piece).decode("utf-8", errors="replace")
-                is_whole = piece.endswith(b"\n")
-                number, rest = number + is_whole, b"" if is_whole else piece[-OVERLAP_BYTES:]
-    except (OSError, EOFError, zlib.error):
-        return  # another rule reports a file that cannot be unpacked
+    with suppress(OSError, EOFError, zlib.error), gzip.open(path) if path.suffix == _PACKED else path.open("rb") as stream:  # another rule reports it
+        while read_bytes < MAX_UNPACKED_BYTES and (piece := stream.readline(MAX_LINE_BYTES)):
+            read_bytes += len(piece)
+            yield number, (rest + piece).decode("utf-8", errors="replace")
+            is_whole = piece.endswith(b"\n")
+            number, rest = number + is_whole, b"" if is_whole else piece[-OVERLAP_BYTES:]
 
 
 def described(found: Disclosure) -> str:

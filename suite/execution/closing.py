@@ -117,7 +117,17 @@ def _leftovers(path: Path) -> list[Path]:
     raw = (layout.READINGS_RAW, layout.BASELOAD_RAW, layout.node_tables("[0-9]*")[1], layout.node_baseloads("[0-9]*")[1])
     unfinished = (
         f".{name}*"
-        for name in (layout.RUN, layout.SYSTEM, layout.COUNTERS, layout.SUMMARY, layout.POWER, "nodes.json", "output.", layout.WITNESS, layout.MANIFEST)
+        for name in (
+            layout.RUN,
+            layout.SYSTEM,
+            layout.COUNTERS,
+            layout.SUMMARY,
+            layout.POWER,
+            "nodes.json",
+            "output.",
+            layout.WITNESS,
+            layout.MANIFEST,
+        )
     )
     named = (layout.HOSTS, layout.RAW_OUTPUT, layout.PRIVATE)
     patterns = (contract.steps_name(0), "steps.rank[0-9]*.csv", *raw, *unfinished, ".*.parquet", *named, contract.REQUEST_NAME, layout.LOCK)

@@ -3,6 +3,7 @@
 import os
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from suite.files.durable import publish
 from suite.files.json_file import read_json, write_json
 from suite.files.redaction import DATA, IMPLEMENTATION, OUTPUT, WITNESS, Redactor, read_redactor
 from suite.witness.record import Answer, WitnessRecord
+
 
 def redactor_of(request: RunRequest) -> Redactor:
     """The redactor of a run: its folders, hosts (node0, node1, … in the hostfile's order), witness and external meters, and this machine's names."""
@@ -49,9 +51,14 @@ def redacted_witness(record: WitnessRecord, redactor: Redactor) -> WitnessRecord
     def redacted(answer: Answer) -> Answer:
         return replace(answer, reason=None if answer.reason is None else redactor.text(answer.reason))
 
-    stamps = {name: redacted(answer) for name in ("stamp", "files_stamp") if (answer := getattr(record, name)) is not None}
-    again = None if record.asked_again is None else redactor.text(record.asked_again)
-    return replace(record, address=WITNESS, receipt=redacted(record.receipt), asked_again=again, **stamps)
+    return replace(
+        record,
+        address=WITNESS,
+        receipt=redacted(record.receipt),
+        stamp=None if record.stamp is None else redacted(record.stamp),
+        files_stamp=None if record.files_stamp is None else redacted(record.files_stamp),
+        asked_again=None if record.asked_again is None else redactor.text(record.asked_again),
+    )
 
 
 def kept_redactor(directory: Path) -> Redactor:
@@ -68,9 +75,9 @@ def redact_output(directory: Path) -> None:
         with publish(raw) as temporary:
             shutil.copyfile(shown, temporary)
     redactor = kept_redactor(directory)
-    with publish(shown) as temporary, raw.open(encoding="utf-8", errors="surrogateescape", newline="") as lines:
-        with temporary.open("w", encoding="utf-8", errors="surrogateescape", newline="") as stream:
-            stream.writelines(map(redactor.text, lines))
+    opened = partial(open, encoding="utf-8", errors="surrogateescape", newline="")  # every byte reads back
+    with publish(shown) as temporary, opened(raw) as lines, opened(temporary, "w") as stream:
+        stream.writelines(map(redactor.text, lines))
 
 
 def witness_file(directory: Path) -> Path:
@@ -94,5 +101,3 @@ def witness_address(directory: Path, recorded: str) -> str:
 def forget_witness(directory: Path) -> None:
     """Remove the kept address."""
     witness_file(directory).unlink(missing_ok=True)
-
-

@@ -145,11 +145,11 @@ class RemoteRecorders:
         if not self._recorders:
             return ()
         labels: dict[str, str] = {}
-        named = (os.uname().nodename, *(recorder.facts.get("node") for recorder in self._recorders.values()))
-        for name in (*(nodes_of_ranks[rank] for rank in sorted(nodes_of_ranks)), *(name for name in named if isinstance(name, str))):
+        here, others = os.uname().nodename, [recorder.facts.get("node") for recorder in self._recorders.values()]
+        for name in (*(nodes_of_ranks[rank] for rank in sorted(nodes_of_ranks)), here, *(name for name in others if isinstance(name, str))):
             labels.setdefault(name, f"node{len(labels)}")
         link = _without_address(link_towards(self._peer(self._placement.hosts[0])), redactor)
-        local = NodeRecord("node0", labels[named[0]], self._ranks(0), None, link, asdict(local_cache), None, ())
+        local = NodeRecord("node0", labels[here], self._ranks(0), None, link, asdict(local_cache), None, ())
         return (local, *(self._record(place, recorder, redactor, labels) for place, recorder in self._recorders.items()))
 
     def _await(self, key: str, timeout_s: float, problem: str) -> None:

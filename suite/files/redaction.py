@@ -127,14 +127,14 @@ class Redactor:
 
     def path(self, typed: str) -> str:
         """A path as somebody typed it, relative to a root; one that is below none keeps its last part."""
-        place = Path(typed).expanduser().absolute()
+        place, known = Path(typed).expanduser().absolute(), dict(self.folders)
+        output = next((folder for folder, root in self.folders if root == OUTPUT and Path(folder).is_relative_to(place)), None)
+        if str(place) not in known and output is not None:
+            return "/".join([OUTPUT, *[".."] * len(Path(output).relative_to(place).parts)])
         for candidate in (place, _resolved(place)):
             text = self.text(str(candidate))
             if text.startswith(tuple(ROOTS)):
                 return text
-        below = next((folder for folder, root in self.folders if root == OUTPUT and Path(folder).is_relative_to(place)), None)
-        if below is not None:
-            return "/".join([OUTPUT, *[".."] * len(Path(below).relative_to(place).parts)])
         return f"{ELSEWHERE}/{self.text(place.name)}"
 
     def command(self, words: Sequence[str]) -> list[str]:
@@ -178,9 +178,9 @@ def read_redactor(path: Path) -> Redactor | None:
 
 
 def machine_redactor(folders: Sequence[tuple[Path, str]] = (), names: Sequence[tuple[str, str]] = ()) -> Redactor:
-    """A redactor for this machine and user; ``folders`` and ``names`` come first. A folder at the top (``/data``) is known by them only."""
+    """A redactor for this machine and user; ``folders`` and ``names`` come first. The disk's root is no folder of anybody."""
     own = ((home(), SUITE_HOME), (repository_root(), SUITE), (Path.home(), HOME))
-    given = [(str(place), root) for folder, root in folders for place in (folder.absolute(), _resolved(folder))]
+    given = [(str(place), root) for folder, root in folders for place in (folder.absolute(), _resolved(folder)) if len(place.parts) > 1]
     found = [(str(place), root) for folder, root in own for place in (folder.absolute(), _resolved(folder)) if len(place.parts) > 1]
     whole = dict(reversed([*given, *found]))
     return Redactor(tuple(sorted(whole.items(), key=lambda each: -len(each[0]))), tuple(dict(reversed([*names, *names_of_machine()])).items()))
@@ -188,7 +188,7 @@ def machine_redactor(folders: Sequence[tuple[Path, str]] = (), names: Sequence[t
 
 def by_form(text: str) -> str:
     """The text without what names a person or a network by its form."""
-    for kind, pattern, judge in _FORMS:
+    for _, pattern, judge in _FORMS:
         if pattern.search(text):
             text = pattern.sub(lambda found, judge=judge, text=text: found[0] if (new := judge(found, text)) is None else new, text)  # type: ignore[misc]
     return text
@@ -214,8 +214,10 @@ _IP = "an IP address"
 _Match = re.Match[str]
 _VERSION = re.compile(r"(?i)(?:[\w.]-|[\w.+-][=<>~!]=?|==\s|[\w_.]|\b(?:v|ver\.?|version|release|driver|firmware|library|cuda|cudnn|toolkit)[\s:=]*"
                       r"|\b[a-z][\w.]*-[\w.-]*\s+)$")  # fmt: skip
-"""What stands before four numbers with dots that are a version: ``mpi-1.2.3.4``, ``name==1.2.3.4``, ``driver 1.2.3.4``, ``nvidia-curand-cu12  1.2.3.4``."""
-_PLACE = re.compile(r"(?i)(?:://|[@(\[<]|\b(?:addr|address|at|bind|connect|connected|from|gateway|host|inet|ip|listening|on|peer|server|to|via)[\s:=]*)$")
+"""What stands before four numbers with dots that are a version: ``mpi-``, ``name==``, ``driver ``, ``nvidia-curand-cu12  ``."""
+_PLACE = re.compile(
+    r"(?i)(?:://|[@(\[<]|\b(?:addr|address|at|bind|connect|connected|from|gateway|host|inet|ip|listening|on|peer|server|to|via)[\s:=]*)$"
+)
 """What stands before an address."""
 
 
@@ -308,10 +310,23 @@ _FORMS: tuple[tuple[str, "re.Pattern[str]", Callable[[_Match, str], str | None]]
                 r"\.(?:local|lan|localdomain|internal|intranet|corp|fritz\.box|home\.arpa)(?![\w.]|-)"), _local_host),
     ("a host's name", re.compile(r"(?i)(?P<key>\bhost ?name[\"']?\s{0,3}[:=]\s{0,3}[\"']?)(?P<name>[a-z0-9][\w.-]{0,252})"), _said_host),
     ("a serial number",
-     re.compile(r"(?i)(?P<key>\bserial(?:[ _-]?(?:no\.?|number|num))?[\"']?\s{0,3}[:=#]\s{0,3}[\"']?)(?P<number>[a-z0-9][a-z0-9-]{5,63})\b"), _serial),
+     re.compile(r"(?i)(?P<key>\bserial(?:[ _-]?(?:no\.?|number|num))?[\"']?\s{0,3}[:=#]\s{0,3}[\"']?)"
+                r"(?P<number>[a-z0-9][a-z0-9-]{5,63})\b"), _serial),
     ("a serial number", re.compile(r"(?P<key>\bGPU-)(?P<number>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"), _serial),
 )  # fmt: skip
 """Kind, form and judge: the judge returns the replacement, or None where the form alone misleads. Every repetition is bounded: texts are hostile."""
+
+
+FORMS: Mapping[str, tuple[str, ...]] = {
+    "a home folder": ("/home/jane", "/root/…", "/Users/jane", "/media/jane"),
+    "a URL with a user or of a private host": ("http://jane:secret@plug.example.org", "http://plug/rpc"),
+    "a MAC address": ("b8:27:eb:12:34:56", "enxb827eb123456"),
+    "an IP address": ("192.168.1.20", "fe80::ba27:ebff:fe12:3456"),
+    "an e-mail address or an account": ("jane@example.org", "jane@janes-pi"),
+    "a host's name": ("janes-pi4.local", "hostname: janes-pi"),
+    "a serial number": ("Serial Number: 10000000a1b2c3d4", "GPU-1a2b3c4d-…"),
+}
+"""Every kind, with examples."""
 
 
 def find_known(text: str, names: Sequence[str]) -> Iterator[Name]:

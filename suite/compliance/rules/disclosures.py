@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from suite.bundle.disclosures import Disclosure, disclosures
 from suite.bundle.layout import RUN
 from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.faults.fault import both, of_first_run, of_submission, sealed, unsealed
-from suite.compliance.faults.file_edits import append, change_file, change_lines, put, rechained, replace_in_line, resealed, set_run, set_system
+from suite.compliance.faults.fault import both, of_submission, sealed, unsealed
+from suite.compliance.faults.file_edits import append, change_file, change_lines, rechained, replace_in_line, resealed, set_run, set_system
 from suite.compliance.faults.log_edits import set_event, set_request
 from suite.compliance.faults.submission_edits import set_value
 from suite.compliance.rule import BundleContext, Rule, Violation

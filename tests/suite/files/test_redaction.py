@@ -48,7 +48,7 @@ INNOCENT = (
     "I0000 00:00:1795254541.122881   22892 port.cc:153] oneDNN custom operations are on.",
     "To enable the following instructions: AVX2 AVX512F AVX_VNNI FMA, rebuild TensorFlow with the appropriate compiler flags.",
     "W tensorflow/core/common_runtime/gpu/gpu_device.cc:2343] Cannot dlopen some GPU libraries. See https://www.tensorflow.org/install/gpu",
-    "torch/nn/modules/module.py:1553: UserWarning: Plan failed with a cudnnException (Triggered internally at ../aten/src/ATen/native/cudnn/Conv.cpp)",
+    "torch/nn/modules/module.py:1553: UserWarning: Plan failed (Triggered internally at ../aten/src/ATen/native/cudnn/Conv.cpp)",
     "Gehäuse mit eigenem Lüfter, 21 Grad; mesuré à l'été; エッジ",
     "node0 and node1 took 12:34:56 and 00:01:02.500",
     "http://localhost:8080 and 127.0.0.1:6006 and [mpiexec@node0] and 0.0.0.0",
@@ -107,7 +107,17 @@ def test_a_command_has_roots_and_labels(redactor: Redactor, tmp_path: Path, monk
     (tmp_path / "jane/runs").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "jane")
     words = ["/home/jane/.venv/bin/suite", "run", "--workload", "jane", "--data", "digits=data/mnist", "--output=runs/one", "--hostfile", "jane.txt"]
-    more = ["--witness", "http://lab:1", "--launch-agent", "ssh -l jane", "--seed=3", "--force", "/mnt/jane/x", "--nonce", "see https://example.org/a"]
+    more = [
+        "--witness",
+        "http://lab:1",
+        "--launch-agent",
+        "ssh -l jane",
+        "--seed=3",
+        "--force",
+        "/mnt/jane/x",
+        "--nonce",
+        "see https://example.org/a",
+    ]
     assert redactor.command([*words, *more]) == [
         *("suite", "run", "--workload", "jane", "--data", "digits=$DATA/mnist", "--output=$OUTPUT", "--hostfile", "$HOSTFILE"),
         *("--witness", "$WITNESS", "--launch-agent", "$AGENT", "--seed=3", "--force", "$ELSEWHERE/x", "--nonce", "see https://example.org/a"),
