@@ -479,7 +479,7 @@ def _write_nodes(path: Path, scenario: Scenario, described: dict[str, Any]) -> N
             frames.write_table(before.assign(t_ns=_read_late(before["t_ns"], place) + AHEAD_NS), path / layout.node_baseloads(place)[0])
         if place:
             frames.write_table(readings.assign(t_ns=_read_late(readings["t_ns"], place) + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
-        link = {"interface": "eth0", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
+        link = {"interface": "eth0", "address": f"address{place}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
         records.append(
             NodeRecord(f"node{place}", f"node{place}", (place,), None, link, None, of_node if place else None, _meters(readings) if place else ())
         )

@@ -148,9 +148,11 @@ class RemoteRecorders:
         here, others = os.uname().nodename, [recorder.facts.get("node") for recorder in self._recorders.values()]
         for name in (*(nodes_of_ranks[rank] for rank in sorted(nodes_of_ranks)), here, *(name for name in others if isinstance(name, str))):
             labels.setdefault(name, f"node{len(labels)}")
-        link = _without_address(link_towards(self._peer(self._placement.hosts[0])), redactor)
-        local = NodeRecord("node0", labels[here], self._ranks(0), None, link, asdict(local_cache), None, ())
-        return (local, *(self._record(place, recorder, redactor, labels) for place, recorder in self._recorders.items()))
+        own = link_towards(self._peer(self._placement.hosts[0]))
+        first, *others_links = _links((own, *(each.facts.get("link") for each in self._recorders.values())), redactor)
+        local = NodeRecord("node0", labels[here], self._ranks(0), None, first, asdict(local_cache), None, ())
+        remote = zip(self._recorders.items(), others_links, strict=True)
+        return (local, *(self._record(place, each, redactor, labels, link) for (place, each), link in remote))
 
     def _await(self, key: str, timeout_s: float, problem: str) -> None:
         """Wait until every recorder that has not failed has sent ``key``; those that do not in time fail with ``problem``."""
@@ -163,11 +165,12 @@ class RemoteRecorders:
             select.select([each.output for each in pending], [], [], POLL_S)
             self.tick({})
 
-    def _record(self, place: int, recorder: "RemoteRecorder", redactor: Redactor, labels: Mapping[str, str]) -> NodeRecord:
+    def _record(
+        self, place: int, recorder: "RemoteRecorder", redactor: Redactor, labels: Mapping[str, str], link: Mapping[str, Any] | None
+    ) -> NodeRecord:
         facts, system = recorder.facts, recorder.facts.get("system")
         problem = recorder.problem or (recorder.lost and f"its recorder was lost during the run ({recorder.lost}) and started again")
         named = (f"node{place}", labels.get(str(facts.get("node"))), self._ranks(place), problem and redactor.text(problem))
-        link = facts.get("link") and _without_address(facts["link"], redactor)
         described = redacted_system(system, redactor) if system else system
         return NodeRecord(*named, link, facts.get("page_cache"), described, redacted_meters(facts.get("meters") or (), redactor))
 
@@ -328,9 +331,11 @@ class RemoteRecorder:
         return self._last_error_line[:300] or f"its recorder ended with exit code {code}"
 
 
-def _without_address(link: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
-    """A link's description as nodes.json has it."""
-    return {**{key: value for key, value in link.items() if key != "address"}, "reason": redactor.value(link.get("reason"))}
+def _links(links: Sequence[Mapping[str, Any] | None], redactor: Redactor) -> list[dict[str, Any] | None]:
+    """Descriptions of the nodes' links as nodes.json has them: a label in place of each address, the same for the same address."""
+    addresses = list(dict.fromkeys(link["address"] for link in links if link and link.get("address") is not None))
+    labels: dict[Any, str | None] = {None: None, **{address: f"address{number}" for number, address in enumerate(addresses)}}
+    return [{**link, "address": labels[link.get("address")], "reason": redactor.value(link.get("reason"))} if link else None for link in links]
 
 
 def _append(table: Path, rows: Sequence[bytes]) -> None:

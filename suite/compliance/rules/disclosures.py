@@ -21,7 +21,7 @@ ORDER = 13  # after the files of a bundle
 FIX = "run again with this version of the suite, which leaves it out; what your own program logs or prints, leave out there"
 FIX_DECLARED = "leave it out, and package the runs again"
 RUN_AGAIN = "run again with this version of the suite, and hand in the files as it wrote them"
-_LABEL = re.compile(r"node(0|[1-9]\d{0,4})")
+_LABEL, _ADDRESS_LABEL = re.compile(r"node(0|[1-9]\d{0,4})"), re.compile(r"address(0|[1-9]\d{0,4})")
 
 
 def _bundle(context: BundleContext) -> Iterator[Violation]:
@@ -53,8 +53,9 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
     for place, node in enumerate(read_nodes(context.bundle)):
         if node.host != f"node{place}" or (node.node is not None and not _LABEL.fullmatch(node.node)):
             yield Violation(NODES, f"the label node{place} as host and node", f"{shown(node.host)} and {shown(node.node)}", RUN_AGAIN)
-        if (node.link or {}).get("address") is not None:
-            yield Violation(NODES, f"a link of node{place} without its address", "an address", RUN_AGAIN)
+        address = (node.link or {}).get("address")
+        if address is not None and not _ADDRESS_LABEL.fullmatch(str(address)):
+            yield Violation(NODES, f"a label (address0, address1, …) in place of the address of node{place}'s link", "another text", RUN_AGAIN)
     logged = context.log.first("nodes_of_ranks")
     names = logged.value if logged is not None and isinstance(logged.value, list) else []
     others = [name for name in names if not isinstance(name, str) or not _LABEL.fullmatch(name)]
@@ -118,7 +119,7 @@ RULES = (
     ),
     Rule(
         id="nodes-labelled",
-        sentence="Nodes are called node0, node1, …, in the order of the hostfile, in nodes.json and in the log; links have no address.",
+        sentence="Nodes are called node0, node1, …, in the order of the hostfile, in nodes.json and in the log; addresses of links have labels, too.",
         rationale="Names of hosts often are those of people, rooms or institutes.",
         bundle_check=_labels,
         faults=(
