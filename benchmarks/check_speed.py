@@ -18,6 +18,7 @@ from benchmarks.runner.benchmark import Benchmark, Ratio, alternating, ratio_of
 from benchmarks.runner.child import Usage, usage_of
 from benchmarks.runner.command_line import run_alone
 from benchmarks.runner.training import SUITE
+from suite.catalog.rounds import current_round
 from suite.errors import SuiteError
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
@@ -92,7 +93,7 @@ def make_submission(folder: Path) -> Path:
         for size in BATCH_SIZES
         for seed in SEEDS
     ]
-    return package(runs, PackageRequest("acme", "v0.1", SystemAvailability.RESEARCH, "", ()), folder / "submissions")
+    return package(runs, PackageRequest("acme", current_round().name, SystemAvailability.RESEARCH, "", ()), folder / "submissions")
 
 
 def make_tree(tree: Path, bundles: list[Path], count: int) -> Path:

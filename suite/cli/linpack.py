@@ -1,6 +1,5 @@
 """`suite linpack`: the LINPACK rate of a machine or cluster, to compare the training rate with."""
 
-import json as json_format
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Annotated
 import psutil
 import typer
 
+from suite.cli.json_output import print_json
 from suite.errors import SuiteError
 from suite.experiments.linpack import MAX_FOREIGN_SHARE, LinpackRequest, measure
 from suite.launch.placement import place
@@ -35,7 +35,7 @@ def linpack(
     placement = place(nodes, hostfile, ranks or psutil.cpu_count(logical=False) or 1, launch_agent)
     record = measure(output, LinpackRequest(placement, xhpl, size, scipy, allow_busy=allow_busy))
     if json:
-        print(json_format.dumps({"path": str(output), **asdict(record)}, indent=1))
+        print_json("linpack", {"path": str(output), **asdict(record)})
         return
     print("\n".join(_lines(record)))
     print(f"The record is {output}.")

@@ -54,6 +54,12 @@ def test_a_verdict_is_one_object_whether_it_complies_or_cannot_be_judged(say: Sa
     assert not [key for key in keys_of(printed) if " " in key]
 
 
+def test_a_linpack_record_has_the_keys_of_its_format(say: Say, tmp_path: Path) -> None:
+    printed, _, code = say("linpack", "--scipy", "--size", 512, "--allow-busy", "--output", tmp_path / "record")
+    assert (printed["format"], code) == ("linpack/1", 0)
+    assert set(printed) == {"format", *FORMATS["linpack"].keys}
+
+
 @pytest.mark.parametrize("words", [("run", "--division", "open", "--workload", "lnet"), ("repotr",), ("run", "--foo"), ("explain", "log-chian")])
 def test_a_failure_is_an_object_and_a_sentence(words: tuple[str, ...], say: Say) -> None:
     printed, said, code = say(*words)
