@@ -77,7 +77,10 @@ EVENTS = (
     Event("optimizer_used", POINT, IN_OPEN, "between init_start and init_stop", "the optimizer; text"),
     Event("precision", POINT, IN_OPEN, "between init_start and init_stop", "precision of the arithmetic, as float32 or bfloat16; text"),
     Event("ranks", POINT, ALWAYS, "between init_start and init_stop", "number of ranks"),
-    Event("nodes_of_ranks", POINT, SEVERAL_RANKS, "rank 0, between init_start and init_stop", "host name of every rank, a list"),
+    Event(
+        "nodes_of_ranks", POINT, SEVERAL_RANKS, "rank 0, between init_start and init_stop",
+        "label of every rank's node: node0 for rank 0's host, then node1, …; a list",
+    ),
     Event(
         "clock_offsets_ns", POINT, SEVERAL_RANKS, "rank 0, before init_stop and after run_stop", "[offset, uncertainty] of every rank's clock, ns",
         times=2,

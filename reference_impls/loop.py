@@ -94,9 +94,15 @@ def _log_world(log: LogWriter, world: World) -> None:
     log.point("ranks", world.size)
     if world.size > 1:
         if world.rank == 0:
-            log.point("nodes_of_ranks", world.nodes)
+            log.point("nodes_of_ranks", node_labels(world.nodes))
         _log_clocks(log, world)
         world.allgather(None)
+
+
+def node_labels(names: List[str]) -> List[str]:
+    """A label for every host name: node0 for rank 0's, then node1, … as the ranks go on. Records of a run name no host."""
+    labels = {}  # type: Dict[str, str]
+    return [labels.setdefault(name, "node{}".format(len(labels))) for name in names]
 
 
 def _log_clocks(log: LogWriter, world: World) -> None:

@@ -21,6 +21,8 @@ from reference_impls.machine_identity import machine_identity
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE_ENDS = (".py", ".toml", ".txt")
 SIOCGIFADDR = 0x8915
+MAC_NAME = re.compile("(enx|wlx|wwx)[0-9a-f]{12}")
+"""Names that systemd makes for USB adapters."""
 
 
 def facts(data_folders: List[str], peer: Optional[str]) -> Dict[str, Any]:
@@ -139,7 +141,16 @@ def link_towards(peer: Optional[str], root: str = "/") -> Dict[str, Any]:
     interface = next((name for name in _interfaces(root) if _address_of(name) == address), None)
     if interface is None:
         return dict(unknown, address=address, reason="no interface has the address {}".format(address))
-    return dict({"interface": interface, "address": address}, **describe_interface(interface, root))
+    return dict({"interface": public_interface(interface, root), "address": address}, **describe_interface(interface, root))
+
+
+def public_interface(name: str, root: str = "/") -> str:
+    """The interface's name; of an adapter that is named by its MAC address (``enx…``), the prefix with its number among those of the kind."""
+    found = MAC_NAME.fullmatch(name)
+    if found is None:
+        return name
+    alike = [each for each in _interfaces(root) if MAC_NAME.fullmatch(each) and each.startswith(found.group(1))]
+    return "{}{}".format(found.group(1), alike.index(name) if name in alike else 0)
 
 
 def describe_interface(name: str, root: str = "/") -> Dict[str, Any]:

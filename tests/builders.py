@@ -26,6 +26,7 @@ from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
 from suite.catalog.workloads import load_workload
 from suite.execution.meter_session import MeterRecord
+from suite.execution.redacting import recorded_request
 from suite.files.digest import FileDigest
 from suite.files.json_file import write_json
 from suite.machine import system
@@ -190,7 +191,7 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
             settings.name, scenario.learning_rate or settings.base_learning_rate, settings.momentum, settings.weight_decay, settings.schedule
         ),
         initial_weights=workload.initial_weights,
-        data=contract.DataSet(scenario.data, "/data", "idx", 10, *sizes, True, False),
+        data=contract.DataSet(scenario.data, f"/data/{scenario.data}", "idx", 10, *sizes, True, False),
         preprocessing=contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), "none"),
         loading=contract.Loading(scenario.workers, 2),
         parallel=contract.Parallel(scenario.ranks, scenario.nodes, "mpi", 2**22, True)
@@ -217,7 +218,7 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
         exit_code=0 if status == "finished" else None,
         message=None,
         device_evidence=_evidence(scenario.device),
-        request=contract.request_to_dict(request),
+        request=recorded_request(request),
         round=current_round().name,
         implementation=describe_implementation(load_framework(scenario.framework)),
     )
@@ -280,7 +281,7 @@ class _Writer:
         """On rank 0: whose node is whose, once, and how far every clock is ahead."""
         if self._scenario.nodes > 1 and self._rank == 0:
             if self._told_ns is None:
-                self._event("POINT_IN_TIME", "nodes_of_ranks", [f"pi{rank + 1}" for rank in range(self._scenario.ranks)])
+                self._event("POINT_IN_TIME", "nodes_of_ranks", [f"node{rank}" for rank in range(self._scenario.ranks)])
                 self._told_ns = self._now_ns
             self._event("POINT_IN_TIME", "clock_offsets_ns", [[0, 0], *[[self._ahead_ns(), 50_000]] * (self._scenario.ranks - 1)])
 
@@ -480,8 +481,8 @@ def _write_nodes(path: Path, scenario: Scenario, described: dict[str, Any]) -> N
             frames.write_table(before.assign(t_ns=_read_late(before["t_ns"], place) + AHEAD_NS), path / layout.node_baseloads(place)[0])
         if place:
             frames.write_table(readings.assign(t_ns=_read_late(readings["t_ns"], place) + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
-        link = {"interface": "eth0", "address": f"10.0.0.{place + 1}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
+        link = {"interface": "eth0", "address": f"address{place}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
         records.append(
-            NodeRecord(f"pi{place + 1}", f"pi{place + 1}", (place,), None, link, None, of_node if place else None, _meters(readings) if place else ())
+            NodeRecord(f"node{place}", f"node{place}", (place,), None, link, None, of_node if place else None, _meters(readings) if place else ())
         )
     write_nodes(path, records)

@@ -19,6 +19,7 @@ from suite.cli.json_formats import FORMATS
 from suite.compliance.rulebook import fault_table
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
+from suite.files.redaction import FORMS, ROOTS
 from suite.launch.recipe import name_of, read_lock
 from suite.meters.meter import Meter
 from suite.meters.registry import meter_classes
@@ -46,6 +47,16 @@ def channels_of(meter: type[Meter]) -> str:
 def _meters() -> str:
     rows = [(f"`{meter.name}`", f"{meter.period_s:g} s", meter.description, channels_of(meter)) for meter in meter_classes()]
     return table(("meter", "period", "reads", "channels"), rows)
+
+
+def _roots() -> str:
+    """What the paths of a bundle are relative to."""
+    return table(("root", "stands for"), [(f"`{root}`", meaning) for root, meaning in ROOTS.items()])
+
+
+def _named() -> str:
+    """What names a person or a network by its form, in words."""
+    return table(("found by its form", "examples"), [(kind, ", ".join(f"`{each}`" for each in examples)) for kind, examples in FORMS.items()])
 
 
 def _boards() -> str:
@@ -218,6 +229,8 @@ TABLES: Writers = {
     "figures": _figures,
     "json": _json_formats,
     "tree": _tree,
+    "roots": _roots,
+    "named": _named,
 }
 
 

@@ -9,6 +9,7 @@ RUN, SYSTEM, SUMMARY, MANIFEST, OUTPUT = "run.json", "system.json", "summary.jso
 COUNTERS, POWER, BASELOAD = "counters.json", "power.json", "baseload.parquet"
 STEPS, READINGS, READINGS_RAW, BASELOAD_RAW = "steps.parquet", "readings.parquet", "readings.csv", "baseload.csv"
 LOCK = "run.lock"
+PRIVATE, RAW_OUTPUT = "private.json", "output.raw.txt"  # of an open run directory: what names its machine, and its output before that is redacted
 
 HOSTS = "hosts.txt"  # what mpirun was given: suite.launch.mpirun.HOSTS_NAME
 WITHDRAWN = "WITHDRAWN"

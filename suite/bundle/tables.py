@@ -22,6 +22,8 @@ MAX_ROWS = 50_000_000
 MAX_FOOTER_BYTES = 4 * 2**20
 MAX_GROUP_BYTES = 96 * 2**20
 """Of a row group, unpacked: a million rows of step records, which an earlier version of the suite wrote, have 80 MiB."""
+MAX_TEXTS = 20_000
+"""Texts of a table of readings are sources, channels and units: some hundreds."""
 _FOOTER = struct.Struct("<I4s")
 
 
@@ -104,6 +106,35 @@ def table_batches(path: Path, types: dict[str, str], coded: Sequence[str] = (), 
                 yield batch.rename_columns(list(types))
     except UNREADABLE as error:
         raise unreadable_table(path, error) from error
+
+
+def texts_of_table(path: Path, coded: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Texts of any table, each once, with the column that it is in, and what its writer added to the schema, with its key.
+
+    ``coded`` are columns that are read dictionary-encoded. At most MAX_TEXTS are returned; raises FileError for a file that is no table.
+    """
+    seen: set[tuple[str, str]] = set()
+    try:
+        with _opened(path, coded) as file:
+            for key, value in (file.schema_arrow.metadata or {}).items():
+                yield key.decode(errors="replace"), value.decode(errors="replace")
+            names = [field.name for field in file.schema_arrow if _is_text(field.type)]
+            for batch in file.iter_batches(BATCH_ROWS, columns=names, use_threads=False) if names else ():
+                for name in names:
+                    column = batch.column(name)
+                    values = column.dictionary if isinstance(column, pyarrow.DictionaryArray) else column
+                    new = {(name, str(value)) for value in values.to_pylist() if value is not None} - seen
+                    seen |= new
+                    yield from sorted(new)
+                if len(seen) > MAX_TEXTS:
+                    return
+    except UNREADABLE as error:
+        raise unreadable_table(path, error) from error
+
+
+def _is_text(kind: pyarrow.DataType) -> bool:
+    of = kind.value_type if isinstance(kind, pyarrow.DictionaryType) else kind
+    return bool(pyarrow.types.is_string(of) or pyarrow.types.is_large_string(of))
 
 
 def _opened(path: Path, coded: Sequence[str]) -> pyarrow.parquet.ParquetFile:

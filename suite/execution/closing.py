@@ -15,7 +15,8 @@ from suite.bundle import layout, manifest
 from suite.bundle.nodes import read_nodes
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.errors import FileError, SuiteError
-from suite.execution.witnessing import ask_files_stamp
+from suite.execution.redacting import forget_witness, redact_output
+from suite.execution.witnessing import ask_files_stamp, has_files_stamp
 from suite.files.durable import sync
 from suite.files.json_file import write_json
 
@@ -71,6 +72,8 @@ def ask_witness(path: Path) -> None:
     record = ask_files_stamp(path, _leftovers(path))
     if record is not None:
         record.write(path)
+        if has_files_stamp(record):
+            forget_witness(path)
 
 
 def write_manifest(path: Path) -> None:
@@ -110,13 +113,24 @@ def has_leftovers(path: Path) -> bool:
 
 
 def _leftovers(path: Path) -> list[Path]:
-    """Files that do not belong to a closed bundle: raw records, unfinished files, and at the end the lock."""
+    """Files that do not belong to a closed bundle: raw records, unfinished files, those with names of hosts and people, and at the end the lock."""
     raw = (layout.READINGS_RAW, layout.BASELOAD_RAW, layout.node_tables("[0-9]*")[1], layout.node_baseloads("[0-9]*")[1])
     unfinished = (
         f".{name}*"
-        for name in ("run.json", "system.json", "counters.json", "summary.json", "power.json", "nodes.json", layout.WITNESS, layout.MANIFEST)
+        for name in (
+            layout.RUN,
+            layout.SYSTEM,
+            layout.COUNTERS,
+            layout.SUMMARY,
+            layout.POWER,
+            "nodes.json",
+            "output.",
+            layout.WITNESS,
+            layout.MANIFEST,
+        )
     )
-    patterns = (contract.steps_name(0), "steps.rank[0-9]*.csv", *raw, *unfinished, ".*.parquet", contract.REQUEST_NAME, layout.LOCK)
+    named = (layout.HOSTS, layout.RAW_OUTPUT, layout.PRIVATE)
+    patterns = (contract.steps_name(0), "steps.rank[0-9]*.csv", *raw, *unfinished, ".*.parquet", *named, contract.REQUEST_NAME, layout.LOCK)
     return [file for pattern in patterns for file in sorted(path.glob(pattern)) if file.is_file()]
 
 
@@ -125,6 +139,7 @@ STEPS: tuple[Callable[[Path], None], ...] = (
     write_tables,
     write_power,
     write_figures,
+    redact_output,
     ask_witness,
     write_manifest,
     remove_leftovers,

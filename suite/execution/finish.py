@@ -14,6 +14,7 @@ from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import FileError, SuiteError
 from suite.execution.closing import RECORDER, close_bundle, disk_errors, has_leftovers, remove_leftovers, training_ended, write_manifest
 from suite.execution.meter_session import MeterRecord
+from suite.execution.redacting import forget_witness
 from suite.execution.run_lock import RunLock
 from suite.execution.witnessing import ask_files_stamp, has_files_stamp
 from suite.files.json_file import write_json
@@ -85,6 +86,7 @@ def _ask_witness_again(path: Path) -> str:
         replace(record, asked_again=before.files_stamp.reason).write(path)
         write_manifest(path)
         remove_leftovers(path)
+    forget_witness(path)
     return "its witness has stamped its files now"
 
 

@@ -132,6 +132,11 @@ class HeartbeatMonitor:
         with self._lock:
             return {rank: beat.pid for rank, beat in self._last.items()}
 
+    def nodes(self) -> dict[int, str]:
+        """Host name by rank of every rank that has sent a heartbeat."""
+        with self._lock:
+            return {rank: beat.node for rank, beat in self._last.items()}
+
     def first_missing_rank(self) -> str | None:
         """The lowest rank that has sent no heartbeat, with its host ("rank 2 on pi3"); None when every rank has."""
         with self._lock:

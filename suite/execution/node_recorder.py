@@ -33,7 +33,9 @@ from reference_impls.node import link_towards
 from reference_impls.rank import HEARTBEAT_TIMEOUT_S
 from suite.bundle.layout import BASELOAD_RAW, READINGS_RAW
 from suite.execution.baseload import baseload_meters, recorded_baseload
+from suite.execution.machine_names import of_this_machine, redacted_meters, redacted_system
 from suite.execution.recorder import FLUSH_S, Recorder
+from suite.files.redaction import DATA
 from suite.machine import system
 from suite.machine.memory_kills import kills_for_memory, kills_since
 from suite.machine.page_cache import prepare_page_cache
@@ -73,7 +75,8 @@ def _machine(settings: dict[str, Any], data: Path) -> dict[str, Any]:
     described = asdict(system.describe(settings["device"], system.Software(), data, with_identity=settings["with_identity"]))
     of_framework = ("framework", "framework_version", "libraries")
     notes = {name: note for name, note in described.pop("notes").items() if name not in of_framework}
-    return {**{name: value for name, value in described.items() if name not in of_framework}, "notes": notes}
+    whole = {**{name: value for name, value in described.items() if name not in of_framework}, "notes": notes}
+    return redacted_system(whole, of_this_machine([(data, f"{DATA}/{data.name}")]))  # this node's names: the harness knows its own
 
 
 def _measure_baseload(folder: Path, all_meters: Sequence[Meter], seconds: float) -> None:
@@ -103,7 +106,7 @@ def _record(folder: Path, meters: Sequence[Meter], data: Path) -> int:
         if message == [STOP]:
             records = recorder.stop()
             _forward(folder / READINGS_RAW, sent_bytes)
-            _send({"meters": [asdict(meter) for meter in records], "memory_kills": kills_since(kills)})
+            _send({"meters": redacted_meters([asdict(meter) for meter in records], of_this_machine()), "memory_kills": kills_since(kills)})
             return 0
     recorder.stop()
     return 1

@@ -23,10 +23,12 @@ from reference_impls.node import link_towards
 from reference_impls.rank import HEARTBEAT_PERIOD_S
 from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NodeRecord
+from suite.execution.machine_names import redacted_meters, redacted_system
 from suite.execution.node_recorder import ATTACHED, CLOCK, HEARTBEAT, RECORD, RUNNING, STOP
 from suite.execution.readings_file import COLUMNS
 from suite.execution.request import RunRequest
 from suite.files.paths import checkout, repository_root
+from suite.files.redaction import Redactor
 from suite.launch.placement import Placement, is_this_machine
 from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command
 from suite.machine.page_cache import CacheState
@@ -134,13 +136,23 @@ class RemoteRecorders:
             recorder.send(STOP)
         self._await("meters", STOP_TIMEOUT_S, "its recorder did not stop when the run ended; its last readings may be lost")
 
-    def records(self, local_cache: CacheState) -> tuple[NodeRecord, ...]:
-        """The content of nodes.json in the hostfile's order, the harness's node first; empty for a run on this machine alone."""
+    def records(self, local_cache: CacheState, redactor: Redactor, nodes_of_ranks: Mapping[int, str]) -> tuple[NodeRecord, ...]:
+        """The content of nodes.json in the hostfile's order, the harness's node first; empty for a run on this machine alone.
+
+        ``nodes_of_ranks`` are host names by rank. They are labelled as rank 0 labels them in its log, so that ranks on another host than was planned
+        contradict it.
+        """
         if not self._recorders:
             return ()
-        host = self._placement.hosts[0]
-        local = NodeRecord(host, os.uname().nodename, self._ranks(0), None, link_towards(self._peer(host)), asdict(local_cache), None, ())
-        return (local, *(self._record(place, recorder) for place, recorder in self._recorders.items()))
+        labels: dict[str, str] = {}
+        here, others = os.uname().nodename, [recorder.facts.get("node") for recorder in self._recorders.values()]
+        for name in (*(nodes_of_ranks[rank] for rank in sorted(nodes_of_ranks)), here, *(name for name in others if isinstance(name, str))):
+            labels.setdefault(name, f"node{len(labels)}")
+        own = link_towards(self._peer(self._placement.hosts[0]))
+        first, *others_links = _links((own, *(each.facts.get("link") for each in self._recorders.values())), redactor)
+        local = NodeRecord("node0", labels[here], self._ranks(0), None, first, asdict(local_cache), None, ())
+        remote = zip(self._recorders.items(), others_links, strict=True)
+        return (local, *(self._record(place, each, redactor, labels, link) for (place, each), link in remote))
 
     def _await(self, key: str, timeout_s: float, problem: str) -> None:
         """Wait until every recorder that has not failed has sent ``key``; those that do not in time fail with ``problem``."""
@@ -153,11 +165,14 @@ class RemoteRecorders:
             select.select([each.output for each in pending], [], [], POLL_S)
             self.tick({})
 
-    def _record(self, place: int, recorder: "RemoteRecorder") -> NodeRecord:
-        facts, meters = recorder.facts, tuple(recorder.facts.get("meters") or ())
+    def _record(
+        self, place: int, recorder: "RemoteRecorder", redactor: Redactor, labels: Mapping[str, str], link: Mapping[str, Any] | None
+    ) -> NodeRecord:
+        facts, system = recorder.facts, recorder.facts.get("system")
         problem = recorder.problem or (recorder.lost and f"its recorder was lost during the run ({recorder.lost}) and started again")
-        named = (self._placement.hosts[place], facts.get("node"), self._ranks(place), problem)
-        return NodeRecord(*named, facts.get("link"), facts.get("page_cache"), facts.get("system"), meters)
+        named = (f"node{place}", labels.get(str(facts.get("node"))), self._ranks(place), problem and redactor.text(problem))
+        described = redacted_system(system, redactor) if system else system
+        return NodeRecord(*named, link, facts.get("page_cache"), described, redacted_meters(facts.get("meters") or (), redactor))
 
     def _about_clock(self, place: int, recorder: "RemoteRecorder") -> str | None:
         """The sentence about a node whose time of day is not this one's; None where it is."""
@@ -314,6 +329,13 @@ class RemoteRecorder:
         if code == NO_INTERPRETER:
             return "there is no interpreter for the recorder; the suite and its environments must be in the same place on every node"
         return self._last_error_line[:300] or f"its recorder ended with exit code {code}"
+
+
+def _links(links: Sequence[Mapping[str, Any] | None], redactor: Redactor) -> list[dict[str, Any] | None]:
+    """Descriptions of the nodes' links as nodes.json has them: a label in place of each address, the same for the same address."""
+    addresses = list(dict.fromkeys(link["address"] for link in links if link and link.get("address") is not None))
+    labels: dict[Any, str | None] = {None: None, **{address: f"address{number}" for number, address in enumerate(addresses)}}
+    return [{**link, "address": labels[link.get("address")], "reason": redactor.value(link.get("reason"))} if link else None for link in links]
 
 
 def _append(table: Path, rows: Sequence[bytes]) -> None:

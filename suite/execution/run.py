@@ -28,14 +28,24 @@ from suite.execution.failure import describe_failure
 from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.implementation import start_implementation
 from suite.execution.interrupts import deferred, hold_back
+from suite.execution.machine_names import redacted_system
 from suite.execution.power_pulse import pulse
 from suite.execution.progress import LogFollower
 from suite.execution.recorder import MeterRecord, Recorder
+from suite.execution.redacting import (
+    forget_witness,
+    keep_witness_address,
+    recorded_request,
+    redacted_record,
+    redacted_witness,
+    redactor_of,
+)
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
 from suite.execution.run_lock import RunLock, is_held
 from suite.execution.witnessing import ask_receipt, ask_stamp
 from suite.files.json_file import write_json
+from suite.files.redaction import Redactor
 from suite.launch.environments import Environment
 from suite.launch.gate import release
 from suite.launch.process import terminate, wait
@@ -72,13 +82,14 @@ class RunObserver(Protocol):
 
 @dataclass(frozen=True)
 class Recorders:
-    """The recorders of a run's nodes, and this node's page cache and power settings before the run."""
+    """The recorders of a run's nodes, this node's page cache and power settings before the run, and what its files may not say."""
 
     local: Recorder
     remote: RemoteRecorders
     cache: CacheState
     witness: WitnessRecord | None
     power: PowerSettings
+    redactor: Redactor
 
 
 @dataclass(frozen=True)
@@ -117,22 +128,21 @@ def run(
         write_data_record(path, digest_data(request.training.data.name, Path(request.training.data.directory)))
         request, cache = _with_page_cache(request, remote)
         with RunLock(path) as lock, hold_back(partial(training_ended, path), observer.closing_goes_on) as interrupt:
+            redactor = redactor_of(request)
+            redactor.write(path / layout.PRIVATE)
             loads_ns = pulse() if request.power_pulse else []
-            witness = ask_receipt(request)
-            record = _open_bundle(request, environment, command, findings_allowed, path)
-            if witness is not None:
-                witness.write(path)
+            witness = _ask_receipt(request, redactor, path)
+            record = _open_bundle(request, environment, command, findings_allowed, path, redactor)
+            recorders = Recorders(recorder, remote, cache, witness, read_power_settings(), redactor)
             try:
-                record = _train(
-                    request, environment, record, Recorders(recorder, remote, cache, witness, read_power_settings()), observer, lock.handle
-                )
+                record = _train(request, environment, record, recorders, observer, lock.handle)
             except OSError as error:
                 record = replace(record, status="failed", message=f"the harness could not write: {error.strerror or error}")
-                lock.write(partial(write_json, path / layout.RUN, record))
+                lock.write(partial(write_json, path / layout.RUN, redacted_record(record, redactor)))
                 raise
             if request.power_pulse and record.status == "finished":
                 record = replace(record, power_pulse={"loads_ns": loads_ns + pulse()})
-            lock.write(partial(write_json, path / layout.RUN, record))
+            lock.write(partial(write_json, path / layout.RUN, redacted_record(record, redactor)))
             if record.status != "finished":
                 lock.remove()
             if record.status == "interrupted":
@@ -144,6 +154,16 @@ def run(
             if interrupt.happened:
                 raise InterruptedAfterEnd(f"the run was finished before, and its bundle is closed in {path}")
             return RunResult(path, record.status, record.message)
+
+
+def _ask_receipt(request: RunRequest, redactor: Redactor, path: Path) -> WitnessRecord | None:
+    """Ask the witness, if there is one, and write its record; the record that is returned has its address."""
+    forget_witness(path)
+    witness = ask_receipt(request, recorded_request(request.training, redactor))
+    if witness is not None:
+        keep_witness_address(path, witness.address)
+        redacted_witness(witness, redactor).write(path)
+    return witness
 
 
 def _close(path: Path) -> None:
@@ -181,8 +201,8 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
         report = wait(process, path / layout.OUTPUT)
         _write_power_changes(path, recorders.power)
         if recorders.witness is not None and problem is None and report.exit_code == 0:
-            ask_stamp(request, recorders.witness, path).write(path)
-        record = replace(record, meters=tuple(map(_plain, _stop_meters(recorders, path))))
+            redacted_witness(ask_stamp(request, recorders.witness, path), recorders.redactor).write(path)
+        record = replace(record, meters=tuple(map(_plain, _stop_meters(recorders, path, monitor))))
         if is_interrupted and training_ended(path):  # the implementation may have been terminated as it exited
             return replace(record, status="finished", exit_code=0 if report.exit_code == 0 else None)
         if is_interrupted:
@@ -212,11 +232,11 @@ def _write_power_changes(path: Path, before: PowerSettings) -> None:
     write_json(path / layout.SYSTEM, {**described, system.POWER_CHANGES: changes, "notes": notes})
 
 
-def _stop_meters(recorders: "Recorders", path: Path) -> tuple[MeterRecord, ...]:
+def _stop_meters(recorders: "Recorders", path: Path, monitor: HeartbeatMonitor | None) -> tuple[MeterRecord, ...]:
     """Stop the recorders of every node; returns this node's meters and writes the remote nodes' into nodes.json."""
     meters = recorders.local.stop()
     recorders.remote.stop()
-    records = recorders.remote.records(recorders.cache)
+    records = recorders.remote.records(recorders.cache, recorders.redactor, monitor.nodes() if monitor else {})
     if records:
         write_nodes(path, records)
     return meters
@@ -266,7 +286,9 @@ def make_output(path: Path, force: bool) -> None:
         raise SuiteError(f"The run directory {path} cannot be created: {error.strerror}; choose another --output.") from error
 
 
-def _open_bundle(request: RunRequest, environment: Environment, command: tuple[str, ...], findings_allowed: tuple[str, ...], path: Path) -> RunRecord:
+def _open_bundle(
+    request: RunRequest, environment: Environment, command: tuple[str, ...], findings_allowed: tuple[str, ...], path: Path, redactor: Redactor
+) -> RunRecord:
     now_s = time.time()
     software = system.Software(request.framework.name, None, dict(list(environment.packages.items())[:RECORDED_LIBRARIES]))
     data = Path(request.training.data.directory)
@@ -274,21 +296,22 @@ def _open_bundle(request: RunRequest, environment: Environment, command: tuple[s
         schema=layout.SCHEMA,
         run_id=request.run_id,
         suite_version=__version__,
-        command=command,
+        command=tuple(redactor.command(command)),
         started_time_ms=int(now_s * 1000),
         status="running",
         exit_code=None,
         message=None,
         device_evidence=request.device_evidence,
-        request=contract.request_to_dict(request.training),
+        request=recorded_request(request.training, redactor),
         findings_allowed=findings_allowed,
         round=current_round().name,
         nonce=None if request.nonce is None else asdict(request.nonce),
-        implementation=describe_implementation(request.framework),
+        implementation=redactor.value(describe_implementation(request.framework)),
     )
     write_json(path / layout.RUN, record)
     write_json(path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
-    write_json(path / layout.SYSTEM, system.describe(request.device.name, software, data, with_identity=request.with_identity))
+    described = system.describe(request.device.name, software, data, with_identity=request.with_identity)
+    write_json(path / layout.SYSTEM, redacted_system(asdict(described), redactor))
     return record
 
 

@@ -4,11 +4,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from reference_impls.contract import request_to_dict
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
+from suite.execution.redacting import recorded_request
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
 from suite.experiments.events import Progress, SweepRunKept, SweepRunStarted, silent
@@ -77,7 +77,7 @@ def is_done(path: Path, request: RunRequest) -> bool:
         return False
     if any(finding.rule in INTACT for finding in verdict.findings):
         return False
-    wanted = request_to_dict(request.training)
+    wanted = recorded_request(request.training)
     different = sorted(key for key in {*wanted, *found} - {*NOT_COMPARED} if wanted.get(key) != found.get(key))
     if different:
         raise SuiteError(f"{path} holds another run (it differs in {', '.join(different)}); choose another --output, or move that folder away.")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from reference_impls.node import describe_interface
+from reference_impls.node import describe_interface, public_interface
 from suite.machine.procfs import integer, text
 
 LOOPBACK = 772
@@ -18,4 +18,4 @@ def interfaces_up(root: Path = Path("/")) -> tuple[str, ...]:
 
 def describe_links(root: Path = Path("/")) -> tuple[dict[str, Any], ...]:
     """Name, ``kind`` (wired, wireless, virtual) and ``speed_mbit_s`` of each interface that is up; ``reason`` when the speed is None."""
-    return tuple({"interface": name, **describe_interface(name, str(root))} for name in interfaces_up(root))
+    return tuple({"interface": public_interface(name, str(root)), **describe_interface(name, str(root))} for name in interfaces_up(root))

@@ -1,21 +1,25 @@
 """Packages bundles, as `suite run` left them, into a submission's folder."""
 
+import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from suite import __version__
 from suite.bundle import layout
+from suite.bundle.disclosures import described, disclosures
 from suite.bundle.layout import MANIFEST, SYSTEM
-from suite.bundle.reader import Bundle
+from suite.bundle.reader import FIRST_ROUND, Bundle
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_json, write_json
 from suite.files.names import plain_name
 from suite.files.paths import checkout
+from suite.files.redaction import find_names, names_of_machine
 from suite.submission.declaration import SCHEMA, Code, Declaration, DeclaredImplementation, SystemAvailability
 from suite.submission.folders import audit_path, probe_path
 from suite.submission.launches import declare_entries
@@ -28,6 +32,10 @@ MACHINE = (
 """Fields of system.json that describe the machine; the others describe the framework."""
 MEMORY_TOLERANCE = 0.01
 """Of MemTotal: what firmware and kernel keep for themselves differs by some KiB from one start of a machine to the next."""
+PUBLIC = ("workload", "framework", "model", "platform")
+"""Keys of a request whose names may be those of a user or a host."""
+MAX_NAMED = 10
+"""Disclosures that an error names."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,9 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
             shutil.copyfile(source, target)
         declaration.write(folder)
         write_json(folder / SYSTEM, system)
+        if round_name != FIRST_ROUND:  # whose bundles have paths of the machine that ran them
+            of_runs = {str(bundle.run().request.get(name)) for bundle in bundles for name in PUBLIC}
+            _refuse_disclosures(folder, {request.organization, *of_runs})
         if request.sign_with is not None:
             sign_submission(folder, request.sign_with)
     except SuiteError:
@@ -219,7 +230,7 @@ def code_of(root: Path | None) -> Code:
     commit, address, changes = (
         _git(root, *arguments) for arguments in (("rev-parse", "HEAD"), ("config", "--get", "remote.origin.url"), ("status", "--porcelain"))
     )
-    return Code(_without_password(address), commit, None if changes is None else bool(changes))
+    return Code(_public_address(address), commit, None if changes is None else bool(changes))
 
 
 def _git(root: Path, *arguments: str) -> str | None:
@@ -230,9 +241,23 @@ def _git(root: Path, *arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _without_password(address: str | None) -> str | None:
-    """The address without user name and password; None for a path on this machine."""
+def _public_address(address: str | None) -> str | None:
+    """The address without user name and password; None for a path on this machine, and for a host without a public name."""
     if not address or not address.startswith(("https://", "git@", "ssh://")):
         return None
     scheme, separator, rest = address.partition("://")
-    return address if not separator else f"{scheme}://{rest.rpartition('@')[2]}"
+    public = address if not separator else f"{scheme}://{rest.rpartition('@')[2]}"
+    host = re.split("[/:]", rest.rpartition("@")[2] if separator else address.partition("@")[2])[0]
+    return public if "." in host and next(find_names(public), None) is None else None
+
+
+def _refuse_disclosures(folder: Path, public: Collection[str]) -> None:
+    """Raise SuiteError naming what in the submission names a person or a network, this user and host included; ``public`` names may be."""
+    names = [name for name, _ in names_of_machine() if name.lower() not in public]
+    found = list(islice(disclosures(folder, sorted(folder.rglob("*")), names), MAX_NAMED + 1))
+    if found:
+        more = f"; and more than {MAX_NAMED} in all" if len(found) > MAX_NAMED else ""
+        raise SuiteError(
+            f"The submission would name a person or a network; nothing was written: {'; '.join(map(described, found[:MAX_NAMED]))}{more}. "
+            "Bundles are never edited: leave it out where it is made (your program's log and output, --notes), then run again."
+        )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -104,7 +105,8 @@ def expect_sentence(training: Training, suite: Run, rank: int | None) -> str:
     assert verdict.returncode == 1, verdict.stderr
     (finding,) = json.loads(verdict.stdout)["verdicts"][0]["findings"]
     assert finding["rule"] == "run-complete"
-    assert sentence.partition("did not finish: ")[2].partition("; the last")[0] in finding["observed"]
+    said_in_bundle = re.sub(r"\bnode(\d)\b", lambda host: f"node{int(host[1]) - 1}", sentence.partition("did not finish: ")[2])
+    assert said_in_bundle.partition("; the last")[0] in finding["observed"]
     return sentence
 
 

@@ -117,8 +117,8 @@ def test_both_nodes_readings_are_in_the_bundle_and_the_bytes_are_the_gradients(m
     bundle = measured.bundle
     first, second = bundle.json(NODES)["nodes"]
     assert [(node["node"], node["ranks"], node["problem"], node["link"]["interface"]) for node in (first, second)] == [
-        ("node1", [0], None, "eth0"),
-        ("node2", [1], None, "eth0"),
+        ("node0", [0], None, "eth0"),
+        ("node1", [1], None, "eth0"),
     ]
     assert [node["page_cache"]["is_cold"] for node in (first, second)] == [True, True]
     assert bundle.log().value("cache_clear") is True
@@ -129,7 +129,7 @@ def test_both_nodes_readings_are_in_the_bundle_and_the_bytes_are_the_gradients(m
         assert node["figures"]["cpu_utilisation"]["value"] > 0
     wire = summary["figures"]["wire_bytes_per_step"]
     assert 0.95 < wire["value"] / (2 * GRADIENT_BYTES) < 1.1  # a reading a second: the ends are interpolated
-    assert [rank["node"] for rank in summary["ranks"]] == ["node1", "node2"]
+    assert [rank["node"] for rank in summary["ranks"]] == ["node0", "node1"]
     assert all(rank["peak_rss_bytes"] > 5e7 and 0 < rank["busy_ratio"] < 2 for rank in summary["ranks"])
     expect_readings_of_its_own_rank(bundle)
     assert measured.left == []
@@ -181,7 +181,7 @@ def test_one_node_without_a_plug_leaves_no_energy_and_is_named(trainer: Trainer,
         bundle = trainer.train("pytorch", tmp_path / "run", *SHORT, "--baseload", 0)
     energy = bundle.json(SUMMARY)["figures"]["energy_j"]
     assert energy["value"] is None
-    assert energy["reason"] == "not every node has an energy (node2: no power sensor was read); measured on: node1"
+    assert energy["reason"] == "not every node has an energy (node1: no power sensor was read); measured on: node0"
 
 
 def test_a_node_whose_recorder_cannot_start_trains_all_the_same(trainer: Trainer, tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_node_whose_recorder_cannot_start_trains_all_the_same(trainer: Trainer
     bundle = trainer.train("pytorch", tmp_path / "run", "--epochs", 3)
     assert bundle.json(NODES)["nodes"][1]["problem"] == "no recorder today"
     assert bundle.log().value("cache_clear") is None
-    assert "node2: no recorder today" in bundle.json(SUMMARY)["figures"]["energy_j"]["reason"]
+    assert "node1: no recorder today" in bundle.json(SUMMARY)["figures"]["energy_j"]["reason"]
 
 
 def test_a_recorder_that_is_killed_leaves_the_run_alone(trainer: Trainer, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.hosts.training import SUITE
 from tests.namespaces import Cluster
 
 pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
-HOSTS = ["node1", "node2", "node3", "node4"]
+HOSTS = ["node0", "node1", "node2", "node3"]
 GRADIENT_BYTES, MEGABITS_PER_S = 4 * load_workload("lenet").parameters, 100
 
 

@@ -155,7 +155,7 @@ SIZES = (
     ("data.classes", 11),
     ("data.layout", "cifar10"),
 )
-FOLDERS = ("/data/fashion-mnist", "/tmp/synthetic", "/mnt/KMNIST/")
+FOLDERS = ("$DATA/fashion-mnist", "$DATA/synthetic", "$DATA/KMNIST/")
 
 
 def _other_digest(content: Any) -> None:

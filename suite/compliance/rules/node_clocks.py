@@ -171,7 +171,7 @@ RULES = (
         bundle_check=_addresses,
         faults=(
             recomputed(
-                "the first node's address on both", change_file(NODES, lambda values: values["nodes"][1]["link"].update(address="10.0.0.1")), ranks=2
+                "the first node's address on both", change_file(NODES, lambda values: values["nodes"][1]["link"].update(address="address0")), ranks=2
             ),
         ),
     ),

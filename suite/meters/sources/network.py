@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from reference_impls.node import public_interface
 from suite.machine.interfaces import interfaces_up
 from suite.machine.procfs import integer
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
@@ -40,11 +41,12 @@ class NetworkMeter:
         """One reading per counter; an interface that was removed has none."""
         readings = []
         for interface in self._interfaces:
+            name = public_interface(interface, str(self._root))
             folder, t_ns = self._root / "sys/class/net" / interface / "statistics", time.monotonic_ns()
             for direction, file in DIRECTIONS:
                 count = integer(folder / file)
                 if count is not None:
-                    readings.append(Reading(t_ns, self.name, f"{interface}.{direction}", count, "B"))
+                    readings.append(Reading(t_ns, self.name, f"{name}.{direction}", count, "B"))
         return readings
 
     def close(self) -> None:

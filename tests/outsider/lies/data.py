@@ -46,7 +46,7 @@ def sizes(b, train: int, held_out: int) -> None:
 )
 def _(b):
     state(b, "data.name", "data_set", "digits")
-    ask(b, "data.directory", "/data/digits")
+    ask(b, "data.directory", "$DATA/digits")
     sizes(b, 1437, 360)
 
 
@@ -188,7 +188,7 @@ def _(b):
     "folder name in run.json against the data set's name",
 )
 def _(b):
-    ask(b, "data.directory", "/data/fashion-mnist")
+    ask(b, "data.directory", "$DATA/fashion-mnist")
 
 
 @lie(
@@ -198,7 +198,7 @@ def _(b):
     "classes in run.json against what MNIST has; the folder's name",
 )
 def _(b):
-    ask(b, "data.directory", "/dev/shm/mnist-0-and-1")
+    ask(b, "data.directory", "$DATA/mnist-0-and-1")
     ask(b, "data.classes", 2)
 
 
@@ -236,7 +236,7 @@ def _(b):
 )
 def _(b):
     b.steps["loss"] = 2.302585 + np.random.default_rng(3).normal(0, 0.01, len(b.steps))
-    ask(b, "data.directory", "/tmp/synthetic")
+    ask(b, "data.directory", "$DATA/synthetic")
 
 
 @lie(

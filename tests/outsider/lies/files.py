@@ -296,7 +296,7 @@ def _(b):
 
 @lie("The nodes' description was edited and not sealed", EDITED, "half the energy", "nodes.json against the manifest", needs="two_ranks")
 def _(b):
-    text_edit(b, "nodes.json", '"pi2"', '"pi1"')
+    text_edit(b, "nodes.json", '"node1"', '"node0"')
 
 
 @lie(

@@ -194,7 +194,7 @@ def _(b):
 
 @lie("One machine is named twice", ERROR, "", "names of the nodes")
 def _(b):
-    nodes(b, lambda each: each[1].update(host="pi1", node="pi1"))
+    nodes(b, lambda each: each[1].update(host="node0", node="node0"))
 
 
 @lie(
@@ -252,7 +252,7 @@ def _(b):
     b.request["parallel"]["nodes"] = 1
     logs = all_logs(b)
     for e in find(logs[0], "nodes_of_ranks"):
-        e["value"] = ["pi1", "pi1"]
+        e["value"] = ["node0", "node0"]
     put_logs(b, logs)
 
 
@@ -276,14 +276,14 @@ def _(b):
 def _(b):
     logs = all_logs(b)
     for e in find(logs[0], "nodes_of_ranks"):
-        e["value"] = ["pi1", "pi3"]
+        e["value"] = ["node0", "node2"]
     put_logs(b, logs)
 
 
 @lie("Ranks changed their machines in the middle of the run", ERROR, "", "nodes_of_ranks at the start against the end")
 def _(b):
     logs = all_logs(b)
-    find(logs[0], "nodes_of_ranks")[-1]["value"] = ["pi2", "pi1"]
+    find(logs[0], "nodes_of_ranks")[-1]["value"] = ["node1", "node0"]
     put_logs(b, logs)
 
 

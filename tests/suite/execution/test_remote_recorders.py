@@ -19,12 +19,14 @@ from suite.catalog.workloads import load_workload
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import ALONE, PageCache, RunRequest
 from suite.files.paths import repository_root
+from suite.files.redaction import Redactor
 from suite.launch.placement import Placement
 from suite.machine.page_cache import CacheState, prepare_page_cache
 from tests.builders import Scenario, make_request
 
 HERE, ELSEWHERE = "127.0.0.1", "192.0.2.7"  # RFC 5737: nobody's address
 CACHE = CacheState("warm", False, "read", 1, 1, None)
+REDACTOR = Redactor((), ((HERE, "node0"), (ELSEWHERE, "node1")))
 AS_SSH = 'shift; exec sh -c "$1"'
 
 
@@ -73,10 +75,10 @@ def test_a_remote_nodes_readings_and_description_are_in_the_bundle(nodes: Remote
     tick_until(nodes, {0: 1, 1: process.pid}, lambda: table.exists() and "largest_process_peak_rss" in table.read_text())
     nodes.stop()
     process.communicate()
-    first, second = nodes.records(CACHE)
-    assert (first.host, first.ranks, first.problem, first.meters) == (HERE, (0,), None, ())
-    assert (second.host, second.ranks, second.problem) == (ELSEWHERE, (1,), None)
-    assert second.node == os.uname().nodename
+    first, second = nodes.records(CACHE, REDACTOR, {})
+    assert (first.host, first.ranks, first.problem, first.meters) == ("node0", (0,), None, ())
+    assert (second.host, second.ranks, second.problem) == ("node1", (1,), None)
+    assert (first.node, second.node) == ("node0", "node0")  # both are this machine
     assert second.page_cache is not None and second.page_cache["resident_bytes"] == 2**16
     assert second.system is not None and second.system["kernel"] == os.uname().release and "framework" not in second.system
     readings = Bundle(tmp_path).channels_of_node(1)
@@ -87,16 +89,16 @@ def test_a_remote_nodes_readings_and_description_are_in_the_bundle(nodes: Remote
 
 def test_a_run_on_this_machine_alone_has_no_remote_recorder(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
     with RemoteRecorders(request_of("exit 9", (HERE,)), Path(sys.executable), tmp_path) as recorders:
-        assert (recorders.prepare(), recorders.records(CACHE)) == ([], ())
+        assert (recorders.prepare(), recorders.records(CACHE, REDACTOR, {})) == ([], ())
     alone = replace(request_of(), placement=ALONE)
     with RemoteRecorders(alone, Path(sys.executable), tmp_path) as recorders:
-        assert (recorders.prepare(), recorders.records(CACHE)) == ([], ())
+        assert (recorders.prepare(), recorders.records(CACHE, REDACTOR, {})) == ([], ())
 
 
 def test_a_machine_with_two_names_is_not_measured_twice(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
     with RemoteRecorders(request_of(hosts=(HERE, "127.0.0.2")), Path(sys.executable), tmp_path) as recorders:
         assert recorders.prepare() == [None]
-        assert "under another name" in str(recorders.records(CACHE)[1].problem)
+        assert "under another name" in str(recorders.records(CACHE, REDACTOR, {})[1].problem)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_a_node_that_cannot_be_measured_is_recorded_with_the_reason(
         assert recorders.attached_ranks() == (0, 1)
         recorders.tick({1: 1})
         recorders.stop()
-        assert words in str(recorders.records(CACHE)[1].problem)
+        assert words in str(recorders.records(CACHE, REDACTOR, {})[1].problem)
     assert not (tmp_path / "readings.node1.csv").exists()
 
 
@@ -134,7 +136,7 @@ printf 't_ns,source,channel,value,unit\n13,shelly,power,5.0,W\n'
 """
     with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
         assert recorders.prepare() == [True]
-        tick_until(recorders, {}, lambda: recorders.records(CACHE)[1].problem)
+        tick_until(recorders, {}, lambda: recorders.records(CACHE, REDACTOR, {})[1].problem)
     assert values_of(Bundle(tmp_path).baseload_of_node(1)) == [2.0]
     assert values_of(Bundle(tmp_path).channels_of_node(1)) == [5.0]
 
@@ -148,7 +150,7 @@ printf 't_ns,source,channel,value,unit\n12,cpu,utilisation.total,5.0,%%\n13,cpu,
 """
     with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
         assert recorders.prepare() == [True]
-        tick_until(recorders, {}, lambda: recorders.records(CACHE)[1].problem)
+        tick_until(recorders, {}, lambda: recorders.records(CACHE, REDACTOR, {})[1].problem)
     assert [int(t_ns) for channel in Bundle(tmp_path).channels_of_node(1) for t_ns in channel.t_ns] == [12]
 
 
@@ -158,8 +160,8 @@ def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(nodes: Remo
     tick_until(nodes, {1: os.getpid()}, lambda: table.exists() and len(table.read_text().splitlines()) > 3)
     for recorder in nodes._recorders.values():
         recorder._process.kill()
-    tick_until(nodes, {}, lambda: nodes.records(CACHE)[1].problem)
-    assert "exit code -9" in str(nodes.records(CACHE)[1].problem)
+    tick_until(nodes, {}, lambda: nodes.records(CACHE, REDACTOR, {})[1].problem)
+    assert "exit code -9" in str(nodes.records(CACHE, REDACTOR, {})[1].problem)
     assert len(Bundle(tmp_path).channels_of_node(1)) > 2
 
 
@@ -177,9 +179,9 @@ def test_a_recorder_that_is_lost_while_it_records_is_started_again(nodes: Remote
     tick_until(nodes, pids, lambda: len(table.read_text().splitlines()) > before + 3)
     tick_until(nodes, pids, lambda: nodes.is_running(1, os.getpid()))
     nodes.stop()
-    record = nodes.records(CACHE)[1]
+    record = nodes.records(CACHE, REDACTOR, {})[1]
     assert "was lost during the run (its recorder ended with exit code -9) and started again" in str(record.problem)
-    assert record.node == os.uname().nodename and record.meters
+    assert record.node == "node0" and record.meters
     assert table.read_text().count("t_ns") == 1
 
 

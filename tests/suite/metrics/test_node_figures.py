@@ -90,7 +90,7 @@ def test_a_node_that_was_not_measured_idle_leaves_no_baseload_and_is_named(path:
     figures = derive(Bundle(path)).figures
     for name in ("baseload_power_w", "baseload_per_epoch_j", "baseload_share"):
         assert figures[name].value is None
-        assert figures[name].reason == "not every node has a baseload (pi2: the idle machine was not measured before the run); measured on: pi1"
+        assert figures[name].reason == "not every node has a baseload (node1: the idle machine was not measured before the run); measured on: node0"
     assert figures["energy_j"].value is not None
 
 
@@ -98,7 +98,7 @@ def test_a_node_without_an_energy_leaves_the_idle_power_and_no_share_of_it(path:
     half = run_window(Bundle(path).log())[0] + AHEAD_NS + round(seconds(path) * 0.5e9)  # type: ignore[index]
     figures = edit(path, lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)]).figures
     assert figures["baseload_power_w"].value == pytest.approx(2 * IDLE_W)
-    assert "pi2: power: the last reading is" in str(figures["baseload_share"].reason)
+    assert "node1: power: the last reading is" in str(figures["baseload_share"].reason)
 
 
 def test_a_run_without_a_record_of_its_nodes_has_neither_energy_nor_baseload(path: Path) -> None:
@@ -112,26 +112,26 @@ def test_a_node_without_a_sensor_leaves_no_energy_and_is_named(path: Path) -> No
     figures = edit(path, lambda readings: readings[readings["source"] != "shelly"]).figures
     for name in ("energy_j", "energy_per_epoch_j"):
         assert figures[name].value is None
-        assert figures[name].reason == "not every node has an energy (pi2: no power sensor was read); measured on: pi1"
+        assert figures[name].reason == "not every node has an energy (node1: no power sensor was read); measured on: node0"
 
 
 def test_a_sensor_that_died_on_one_node_leaves_no_energy(path: Path) -> None:
     half = run_window(Bundle(path).log())[0] + AHEAD_NS + round(seconds(path) * 0.5e9)  # type: ignore[index]
     summary = edit(path, lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)])
-    assert "pi2: power: the last reading is" in str(summary.figures["energy_j"].reason)
+    assert "node1: power: the last reading is" in str(summary.figures["energy_j"].reason)
     assert summary.epochs[-1].energy_j is None
 
 
 def test_sensors_that_do_not_cover_the_same_are_not_added_up(path: Path) -> None:
     names = {"source": {"shelly": "ina3221"}, "channel": {"power": "VDD_IN"}}
     figures = edit(path, lambda readings: readings.replace(names)).figures
-    assert figures["energy_j"].reason == "the nodes' sensors do not cover the same (pi1: wall, pi2: module)"
+    assert figures["energy_j"].reason == "the nodes' sensors do not cover the same (node0: wall, node1: module)"
 
 
 def test_readings_of_all_nodes_are_on_rank_0s_clock_drift_included(path: Path) -> None:
     bundle = Bundle(path)
     first, second = node_readings(bundle, bundle.log(), load_power_rules())
-    assert (first.node, second.node, second.ranks) == ("pi1", "pi2", (1,))
+    assert (first.node, second.node, second.ranks) == ("node0", "node1", (1,))
     assert abs(first.channels.head_ns - second.channels.head_ns).max() < 1000
     raw = bundle.channels_of_node(1).head_ns - AHEAD_NS - bundle.channels().head_ns
     assert int(abs(raw).max()) > 10**5  # without the second pair of offsets they would be this far apart
@@ -142,7 +142,7 @@ def test_a_node_whose_clock_is_not_known_has_no_readings(path: Path) -> None:
     log.write_text(log.read_text().replace("clock_offsets_ns", "clock_offsets_lost"))
     bundle = Bundle(path)
     assert "no clock offset" in str(node_readings(bundle, bundle.log(), load_power_rules())[1].reason)
-    assert "pi2: the log has no clock offset" in str(derive(bundle).figures["energy_j"].reason)
+    assert "node1: the log has no clock offset" in str(derive(bundle).figures["energy_j"].reason)
 
 
 def test_bytes_on_the_wire_are_those_of_all_nodes_per_step(path: Path) -> None:
@@ -150,18 +150,18 @@ def test_bytes_on_the_wire_are_those_of_all_nodes_per_step(path: Path) -> None:
     steps = sum(epoch.steps for epoch in summary.epochs)
     figure = summary.figures["wire_bytes_per_step"]
     assert figure.value == pytest.approx(2 * WIRE_BYTES_PER_S * seconds(path) / steps, rel=1e-6)
-    assert figure.method == "sent by eth0 of pi1, eth0 of pi2"
+    assert figure.method == "sent by eth0 of node0, eth0 of node1"
     assert summary.nodes[1]["figures"]["received_bytes_per_step"]["reason"] == "eth0.received was not read"
 
 
 def test_a_run_of_a_few_readings_has_no_bytes_per_step(tmp_path: Path) -> None:
     figure = derive(Bundle(make_bundle(tmp_path / "short", Scenario(ranks=2, nodes=2)))).figures["wire_bytes_per_step"]
-    assert (figure.value, figure.reason) == (None, "eth0 of pi1: the window is shorter than 10 periods of 0.5 s")
+    assert (figure.value, figure.reason) == (None, "eth0 of node0: the window is shorter than 10 periods of 0.5 s")
 
 
 def test_a_node_whose_interface_was_not_read_leaves_no_bytes(path: Path) -> None:
     figure = edit(path, lambda readings: readings[readings["source"] != "network"]).figures["wire_bytes_per_step"]
-    assert (figure.value, figure.reason) == (None, "eth0 of pi2: eth0.sent was not read")
+    assert (figure.value, figure.reason) == (None, "eth0 of node1: eth0.sent was not read")
 
 
 def test_a_node_without_readings_carries_its_recorders_problem(path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_node_without_readings_carries_its_recorders_problem(path: Path) -> No
     nodes["nodes"][1]["problem"] = "Connection refused"
     (path / NODES).write_text(json.dumps(nodes))
     summary = derive(Bundle(path))
-    assert "pi2: Connection refused" in str(summary.figures["energy_j"].reason)
+    assert "node1: Connection refused" in str(summary.figures["energy_j"].reason)
     assert summary.nodes[1]["reason"] == "Connection refused"
     assert summary.nodes[0]["reason"] is None
 
@@ -202,7 +202,7 @@ def test_a_rank_that_is_slower_is_seen_as_the_straggler(path: Path) -> None:
     assert (first["slowest_share"], second["slowest_share"]) == (0.0, 1.0)
     assert first["busy_ratio"] == pytest.approx(0.95 / (0.95 + 0.4)) and second["busy_ratio"] == pytest.approx(1.75 / 1.35)
     assert first["communication_s"] > second["communication_s"] == 0.0
-    assert (first["samples"], second["samples"], second["node"]) == (90000, 90000, "pi2")
+    assert (first["samples"], second["samples"], second["node"]) == (90000, 90000, "node1")
     assert summary.figures["straggler_ratio"].value == pytest.approx(second["busy_ratio"])
 
 
@@ -227,7 +227,7 @@ def test_the_peak_of_every_rank_is_what_rank_0_logged(path: Path) -> None:
         {"node": 3},
         {"link": {"interface": 7}},
         {"colour": "red"},
-        {"host": "pi1"},
+        {"host": "node0"},
         {"meters": {}},
     ],
     ids=str,
@@ -245,5 +245,5 @@ def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured
     write_json(path / SUMMARY, derive(Bundle(path)).to_dict())
     show_result(RunResult(path, "finished", None), False)
     said = capsys.readouterr().out
-    assert "slowest rank       0 on pi1: busy 1.000 times as long as the mean of 2" in said
-    assert "NOT MEASURED: pi2: the node has no readings" in said
+    assert "slowest rank       0 on node0: busy 1.000 times as long as the mean of 2" in said
+    assert "NOT MEASURED: node1: the node has no readings" in said

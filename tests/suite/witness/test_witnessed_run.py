@@ -23,6 +23,7 @@ from suite.compliance.faults.reading_edits import scale_readings
 from suite.compliance.faults.witness_edits import make_record, make_shorter
 from suite.compliance.rules import witness as rule
 from suite.execution.finish import finish
+from suite.execution.redacting import keep_witness_address
 from suite.files.paths import repository_root
 from suite.witness.client import ask
 from suite.witness.record import WitnessRecord, files_digest, read_witness_record, stamp_digest
@@ -113,13 +114,14 @@ def at_the_same_address(lab: Lab) -> WitnessServer:
 
 
 @pytest.fixture
-def unstamped(witnessed: Path) -> Path:
+def unstamped(witnessed: Path, lab: Lab) -> Path:
     """The run as if the witness had gone while the bundle was closed."""
     record = record_of(witnessed)
     assert record.files_stamp is not None
     replace(record, files_stamp=replace(record.files_stamp, token=None, attempts=3, reason="gone")).write(witnessed)
     (witnessed / "MANIFEST.sha256").unlink()
     seal(witnessed)
+    keep_witness_address(witnessed, lab.address)
     return witnessed
 
 
@@ -157,10 +159,11 @@ def test_finish_asks_for_no_stamp_over_files_that_were_changed(unstamped: Path, 
 
 
 @pytest.mark.usefixtures("_known")
-def test_a_finish_that_is_killed_at_any_change_of_a_file_leaves_a_run_that_can_be_finished(unstamped: Path, tmp_path: Path) -> None:
+def test_a_finish_that_is_killed_at_any_change_of_a_file_leaves_a_run_that_can_be_finished(unstamped: Path, lab: Lab, tmp_path: Path) -> None:
     disk, number = DeadDisk(), 0
     while True:
         path = Path(shutil.copytree(unstamped, tmp_path / "copy"))
+        keep_witness_address(path, lab.address)
         try:
             with disk.after(number, path):
                 finish(path)

@@ -70,8 +70,8 @@ def evaluated_on_training_files(copy: ForgedCopy) -> None:
 @lie(SUBJECT, EDITED, "an easier task under MNIST's file names", "the folder's name says what it holds")
 def denoised_digits(copy: ForgedCopy) -> None:
     """The data are in a folder of cleaned digits."""
-    copy.request["data"]["directory"] = "/data/mnist-denoised"
-    copy.option("--data", "/data/mnist-denoised")
+    copy.request["data"]["directory"] = "$DATA/mnist-denoised"
+    copy.option("--data", "$DATA/mnist-denoised")
 
 
 @lie(SUBJECT, EDITED, "a closed result from 1,438 digits", "sizes, steps and digests are those of the digits", sample="open-pytorch")

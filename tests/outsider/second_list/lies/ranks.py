@@ -80,7 +80,7 @@ def one_node_called_two(copy: ForgedCopy) -> None:
 def one_node_called_two_by_name(copy: ForgedCopy) -> None:
     """As above, and the log names two nodes."""
     one_node_called_two(copy)
-    copy.set_logged("nodes_of_ranks", ["pi1", "pi2"])
+    copy.set_logged("nodes_of_ranks", ["node0", "node1"])
 
 
 @lie(SUBJECT, EDITED, "no communication: it scales", "ranks wait for one another in every step", sample=SAMPLE)

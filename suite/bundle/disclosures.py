@@ -1,0 +1,119 @@
+"""Disclosures: texts in the files of a run directory or a submission that name a person or a network (suite.files.redaction)."""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from suite.errors import FileError
+from suite.files.json_file import read_json
+from suite.files.redaction import find_all
+
+MAX_LINE_BYTES = 2**16
+"""Longer lines are read in pieces, which overlap by OVERLAP_BYTES."""
+OVERLAP_BYTES = 2**10
+MAX_UNPACKED_BYTES = 256 * 2**20
+MAX_OF_FILE = 20
+"""Disclosures that are reported of one file."""
+VERSIONS = "libraries"
+"""Key of an object whose texts are versions."""
+TOKEN = "token"
+"""Key of a witness's signed statement, which has a serial number of its own."""
+_TABLE, _PACKED, _JSON = ".parquet", ".gz", ".json"
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """What names somebody: ``file`` relative to the folder, ``where`` in it (a key or a line), its ``kind``, the ``text``, and its beginning."""
+
+    file: str
+    where: str
+    kind: str
+    text: str
+    shortened: str
+    line: int | None = None
+
+
+def disclosures(folder: Path, files: Sequence[Path], names: Sequence[str] = ()) -> Iterator[Disclosure]:
+    """The disclosures in these files, and in their names; ``names`` are further names to look for. Links are not followed."""
+    for path in files:
+        name = path.relative_to(folder).as_posix()
+        for found in find_all(name, names):
+            yield Disclosure(name, "its name", found.kind, found.text, found.shortened)
+        if path.is_file() and not path.is_symlink():
+            yield from islice(_of_file(path, name, names), MAX_OF_FILE)
+
+
+def _of_file(path: Path, name: str, names: Sequence[str]) -> Iterator[Disclosure]:
+    seen: set[tuple[str, str]] = set()
+    for where, line, text, has_versions in _texts(path):
+        for found in find_all(text, names, has_versions=has_versions):
+            if (where, found.text) not in seen:
+                seen.add((where, found.text))
+                yield Disclosure(name, where, found.kind, found.text, found.shortened, line)
+
+
+def _texts(path: Path) -> Iterator[tuple[str, int | None, str, bool]]:
+    """Every text of a file: where it is, its line, the text, and whether its numbers with dots are versions."""
+    if path.suffix == _TABLE:
+        for where, text in _texts_of_table(path):
+            yield where, None, text, False
+        return
+    if path.suffix == _JSON:
+        try:
+            values = read_json(path)
+        except FileError:  # another rule reports it; its text is read as lines
+            pass
+        else:
+            for key, text in _texts_of_json(values):
+                yield key, None, text, VERSIONS in key.split(".")
+            return
+    for number, text in _lines(path):
+        yield f"line {number}", number, text, False
+
+
+def _texts_of_json(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in JSON values with its key, dotted. A text under ``hostname`` or ``serial`` is preceded by that word, which says what it is."""
+    if isinstance(value, str):
+        word = key.rpartition(".")[2]
+        yield key, f"{word}: {value}" if word.lower() in ("hostname", "host_name", "serial", "serial_number") else value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            if name != TOKEN:
+                yield key, name
+                yield from _texts_of_json(each, f"{key}.{name}" if key else name)
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _texts_of_json(each, f"{key}.{index}")
+
+
+def _texts_of_table(path: Path) -> Iterator[tuple[str, str]]:
+    """Place and text; nothing of a file that is no table, which another rule reports."""
+    from suite.bundle.schemas import READING_TYPES  # start-up: loads pyarrow
+    from suite.bundle.tables import texts_of_table  # start-up: loads pyarrow
+
+    coded = tuple(name for name, kind in READING_TYPES.items() if kind == "string")
+    with suppress(FileError):
+        for name, text in texts_of_table(path, coded):
+            yield f"column {name}", text
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Number and text of every line; of a packed file, those of its content."""
+    read_bytes, number, rest = 0, 1, b""
+    with suppress(OSError, EOFError, zlib.error), gzip.open(path) if path.suffix == _PACKED else path.open("rb") as stream:  # another rule reports it
+        while read_bytes < MAX_UNPACKED_BYTES and (piece := stream.readline(MAX_LINE_BYTES)):
+            read_bytes += len(piece)
+            yield number, (rest + piece).decode("utf-8", errors="replace")
+            is_whole = piece.endswith(b"\n")
+            number, rest = number + is_whole, b"" if is_whole else piece[-OVERLAP_BYTES:]
+
+
+def described(found: Disclosure) -> str:
+    """File, place, and what it looks like: for the person whose file it is."""
+    return f"{found.file}, {found.where}: {found.kind} ({json.dumps(found.text[:80], ensure_ascii=False)})"

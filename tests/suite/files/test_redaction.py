@@ -1,0 +1,133 @@
+"""Redaction: what names a person or a network is replaced and found; what only looks like it stays."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.files.redaction import Redactor, by_form, find_names, is_telling, read_redactor
+
+LEAKS = {
+    'File "/home/jane/edge/train.py", line 3': "a home folder",
+    "cc -I/home/jane/include": "a home folder",
+    "/srv/home/jane/runs": "a home folder",
+    "file:///Users/jane/mnist": "a home folder",
+    r"C:\Users\jane\mnist": "a home folder",
+    "/root/.cache/edge-training-suite/data": "a home folder",
+    "/media/jane/SSD is on ext4": "a home folder",
+    "rank 1 on 10.0.0.7": "an IP address",
+    "http://192.168.1.20/rpc": "an IP address",
+    "connected to 203.0.113.7": "an IP address",
+    "8.8.4.4:53": "an IP address",
+    "inet6 fe80::ba27:ebff:fe12:3456": "an IP address",
+    "2001:db8:85a3::8a2e:370:7334": "an IP address",
+    "eth0 b8:27:eb:12:34:56": "a MAC address",
+    "enxb827eb123456.sent": "a MAC address",
+    "jane.doe@example.org": "an e-mail address or an account",
+    "[mpiexec@janes-pi] killed": "an e-mail address or an account",
+    "[proxy:0@janes-pi] exited": "an e-mail address or an account",
+    "http://jane:secret@plug.example.org/rpc": "a URL with a user or of a private host",
+    "http://plug/rpc": "a URL with a user or of a private host",
+    "janes-pi4.local": "a host's name",
+    "hostname: janes-laptop": "a host's name",
+    "Serial Number: 10000000a1b2c3d4": "a serial number",
+    "GPU-1a2b3c4d-1111-2222-3333-123456789abc": "a serial number",
+}
+
+INNOCENT = (
+    "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz",
+    "AMD EPYC-Milan Processor @ 2.0 GHz",
+    "ARM Cortex-A76 r4p1",
+    "6.12.25+rpt-rpi-2712 #1 SMP PREEMPT Debian 1:6.12.25-1+rpt1 (2026-04-30)",
+    "Raspberry Pi 5 Model B Rev 1.0",
+    "Debian GNU/Linux 12 (bookworm)",
+    "nvidia-curand-cu12   10.3.5.147",
+    "nvidia-curand-cu12==10.3.5.147",
+    "libcudart.so.12.4.127 of driver 10.2.0.1",
+    "version 1.2.3.4 of a package",
+    "mpich 4.1.2.1 and Open MPI 5.0.3.1",
+    "I0000 00:00:1795254541.122881   22892 port.cc:153] oneDNN custom operations are on.",
+    "To enable the following instructions: AVX2 AVX512F AVX_VNNI FMA, rebuild TensorFlow with the appropriate compiler flags.",
+    "W tensorflow/core/common_runtime/gpu/gpu_device.cc:2343] Cannot dlopen some GPU libraries. See https://www.tensorflow.org/install/gpu",
+    "torch/nn/modules/module.py:1553: UserWarning: Plan failed (Triggered internally at ../aten/src/ATen/native/cudnn/Conv.cpp)",
+    "Gehäuse mit eigenem Lüfter, 21 Grad; mesuré à l'été; エッジ",
+    "node0 and node1 took 12:34:56 and 00:01:02.500",
+    "http://localhost:8080 and 127.0.0.1:6006 and [mpiexec@node0] and 0.0.0.0",
+    "https://github.com/pytorch/pytorch/issues/1",
+    "git@github.com:acme/edge.git at actions/checkout@v4",
+    "https://example.org/home/page",
+    "std::vector<int>::at and dead::beef",
+    "threading.local() in self.internal",
+    "$OUTPUT/log.txt, $DATA/mnist, $HOME/x, <user>@<host>",
+    "/usr/lib/python3.11/site-packages/torch/_dynamo/eval_frame.py",
+    "/tmp/pytest-0/run and /root",
+    "the machine has no serial number that this user can read",
+    "GPU-0 of 2, serial execution: 1 thread",
+    "3f1cb906b5d12a7c9cf8fc50e006ec65297bd0f1a61cb5b4764d6cd4c3d7805a",
+    "a3bae8b9-ed06-4698-a793-a92e0c61ce3b",
+    "2026-11-22T12:02:45Z",
+    "user time 3.2 s, max 4.5, mean 1.2.3",
+)
+
+
+@pytest.mark.parametrize(("text", "kind"), LEAKS.items())
+def test_what_names_somebody_is_found_and_replaced(text: str, kind: str) -> None:
+    assert kind in {found.kind for found in find_names(text)}
+    assert list(find_names(by_form(text))) == []
+
+
+@pytest.mark.parametrize("text", INNOCENT)
+def test_what_names_nobody_stays(text: str) -> None:
+    assert list(find_names(text)) == []
+    assert by_form(text) == text
+
+
+@pytest.mark.parametrize("text", ["/" * 50_000, "a@" * 30_000, "1." * 50_000, "0:" * 50_000, "serial " * 20_000, "x-" * 50_000, "http://" * 20_000])
+def test_hostile_texts_take_little_time(text: str) -> None:
+    by_form(text)
+
+
+def test_names_of_images_and_words_of_bundles_tell_nothing() -> None:
+    assert not any(map(is_telling, ("root", "pi", "pi4", "raspberrypi", "raspberry-pi-5", "max", "lenet", "gpu-server-2", "node0", "")))
+    assert all(map(is_telling, ("jane", "janes-pi", "cern-lab7", "zebedee")))
+
+
+@pytest.fixture
+def redactor(tmp_path: Path) -> Redactor:
+    """Knows a run in jane's home, and two hosts whose names are the other one's label."""
+    folders = ((f"{tmp_path}/jane/runs/one", "$OUTPUT"), (f"{tmp_path}/jane/data/mnist", "$DATA/mnist"), (f"{tmp_path}/jane", "$HOME"))
+    return Redactor(folders, (("jane", "<user>"), ("node1", "node0"), ("node0", "node1")))
+
+
+def test_folders_and_names_are_replaced_once(redactor: Redactor, tmp_path: Path) -> None:
+    said = f"{tmp_path}/jane/runs/one/log.txt by Jane_1 on node1, not node0; {tmp_path}/jane/data/mnist. janette"
+    assert redactor.text(said) == "$OUTPUT/log.txt by <user>_1 on node0, not node1; $DATA/mnist. janette"
+
+
+def test_a_command_has_roots_and_labels(redactor: Redactor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "jane/runs").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "jane")
+    words = ["/home/jane/.venv/bin/suite", "run", "--workload", "jane", "--data", "digits=data/mnist", "--output=runs/one", "--hostfile", "jane.txt"]
+    more = [
+        "--witness",
+        "http://lab:1",
+        "--launch-agent",
+        "ssh -l jane",
+        "--seed=3",
+        "--force",
+        "/mnt/jane/x",
+        "--nonce",
+        "see https://example.org/a",
+    ]
+    assert redactor.command([*words, *more]) == [
+        *("suite", "run", "--workload", "jane", "--data", "digits=$DATA/mnist", "--output=$OUTPUT", "--hostfile", "$HOSTFILE"),
+        *("--witness", "$WITNESS", "--launch-agent", "$AGENT", "--seed=3", "--force", "$ELSEWHERE/x", "--nonce", "see https://example.org/a"),
+    ]
+    assert redactor.command(["suite", "sweep", "--output", "runs"])[-1] == "$OUTPUT/.."
+
+
+def test_a_redactor_is_kept_in_a_file(redactor: Redactor, tmp_path: Path) -> None:
+    redactor.write(tmp_path / "private.json")
+    assert read_redactor(tmp_path / "private.json") == redactor
+    (tmp_path / "private.json").write_text('{"schema": 1, "folders": 5}')
+    assert read_redactor(tmp_path / "private.json") is None
+    assert read_redactor(tmp_path / "missing.json") is None
