@@ -471,6 +471,11 @@ def rebuild(
         for rank in range(ranks):
             mine = table.assign(rank=rank, start_ns=table["start_ns"] + ahead_ns[rank])
             mine["samples"] = shares(size, rank) if shares else (size - rank + ranks - 1) // ranks
+            if rank:  # it trains on other samples, and waits for the slowest
+                moved_s = np.round(rng.uniform(0, 0.5, len(mine)) * mine["communication_s"] * 1e9) / 1e9
+                mine["compute_s"], mine["communication_s"] = mine["compute_s"] + moved_s, mine["communication_s"] - moved_s
+                mine["loss"] *= np.exp(rng.normal(0, 0.05, len(mine)))
+            mine["loss"] = mine["loss"].astype(np.float32).astype(np.float64)
             tables.append(mine)
     new = pd.concat(tables).sort_values(["rank", "step"], kind="stable").reset_index(drop=True)
     b.steps = new.astype({c: "int64" for c in ("epoch", "step", "rank", "samples", "start_ns")})

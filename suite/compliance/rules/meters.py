@@ -205,7 +205,8 @@ def _cost_possible(context: BundleContext) -> Iterator[Violation]:
         spans_ns = [channels.span_ns for channels in (node.channels, node.idle)]
         span_s = sum((span_ns[1] - span_ns[0]) * SECONDS_PER_NS for span_ns in spans_ns if span_ns is not None)
         cost_s = sum(cost_s for cost_s in costs_s if is_number(cost_s))
-        least_s, most_s = MIN_READING_S * readings, (span_s + UNREAD_S) * max(node.cores_read, 1)
+        least_s = MIN_READING_S * readings if span_s >= MIN_COST_S else 0.0
+        most_s = (span_s + UNREAD_S) * max(node.cores_read, 1)
         if readings and costs_s and not least_s <= cost_s <= most_s:
             expected = f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in {span_s:.1f} s"
             yield Violation(node.meters_file, expected, f"{cost_s:.3g} s by cost_s of {len(own)} meters", READINGS_AS_READ)
