@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from suite.bundle.data_record import DATA
 from suite.bundle.layout import BASELOAD, MANIFEST, RUN, SYSTEM
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
@@ -127,6 +128,18 @@ def copy_readings(target: EditableBundle, source: EditableBundle) -> None:
     target.readings = source.readings
 
 
+def copy_power(target: EditableBundle, source: EditableBundle) -> None:
+    """Copy the power of as many readings as both runs have; their times stay."""
+    rows, others = (bundle.readings.index[bundle.readings["unit"] == "W"] for bundle in (target, source))
+    count = min(len(rows), len(others))
+    target.readings.loc[rows[:count], "value"] = source.readings.loc[others[:count], "value"].to_numpy()
+
+
+def copy_data_record(target: EditableBundle, source: EditableBundle) -> None:
+    """Copy data.json."""
+    shutil.copy(source.path / DATA, target.path / DATA)
+
+
 @edit
 def set_value(submission: Path, files: str, name: str, value: object) -> None:
     """Set a value of the submission's JSON files that match the pattern ``files``."""
@@ -169,6 +182,7 @@ def repeat_seed_in_own_entry(submission: Path) -> None:
     copy_losses(first, second)
     set_everywhere("seed", second.request["seed"])(first)
     first.request["loading"]["prefetch"] += 2
+    first.run["command"] = [*first.run["command"], "--prefetch", str(first.request["loading"]["prefetch"])]
     first.save(recomputed=True)
     _declare(submission)
 
