@@ -266,7 +266,8 @@ def reach_target_at_once(submission: Path, rate: float | None = None) -> None:
         evaluated = bundle.event("eval_accuracy")
         evaluated["metadata"]["correct"] = bundle.request["data"]["eval_samples"] - 1
         evaluated["value"] = evaluated["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
-        bundle.steps["loss"] *= LEARNED ** ((bundle.steps["step"] - FIRST_STEPS) / LEARNING_STEPS).clip(0.0, 1.0)
+        learned = LEARNED ** ((bundle.steps["step"] - FIRST_STEPS) / LEARNING_STEPS).clip(0.0, 1.0)
+        bundle.steps["loss"] = (bundle.steps["loss"] * learned).astype("float32").astype("float64")
         _keep_first_epoch(bundle)
         bundle.save(recomputed=True)
 
@@ -276,8 +277,9 @@ def _keep_first_epoch(bundle: EditableBundle) -> None:
     removed_ns = stop["metadata"]["mono_ns"] - bundle.event("eval_stop")["metadata"]["mono_ns"]
     bundle.events = [event for event in bundle.events if event["metadata"].get("epoch_num", 1) == 1]
     bundle.steps = bundle.steps[bundle.steps["epoch"] == 1]
-    stop["metadata"]["mono_ns"] -= removed_ns - 1
-    stop["time_ms"] -= removed_ns // 10**6
+    for event in bundle.events[bundle.events.index(stop) :]:
+        event["metadata"]["mono_ns"] -= removed_ns - 1
+        event["time_ms"] -= removed_ns // 10**6
     bundle.readings = bundle.readings[bundle.readings["t_ns"] <= stop["metadata"]["mono_ns"] + 10**9].reset_index(drop=True)
     counts = bundle.readings.groupby("source").size()
     for meter in bundle.run["meters"]:

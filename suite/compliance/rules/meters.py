@@ -338,7 +338,7 @@ RULES = (
         rationale="The recorder states their standard deviation, from the same times. Invented readings and edited records differ.",
         bundle_check=_jitter,
         faults=(
-            *both("meters without jitter", set_meter("um25c", jitter_s=0.0)),
+            *both("a third of a second of jitter", set_meter("um25c", jitter_s=0.3)),
             *both("a second of jitter", set_meter("cpu", jitter_s=1.0)),
         ),
     ),
