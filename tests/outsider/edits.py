@@ -476,7 +476,7 @@ def rebuild(
         drawn_ns = np.round(drawn * 1e9).astype("int64")
         table["start_ns"] = cursor + np.concatenate([[0], np.cumsum(drawn_ns.sum(axis=1))[:-1]])
         table[PARTS] = drawn_ns[:, :4] / 1e9
-        table["loss"] = losses((np.arange(len(size)) + number) * float(batch))
+        table["loss"] = in_float32(losses((np.arange(len(size)) + number) * float(batch)))
         number += len(size)
         stop = int(table["start_ns"].iloc[-1] + drawn_ns[-1, :4].sum()) + 1000
         ends[epoch] = (cursor, stop)
@@ -484,7 +484,7 @@ def rebuild(
         for rank in range(ranks):
             mine = table.assign(rank=rank, start_ns=table["start_ns"] + ahead_ns[rank])
             mine["samples"] = shares(size, rank) if shares else (size - rank + ranks - 1) // ranks
-            tables.append(mine)
+            tables.append(mine if rank == 0 else of_another_process(mine, np.random.default_rng((seed, epoch, rank))))
     new = pd.concat(tables).sort_values(["rank", "step"], kind="stable").reset_index(drop=True)
     b.steps = new.astype({c: "int64" for c in ("epoch", "step", "rank", "samples", "start_ns")})
     reached = correct[-1] / request["data"]["eval_samples"] >= (request["target_accuracy"] or 2)
@@ -500,6 +500,18 @@ def rebuild(
     new_stop = window(b)[1]
     lengthen = (new_stop - start) / (old_stop - start)
     resample(b, ratio=lengthen, longer_ns=new_stop - old_stop)
+
+
+def in_float32(losses) -> np.ndarray:
+    """Losses as a framework computes them."""
+    return np.asarray(losses, dtype="float32").astype(float)
+
+
+def of_another_process(steps: pd.DataFrame, rng) -> pd.DataFrame:
+    """The same steps in another process: a little faster, each part by itself, and on other samples."""
+    faster = 1 - rng.uniform(0.0002, 0.004, (len(steps), len(PARTS)))
+    other = steps["loss"] * np.exp(rng.normal(0, 0.03, len(steps)))
+    return steps.assign(**{part: np.floor(steps[part] * faster[:, k] * 1e9) / 1e9 for k, part in enumerate(PARTS)}, loss=in_float32(other))
 
 
 def fit_steps(b: EditableBundle, fill: float = 0.999) -> None:
