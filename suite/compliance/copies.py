@@ -27,7 +27,7 @@ LIMIT = 3.0  # in standard deviations: one hanging card in both runs is no copy
 SCALE_OF_NORMAL = 1.4826  # of the median absolute deviation
 DIGITS = 9
 POWER_LENGTH, POWER_DISTINCT, POWER_TURNS, KEPT_POWER = 10, 8, 3, 64
-"""Readings in a row, of which so many differ and turn: what a coarse sensor repeats, or a steady rise, is no sign of a copy."""
+"""Readings in a row, how many of them differ, and how often they turn: what a coarse sensor repeats, or a steady rise, is no sign of a copy."""
 _ODD, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # Fibonacci hashing; SplitMix64 (Steele et al. 2014)
 
 
