@@ -19,6 +19,8 @@ from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import load_workload
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.files.paths import repository_root
+from suite.files.redaction import DATA as DATA_ROOT
+from suite.files.redaction import OUTPUT
 from suite.metrics import stall_analysis
 from suite.metrics.power import write_power_rules
 from suite.submission.declaration import SystemAvailability
@@ -77,6 +79,7 @@ def _real(folder: Path) -> Path:
     bundle = EditableBundle(_reference(folder))
     bundle.run["schema"], bundle.run["round"], bundle.run["suite_version"] = layout.SCHEMA, current_round().name, __version__
     bundle.request["contract_version"] = contract.CONTRACT_VERSION
+    bundle.request["output_directory"], bundle.request["data"]["directory"] = OUTPUT, f"{DATA_ROOT}/mnist"
     write_power_rules(folder, bundle.readings["source"].unique())
     accelerator = {**bundle.event("eval_samples"), "key": "accelerator", "value": bundle.request["accelerator"]}
     accelerator["metadata"] = dict(accelerator["metadata"])

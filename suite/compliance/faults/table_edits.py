@@ -105,7 +105,7 @@ def halve_all_times(bundle: EditableBundle) -> None:
     """Halve every time of the run, in log, steps, readings and the meters' records, as a processor with twice the clock would have had it."""
     start_ns = bundle.event("run_start")["metadata"]["mono_ns"]
     scale_run_time(wall=0.5, monotonic=0.5)(bundle)
-    bundle.steps[list(PARTS)] *= 0.5
+    bundle.steps[list(PARTS)] = (bundle.steps[list(PARTS)] * 0.5e9) // 1 / 1e9  # whole nanoseconds, as the clock counts them
     for table, column in ((bundle.steps, "start_ns"), (bundle.readings, "t_ns")):
         table[column] = start_ns + (table[column] - start_ns) // 2
     bundle.readings.loc[bundle.readings["channel"].str.startswith("frequency"), "value"] *= 2

@@ -294,7 +294,7 @@ def test_a_witness_killed_in_the_middle_harms_nothing(digits: Path, suite_home: 
     assert record.files_stamp is not None and record.files_stamp.token is None
     assert "ConnectionRefusedError" in (record.files_stamp.reason or "")
     verdict = check_bundle(run)
-    assert verdict.complies and rules_of(verdict) == {"witness-known"}
+    assert verdict.complies and witness_rules(verdict) == {"witness-known"}
     assert any("ConnectionRefusedError" in finding.observed for finding in verdict.findings)
 
 
