@@ -14,7 +14,7 @@ def time_s(mode):
 
 
 def power_w(mode):
-    storage, prepare, compute = _parts(mode)
+    _, prepare, compute = _parts(mode)
     total = time_s(mode)
     cpu, gpu, memory = mode["cpu_mhz"] / 2265.6, mode["gpu_mhz"] / 1377, mode["emc_mhz"] / 2133
     sleep = 0.02 * mode["cores"] * cpu

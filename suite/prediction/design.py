@@ -1,12 +1,13 @@
 """Which modes to profile: the first ones, before anything is known, and the next one that teaches most."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from suite.prediction.limits import Question, best
 from suite.prediction.modes import Modes
-from suite.prediction.samples import Predictor, Samples
+from suite.prediction.samples import Samples
 
 Array = Any  # of floats
 
@@ -15,12 +16,17 @@ LOW = 0.15
 JITTER = 0.05
 TARGETS = 400
 CANDIDATES = 1500
+NOISE = 0.02
+"""Relative standard error that a measurement of the next mode is expected to have."""
 TRIAL_CERTAINTY = 0.8
 """A mode is measured for a question although it may turn out to exceed a limit; the answer is not."""
 
 
 def initial_design(modes: Modes, seed: int = 0) -> list[int]:
-    """Indices of the first modes to profile: all high, the centre, each resource low in turn, all rather low; a mode near each for ``seed`` above 0."""
+    """Indices of the first modes to profile: all high, the centre, each resource low in turn, all rather low.
+
+    With a ``seed`` above 0 each is a mode near that place.
+    """
     count = len(modes.names)
     targets = np.ones((count + 3, count))
     targets[1], targets[-1] = 0.5, 0.3
@@ -43,40 +49,29 @@ def _places(modes: Modes) -> Array:
     return np.stack([column / max(1, column.max()) for column in columns], axis=1)
 
 
-def next_mode(predictor: Predictor, modes: Modes, profiled: list[int], asked: Question | None = None, seed: int = 0) -> int | None:
-    """Index of the mode to profile next; None if all are.
+def next_mode(samples: Samples, profiled: Sequence[int], asked: Question | None = None, seed: int = 0) -> int | None:
+    """Index of the mode to profile next, by a prediction of all modes; None if all are profiled.
 
     With a question: the mode that would be its answer if a little less certainty were enough, unless it was profiled. Otherwise the one that
     is expected to reduce the variance of time and power most, on average over all modes (active learning: Cohn, Neural Networks 1996).
     """
-    if len(set(profiled)) >= len(modes):
+    free = np.setdiff1d(np.arange(samples.log_time.shape[1]), np.asarray(profiled, dtype=int))
+    if not len(free):
         return None
-    if asked is not None:
-        index = best(predictor.predict(modes.rows), asked, TRIAL_CERTAINTY)
+    if asked is not None and asked.limits():
+        index = best(samples, asked, TRIAL_CERTAINTY)
         if index is not None and index not in profiled:
             return index
-    return _most_informative(predictor, modes, profiled, seed)
+    return _most_informative(samples, free, np.random.default_rng(seed))
 
 
-def _most_informative(predictor: Predictor, modes: Modes, profiled: list[int], seed: int) -> int:
-    random = np.random.default_rng(seed)
-    free = np.setdiff1d(np.arange(len(modes)), profiled)
+def _most_informative(samples: Samples, free: Array, random: np.random.Generator) -> int:
+    count = samples.log_time.shape[1]
     candidates = random.choice(free, min(CANDIDATES, len(free)), replace=False)
-    targets = random.choice(len(modes), min(TARGETS, len(modes)), replace=False)
-    samples = predictor.predict(modes.rows[np.concatenate([candidates, targets])])
-    return int(candidates[np.argmax(_reduction(samples, len(candidates)))])
-
-
-NOISE = 0.02
-"""Relative standard error that a measurement of the next mode is expected to have."""
-
-
-def _reduction(samples: Samples, count: int) -> Array:
-    """Expected reduction of the targets' summed variances by measuring each of the first ``count`` columns."""
-    reduced = np.zeros(count)
+    targets = random.choice(count, min(TARGETS, count), replace=False)
+    reduced = np.zeros(len(candidates))
     for values in (samples.log_time, samples.log_power):
-        centred = values - np.mean(values, axis=0)
-        own, others = centred[:, :count], centred[:, count:]
+        own, others = (values[:, chosen] - np.mean(values[:, chosen], axis=0) for chosen in (candidates, targets))
         covariance = own.T @ others / len(values)
         reduced += np.sum(covariance**2, axis=1) / (np.mean(own**2, axis=0) + NOISE**2)
-    return reduced
+    return int(candidates[np.argmax(reduced)])

@@ -88,6 +88,11 @@ class Modes:
         places = {tuple(row): index for index, row in enumerate(self.rows.tolist())}
         return np.array([places.get(tuple(row), -1) for row in np.asarray(rows, dtype=float).tolist()], dtype=int)
 
+    def with_rows(self, rows: Array) -> "Modes":
+        """These modes and those of ``rows`` that are not among them."""
+        missing = np.asarray(rows, dtype=float)[self.indices(rows) < 0]
+        return Modes(self.names, np.concatenate([self.rows, missing])) if len(missing) else self
+
 
 @dataclass(frozen=True)
 class _GridFile:

@@ -75,12 +75,14 @@ POWER_PRIORS: Mapping[str, Prior] = {
     "limit": Prior(0.35, 0.35),  # above it the GPU's clock is lowered
 }
 PRIORS: Mapping[str, Prior] = {**TIME_PRIORS, **POWER_PRIORS}
-PLACES: Mapping[str, int] = {name: place for place, name in enumerate(PRIORS)}
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Resources of each mode: cores that can work, processors that they may use, and clocks relative to the highest one; ``most`` cores in any mode."""
+    """Resources of each mode: cores that can work, processors that they may use, clocks relative to the highest one.
+
+    ``most`` is the highest number of cores of any mode.
+    """
 
     width: Array
     quota: Array
@@ -110,8 +112,12 @@ class Board:
         width = np.minimum.reduce([columns[role] for role in widths]) if widths else ones
         most = min((highest[role] for role in widths), default=1.0)
         quota = columns.get(Role.CPU_QUOTA, ones * most)
-        clocks = (columns[role] / highest[role] if role in columns else ones for role in (Role.CPU_CLOCK, Role.GPU_CLOCK, Role.MEMORY_CLOCK))
-        return Inputs(width.astype(dtype), quota.astype(dtype), *(clock.astype(dtype) for clock in clocks), most=most)
+
+        def clock(role: Role) -> Array:
+            return (columns[role] / highest[role] if role in columns else ones).astype(dtype)
+
+        clocks = clock(Role.CPU_CLOCK), clock(Role.GPU_CLOCK), clock(Role.MEMORY_CLOCK)
+        return Inputs(width.astype(dtype), quota.astype(dtype), *clocks, most)
 
 
 def board_of(modes: Modes) -> Board:
@@ -131,7 +137,7 @@ def log_time_and_power(standard: Array, given: Inputs, scales: tuple[float, floa
     ``standard`` has shape (parameter sets, parameters), standard normal under the prior; ``scales`` are a time and a power of the size expected in
     the mode with the highest clocks.
     """
-    values = {name: prior.value(standard[:, place]).astype(given.cpu.dtype)[:, None] for (name, prior), place in zip(PRIORS.items(), PLACES.values(), strict=True)}
+    values = {name: prior.value(column).astype(given.cpu.dtype)[:, None] for (name, prior), column in zip(PRIORS.items(), standard.T, strict=True)}
     inverse_clock = (1 / given.gpu)[None]
     total, watts, gpu_watts = _run(values, given, inverse_clock)
     limit = values["limit"]

@@ -1,10 +1,10 @@
 """Posterior of the physical model: equally plausible parameter sets, and how far the true law may lie from the model's shape.
 
 Each member draws parameters from the prior and errors of the measurements, and is moved to the best compromise between both (randomised maximum
-likelihood: Kitanidis, Water Resources Research 1995; Oliver et al., 1996; exact for a linear model). The optimiser is Levenberg and Marquardt's, of all
-members at once. A smooth deviation from the model's shape (a Gaussian process over the logarithms of the resources) is part of every prediction; its
-size is inferred: members have one of three, for time and for power, and groups count by their evidence. Finally the intervals are scaled by the
-leave-one-out errors of the profiled modes.
+likelihood: Kitanidis, Water Resources Research 1995; Oliver, He and Reynolds, 1996; exact for a linear model). The optimiser is Levenberg's and
+Marquardt's, for all members at once. A smooth deviation from the model's shape (a Gaussian process over the logarithms of the resources) is part of
+every prediction; its size is inferred: members have one of three, for time and for power, and groups count by their evidence. Finally the
+intervals are scaled by the leave-one-out errors of the profiled modes.
 """
 
 from collections.abc import Sequence
@@ -205,7 +205,8 @@ def _optimised(problem: _Problem, random: np.random.Generator) -> tuple[Array, A
 def _linearised(problem: _Problem, standard: Array) -> tuple[Array, Array]:
     """Of each member, with the law linearised at its parameters: the logarithm of the evidence, and the standardised leave-one-out errors.
 
-    The measurements then are normally distributed with covariance ``S = J' J + C``; the error of one given all others is ``[S^-1 d]_i / (S^-1)_ii^(1/2)``.
+    The measurements then are normally distributed with covariance S = J' J + C; the standardised error of one given all others is
+    [S^-1 d]_i / (S^-1)_ii^(1/2).
     """
     law = problem.law(standard)
     slopes = problem.jacobian(standard, law)

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from suite.errors import FileError
 from suite.prediction.modes import COLUMN_ROLES, MAX_MODES, Modes
+from suite.prediction.samples import Samples
 
 Array = Any  # of float64
 
@@ -37,9 +38,7 @@ class Profile:
 
     def take(self, index: Any) -> "Profile":
         """Some of the modes."""
-        return Profile(
-            self.names, self.rows[index], self.time_s[index], self.power_w[index], self.time_error[index], self.power_error[index]
-        )
+        return Profile(self.names, self.rows[index], self.time_s[index], self.power_w[index], self.time_error[index], self.power_error[index])
 
 
 @dataclass(frozen=True)
@@ -51,12 +50,31 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Modes of a CSV, JSON (a list of objects) or Parquet file.
+    """Profiled modes of a CSV, JSON (a list of objects) or Parquet file.
 
     Columns: resources (:data:`suite.prediction.modes.COLUMN_ROLES`), ``time_s`` and ``power_w`` or ``energy_j``, and optionally their standard errors
     ``time_se_s``, ``power_se_w``, ``energy_se_j``. Other columns are ignored. Several rows of one mode are repetitions: their mean counts, with the
     standard error of the rows that state none. Raises FileError.
     """
+    names, measured = _rows_by_mode(path)
+    profiled = {mode: values for mode, values in measured.items() if values}
+    if not profiled:
+        raise FileError(path, "has no row with time_s and power_w (or energy_j)")
+    return Table(_profile(names, profiled), _modes(names, measured))
+
+
+def read_modes(path: Path) -> Modes:
+    """The modes that a table names, profiled or not."""
+    return _modes(*_rows_by_mode(path))
+
+
+def _modes(names: tuple[str, ...], measured: Iterable[tuple[float, ...]]) -> Modes:
+    every = list(measured)
+    return Modes(names, np.array(every, dtype=float).reshape(len(every), len(names)))
+
+
+def _rows_by_mode(path: Path) -> "tuple[tuple[str, ...], dict[tuple[float, ...], list[_Row]]]":
+    """Names of the resources, and the measured rows of each mode, which may be none."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise FileError(path, f"has more than {MAX_BYTES // 1_000_000} MB, which no table of modes needs")
@@ -65,7 +83,17 @@ def read_table(path: Path) -> Table:
         raise FileError(path, f"cannot be read ({error.strerror})") from error
     except (ValueError, csv.Error) as error:
         raise FileError(path, f"is not a table of modes ({error})") from error
-    return _table(path, rows)
+    names = tuple(name for name in (rows[0] if rows else ()) if name in COLUMN_ROLES)
+    if not names:
+        raise FileError(path, f"has no column of a resource; known are {', '.join(COLUMN_ROLES)}")
+    if len(rows) > MAX_MODES:
+        raise FileError(path, f"has {len(rows)} rows, and {MAX_MODES} can be read")
+    measured: dict[tuple[float, ...], list[_Row]] = {}
+    for number, row in enumerate(rows, start=1):
+        mode = tuple(_number(path, number, row, name, required=True) for name in names)
+        found = _measured(path, number, row)
+        measured.setdefault(mode, []).extend([found] if found else [])
+    return names, measured
 
 
 def _read_csv(path: Path) -> list[Mapping[str, Any]]:
@@ -91,24 +119,6 @@ def _read_parquet(path: Path) -> list[Mapping[str, Any]]:
 
 
 _READERS = {".json": _read_json, ".parquet": _read_parquet}
-
-
-def _table(path: Path, rows: list[Mapping[str, Any]]) -> Table:
-    names = tuple(name for name in (rows[0] if rows else ()) if name in COLUMN_ROLES)
-    if not names:
-        raise FileError(path, f"has no column of a resource; known are {', '.join(COLUMN_ROLES)}")
-    if len(rows) > MAX_MODES:
-        raise FileError(path, f"has {len(rows)} rows, and {MAX_MODES} can be read")
-    measured: dict[tuple[float, ...], list[_Row]] = {}
-    for number, row in enumerate(rows, start=1):
-        mode = tuple(_number(path, number, row, name, required=True) for name in names)
-        found = _measured(path, number, row)
-        measured.setdefault(mode, []).extend([found] if found else [])
-    profiled = {mode: values for mode, values in measured.items() if values}
-    if not profiled:
-        raise FileError(path, "has no row with time_s and power_w (or energy_j)")
-    every = np.array(list(measured), dtype=float).reshape(len(measured), len(names))
-    return Table(_profile(names, profiled), Modes(names, every))
 
 
 @dataclass(frozen=True)
@@ -175,3 +185,16 @@ def _error(values: list[float], stated: Iterable[float | None]) -> float:
     own = float(np.sqrt(np.mean(np.square(each)) / len(values)))
     spread = float(np.std(values, ddof=1) / np.mean(values) / np.sqrt(len(values))) if len(values) > 1 else 0.0
     return max(LEAST_ERROR, own, spread)
+
+
+def write_predictions(modes: Modes, samples: Samples, profiled: Sequence[int], path: Path) -> None:
+    """Write a CSV file with one row per mode: its resources, whether it was profiled, median and 90 % interval of time, power and energy."""
+    known = set(profiled)
+    quantities = (("time", "s", samples.time_s()), ("power", "w", samples.power_w()), ("energy", "j", samples.energy_j()))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        ends = [f"{name}{end}_{unit}" for name, unit, _ in quantities for end in ("", "_low", "_high")]
+        writer.writerow([*modes.names, "profiled", *ends])
+        for index, row in enumerate(modes.rows.tolist()):
+            values = (f"{getattr(one, end)[index]:.6g}" for _, _, one in quantities for end in ("value", "low", "high"))
+            writer.writerow([*(f"{value:.10g}" for value in row), "yes" if index in known else "no", *values])
