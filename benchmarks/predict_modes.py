@@ -34,11 +34,25 @@ RECOMMENDED = 3
 """Modes of a draw that are profiled because they were recommended."""
 LIMIT_SHARES = (0.15, 0.85)
 """A limit is that share of the modes' values, drawn uniformly between these."""
+COLUMNS = (
+    "law",
+    "error of time (%)",
+    "of power (%)",
+    "coverage of time (%)",
+    "of power (%)",
+    "within the limit (%)",
+    "above the best (%)",
+    "within 7 % (%)",
+    "all modes (s)",
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """One draw: errors and coverage (%) over the modes not profiled; the answer, NaN where there was none; ``answer_s`` to fit and answer all modes."""
+    """One draw: errors and coverage (%) over the modes not profiled, and the answer (NaN: there was none).
+
+    ``excess`` is how far the answer is above the true best, relatively; ``answer_s`` the time to fit the model and to answer all modes.
+    """
 
     time_error: float
     power_error: float
@@ -100,10 +114,7 @@ def judge_laws(arguments: argparse.Namespace) -> None:
     if arguments.other is not None:
         seen = np.random.default_rng(0).choice(len(modes), min(800, len(modes)), replace=False)
         judge = dataclasses.replace(judge, others=(_measured(judge, load_law(arguments.other, modes), seen, np.random.default_rng(1)),))
-    print(
-        "| law | error of time (%) | of power (%) | coverage of time (%) | of power (%) | within the limit (%) | above the best (%) | within 7 % (%) | all modes (s) |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for path in arguments.laws or sorted(path for path in FOLDER.glob("*.py") if path.name != "__init__.py"):
         law = load_law(path, modes)
         print(_row(law.name, [draw(judge, law, number) for number in range(1, arguments.draws + 1)]), flush=True)

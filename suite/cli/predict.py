@@ -51,7 +51,7 @@ def predict(
     output: Annotated[Path | None, typer.Option(help="Write the prediction of every mode to this CSV file.")] = None,
     json: Json = False,
 ) -> None:
-    """Predict time, power and energy of modes that were never profiled, and answer which mode is best within limits."""
+    """Predict time, power and energy of modes that were never profiled, and the best mode within limits."""
     if design:
         _print_design(table, grid, chosen.seed)
         return

@@ -9,13 +9,13 @@ from suite.prediction.samples import Predictor
 from suite.prediction.table import Profile
 
 MODELS = ("physical", "linear", "neural")
-LEAST = 3
+MIN_MODES = 3
 
 
 def fit(model: str, modes: Modes, profile: Profile, others: Sequence[Profile] = (), seed: int = 0) -> Predictor:
     """Fit one of :data:`MODELS` to profiled modes; ``others`` are tables of other workloads, which the baselines learn from."""
-    if len(profile) < LEAST:
-        problem = f"{len(profile)} modes were profiled, and a prediction needs {LEAST} or more"
+    if len(profile) < MIN_MODES:
+        problem = f"{len(profile)} modes were profiled, and a prediction needs {MIN_MODES} or more"
         raise SuiteError(problem, "profile those that `suite predict --design` names")
     for other in others:
         if other.names != profile.names:

@@ -81,7 +81,7 @@ PRIORS: Mapping[str, Prior] = {**TIME_PRIORS, **POWER_PRIORS}
 class Inputs:
     """Resources of each mode: cores that can work, processors that they may use, clocks relative to the highest one.
 
-    ``most`` is the highest number of cores of any mode.
+    ``max_width`` is the highest number of cores of any mode.
     """
 
     width: Array
@@ -89,11 +89,11 @@ class Inputs:
     cpu: Array
     gpu: Array
     memory: Array
-    most: float
+    max_width: float
 
     def take(self, index: Array) -> "Inputs":
         """The inputs of some modes."""
-        return Inputs(self.width[index], self.quota[index], self.cpu[index], self.gpu[index], self.memory[index], self.most)
+        return Inputs(self.width[index], self.quota[index], self.cpu[index], self.gpu[index], self.memory[index], self.max_width)
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,14 @@ class Board:
         ones = np.ones(len(rows))
         widths = [role for role in (Role.CORES, Role.THREADS) if role in columns]
         width = np.minimum.reduce([columns[role] for role in widths]) if widths else ones
-        most = min((highest[role] for role in widths), default=1.0)
-        quota = columns.get(Role.CPU_QUOTA, ones * most)
+        max_width = min((highest[role] for role in widths), default=1.0)
+        quota = columns.get(Role.CPU_QUOTA, ones * max_width)
 
         def clock(role: Role) -> Array:
             return (columns[role] / highest[role] if role in columns else ones).astype(dtype)
 
         clocks = clock(Role.CPU_CLOCK), clock(Role.GPU_CLOCK), clock(Role.MEMORY_CLOCK)
-        return Inputs(width.astype(dtype), quota.astype(dtype), *clocks, most)
+        return Inputs(width.astype(dtype), quota.astype(dtype), *clocks, max_width)
 
 
 def board_of(modes: Modes) -> Board:
@@ -165,7 +165,7 @@ def _run(value: Mapping[str, Array], given: Inputs, gpu: Array) -> tuple[Array, 
     total = value["fixed"] + _join(load, launch + kernels, value["overlap"])
     waiting, working = load / total * used, (work + launch) / total
     busy = np.minimum(given.width, working + value["cpu_waiting"] * (waiting - working))
-    cores = (busy + value["cpu_idle"] * (given.width - busy)) / given.most
+    cores = (busy + value["cpu_idle"] * (given.width - busy)) / given.max_width
     cpu_watts = value["cpu"] * _dynamic(given.cpu, value["cpu_voltage"]) * cores
     gpu_watts = value["gpu"] * _dynamic(1 / gpu, value["gpu_voltage"]) * _share(value["gpu_idle"], kernels / total)
     used_memory = np.minimum((traffic + load_traffic) / total, 1)

@@ -29,10 +29,10 @@ LENGTH = 1.0
 MEMBERS_PER_GROUP = 24
 MEMBERS = 128
 ROUNDS = 14
-LARGEST_STEP = 1.5
+MAX_STEP = 1.5
 DIFFERENCE = 1e-4
-PRIOR_SCALE_COUNT = 10
-"""The scale of the intervals is believed to be 1 as if so many leave-one-out errors had shown it."""
+SCALE_WEIGHT = 10
+"""Weight of the prior scale of the intervals, 1, as a number of leave-one-out errors."""
 BLOCK = 1024
 """Modes that are predicted at once: their arrays fit the processor's cache."""
 
@@ -78,16 +78,16 @@ class Deviations:
     scale: float
 
     def applied(self, law: Array, covariance: Array, random: np.random.Generator) -> Array:
-        """The law's values, corrected by the residuals, with a draw of the remaining deviation, scaled about the median."""
+        """The law's values, corrected by the residuals, with a draw of the remaining deviation, scaled about the mean."""
         for size, deviation in enumerate(self.deviations):
             own = self.sizes == size
             if not own.any():
                 continue
-            gain = deviation**2 * covariance @ self.whitening[size].T
+            gain = (deviation**2 * covariance @ self.whitening[size].T).astype(np.float32)
             left = np.sqrt(np.maximum(deviation**2 - np.sum(gain**2, axis=1), 0))
             draws = random.standard_normal((int(own.sum()), len(gain)), dtype=np.float32)
-            law[own] += (self.residuals[own] @ self.whitening[size].T) @ gain.T + draws * left
-        centre = np.median(law, axis=0)
+            law[own] += (self.residuals[own] @ self.whitening[size].T).astype(np.float32) @ gain.T + draws * left
+        centre = np.mean(law, axis=0)
         return centre + (law - centre) * self.scale
 
 
@@ -191,7 +191,7 @@ def _optimised(problem: _Problem, random: np.random.Generator) -> tuple[Array, A
         curvature = slopes @ slopes.transpose(0, 2, 1) + np.eye(len(PRIORS)) * (1 + damping)[:, None, None]
         gradient = (slopes @ left[:, :, None])[:, :, 0] - (standard - start)
         step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
-        moved = standard + np.clip(step, -LARGEST_STEP, LARGEST_STEP)
+        moved = standard + np.clip(step, -MAX_STEP, MAX_STEP)
         moved_law = problem.law(moved)
         moved_left = target - problem.whitened(moved_law)
         moved_objective = np.sum(moved_left**2, axis=1) + np.sum((moved - start) ** 2, axis=1)
@@ -253,4 +253,4 @@ def _chosen(problem: _Problem, objective: Array, evidence: Array, random: np.ran
 def _scale(errors: Array) -> float:
     """Factor of the intervals' widths by the leave-one-out errors (members, modes)."""
     count, square = errors.shape[1], float(np.median(np.mean(errors**2, axis=1)))
-    return float(np.sqrt((PRIOR_SCALE_COUNT + count * square) / (PRIOR_SCALE_COUNT + count)))
+    return float(np.sqrt((SCALE_WEIGHT + count * square) / (SCALE_WEIGHT + count)))

@@ -17,9 +17,9 @@ Array = Any  # of float64
 
 ASSUMED_ERROR = 0.02
 """Relative standard error of a value whose error the table does not state."""
-LEAST_ERROR = 0.002
+MIN_ERROR = 0.002
 """Smallest relative standard error that is believed: clocks, temperature and other programs vary more between runs than within one."""
-MAX_BYTES = 256_000_000
+MAX_SIZE_BYTES = 256_000_000
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def _modes(names: tuple[str, ...], measured: Iterable[tuple[float, ...]]) -> Mod
 def _rows_by_mode(path: Path) -> "tuple[tuple[str, ...], dict[tuple[float, ...], list[_Row]]]":
     """Names of the resources, and the measured rows of each mode, which may be none."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise FileError(path, f"has more than {MAX_BYTES // 1_000_000} MB, which no table of modes needs")
+        if path.stat().st_size > MAX_SIZE_BYTES:
+            raise FileError(path, f"has more than {MAX_SIZE_BYTES // 1_000_000} MB, which no table of modes needs")
         rows = _READERS.get(path.suffix.lower(), _read_csv)(path)
     except OSError as error:
         raise FileError(path, f"cannot be read ({error.strerror})") from error
@@ -184,7 +184,7 @@ def _error(values: list[float], stated: Iterable[float | None]) -> float:
     each = [ASSUMED_ERROR if error is None else error for error in stated]
     own = float(np.sqrt(np.mean(np.square(each)) / len(values)))
     spread = float(np.std(values, ddof=1) / np.mean(values) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    return max(LEAST_ERROR, own, spread)
+    return max(MIN_ERROR, own, spread)
 
 
 def write_predictions(modes: Modes, samples: Samples, profiled: Sequence[int], path: Path) -> None:
