@@ -10,12 +10,10 @@ import typer
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
 from suite.errors import SuiteError
-from suite.files.paths import rules_folder
 
 if TYPE_CHECKING:
     from suite.prediction.answers import Answer, Estimate, Forecast, Known
     from suite.prediction.limits import Question
-    from suite.prediction.modes import Modes
     from suite.prediction.table import Profile
 
 GRID_HELP = "Modes of the board: a TOML file of axes, or the name of a file in rules/mode_grids (default: the modes that the table names)."
@@ -58,7 +56,9 @@ def predict(
     if table is None:
         raise SuiteError("There is no table of profiled modes", "`suite predict --grid GRID --design` prints which modes to profile first")
     asked = _question(limits)
-    known, profile = _known(table, grid, chosen)
+    from suite.prediction.knowing import known_of  # start-up: NumPy
+
+    known, profile = known_of(table, grid, chosen.model, chosen.other or (), chosen.seed)
     if output is not None:
         _write(known, output)
     if json:
@@ -77,43 +77,20 @@ def _question(limits: LimitOptions) -> "Question":
     return question(limits.max_watts, None if limits.max_minutes is None else 60 * limits.max_minutes, limits.max_joules, minimise)
 
 
-def _modes(grid: str) -> "Modes":
-    from suite.prediction.modes import read_grid  # start-up: NumPy
-
-    folder = rules_folder() / "mode_grids"
-    names = sorted(path.stem for path in folder.glob("*.toml"))
-    if grid not in names and not Path(grid).is_file():
-        raise SuiteError(f"There is no grid {grid!r}", f"give a TOML file of axes, or one of {', '.join(names)}")
-    return read_grid(folder / f"{grid}.toml" if grid in names else Path(grid))
-
-
 def _print_design(table: Path | None, grid: str | None, seed: int) -> None:
     from suite.prediction.design import initial_design  # start-up: NumPy
+    from suite.prediction.knowing import modes_of  # start-up: NumPy
     from suite.prediction.table import read_modes  # start-up: NumPy
 
-    if grid is None and table is None:
+    if grid is not None:
+        modes = modes_of(grid)
+    elif table is not None:
+        modes = read_modes(table)
+    else:
         raise SuiteError("There are no modes to choose from", "give --grid, or a table that names the modes")
-    modes = _modes(grid) if grid is not None else read_modes(table) if table is not None else None
-    assert modes is not None
     print(",".join((*modes.names, "time_s", "power_w")))
     for index in initial_design(modes, seed):
         print(",".join(f"{value:.10g}" for value in modes.rows[index]) + ",,")
-
-
-def _known(path: Path, grid: str | None, options: ModelOptions) -> "tuple[Known, Profile]":
-    from suite.prediction.answers import know  # start-up: NumPy
-    from suite.prediction.models import fit  # start-up: NumPy
-    from suite.prediction.table import read_table  # start-up: NumPy
-
-    table = read_table(path)
-    modes = table.modes if grid is None else _modes(grid)
-    if modes.names != table.profile.names:
-        problem = f"The grid has the resources {', '.join(modes.names)}, and {path} has {', '.join(table.profile.names)}"
-        raise SuiteError(problem, "name the columns alike")
-    modes = modes.with_rows(table.profile.rows)
-    others = tuple(read_table(other).profile for other in options.other or ())
-    predictor = fit(options.model, modes, table.profile, others, options.seed)
-    return know(modes, modes.indices(table.profile.rows).tolist(), predictor), table.profile
 
 
 def _lines(known: "Known", profile: "Profile", asked: "Question", with_front: bool) -> Iterator[str]:

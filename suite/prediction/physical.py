@@ -9,7 +9,7 @@ Two stages, loading and computing, take (Sections 5.1.5 and 5.6.4 to 5.6.7 of Pr
 ``a (+)_p b`` is (a^p + b^p)^(1/p): the sum for p = 1 (sequential), the maximum for large p (overlap, roofline). The speed-up of n cores is Amdahl's
 law with at most ``workers`` of them. Power is
 
-    static + sum over CPU, GPU, memory of  C V(f)^2 f x (idle share + (1 - idle share) x utilisation)
+    static + static of a core x cores + sum over CPU, GPU, memory of  C V(f)^2 f x (idle share + (1 - idle share) x utilisation)
 
 with a voltage that rises with the clock. Every parameter is positive or within bounds by construction: no term is negative.
 """
@@ -62,6 +62,7 @@ TIME_PRIORS: Mapping[str, Prior] = {
 }
 POWER_PRIORS: Mapping[str, Prior] = {
     "static": Prior(-1.2, 0.6),
+    "core": Prior(-3.5, 1.0),  # of all cores, whatever their clock
     "cpu": Prior(-1.0, 1.0),
     "cpu_voltage": Prior(0.0, 1.0, (0.0, 0.85)),
     "cpu_idle": Prior(-1.0, 1.8, (0.0, 1.0)),
@@ -166,7 +167,7 @@ def _run(value: Mapping[str, Array], given: Inputs, gpu: Array) -> tuple[Array, 
     waiting, working = load / total * used, (work + launch) / total
     busy = np.minimum(given.width, working + value["cpu_waiting"] * (waiting - working))
     cores = (busy + value["cpu_idle"] * (given.width - busy)) / given.max_width
-    cpu_watts = value["cpu"] * _dynamic(given.cpu, value["cpu_voltage"]) * cores
+    cpu_watts = value["core"] * given.width / given.max_width + value["cpu"] * _dynamic(given.cpu, value["cpu_voltage"]) * cores
     gpu_watts = value["gpu"] * _dynamic(1 / gpu, value["gpu_voltage"]) * _share(value["gpu_idle"], kernels / total)
     used_memory = np.minimum((traffic + load_traffic) / total, 1)
     memory_watts = value["memory"] * _dynamic(given.memory, value["memory_voltage"]) * _share(value["memory_idle"], used_memory)
