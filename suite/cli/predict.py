@@ -146,7 +146,7 @@ def _front_lines(profile: "Profile") -> Iterator[str]:
 
 
 def _write(known: "Known", path: Path) -> None:
-    from suite.prediction.table import write_predictions  # start-up: NumPy
+    from suite.prediction.output import write_predictions  # start-up: NumPy
 
     write_predictions(known.modes, known.samples, known.profiled, path)
 

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ import numpy as np
 
 from suite.errors import FileError
 from suite.prediction.modes import COLUMN_ROLES, MAX_MODES, Modes
-from suite.prediction.samples import Samples
 
 Array = Any  # of float64
 
@@ -185,16 +184,3 @@ def _error(values: list[float], stated: Iterable[float | None]) -> float:
     own = float(np.sqrt(np.mean(np.square(each)) / len(values)))
     spread = float(np.std(values, ddof=1) / np.mean(values) / np.sqrt(len(values))) if len(values) > 1 else 0.0
     return max(MIN_ERROR, own, spread)
-
-
-def write_predictions(modes: Modes, samples: Samples, profiled: Sequence[int], path: Path) -> None:
-    """Write a CSV file with one row per mode: its resources, whether it was profiled, median and 90 % interval of time, power and energy."""
-    known = set(profiled)
-    quantities = (("time", "s", samples.time_s()), ("power", "w", samples.power_w()), ("energy", "j", samples.energy_j()))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        ends = [f"{name}{end}_{unit}" for name, unit, _ in quantities for end in ("", "_low", "_high")]
-        writer.writerow([*modes.names, "profiled", *ends])
-        for index, row in enumerate(modes.rows.tolist()):
-            values = (f"{getattr(one, end)[index]:.6g}" for _, _, one in quantities for end in ("value", "low", "high"))
-            writer.writerow([*(f"{value:.10g}" for value in row), "yes" if index in known else "no", *values])
