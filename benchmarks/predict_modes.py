@@ -4,7 +4,7 @@
     python -m benchmarks.predict_modes --laws my_law.py other_law.py    laws that the authors of the model did not write
     python -m benchmarks.predict_modes --table modes.csv --profiled 8   splits of a table in which every mode was measured
 
-A draw has its own modes, noise and question. Of its modes the last three are those that `suite predict` recommends for the question. Scores are of
+A draw has its own modes, noise and question. Of its modes the last two are those that `suite predict` recommends for the question. Scores are of
 modes that were not profiled. Prints Markdown: means over the draws, and their standard deviation after ±.
 """
 
@@ -30,7 +30,7 @@ from suite.prediction.table import Profile, read_table
 
 Array = Any  # of float64
 
-RECOMMENDED = 3
+RECOMMENDED = 2
 """Modes of a draw that are profiled because they were recommended."""
 LIMIT_SHARES = (0.15, 0.85)
 """A limit is that share of the modes' values, drawn uniformly between these."""

@@ -108,9 +108,11 @@ def _lines(known: "Known", profile: "Profile", asked: "Question", with_front: bo
 
 
 def _answer_lines(found: "Answer", asked: "Question") -> Iterator[str]:
+    from suite.prediction.limits import CERTAINTY  # start-up: NumPy
+
     within = ", ".join(f"{quantity.value} at most {limit:g} {_UNITS[quantity.value]}" for quantity, limit in asked.limits().items())
     if found.recommended is None:
-        yield f"No mode is within the limits ({within}) with 98 %; raise a limit, or profile the mode below."
+        yield f"No mode is within the limits ({within}) with {CERTAINTY:.0%}; raise a limit, or profile the mode below."
         return
     one = found.recommended
     yield f"Smallest {asked.minimise.value} with {within}: {_mode(one.mode)}"

@@ -12,7 +12,7 @@ from suite.prediction.samples import Samples
 
 Array = Any  # of floats
 
-CERTAINTY = 0.98
+CERTAINTY = 0.95
 """Probability with which a recommended mode stays within each limit."""
 
 

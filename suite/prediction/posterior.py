@@ -31,9 +31,9 @@ MEMBERS = 128
 ROUNDS = 14
 MAX_STEP = 1.5
 DIFFERENCE = 1e-4
-TIME_WIDTH, POWER_WIDTH = 1.0, 1.2
+TIME_WIDTH, POWER_WIDTH = 1.0, 1.1
 """Further factors of the intervals' widths, by which they cover 90 % on average over the eight laws that the model was tuned on."""
-SCALE_WEIGHT = 10
+SCALE_WEIGHT = 30
 """Weight of the prior scale of the intervals, 1, as a number of leave-one-out errors."""
 BLOCK = 1024
 """Modes that are predicted at once: their arrays fit the processor's cache."""

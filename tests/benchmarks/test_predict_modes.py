@@ -24,7 +24,7 @@ LAWS = sorted(path for path in FOLDER.glob("*.py") if path.name != "__init__.py"
 @pytest.mark.parametrize("path", LAWS, ids=lambda path: path.stem)
 def test_a_law_is_faster_and_takes_more_power_at_the_highest_clocks(path: Path) -> None:
     law = load_law(path, MODES)
-    assert law.time_s[-1] == pytest.approx(law.time_s.min(), rel=0.02)
+    assert law.time_s[-1] < 0.5 * law.time_s[0]
     assert law.power_w[-1] > 1.5 * law.power_w[0]
 
 

@@ -65,10 +65,10 @@ def test_a_limit_that_no_mode_keeps_is_said(say: Say, table: Path) -> None:
 
 
 def test_json_has_the_keys_of_its_format(say: Say, table: Path) -> None:
-    printed, _, code = say(table, "--max-minutes", 2, "--json")
+    printed, _, code = say(table, "--max-minutes", 20, "--json")
     found = json.loads(printed)
     assert (code, set(found)) == (0, {"format", *FORMATS["predict"].keys})
-    assert (found["limits"], found["minimised"]) == ({"time": 120.0}, "energy")
+    assert (found["limits"], found["minimised"]) == ({"time": 1200.0}, "energy")
     assert found["recommended"]["time_s"]["high"] >= found["recommended"]["time_s"]["low"]
 
 
