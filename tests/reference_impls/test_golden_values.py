@@ -214,21 +214,21 @@ def cropped(image: Array, draw: Array) -> Array:
 
 
 OF_RESNET = ([0.4914, 0.4822, 0.4465], [0.2470, 0.2435, 0.2616])
-PICTURES = {1: "120b9d1d3862ebd0", 2: "aedcdddc0a4a58b5", 3: "da35a32ffff0ae3d"}
-EVALUATED_PICTURES = "e697b3928746ce92"
+FIRST_DIGESTS = {1: "120b9d1d3862ebd0", 2: "aedcdddc0a4a58b5", 3: "da35a32ffff0ae3d"}
+EVALUATED_DIGEST = "e697b3928746ce92"
 
 
 def test_the_first_mini_batches_of_cifar10(tmp_path: Path) -> None:
     write_pictures(tmp_path)
     pipeline = open_pipeline(request_for(tmp_path, "cifar10", OF_RESNET, "crop_flip"))
-    for epoch, expected in PICTURES.items():
+    for epoch, expected in FIRST_DIGESTS.items():
         first = next(iter(pipeline.training(epoch)))
         images = np.stack([cropped(picture(sample), draws(epoch, 3)[sample]) for sample in order(epoch)])
         assert np.array_equal(first.images, normalised(images, *OF_RESNET))
         assert first.labels.tolist() == [sample % 10 for sample in order(epoch)]
         assert digest(first.images, first.labels) == expected
     (evaluated,) = pipeline.evaluation()
-    assert digest(evaluated.images, evaluated.labels) == EVALUATED_PICTURES
+    assert digest(evaluated.images, evaluated.labels) == EVALUATED_DIGEST
 
 
 def test_the_draws_of_the_first_pictures_cover_both_sides() -> None:
