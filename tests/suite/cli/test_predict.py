@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from suite import api
 from suite.cli.app import main
 from suite.cli.json_formats import FORMATS
 from tests.suite.prediction.boards import MODES, profile
@@ -94,3 +95,11 @@ def test_a_wrong_command_line_is_one_sentence(say: Say, table: Path, words: tupl
     _, error, code = say(*(table if word == "TABLE" else word for word in words))
     assert code == 2
     assert said in error
+
+
+def test_the_library_answers_as_the_command(say: Say, table: Path) -> None:
+    known, found = api.predict(table, max_watts=14)
+    printed = json.loads(say(table, "--max-watts", 14, "--json")[0])
+    assert found.recommended is not None
+    assert printed["recommended"]["mode"] == found.recommended.mode
+    assert known.samples.log_time.shape[1] == printed["modes"] == 240
