@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from suite.metrics.trace_file import WrittenTrace
     from suite.metrics.traces.attaching import Attachment
     from suite.metrics.traces.sniffing import TraceOptions
+    from suite.prediction.answers import Answer, Known
     from suite.verify.kept_state import Draw
 
 __all__ = [
@@ -252,6 +253,25 @@ def run_sweep(sweep: "Sweep", directory: str | Path, *, command: tuple[str, ...]
     from suite.experiments.sweep_runs import run_sweep  # start-up: execution
 
     return run_sweep(sweep, Path(directory), command=command, progress=progress)
+
+
+def predict(
+    table: str | Path,
+    *,
+    grid: str | Path | None = None,
+    max_watts: float | None = None,
+    max_minutes: float | None = None,
+    max_joules: float | None = None,
+    model: str = "physical",
+    seed: int = 0,
+) -> "tuple[Known, Answer]":
+    """Predict every mode from a table of profiled ones: what is known of each (``known.samples``), and the best within the limits."""
+    from suite.prediction.answers import answer  # start-up: NumPy
+    from suite.prediction.knowing import known_of  # start-up: NumPy
+    from suite.prediction.limits import question  # start-up: NumPy
+
+    known, _ = known_of(Path(table), grid, model, seed=seed)
+    return known, answer(known, question(max_watts, None if max_minutes is None else 60 * max_minutes, max_joules))
 
 
 def check(paths: Paths) -> "CheckResult":

@@ -11,12 +11,14 @@ HELPERS = {
     "benchmarks.__init__": "the package",
     "benchmarks.__main__": "the command line that runs all benchmarks",
     "benchmarks.loss_curves": "draws the losses of given runs; it measures nothing",
+    "benchmarks.predict_modes": "judges predictions of modes; its figures are no ratios of times",
     "benchmarks.speed.__init__": "the package",
     "benchmarks.speed.loops": "what the three benchmarks of speed/ have in common",
 }
 """Modules beside the benchmarks that are none, with the reason."""
 
 HELPER_ROOMS = {
+    "benchmarks.predict_laws": "laws of simulated boards, by which predictions are judged",
     "benchmarks.runner": "the interface, and what finds, runs and reports benchmarks",
     "benchmarks.workers": "programs that benchmarks start in another environment",
 }

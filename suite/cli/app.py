@@ -51,6 +51,7 @@ COMMANDS = {
     "submit": Command("submission", "submit", "Check a submission as a reviewer will. Exit code: 0 complies, 1 does not, 2 could not judge."),
     "submissions": Command("submissions", "app", "List submissions with what a reviewer still has to decide."),
     "linpack": Command("linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."),
+    "predict": Command("predict", "predict", "Predict time, power and energy of modes that were never profiled, and the best mode within limits."),
     "memory": Command("memory", "app", "Plan the memory of training: does it fit, with which schedule, at which price."),
     "doctor": Command("doctor", "doctor", "List what this machine can measure and run, and how to get each missing thing."),
     "bringup": Command("bringup", "bringup", "Gather what this board reports, readings and a calibration in one file, shown before it is kept."),

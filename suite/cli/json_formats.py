@@ -254,6 +254,22 @@ FORMATS: Mapping[str, JsonFormat] = {
             is_list=True,
         ),
         JsonFormat(
+            "predict",
+            "suite predict",
+            {
+                "model": "physical, linear or neural",
+                "modes": "number of modes",
+                "profiled": "number of profiled ones",
+                "limits": "of time (s), power (W) and energy (J), where one was given",
+                "minimised": "time, power or energy",
+                "recommended": "mode, estimates with 90 % intervals, is_profiled, probability of being within the limits; or null",
+                "binds": "what keeps the mode from being better, or null",
+                "time_follows": "elasticity of the time in each resource",
+                "next": "mode to profile next, as recommended; or null",
+                "front": "list of profiled modes on the Pareto front: mode, membership (on, possibly)",
+            },
+        ),
+        JsonFormat(
             "trace",
             "suite trace",
             {"path": "file of the trace", "events": "number of its events", "left_out": "sentences about what of the run it leaves out"},

@@ -23,7 +23,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "Submit and review": (
         "docs/submitting.md", "docs/auditing.md", "docs/witnessing.md", "docs/maintaining.md", "submissions/README.md", "submissions/REVIEW.md",
     ),
-    "Results": ("docs/reporting.md", "docs/ranking.md", "docs/papers-figures.md", "docs/results-lenet.md", "docs/scaling.md"),
+    "Results": ("docs/reporting.md", "docs/ranking.md", "docs/papers-figures.md", "docs/results-lenet.md", "docs/scaling.md", "docs/predicting.md"),
     "Reference": (
         "rules/RULES.md", "reference/commands.md", "docs/api.md", "reference/library.md", "docs/json.md", "docs/models.md", "docs/checking.md",
     ),

@@ -1,0 +1,66 @@
+"""The judge of predictions: laws are positive everywhere, scores are of modes not profiled, a law is refused where it is none."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.predict_laws import FOLDER, load_law
+from benchmarks.predict_modes import Judge, draw, judge_table
+from suite.prediction.modes import Axis, grid
+
+MODES = grid(
+    (
+        Axis("cores", (1, 2, 4, 8)),
+        Axis("cpu_mhz", (115.2, 729.6, 1497.6, 2265.6)),
+        Axis("gpu_mhz", (114.75, 522.75, 905.25, 1377)),
+        Axis("emc_mhz", (408, 1331.2, 2133)),
+    )
+)
+LAWS = sorted(path for path in FOLDER.glob("*.py") if path.name != "__init__.py")
+
+
+@pytest.mark.parametrize("path", LAWS, ids=lambda path: path.stem)
+def test_a_law_is_faster_and_takes_more_power_at_the_highest_clocks(path: Path) -> None:
+    law = load_law(path, MODES)
+    assert law.time_s[-1] < 0.5 * law.time_s[0]
+    assert law.power_w[-1] > 1.5 * law.power_w[0]
+
+
+def test_there_are_eight_laws_and_two_held_out() -> None:
+    assert len(LAWS) >= 10
+    assert sum(path.stem.startswith("held_out_") for path in LAWS) == 2
+
+
+def test_a_draw_has_finite_scores_and_is_the_same_again() -> None:
+    law = load_law(FOLDER / "pipeline.py", MODES)
+    judge = Judge(MODES, budget=8, noise=0.02, model="physical", at_random=False)
+    first, again = draw(judge, law, 1), draw(judge, law, 1)
+    assert (first.time_error, first.excess) == (again.time_error, again.excess)
+    assert first.time_error < 25
+    assert 0 <= first.time_coverage <= 100
+
+
+def test_less_noise_is_a_smaller_error() -> None:
+    law = load_law(FOLDER / "additive.py", MODES)
+    errors = [np.mean([draw(Judge(MODES, 10, noise, "physical", False), law, number).time_error for number in range(1, 4)]) for noise in (0.002, 0.2)]
+    assert errors[0] < errors[1]
+
+
+@pytest.mark.parametrize("text", ["def time_s(mode):\n    return 1.0\n", "def time_s(mode):\n    return -1.0\ndef power_w(mode):\n    return 1.0\n"])
+def test_a_file_that_is_no_law_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "law.py"
+    path.write_text(text)
+    with pytest.raises((KeyError, ValueError)):
+        load_law(path, MODES)
+
+
+def test_a_table_is_split_the_same_for_every_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    law, path = load_law(FOLDER / "additive.py", MODES), tmp_path / "modes.csv"
+    rows = [",".join(map(str, (*row, law.time_s[index], law.power_w[index]))) for index, row in enumerate(MODES.rows.tolist()) if index % 5 == 0]
+    path.write_text("\n".join([",".join((*MODES.names, "time_s", "power_w")), *rows]))
+    judge_table(argparse.Namespace(table=path, profiled=8, draws=2))
+    printed = capsys.readouterr().out
+    assert "39 modes, 8 profiled, 2 splits" in printed
+    assert all(f"| {model} |" in printed for model in ("physical", "linear", "neural"))
