@@ -72,6 +72,10 @@ def prepare(bundle: Bundle, trace_path: Path, covers: Coverage, tier: Tier, opti
     how = understand(trace_path, options)
     read, course = read_trace(trace_path, how), course_of(bundle)
     trace = read.trace
+    if float(np.median(trace.power_w)) < 0:
+        raise SuiteError(
+            f"{trace_path} has a power below zero in most of its readings: the meter was connected the wrong way round; negate the column."
+        )
     if offset_s is None:
         fit = fit_clock(trace.t_s, trace.power_w, course, is_absolute=trace.is_absolute)
     else:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -94,7 +95,11 @@ def test_a_dry_run_writes_nothing(good_bundle: Path, trace: Path) -> None:
     assert digest(good_bundle) == before
 
 
-@pytest.mark.parametrize("change", [lambda text: text.replace(",7", ",2").replace(",6", ",2"), lambda text: text[: len(text) // 3]])
+@pytest.mark.parametrize(
+    "change",
+    [lambda text: text.replace(",7", ",2").replace(",6", ",2"), lambda text: text[: len(text) // 3], lambda text: re.sub(r",(?=\d)", ",-", text)],
+    ids=["no course", "too short", "wired the wrong way round"],
+)
 def test_a_refused_trace_changes_nothing(change: Callable[[str], str], good_bundle: Path, trace: Path) -> None:
     trace.write_text(change(trace.read_text(encoding="utf-8")), encoding="utf-8")
     before = digest(good_bundle)
