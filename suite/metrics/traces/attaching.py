@@ -65,7 +65,9 @@ class Attachment:
 def prepare(bundle: Bundle, trace_path: Path, covers: Coverage, tier: Tier, options: TraceOptions, offset_s: float | None = None) -> Attachment:
     """Read a trace and fit its clock to the run; nothing is written. Raises SuiteError where that is not possible."""
     run = bundle.run()
-    if run.schema != layout.SCHEMA or not bundle.is_sealed or run.status != "finished":
+    if run.schema != layout.SCHEMA:
+        raise SuiteError(f"{bundle.path} was made by suite {run.suite_version}, whose bundles take no trace: make the run again with this version.")
+    if not bundle.is_sealed or run.status != "finished":
         raise SuiteError(f"{bundle.path} is not a finished, closed run (status {run.status}); `suite finish` closes it.")
     if covers not in COVERAGES or tier not in TIERS:
         raise SuiteError(f"A logger covers {', '.join(each.value for each in COVERAGES)}, and is {', '.join(each.value for each in TIERS)}.")

@@ -16,6 +16,8 @@ from suite.bundle.attached import KEPT, SOURCE
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import check_bundle, find_bundles
 from suite.compliance.faults.attached_edits import START_S, made_trace
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.reading_edits import count_written
 from suite.compliance.faults.witness_edits import witnessed
 from suite.errors import SuiteError
 from suite.metrics.traces import attaching, reading
@@ -63,6 +65,16 @@ def test_a_bundle_with_a_trace_complies(good_bundle: Path, trace: Path) -> None:
     findings = check_bundle(good_bundle).findings
     assert {finding.rule for finding in findings} <= {"baseload-measured", "baseload-meter"}
     assert check_bundle(good_bundle).complies
+
+
+def test_the_readings_of_a_trace_are_not_counted_as_the_recorder_s(good_bundle: Path, trace: Path) -> None:
+    """A real run has the recorder's own record, with the number of readings that it wrote."""
+    bundle = EditableBundle(good_bundle)
+    count_written(0)(bundle)
+    bundle.save(recomputed=True)
+    assert "readings-counted" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+    api.attach_power(good_bundle, trace, covers="wall", tier="analyser")
+    assert "readings-counted" not in {finding.rule for finding in check_bundle(good_bundle).findings}
 
 
 def test_run_json_says_when_and_how_the_trace_was_attached(good_bundle: Path, trace: Path) -> None:
