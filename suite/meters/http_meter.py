@@ -82,7 +82,7 @@ def host(address: str) -> str:
 def number(value: Any) -> float:
     """A finite number of a reply; raises TypeError or ValueError for anything else."""
     if isinstance(value, bool) or not math.isfinite(float(value)):
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a finite number")
     return float(value)
 
 

@@ -105,7 +105,7 @@ REFUSED = {
     "thousands without a unit": ("t [s],P\n" + "".join(f"{n},{4000 + n}\n" for n in range(30)), NOTHING, "The unit of 'P' cannot be told"),
     "a unit in the wrong case": ("t [s],P (MW)\n" + "".join(f"{n},{4000 + n}\n" for n in range(30)), NOTHING, "The unit of 'P .MW.' cannot be told"),
     "days of a spreadsheet without their unit": (EXPORTS["days of a spreadsheet"][0], NOTHING, "add --time-unit d"),
-    "a rate that is no number": (EXPORTS["rows at a rate"][0], TraceOptions(rate_hz=float("nan")), "--rate is a number above 0"),
+    "a rate of NaN": (EXPORTS["rows at a rate"][0], TraceOptions(rate_hz=float("nan")), "--rate is a number above 0"),
     "a voltage below zero": (EXPORTS["PPK2"][0], TraceOptions(volts=-5.0), "--volts is the supply's voltage"),
     "a rate of nothing": (EXPORTS["rows at a rate"][0], TraceOptions(rate_hz=0.0), "--rate is a number above 0"),
     "text": ("so be it\n" * 50, NOTHING, "no row with a number"),
