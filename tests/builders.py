@@ -22,9 +22,10 @@ from suite.bundle.stall_folder import Source
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
+from suite.catalog.meter_choice import POWER_SCHEDULES
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
-from suite.catalog.workloads import load_workload
+from suite.catalog.workloads import Workload, load_workload
 from suite.execution.meter_session import MeterRecord
 from suite.execution.redacting import recorded_request
 from suite.files.digest import FileDigest
@@ -51,6 +52,7 @@ FIRST_STEPS, ERROR_PER_LOSS = 10, 0.06
 """An epoch's losses are small enough for its accuracy; real models have 0.15 and more errors a sample for each unit of loss."""
 PART_SCATTER = 0.02
 POWER_SCATTER = 0.01
+RSS_BYTES = 2.0e8
 CPU_SHARE = 0.45
 """Cores that the implementation keeps busy, of the one that is busy; the other half is the system's."""
 
@@ -66,7 +68,7 @@ class Scenario:
     ``drop_cache`` are those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings, the same ones, on its own
     clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks. ``learning_rate``: None for the
     workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04. ``gpu_mhz``: clocks of a Jetson's GPU, read in turn. ``compared``: the
-    log has every epoch's learning rates, and what the ranks compared before the first step.
+    log has what the ranks compared before the first step.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -140,8 +142,9 @@ def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
     """This machine with two cores, as another boot."""
     libraries = dict.fromkeys(("numpy", *load_framework(scenario.framework).packages[:1]), "1.0")
     found = system.describe(scenario.device, system.Software(scenario.framework, "1.0", libraries), path, with_identity=False)
-    notes = {name: note for name, note in found.notes.items() if name not in ("boot", "cpu_cores")}
-    return replace(found, boot=BOOT, cpu_cores=2, cpu_governor=None, notes={**notes, "cpu_governor": "made up by tests"})
+    notes = {name: note for name, note in found.notes.items() if name not in ("boot", "cpu_cores", "storage_medium")}
+    notes["cpu_governor"] = "made up by tests"
+    return replace(found, boot=BOOT, cpu_cores=2, cpu_governor=None, storage_medium="NVMe" if scenario.counted else "network", notes=notes)
 
 
 def _evidence(device: str) -> str:
@@ -204,6 +207,18 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
         cache_cleared=None,
         output_directory=str(path),
     )
+
+
+def timed_differences(workload: Workload) -> list[dict[str, Any]]:
+    """The timed steps of a verdict, as `suite verify-model` prints those of a model without statistics: errors far below their tolerances."""
+    steps = workload.verification.timed
+    assert steps is not None
+    worst = {"timed statistic": "", "timed update": "timed update/conv1.weight"}
+    return [
+        {"precision": "float32", "quantity": name, "error": tolerance / 1000 if worst.get(name, name) else 0.0, "tolerance": tolerance,
+         "worst": worst.get(name, name), "problem": None, "passed": True}
+        for name, tolerance in steps.tolerances.by_quantity().items()
+    ]  # fmt: skip
 
 
 def make_record(request: contract.Request, scenario: Scenario, status: str) -> RunRecord:
@@ -272,6 +287,8 @@ class _Writer:
         target = self._request.target_accuracy
         reached = target is not None and max(self._scenario.accuracies) >= target
         self._event("INTERVAL_END", "run_stop", status="success" if reached else "aborted")
+        if self._rank == 0:
+            self._event("POINT_IN_TIME", "peak_rss_of_ranks", [round(RSS_BYTES)] * self._scenario.ranks)
         self._tell_nodes()
 
     def close(self) -> None:
@@ -322,14 +339,13 @@ class _Writer:
         of_run = f"{self._scenario.name} {epoch}"
         states = {"parameter": of_run, "velocity": f"{of_run} v", "statistic": ""}
         value = {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
-        if self._scenario.compared:
-            optimizer, per_epoch = self._request.optimizer, self._done // epoch
-            rates = [
-                SCHEDULES[optimizer.schedule](optimizer.base_learning_rate, index, self._request.epochs * per_epoch)
-                for index in range(self._done - per_epoch, self._done)
-            ]
-            self._event("POINT_IN_TIME", "learning_rates", [rates[0], rates[-1], math.fsum(rates) / per_epoch], epoch_num=epoch)
+        optimizer, per_epoch = self._request.optimizer, self._done // epoch
+        rates = [
+            SCHEDULES[optimizer.schedule](optimizer.base_learning_rate, index, self._request.epochs * per_epoch)
+            for index in range(self._done - per_epoch, self._done)
+        ]
         self._event("INTERVAL_START", "uncounted_start", reason="state", epoch_num=epoch)
+        self._event("POINT_IN_TIME", "learning_rates", [rates[0], rates[-1], math.fsum(rates) / per_epoch], epoch_num=epoch)
         self._event("POINT_IN_TIME", "state_digests", value, epoch_num=epoch)
         self._event("INTERVAL_END", "uncounted_stop", reason="state", epoch_num=epoch)
 
@@ -387,8 +403,9 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     first_ns, last_ns = int(of_first.min()), int(of_first.max())
     scatter = random.Random(f"{scenario.seed} {scenario.step_s}")  # no two runs are read at the same moments
     times = [t_ns + scatter.randrange(1000) for t_ns in range(first_ns, last_ns, 500_000_000)]
-    rows = [(t_ns, "memory", f"process_tree_{kind}", 2.0e8, "B") for t_ns in times for kind in ("rss", "pss")]
+    rows = [(t_ns, "memory", f"process_tree_{kind}", RSS_BYTES, "B") for t_ns in times for kind in ("rss", "pss")]
     rows += [(t_ns, "cpu", "utilisation.total", 50.0, "%") for t_ns in times]
+    rows += [(t_ns, source, channel, 0.0, "s") for t_ns in times for source, channel in (("load", "io.full"), ("wall-clock", "drift"))]
     if scenario.counted:
         rows += [(t_ns, "cpu", f"utilisation.core{core}", 50.0, "%") for t_ns in times for core in (0, 1)]
         rows += [(t_ns, "cpu", "process_tree", round((t_ns - first_ns) * 1e-9 * CPU_SHARE, 2), "s") for t_ns in times]
@@ -448,10 +465,10 @@ def _meter(name: str, rows: pandas.DataFrame) -> MeterRecord:
     gaps_s = rows.loc[rows["channel"] == rows["channel"].iloc[0], "t_ns"].diff().dropna() * 1e-9
     if gaps_s.empty:
         return MeterRecord(name, 0.5, True, "", len(rows))
-    period_s = float(gaps_s.median())
-    return MeterRecord(
-        name, round(period_s, 3), True, "", len(rows), cost_s=READ_S * len(rows), achieved_period_s=period_s, longest_gap_s=float(gaps_s.max())
-    )
+    achieved_s = float(gaps_s.median())
+    period_s, moments = POWER_SCHEDULES.get(name, (round(achieved_s, 3), "fixed"))
+    found = {"cost_s": READ_S * len(rows), "achieved_period_s": achieved_s, "longest_gap_s": float(gaps_s.max())}
+    return MeterRecord(name, period_s, True, "", len(rows), moments=moments, **found)
 
 
 def _read_late(t_ns: pandas.Series, place: int) -> pandas.Series:

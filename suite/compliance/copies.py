@@ -1,4 +1,4 @@
-"""Near copies of runs: step times or losses that vary together, or step times that are the same in another order.
+"""Near copies of runs: step times or losses that vary together, step times that are the same in another order, or power that was read elsewhere.
 
 Two honest runs do not vary together: docs/checking.md has the correlations of honest pairs. For independent step times the chance of a correlation
 of MIN_CORRELATIONS is below 1e-20 a pair (Fisher's z).
@@ -8,12 +8,13 @@ Equal machines compute equal losses from equal seeds.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from suite.bundle.arrays import Values
+from suite.bundle.channels import Channel
 from suite.bundle.steps import StepRecords
 
 LENGTHS = (256, 100)
@@ -25,6 +26,9 @@ NEIGHBOURS = 15  # steps in the running median that is taken out: warm-up, throt
 LIMIT = 3.0  # in standard deviations: one hanging card in both runs is no copy
 SCALE_OF_NORMAL = 1.4826  # of the median absolute deviation
 DIGITS = 9
+POWER_LENGTH, POWER_DISTINCT, POWER_TURNS, KEPT_POWER = 10, 8, 3, 64
+"""Readings in a row, how many of them differ, and how often they turn: what a coarse sensor repeats, or a steady rise, is no sign of a copy."""
+_ODD, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # Fibonacci hashing; SplitMix64 (Steele et al. 2014)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +76,30 @@ def _sample(ratios: Values) -> Values | None:
     hashes = (distinct + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing (Knuth, TAOCP 3, section 6.4)
     chosen: Values = distinct[np.argsort(hashes >> np.uint64(20), kind="stable")[:KEPT_RATIOS]]
     return chosen
+
+
+def power_sample(channels: Iterable[Channel]) -> frozenset[int]:
+    """Hashes of power readings in a row: the KEPT_POWER smallest of those that vary, so that runs with the same power have the same sample."""
+    found = [_hashes(channel.in_time.values) for channel in channels if channel.unit == "W" and len(channel) >= POWER_LENGTH]
+    return frozenset(sorted({each for of_channel in found for each in of_channel})[:KEPT_POWER])
+
+
+def _hashes(values: Values) -> list[int]:
+    """The smallest hashes of ``values``, POWER_LENGTH in a row, among those that vary."""
+    bits = np.ascontiguousarray(values, np.float64).view(np.uint64)
+    count = len(bits) - POWER_LENGTH + 1
+    hashes = np.zeros(count, np.uint64)
+    for place in range(POWER_LENGTH):
+        hashes = (hashes ^ bits[place : place + count]) * _ODD
+        hashes ^= hashes >> np.uint64(31)
+        hashes *= _MIX
+    smallest = np.argsort(hashes, kind="stable")[: 8 * KEPT_POWER]
+    return [int(hashes[place]) for place in smallest if _varies(values[place : place + POWER_LENGTH])]
+
+
+def _varies(values: Values) -> bool:
+    turns = np.count_nonzero(np.diff(np.sign(np.diff(values))))
+    return len(np.unique(values)) >= POWER_DISTINCT and int(turns) >= POWER_TURNS
 
 
 def _variation(logarithms: Values, length: int) -> Values | None:

@@ -26,6 +26,8 @@ class SubmittedRun:
     ``span_ns`` the time of its log on that machine's monotonic clock, ``idle_ns`` that of the idle machine's readings, ``booted_ms`` when the
     monotonic clock was 0, in Unix time; None where not recorded.
     ``epochs_to_target`` is infinite for a run that missed its target, None for one without. A ``is_withdrawn`` run is no part of its entry.
+    ``moment_of_digests`` is when the digests of its data were taken, boot id and monotonic clock in ns; None where there are none. ``power`` is a
+    sample of its power readings (suite.compliance.copies).
     ``states`` are the digests of its parameters and velocities after every epoch.
     ``power_meters`` are those that read power during the run, on the first node. ``nonce`` is run.json's record of where the seed came from,
     ``implementation`` that of the program that trained.
@@ -52,6 +54,8 @@ class SubmittedRun:
     is_withdrawn: bool
     power_meters: frozenset[str]
     states: frozenset[str] = frozenset()
+    moment_of_digests: tuple[str, int] | None = None
+    power: frozenset[int] = frozenset()
     nonce: Mapping[str, Any] | None = None
     implementation: Mapping[str, Any] | None = None
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from suite.bundle.data_record import DATA, read_data_record
 from suite.bundle.layout import SYSTEM
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import judging_round
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
-from suite.compliance.copies import StepTimes, find_likenesses, step_times
+from suite.compliance.copies import StepTimes, find_likenesses, power_sample, step_times
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.malformed import MALFORMED, not_applied
 from suite.compliance.registry import rules_of
@@ -171,7 +172,18 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         states=_states(log),
         nonce=run.nonce,
         implementation=run.implementation,
+        moment_of_digests=_moment_of_digests(bundle, boot),
+        power=power_sample(channels),
     )
+
+
+def _moment_of_digests(bundle: Bundle, boot: object) -> tuple[str, int] | None:
+    """When the digests of the run's data were taken; None where no boot or no readable record says so: a rule of bundles reports that."""
+    try:
+        is_known = isinstance(boot, str) and (bundle.path / DATA).is_file()
+        return (str(boot), read_data_record(bundle).taken_ns) if is_known else None
+    except FileError:
+        return None
 
 
 def _booted_ms(log: Log) -> float | None:

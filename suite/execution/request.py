@@ -9,6 +9,7 @@ from reference_impls import contract
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Framework, load_framework, load_implementation
+from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import NonceUse, use_nonce
 from suite.catalog.workloads import Workload, load_workload
@@ -18,7 +19,7 @@ from suite.files.names import plain_name
 from suite.launch.placement import Placement
 from suite.machine.identify import resolve_device
 
-GPU_WORKERS, PREFETCH = 4, 2
+GPU_WORKERS = 4
 BUCKET_BYTES = 4 * 2**20
 ALONE = Placement()
 MAX_WORKERS, MAX_PREFETCH = 64, 64
@@ -222,7 +223,7 @@ def _workers(options: RunOptions, accelerator: str) -> int:
     """``--workers``; by default four with a GPU (Prashanthi et al., section 5.1), and none on a CPU, where they would take the model's cores."""
     if options.workers is not None:
         return options.workers
-    return min(GPU_WORKERS, len(os.sched_getaffinity(0))) if accelerator == Accelerator.CUDA.value else 0
+    return min(GPU_WORKERS, len(os.sched_getaffinity(0))) if accelerator == Accelerator.CUDA.value else CPU_WORKERS
 
 
 def validate(options: RunOptions) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from suite.catalog.meter_choice import LEFT_OUT
+from suite.catalog.meter_choice import LEFT_OUT, left_out
 from suite.errors import SuiteError
 from suite.meters.meter import Meter, MeterAvailability, MeteredProcess, Reading
 from suite.meters.registry import meter_classes, open_meters
@@ -42,7 +42,7 @@ def left_out_meters(choice: str | None) -> tuple[str, ...]:
     for name in chosen:
         if name not in known:
             raise SuiteError(f"--meters: there is no meter {name!r}; the meters are {', '.join(sorted(known))}.")
-    return tuple(chosen) if all(are_left_out) else tuple(name for name in known if name not in chosen)
+    return tuple(sorted(left_out(choice, known)))
 
 
 def chosen_meters(left_out: Collection[str], root: Path = Path("/")) -> tuple[Meter, ...]:

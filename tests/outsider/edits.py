@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from reference_impls.schedules import SCHEDULES
 from suite.bundle.data_record import DATA
+from suite.catalog.meter_choice import POWER_SCHEDULES
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.errors import SuiteError
 from suite.metrics.power import write_power_rules
@@ -388,9 +391,19 @@ def shift_wall(b: EditableBundle, milliseconds: int, after=lambda event: True) -
             if after(event):
                 event["time_ms"] += milliseconds
 
+    first_ns = min((mono(event) for event in b.events if after(event)), default=None)
     in_every_log(b, edit)
     if after(b.events[0]):
         started(b, b.run["started_time_ms"] + milliseconds)
+    elif first_ns is not None:
+        each_table(b, lambda table, offset: _drifted(table, first_ns + offset, milliseconds / 1e3), idle=False)
+
+
+def _drifted(table: pd.DataFrame, from_ns: int, seconds: float) -> pd.DataFrame:
+    """What the meter of the wall clock reads when that clock is set."""
+    later = (table["source"] == "wall-clock") & (table["t_ns"] >= from_ns)
+    table.loc[later, "value"] = table.loc[later, "value"].astype(float) + seconds
+    return table
 
 
 def shift(b: EditableBundle, seconds: float) -> None:
@@ -463,7 +476,7 @@ def rebuild(
         drawn_ns = np.round(drawn * 1e9).astype("int64")
         table["start_ns"] = cursor + np.concatenate([[0], np.cumsum(drawn_ns.sum(axis=1))[:-1]])
         table[PARTS] = drawn_ns[:, :4] / 1e9
-        table["loss"] = losses((np.arange(len(size)) + number) * float(batch))
+        table["loss"] = in_float32(losses((np.arange(len(size)) + number) * float(batch)))
         number += len(size)
         stop = int(table["start_ns"].iloc[-1] + drawn_ns[-1, :4].sum()) + 1000
         ends[epoch] = (cursor, stop)
@@ -471,7 +484,7 @@ def rebuild(
         for rank in range(ranks):
             mine = table.assign(rank=rank, start_ns=table["start_ns"] + ahead_ns[rank])
             mine["samples"] = shares(size, rank) if shares else (size - rank + ranks - 1) // ranks
-            tables.append(mine)
+            tables.append(mine if rank == 0 else of_another_process(mine, np.random.default_rng((seed, epoch, rank))))
     new = pd.concat(tables).sort_values(["rank", "step"], kind="stable").reset_index(drop=True)
     b.steps = new.astype({c: "int64" for c in ("epoch", "step", "rank", "samples", "start_ns")})
     reached = correct[-1] / request["data"]["eval_samples"] >= (request["target_accuracy"] or 2)
@@ -487,6 +500,18 @@ def rebuild(
     new_stop = window(b)[1]
     lengthen = (new_stop - start) / (old_stop - start)
     resample(b, ratio=lengthen, longer_ns=new_stop - old_stop)
+
+
+def in_float32(losses) -> np.ndarray:
+    """Losses as a framework computes them."""
+    return np.asarray(losses, dtype="float32").astype(float)
+
+
+def of_another_process(steps: pd.DataFrame, rng) -> pd.DataFrame:
+    """The same steps in another process: a little faster, each part by itself, and on other samples."""
+    faster = 1 - rng.uniform(0.0002, 0.004, (len(steps), len(PARTS)))
+    other = steps["loss"] * np.exp(rng.normal(0, 0.03, len(steps)))
+    return steps.assign(**{part: np.floor(steps[part] * faster[:, k] * 1e9) / 1e9 for k, part in enumerate(PARTS)}, loss=in_float32(other))
 
 
 def fit_steps(b: EditableBundle, fill: float = 0.999) -> None:
@@ -531,7 +556,10 @@ def _rebuild_log(events, ends, eval_s, correct, eval_samples, steps, rank, sever
         log("INTERVAL_END", "epoch_stop", last, epoch_num=epoch, steps=steps)
         if several:
             log("POINT_IN_TIME", "chain_heads", last + 500, [], epoch_num=epoch)
+        log("INTERVAL_START", "uncounted_start", last + 600, reason="state", epoch_num=epoch)
+        log("POINT_IN_TIME", "learning_rates", last + 650, rates_of(events, epoch, steps), epoch_num=epoch)
         log("POINT_IN_TIME", "state_digests", last + 700, digests_of(find(events, "seed")[0]["value"], epoch, rank), epoch_num=epoch)
+        log("INTERVAL_END", "uncounted_stop", last + 750, reason="state", epoch_num=epoch)
         log("INTERVAL_START", "eval_start", last + 1000, epoch_num=epoch)
         log("POINT_IN_TIME", "eval_accuracy", at_ns, correct[epoch - 1] / eval_samples, epoch_num=epoch, correct=correct[epoch - 1])
         log("INTERVAL_END", "eval_stop", at_ns + 1000, epoch_num=epoch)
@@ -541,6 +569,15 @@ def _rebuild_log(events, ends, eval_s, correct, eval_samples, steps, rank, sever
         event["time_ms"] = wall + (mono(event) - start) // 1_000_000
     tail[0]["metadata"]["status"] = status
     events[:] = head + made + tail
+
+
+def rates_of(events, epoch: int, steps: int) -> list[float]:
+    """The learning rates of an epoch as the training loop logs them: the first, the last and the mean, by the settings that the log has."""
+    base, most, name = (find(events, key)[0]["value"] for key in ("opt_base_learning_rate", "max_epochs", "opt_learning_rate_schedule"))
+    if name not in SCHEDULES or not isinstance(base, int | float) or not isinstance(most, int):
+        return []
+    rates = [SCHEDULES[name](base, index, most * steps) for index in range((epoch - 1) * steps, epoch * steps)]
+    return [rates[0], rates[-1], math.fsum(rates) / steps]
 
 
 def digests_of(run, epoch: int, rank: int) -> dict[str, str]:
@@ -681,7 +718,8 @@ def other_meter(b: EditableBundle, source: str, channels: dict[str, float]) -> N
         return pd.concat([table[~which], *new]).sort_values("t_ns", kind="stable").reset_index(drop=True)
 
     each_table(b, edit)
-    meter(b, "um25c")["name"] = source
+    period_s, moments = POWER_SCHEDULES[source]
+    meter(b, "um25c").update(name=source, period_s=period_s, moments=moments)
     recount(b)
     known_power_rules(b)
 

@@ -148,6 +148,7 @@ def _(b):
 @honest("Four processes load the data, eight batches ahead", "worker processes and prefetching are free")
 def _(b):
     b.request["loading"].update(workers=4, prefetch=8)
+    b.run["command"] += ["--workers", "4", "--prefetch", "8"]
     rebuild(b, parts=(0.00002, 0.001, 0.016, 0.0, 0.001), noise=0.03)
 
 
@@ -527,6 +528,7 @@ def _(b):
     b.steps["communication_s"] = 0.0004
     log_value(b, "collective", "mpi")
     log_value(b, "ranks", 2)
+    log_value(b, "peak_rss_of_ranks", [200_000_000, 200_000_000])
     steps = [*all_logs(b)[0]]
     second = json.loads(json.dumps(steps))
     for e in second:
@@ -573,6 +575,8 @@ def _(b):
         for e in events:
             if e["key"] == "ranks":
                 e["value"] = 4
+            if e["key"] == "peak_rss_of_ranks":
+                e["value"] = [200_000_000] * 4
             if e["key"] == "nodes_of_ranks":
                 e["value"] = ["node0", "node1", "node2", "node3"]
     for e in find(logs[0], "clock_offsets_ns"):

@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from reference_impls import contract
 from suite import __version__
@@ -22,8 +23,9 @@ from suite.metrics import stall_analysis
 from suite.metrics.power import write_power_rules
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
-from tests.builders import RICH, make_bundle
-from tests.outsider.edits import StallFolder, Submission, another_run, digests_of, rebuild, shift, state
+from suite.verify.verdict import SCHEMA
+from tests.builders import RICH, make_bundle, timed_differences
+from tests.outsider.edits import StallFolder, Submission, add_channel, another_run, digests_of, meter, rates_of, rebuild, shift, state
 
 REFERENCE = repository_root() / "submissions" / "v0.1" / "reference"
 ANY = "any"
@@ -79,16 +81,42 @@ def _real(folder: Path) -> Path:
     accelerator = {**bundle.event("eval_samples"), "key": "accelerator", "value": bundle.request["accelerator"]}
     accelerator["metadata"] = dict(accelerator["metadata"])
     bundle.events.insert(bundle.events.index(bundle.event("eval_samples")) + 1, accelerator)
+    _log_trained(bundle)
     for stop in [event for event in bundle.events if event["key"] == "epoch_stop"]:
-        epoch = stop["metadata"]["epoch_num"]
-        logged = {**stop, "event_type": "POINT_IN_TIME", "key": "state_digests", "value": digests_of("real", epoch, 0)}
-        logged["metadata"] = {name: value for name, value in stop["metadata"].items() if name != "steps"}
-        bundle.events.insert(bundle.events.index(stop) + 1, logged)
+        _log_state(bundle, stop)
+    add_channel(bundle, "load", "io.full", "s", lambda seconds: 0.0 * seconds)  # a meter that round v0.1 did not have
+    meter(bundle, "load").update(achieved_period_s=1.0, longest_gap_s=1.0)
     values = json.loads((sample("rich") / DATA).read_text())
     values["taken_ns"] = bundle.event("init_start")["metadata"]["mono_ns"] - 2 * 10**9
     (folder / DATA).write_text(json.dumps(values))
     bundle.save(recomputed=True)
     return folder
+
+
+def _log_trained(bundle: EditableBundle) -> None:
+    """What the training loop logs of the model since round v0.2."""
+    parameters, request = bundle.event("parameters"), bundle.request
+    trained = {"model_trained": request["model"], "optimizer_used": request["optimizer"]["name"], "precision": "float32"}
+    place = bundle.events.index(parameters)
+    bundle.events[place:place] = [
+        {**parameters, "key": key, "value": value, "metadata": dict(parameters["metadata"])} for key, value in trained.items()
+    ]
+
+
+def _log_state(bundle: EditableBundle, stop: dict[str, Any]) -> None:
+    """What the training loop logs after an epoch since round v0.2."""
+    metadata = {name: value for name, value in stop["metadata"].items() if name != "steps"}
+    epoch, steps = metadata["epoch_num"], stop["metadata"]["steps"]
+    logged: tuple[tuple[str, str, object, dict[str, str]], ...] = (
+        ("INTERVAL_START", "uncounted_start", None, {"reason": "state"}),
+        ("POINT_IN_TIME", "learning_rates", rates_of(bundle.events, epoch, steps), {}),
+        ("POINT_IN_TIME", "state_digests", digests_of("real", epoch, 0), {}),
+        ("INTERVAL_END", "uncounted_stop", None, {"reason": "state"}),
+    )
+    place = bundle.events.index(stop) + 1
+    bundle.events[place:place] = [
+        {**stop, "event_type": kind, "key": key, "value": value, "metadata": {**metadata, **more}} for kind, key, value, more in logged
+    ]
 
 
 def _submission(folder: Path) -> Path:
@@ -111,11 +139,9 @@ def _verdict(path: Path) -> Path:
     values["subjects"][0]["implementation_sha256"] = implementation_sha256(load_framework("pytorch"))
     steps = load_workload("lenet").verification.timed
     assert steps is not None
-    values["subjects"][0]["differences"] += [
-        {"precision": "float32", "quantity": name, "error": tolerance / 2, "tolerance": tolerance, "worst": "", "problem": None, "passed": True}
-        for name, tolerance in steps.tolerances.by_quantity().items()
-    ]
-    path.write_text(json.dumps({**values, "suite_version": __version__}, indent=1))
+    values["subjects"][0]["differences"] += timed_differences(load_workload("lenet"))
+    added = {"schema": SCHEMA, "suite_version": __version__, "accelerator": "cpu", "timed_batch_size": steps.batch_size}
+    path.write_text(json.dumps({**values, **added}, indent=1))
     return path
 
 

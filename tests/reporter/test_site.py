@@ -229,8 +229,8 @@ def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Pa
     page = (folder / "index.html").read_text()
     ranks = page[page.index('<section id="ranks">') :].partition("</section>")[0]
     assert re.findall(r'<th scope="row" class="n">(\d)</th><td>(\w+)</td><td class="n">(\d+)</td>', ranks) == [
-        ("0", "pi1", "90000"),
-        ("1", "pi2", "90000"),
+        ("0", "node0", "90000"),
+        ("1", "node1", "90000"),
     ]
     assert "baseload_power_w" in page and "baseload: " not in page  # power is drawn for one node, the figure is a sum of both
     for name in ("nodes.json", "readings.node1.parquet", "baseload.node1.parquet", "log.rank1.txt"):

@@ -138,7 +138,7 @@ def test_an_entry_with_too_few_runs_is_not_compared(tmp_path: Path) -> None:
 
 
 def test_runs_are_compared_with_the_reference_point() -> None:
-    compared = api.compare_with_reference([repository_root() / "submissions"])
+    compared = api.compare_with_reference([repository_root() / "submissions" / "v0.1"])
     assert compared.point.workload == "lenet"
     assert len(compared.epochs) == 9
     assert compared.test.p_different > 0.01

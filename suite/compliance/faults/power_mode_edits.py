@@ -47,6 +47,8 @@ def claim_variant(bundle: EditableBundle, device: str, /, **described: object) -
     """Claim a board, the description of the machine made to fit but for ``described``."""
     _describe_as(bundle, device)
     bundle.system.update(**described)
+    for name in described:
+        bundle.system["notes"].pop(name, None)
 
 
 def lower_limits_in_mid_run(bundle: EditableBundle) -> None:

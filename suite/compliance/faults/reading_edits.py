@@ -58,6 +58,15 @@ def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, va
 
 
 @edit
+def count_energy(bundle: EditableBundle, source: str, channel: str, power_w: float) -> None:
+    """Read an energy counter that rises by the same power all the time."""
+    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+
+    add_channel(source, channel, "J", lambda time_s: 100.0 + power_w * time_s)(bundle)
+    write_power_rules(bundle.path, bundle.readings["source"].unique())
+
+
+@edit
 def copy_channel(bundle: EditableBundle, source: str, channel: str, name: str, unit: str, value: float) -> None:
     """Read another channel of a meter with this value, whenever ``channel`` was read."""
     import pandas  # start-up: slow to load

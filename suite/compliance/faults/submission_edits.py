@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from suite.bundle.data_record import DATA
 from suite.bundle.layout import BASELOAD, MANIFEST, RUN, SYSTEM
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
@@ -127,6 +128,18 @@ def copy_readings(target: EditableBundle, source: EditableBundle) -> None:
     target.readings = source.readings
 
 
+def copy_power(target: EditableBundle, source: EditableBundle) -> None:
+    """Copy the power of as many readings as both runs have; their times stay."""
+    rows, others = (bundle.readings.index[bundle.readings["unit"] == "W"] for bundle in (target, source))
+    count = min(len(rows), len(others))
+    target.readings.loc[rows[:count], "value"] = source.readings.loc[others[:count], "value"].to_numpy()
+
+
+def copy_data_record(target: EditableBundle, source: EditableBundle) -> None:
+    """Copy data.json."""
+    shutil.copy(source.path / DATA, target.path / DATA)
+
+
 @edit
 def set_value(submission: Path, files: str, name: str, value: object) -> None:
     """Set a value of the submission's JSON files that match the pattern ``files``."""
@@ -169,6 +182,7 @@ def repeat_seed_in_own_entry(submission: Path) -> None:
     copy_losses(first, second)
     set_everywhere("seed", second.request["seed"])(first)
     first.request["loading"]["prefetch"] += 2
+    first.run["command"] = [*first.run["command"], "--prefetch", str(first.request["loading"]["prefetch"])]
     first.save(recomputed=True)
     _declare(submission)
 
@@ -252,7 +266,8 @@ def reach_target_at_once(submission: Path, rate: float | None = None) -> None:
         evaluated = bundle.event("eval_accuracy")
         evaluated["metadata"]["correct"] = bundle.request["data"]["eval_samples"] - 1
         evaluated["value"] = evaluated["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
-        bundle.steps["loss"] *= LEARNED ** ((bundle.steps["step"] - FIRST_STEPS) / LEARNING_STEPS).clip(0.0, 1.0)
+        learned = LEARNED ** ((bundle.steps["step"] - FIRST_STEPS) / LEARNING_STEPS).clip(0.0, 1.0)
+        bundle.steps["loss"] = (bundle.steps["loss"] * learned).astype("float32").astype("float64")
         _keep_first_epoch(bundle)
         bundle.save(recomputed=True)
 
@@ -262,8 +277,9 @@ def _keep_first_epoch(bundle: EditableBundle) -> None:
     removed_ns = stop["metadata"]["mono_ns"] - bundle.event("eval_stop")["metadata"]["mono_ns"]
     bundle.events = [event for event in bundle.events if event["metadata"].get("epoch_num", 1) == 1]
     bundle.steps = bundle.steps[bundle.steps["epoch"] == 1]
-    stop["metadata"]["mono_ns"] -= removed_ns - 1
-    stop["time_ms"] -= removed_ns // 10**6
+    for event in bundle.events[bundle.events.index(stop) :]:
+        event["metadata"]["mono_ns"] -= removed_ns - 1
+        event["time_ms"] -= removed_ns // 10**6
     bundle.readings = bundle.readings[bundle.readings["t_ns"] <= stop["metadata"]["mono_ns"] + 10**9].reset_index(drop=True)
     counts = bundle.readings.groupby("source").size()
     for meter in bundle.run["meters"]:

@@ -1,7 +1,7 @@
 """Counters and gauges: arithmetic and physics of processor, memory, disk and network."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
@@ -16,6 +16,7 @@ from suite.compliance.faults.reading_edits import (
     lower_frequency,
     read_without_work,
     scale_readings,
+    set_meter,
     set_peak_memory,
 )
 from suite.compliance.remedies import READINGS_AS_READ
@@ -45,6 +46,8 @@ MAX_IDLE_BYTES = 2.0**28  # the kernel counts busy time in ticks; 2 ms for each 
 MIN_TASK_S = 5.0  # of a task clock, in which a thread must have been switched; honest runs: 25 switches a second and more
 MIGRATIONS_TOLERANCE, MIGRATIONS_SLACK = 1.1, 20.0
 EMPTIED = 0.5
+NOT_COUNTED = "not counted"
+"""How the meter's settings begin for an event that the kernel refused."""
 
 
 def _arithmetic(context: BundleContext) -> Iterator[Violation]:
@@ -88,6 +91,20 @@ def _whole(context: BundleContext) -> Iterator[Violation]:
             if channel.unit == "events" and len(parts):
                 observed = f"{channel.values[parts[0]]:.15g} of {channel.name}, {len(parts)} such readings"
                 yield Violation(node.file, "whole numbers of events", observed, READINGS_AS_READ)
+
+
+def _as_set(context: BundleContext) -> Iterator[Violation]:
+    """Check the events that were read against the meter's settings: each of them was attached, or refused."""
+    for node in context.nodes:
+        record = next((each for each in node.meters if isinstance(each, Mapping) and each.get("name") == "counters"), {})
+        settings, read = record.get("settings"), {channel.name for channel in node.channels.of("counters")}
+        if not isinstance(settings, Mapping) or not read or not settings:
+            continue
+        for name in sorted({each.removesuffix(".count") for each in read if each.endswith(".count")} | set(map(str, settings))):
+            stated, is_read = str(settings.get(name, NOT_COUNTED)), f"{name}.count" in read
+            if is_read is stated.startswith(NOT_COUNTED):
+                expected = f"{'no readings' if is_read else 'readings'} of {name}: the settings of the meter counters say {stated[:100]!r}"
+                yield Violation(node.file, expected, f"{len(node.channels.get('counters', f'{name}.count'))} readings", READINGS_AS_READ)
 
 
 def _enough(context: BundleContext) -> Iterator[Violation]:
@@ -152,6 +169,10 @@ def _memory(context: BundleContext) -> Iterator[Violation]:
         if len(rss) and len(peak) and len(size) and rss.maximum > PEAK_TOLERANCE * peak.maximum * max(size.maximum, 1.0):
             expected = f"at most {peak.maximum:.0f} bytes in each of {size.maximum:.0f} processes, the largest peak"
             yield Violation(node.file, expected, f"{rss.maximum:.0f} bytes in use", READINGS_AS_READ)
+        faults = node.channels.get("counters", "page_faults.count")
+        if len(faults) and not faults.maximum > 0 and rss.maximum > MIN_RSS_BYTES:
+            expected = f"page faults: the kernel gives memory to a process when it touches it, and {rss.maximum:.0f} bytes were in use"
+            yield Violation(node.file, expected, f"none in {len(faults)} readings", READINGS_AS_READ)
     logged = context.log.first("peak_rss_of_ranks")
     largest = context.bundle.channels().get("memory", "largest_process_peak_rss")
     size = context.bundle.channels().get("memory", "process_tree_size")
@@ -220,6 +241,10 @@ def _increase(node: "NodeContext", name: str) -> float | None:
     return float(count.values[-1] - count.values[0]) if len(count) >= 2 else None
 
 
+EVENTS = ("instructions", "cycles", "l1d_access", "l1d_refill", "branches", "branch_mispredicts", "page_faults", "task_clock")
+SETTINGS = {name: f"cpu/{name}/" for name in EVENTS}
+"""Settings of the meter in the good run, which counts these events."""
+
 RULES = (
     Rule(
         id="switches-fit",
@@ -254,6 +279,17 @@ RULES = (
         faults=both("halves of page faults", scale_readings("counters", "page_faults", 1.0, plus=0.5)),
     ),
     Rule(
+        id="counts-as-set",
+        sentence="The events that were counted are those that the meter's settings say were counted.",
+        rationale="The meter notes for each event how it was attached, or why it was not; one that was attached is in every reading.",
+        bundle_check=_as_set,
+        faults=(
+            *both("cycles said to be refused", set_meter("counters", settings={**SETTINGS, "cycles": "not counted: No such file or directory"})),
+            *both("events without a setting", set_meter("counters", settings={"cycles": SETTINGS["cycles"]})),
+            *both("bus cycles said to be counted", set_meter("counters", settings={**SETTINGS, "bus_cycles": "cpu/bus-cycles/ type=0 config=0x6"})),
+        ),
+    ),
+    Rule(
         id="instructions-enough",
         sentence="A run on a CPU executes the instructions that the model's arithmetic needs, at 256 multiplications each.",
         rationale="Training needs three times the multiplications of a forward pass for every sample. The widest instruction has 64, and fast "
@@ -282,13 +318,16 @@ RULES = (
     ),
     Rule(
         id="memory-fits",
-        sentence="The implementation uses the memory of an interpreter or more, at most its processes' peaks, and logs the peak that was read.",
-        rationale="The kernel keeps the peak of every process; the implementation logs its own.",
+        sentence="The implementation uses the memory of an interpreter or more, at most its processes' peaks, and logs the peak that was read; it "
+        "has page faults, where they are counted.",
+        rationale="The kernel keeps the peak of every process; the implementation logs its own. Counted from a program's first instruction, page "
+        "faults are never none.",
         bundle_check=_memory,
         faults=(
             *both("one megabyte in use", scale_readings("memory", "process_tree_rss", 0.005)),
             recomputed("a peak below the memory in use", set_peak_memory(0.3)),
             recomputed("a third of the peak in the log", log_peak_memory(0.3)),
+            *both("no page fault", scale_readings("counters", "page_faults", 0.0)),
         ),
     ),
     Rule(

@@ -5,10 +5,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.layout import STEPS
+from suite.bundle.layout import RUN, STEPS
 from suite.bundle.log import Log, LogEvent
 from suite.compliance.faults.fault import both, recomputed, sealed, unsealed
-from suite.compliance.faults.file_edits import change_lines, drop_line, resealed
+from suite.compliance.faults.file_edits import change_lines, drop_line, resealed, set_run
 from suite.compliance.faults.log_edits import (
     EPOCHS,
     HOUR_NS,
@@ -31,6 +31,7 @@ from suite.compliance.faults.table_edits import PARTS, drop_step, repeat_step, s
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.values import is_number
 from suite.compliance.wording import numbers, seconds
 
 if TYPE_CHECKING:
@@ -131,6 +132,12 @@ def _wall_clock(context: BundleContext) -> Iterator[Violation]:
             observed = f"the wall clock stepped by {step_s:.1f} s before {after.key}"
             fix = "wait until NTP has set the clock before a run"
             yield Violation("log.txt", f"wall clock and monotonic clock to differ by {WALL_CLOCK_STEP_S:g} s at most", observed, fix, after.line)
+    last, later = max((event.time_ms for event in context.log.events), default=0), context.run.closed_later
+    closed_ms = None if later is None else later.get("time_ms")
+    if later is not None and not (is_number(closed_ms) and closed_ms >= last):
+        observed = f"closed_later.time_ms = {closed_ms!r}"[:200]
+        fix = "set the clock of the machine before `suite finish`; a board without a battery clock may have none yet after it was cut off"
+        yield Violation(RUN, f"a bundle that was closed after the log's last event, {last}", observed, fix)
 
 
 def _step_counts(context: BundleContext) -> Iterator[Violation]:
@@ -240,7 +247,8 @@ RULES = (
     ),
     Rule(
         id="wall-clock",
-        sentence="The wall clock agrees with the monotonic clock to a quarter of a second from event to event.",
+        sentence="The wall clock agrees with the monotonic clock to a quarter of a second from event to event, and the bundle is closed after "
+        "its run.",
         rationale="Edge boards without a battery clock are set during a run; durations are not affected, but outside records cannot be aligned.",
         severity=Severity.WARNING,
         bundle_check=_wall_clock,
@@ -248,6 +256,9 @@ RULES = (
             sealed("the wall clock steps by an hour", step_wall_clock(3_600_000)),
             sealed("the wall clock steps back by a minute", step_wall_clock(-60_000)),
             sealed("the wall clock runs twice as fast", scale_run_time(wall=2.0)),
+            sealed(
+                "closed before it began", set_run("closed_later", {"by": "suite finish", "time_ms": 1, "suite_version": "0.2.0", "reason": "cut off"})
+            ),
         ),
     ),
     Rule(

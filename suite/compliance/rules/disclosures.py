@@ -6,20 +6,16 @@ from collections.abc import Iterator
 from suite.bundle.disclosures import Disclosure, disclosures
 from suite.bundle.layout import RUN
 from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.faults.fault import both, of_submission, sealed, unsealed
+from suite.compliance.faults.fault import both, sealed, unsealed
 from suite.compliance.faults.file_edits import append, change_file, change_lines, rechained, replace_in_line, resealed, set_run, set_system
 from suite.compliance.faults.log_edits import set_event, set_request
-from suite.compliance.faults.submission_edits import set_value
 from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.compliance.wording import shown
 from suite.files.redaction import DATA, OUTPUT, ROOTS
-from suite.submission.declaration import NAME
 
 ORDER = 13  # after the files of a bundle
 
 FIX = "run again with this version of the suite, which leaves it out; what your own program logs or prints, leave out there"
-FIX_DECLARED = "leave it out, and package the runs again"
 RUN_AGAIN = "run again with this version of the suite, and hand in the files as it wrote them"
 _LABEL, _ADDRESS_LABEL = re.compile(r"node(0|[1-9]\d{0,4})"), re.compile(r"address(0|[1-9]\d{0,4})")
 
@@ -28,10 +24,11 @@ def _bundle(context: BundleContext) -> Iterator[Violation]:
     """Search the bundle's files, the withdrawal's reason included."""
     path = context.bundle.path
     for found in disclosures(path, sorted(path.rglob("*"))):
-        yield _violation(found, FIX)
+        yield disclosed(found, FIX)
 
 
-def _violation(found: Disclosure, fix: str) -> Violation:
+def disclosed(found: Disclosure, fix: str) -> Violation:
+    """What is wrong with a text that names somebody, without publishing it again."""
     expected = f"no text in {found.where} that names a person or a network"
     return Violation(found.file, expected, f"what looks like {found.kind}: {found.shortened}", fix, found.line)
 
@@ -61,14 +58,6 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
     others = [name for name in names if not isinstance(name, str) or not _LABEL.fullmatch(name)]
     if logged is not None and others:
         yield Violation("log.txt", "nodes_of_ranks with the labels node0, node1, …", f"{shown(others[0])} among {len(names)}", RUN_AGAIN, logged.line)
-
-
-def _submission(context: SubmissionContext) -> Iterator[Violation]:
-    """Search the files of the submission that belong to no run."""
-    folders = {run.folder.path for run in context.runs}
-    files = [path for path in sorted(context.path.rglob("*")) if not folders & set(path.parents)]
-    for found in disclosures(context.path, files):
-        yield _violation(found, FIX_DECLARED)
 
 
 def _of_output(name: str, line: str) -> tuple[str, bytes]:
@@ -127,16 +116,6 @@ RULES = (
             sealed("the labels exchanged", change_file(NODES, lambda values: values["nodes"][1].update(host="node0x")), ranks=2),
             sealed("a link's address", change_file(NODES, lambda values: values["nodes"][0]["link"].update(address="10.0.0.1")), ranks=2),
             *both("hosts' names in the log", set_event("nodes_of_ranks", value=["janes-pi", "node1"]), ranks=2),
-        ),
-    ),
-    SubmissionRule(
-        id="submission-names-nobody",
-        sentence="Declaration, system, verdicts and audits of a submission name nobody beyond its organization: see names-nobody.",
-        rationale="Who submits is what the organization says; notes and records need no more.",
-        check=_submission,
-        faults=(
-            of_submission("an e-mail address in the notes", set_value(NAME, "notes", "questions to jane.doe@example.org")),
-            of_submission("a private repository", set_value(NAME, "code.address", "ssh://jane@192.168.1.9/home/jane/suite.git")),
         ),
     ),
 )

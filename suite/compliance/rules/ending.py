@@ -31,7 +31,8 @@ ORDER = 40  # after the order of epochs
 
 MAX_END_DIFFERENCE_S = 0.01
 MIN_FILLED_SHARE = 0.9  # 0.988 or more in 26 real runs, steps of a millisecond among them: the rest is the loop's own lines
-MAX_CLOCK_DIFFERENCE_S, MAX_SETUP_S = 120.0, 3600.0
+MAX_CLOCK_DIFFERENCE_S, MAX_SETUP_S, MAX_BEGUN_S = 120.0, 3600.0, 180.0
+"""The harness itself begins the log of a run on one rank, right after it has noted the start: 0.01 to 16.7 s later in 374 real runs."""
 DAY_MS = 86_400_000
 
 
@@ -130,9 +131,10 @@ def _record(context: BundleContext) -> Iterator[Violation]:
         return
     started_ms, fix = run.started_time_ms, "wait until NTP has set the clock, then run again"
     is_time = isinstance(started_ms, int | float) and abs(started_ms) <= MAX_TIME_MS  # a larger integer would overflow
-    if not is_time or not -MAX_CLOCK_DIFFERENCE_S <= (first.time_ms - started_ms) / 1000 <= MAX_SETUP_S + MAX_CLOCK_DIFFERENCE_S:
+    most_s = MAX_BEGUN_S if context.request.parallel.ranks == 1 else MAX_SETUP_S
+    if not is_time or not -MAX_CLOCK_DIFFERENCE_S <= (first.time_ms - started_ms) / 1000 <= most_s + MAX_CLOCK_DIFFERENCE_S:
         observed = f"started_time_ms {started_ms!r}"[:100] + f", first event {first.time_ms!r}"[:100]
-        yield Violation(RUN, "a start in the hour before the log's first event", observed, fix)
+        yield Violation(RUN, f"a start in the {most_s / 60:.0f} minutes before the log's first event", observed, fix)
 
 
 RULES = (
@@ -194,6 +196,7 @@ RULES = (
             sealed("exit code 137", set_run("exit_code", 137)),
             sealed("a message of failure", set_run("message", "out of memory")),
             *(sealed(f"started {days} days later", shift_start(days * DAY_MS)) for days in (-30, 30)),
+            sealed("started ten minutes earlier", shift_start(-600_000)),
         ),
     ),
 )

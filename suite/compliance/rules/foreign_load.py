@@ -91,8 +91,8 @@ RULES = (
         severity=Severity.WARNING,
         bundle_check=_undisturbed,
         faults=(
-            recomputed("another program on a third of a core", add_load(busy=1.0, own=0.66)),
-            recomputed("a hypervisor that takes a third of a core", add_load(busy=0.7, own=0.66, steal=0.33)),
+            recomputed("another program on nearly half a core", add_load(busy=1.0, own=0.55)),
+            recomputed("a hypervisor that takes a third of a core", add_load(busy=0.7, own=0.55, steal=0.33)),
         ),
     ),
     Rule(

@@ -45,8 +45,8 @@ from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as
 
 ORDER = 10  # first: changed files explain most other findings
 
-OF_OTHER_RULES = ("submission_status", "accelerator")
-"""Facts that this rule does not compare: a constant, and what the rule on processors judges."""
+OF_OTHER_RULES = ("accelerator",)
+"""Facts that this rule does not compare: what the rule on processors judges."""
 
 COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
 

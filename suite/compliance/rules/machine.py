@@ -44,6 +44,8 @@ CLOCK_TOLERANCE = 1.08  # nominal clocks are rounded, and boards differ by one s
 SLOWEST_GOVERNOR, FAST_SHARE = "powersave", 0.9
 COVERED = (Coverage.CHIP, Coverage.MODULE, Coverage.BOARD, Coverage.WALL)
 MIN_WHOLE_SHARE = 0.8  # sensors differ
+NUMPY, MOST_LIBRARIES = "numpy", 200
+"""As many are recorded at most, in the order of their names."""
 ONLINE = re.compile(r"(\d+) are online", re.ASCII)
 
 
@@ -122,6 +124,8 @@ def _libraries(context: BundleContext) -> Iterator[Violation]:
     if not installed and context.system.get("libraries") is not None:
         observed = ", ".join(sorted(others)) if others else f"no package of a framework among {len(libraries)}"
         yield Violation(file, f"{' or '.join(own.packages)} among the libraries of a run in {named}", observed, fix)
+    elif installed and NUMPY not in libraries and len(libraries) < MOST_LIBRARIES:
+        yield Violation(file, "numpy among the libraries: the suite's readers make mini-batches with it", f"none among {len(libraries)}", fix)
     elif installed and _public(version) not in {_public(libraries[name]) for name in installed}:
         found = ", ".join(f"{name} {libraries[name]}" for name in installed)
         yield Violation(file, f"framework_version {version!r} among the libraries"[:200], found[:200], fix)
@@ -306,13 +310,14 @@ RULES = (
     ),
     Rule(
         id="framework-installed",
-        sentence="The framework's package is among the libraries, in the version that system.json states for the framework.",
-        rationale="The harness lists the packages of the environment that trained.",
+        sentence="The framework's package is among the libraries, in the version that system.json states for the framework, and NumPy with it.",
+        rationale="The harness lists the packages of the environment that trained. The suite's readers hand NumPy's arrays to a framework.",
         bundle_check=_libraries,
         faults=(
             *both("another version installed", _as_pytorch(numpy="1.0", torch="9.9.9+cpu")),
             *both("another framework installed", _as_pytorch(numpy="1.0", tensorflow_cpu="1.0")),
             *both("no framework installed", _as_pytorch(numpy="1.0")),
+            *both("no NumPy installed", lambda bundle: bundle.system["libraries"].pop("numpy")),
         ),
     ),
     Rule(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE
 from suite.bundle.layout import RUN
-from suite.catalog.meter_choice import LEFT_OUT
+from suite.catalog.meter_choice import LEFT_OUT, POWER_SCHEDULES, REQUIRED
 from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
 from suite.compliance.faults.file_edits import set_system
 from suite.compliance.faults.log_edits import set_everywhere
@@ -34,6 +34,7 @@ ORDER = 81  # after the readings' own rules
 
 MIN_READINGS = 5
 MAX_PERIOD_DIFFERENCE = 0.04  # relative; the recorder computes the same median from the same times: real runs differ by 10^-16
+JITTER_SLACK_S = 1e-5  # and MAX_PERIOD_DIFFERENCE of it; it is computed from the same times, too: 48 real runs differ by 4e-16
 LONGER_GAP, GAP_SLACK_S = 1.5, 0.05
 MIN_METERS, FOUND_GAP = 3, 0.999  # 1.000 for three meters or more in each of 26 real runs
 MIN_EDGE_S, EDGE_SHARE, EDGE_PERIODS = 10.0, 0.1, 2.0
@@ -70,6 +71,35 @@ def _periods(context: BundleContext) -> Iterator[Violation]:
         if not is_number(stated_s) or abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * stated_s:
             expected = f"a reading of {name} every {stated_s!r} s, its achieved_period_s in {node.meters_file}"[:300]
             yield Violation(node.file, expected, f"every {nearest_s:.6g} s", READINGS_AS_READ)
+
+
+def _jitter(context: BundleContext) -> Iterator[Violation]:
+    """Check a stated jitter against the scatter of the times between the readings of one of the meter's channels; `suite finish` states none."""
+    for node, name, record, channels in _meters(context):
+        stated_s = record.get("jitter_s")
+        gaps = [channel.in_time.t_ns[1:] - channel.in_time.t_ns[:-1] for channel in channels if len(channel) >= MIN_READINGS]
+        if not is_number(stated_s) or not gaps:
+            continue
+        nearest_s = min((float(each.std(ddof=1)) * SECONDS_PER_NS for each in gaps), key=lambda found_s: abs(found_s - stated_s))
+        if abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * nearest_s + JITTER_SLACK_S:
+            expected = f"times between readings of {name} that scatter by {stated_s:.6g} s, its jitter_s in {node.meters_file}"
+            yield Violation(node.file, expected, f"by {nearest_s:.6g} s", READINGS_AS_READ)
+
+
+def _as_its_class(context: BundleContext) -> Iterator[Violation]:
+    """Check the period and the moments of a meter against those of the suite's meter of that name; `suite finish` takes them from the readings."""
+    if context.run.closed_later is not None:
+        return
+    for node, name, record, channels in _meters(context):
+        period_s, moments = POWER_SCHEDULES.get(name, (None, "fixed" if name in REQUIRED else None))
+        if not channels or moments is None:
+            continue
+        if record.get("moments", moments) != moments:
+            expected = f"{name} read at {moments} moments, as the suite's meter of this name is"
+            yield Violation(node.meters_file, expected, f"moments = {record.get('moments')!r}"[:200], OWN_NAME)
+        if period_s is not None and record.get("period_s") != period_s:
+            expected = f"{name} read every {period_s:g} s, as the suite's meter of this name is"
+            yield Violation(node.meters_file, expected, f"period_s = {record.get('period_s')!r}"[:200], OWN_NAME)
 
 
 def _gaps(context: BundleContext) -> Iterator[Violation]:
@@ -205,7 +235,8 @@ def _cost_possible(context: BundleContext) -> Iterator[Violation]:
         spans_ns = [channels.span_ns for channels in (node.channels, node.idle)]
         span_s = sum((span_ns[1] - span_ns[0]) * SECONDS_PER_NS for span_ns in spans_ns if span_ns is not None)
         cost_s = sum(cost_s for cost_s in costs_s if is_number(cost_s))
-        least_s, most_s = MIN_READING_S * readings, (span_s + UNREAD_S) * max(node.cores_read, 1)
+        least_s = MIN_READING_S * readings if span_s >= MIN_COST_S else 0.0
+        most_s = (span_s + UNREAD_S) * max(node.cores_read, 1)
         if readings and costs_s and not least_s <= cost_s <= most_s:
             expected = f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in {span_s:.1f} s"
             yield Violation(node.meters_file, expected, f"{cost_s:.3g} s by cost_s of {len(own)} meters", READINGS_AS_READ)
@@ -215,8 +246,8 @@ def _of_linux(context: BundleContext) -> Iterator[Violation]:
     """Check that processor and memory were read on every node: the kernel has them for everybody."""
     for node, records in _recorded(context):
         for name in OF_EVERY_LINUX:
-            if name in records and not node.channels.of(name):
-                reason = str(records[name].get("reason") or "no reading")[:200]
+            if not node.channels.of(name):
+                reason = str(records.get(name, {}).get("reason") or "no reading")[:200]
                 fix = "let the user of the run read /proc; inside a container, run on the host"
                 yield Violation(node.meters_file, f"readings of {name}, which every Linux offers in /proc", reason, fix)
 
@@ -229,7 +260,8 @@ def _of_kernel(context: BundleContext) -> Iterator[Violation]:
             offered["page-cache"] = f"which the harness read before the run (cache_cleared in {RUN})"
         if node.system.get("storage_medium") not in NOT_ON_DISK:
             offered["disk"] = f"the data are on a disk (storage_medium in {node.system_file})"
-        for name, record in records.items():
+        for name in dict.fromkeys((*offered, *records)):
+            record = records.get(name, {})
             if record.get("reason") == LEFT_OUT or node.channels.of(name):
                 continue
             reason = str(record.get("reason") or "no reading")[:200]
@@ -262,16 +294,22 @@ def _recorded(context: BundleContext) -> "Iterator[tuple[NodeContext, Mapping[st
             yield node, records
 
 
-def _refused(name: str, **values: object) -> Edit:
-    """Add the record of a meter that the kernel is said to refuse."""
-    record = {"name": name, "period_s": 1.0, "available": False, "reason": "this kernel does not offer it", "readings": 0, "failures": 0, **values}
-    return lambda bundle: bundle.run["meters"].append({**bundle.run["meters"][0], **record, "achieved_period_s": None, "longest_gap_s": None})
+def _unread(name: str) -> Edit:
+    """Add the record of a meter that was available, and has no readings."""
+    record = {"name": name, "period_s": 1.0, "available": True, "reason": "", "readings": 0, "failures": 0, "achieved_period_s": None}
+    return lambda bundle: bundle.run["meters"].append({**bundle.run["meters"][0], **record, "longest_gap_s": None})
+
+
+def _forget(name: str) -> Edit:
+    """Take a meter's record out."""
+    return lambda bundle: bundle.run.update(meters=[meter for meter in bundle.run["meters"] if meter["name"] != name])
 
 
 def _cost_of_each(cost_s: float) -> Edit:
     return lambda bundle: [meter.update(cost_s=cost_s) for meter in bundle.run["meters"]]
 
 
+OWN_NAME = f"{READINGS_AS_READ}; a meter of your own has a name of its own"
 METERS = ("um25c", "cpu", "counters")
 NOT_ON_DISK = (None, "network", "memory")
 OF_EVERY_LINUX = ("cpu", "memory")
@@ -293,6 +331,27 @@ RULES = (
         faults=(
             *(fault for name in METERS for fault in both(f"the times of {name} a fifth shorter", scale_meter_times(name, 0.8))),
             *both("no achieved period", set_meter("um25c", achieved_period_s=None)),
+        ),
+    ),
+    Rule(
+        id="meter-jitter",
+        sentence="The times between a meter's readings scatter as its record says.",
+        rationale="The recorder states their standard deviation, from the same times. Invented readings and edited records differ.",
+        bundle_check=_jitter,
+        faults=(
+            *both("a third of a second of jitter", set_meter("um25c", jitter_s=0.3)),
+            *both("a second of jitter", set_meter("cpu", jitter_s=1.0)),
+        ),
+    ),
+    Rule(
+        id="meter-own-schedule",
+        sentence="A power meter has the period of the suite's meter of its name, and every meter its moments.",
+        rationale="Both are constants of the meter's program. Readings of a plug under the name of an analyser keep the plug's.",
+        bundle_check=_as_its_class,
+        faults=(
+            *both("a plug's period of a USB meter", set_meter("um25c", period_s=1.0)),
+            *both("fixed moments of a USB meter", set_meter("um25c", moments="fixed")),
+            *both("random moments of the processor's meter", set_meter("cpu", moments="random")),
         ),
     ),
     Rule(
@@ -371,9 +430,13 @@ RULES = (
         rationale="The kernel has these meters for every user. A meter that is said to be unavailable shows neither other programs nor clock steps.",
         bundle_check=_of_kernel,
         faults=(
-            recomputed("the load said to be unavailable", _refused("load")),
-            recomputed("the wall clock said to be available, without readings", _refused("wall-clock", available=True, reason="")),
-            recomputed("the network said to be available, without readings", _refused("network", available=True, reason="")),
+            recomputed("the load said to be unavailable", leave_meter_out("load")),
+            recomputed("the load left out, with its record", in_turn(leave_meter_out("load"), _forget("load"))),
+            recomputed(
+                "the wall clock said to be available, without readings",
+                in_turn(leave_meter_out("wall-clock"), set_meter("wall-clock", available=True, reason="")),
+            ),
+            recomputed("the network said to be available, without readings", _unread("network")),
             *both("the disk's meter said to be unavailable", in_turn(leave_meter_out("disk"), set_system("storage_medium", "NVMe"))),
             *both(
                 "the page cache emptied, its meter said to be unavailable",

@@ -16,6 +16,7 @@ from suite.compliance.faults.reading_edits import (
     change_baseload,
     clip_highest,
     copy_channel,
+    count_energy,
     paste_idle_power,
     remove_baseload,
     set_constant,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 ORDER = 86  # after the power rules
 
 MIN_READINGS, MIN_POWER_W = 50, 0.5  # recorded rails of a Jetson, in steps of 0.4 W, repeat a value for 18 s, their sum for 6 s
+MIN_RISES_OF_LINE, MIN_SCATTER = 20, 1e-4
+"""Of the power between readings of an energy counter: no load is as even, since temperature alone changes a chip's leakage by more."""
 COARSE = ("shelly", "tasmota", "meter-csv", ATTACHED)  # plugs state 0.1 W or 1 W and may repeat a value; what a table's meter resolves is unknown
 BLOCK, DISTINCT = 16, 10
 IDLE_BLOCK, IDLE_DISTINCT = 10, 8
@@ -80,6 +83,8 @@ def _varies(context: BundleContext) -> Iterator[Violation]:
     from suite.metrics.power import power_totals  # start-up: loads numpy
 
     window = context.window
+    if window is not None:
+        yield from _even(context, window)
     on_clock = [node for node in context.nodes if node.is_on_clock and window is not None]
     chosen = [(node, total) for node in on_clock for total in power_totals(node.channels, context.power_rules, window)]
     for node, total in chosen:
@@ -92,6 +97,22 @@ def _varies(context: BundleContext) -> Iterator[Violation]:
             if is_fine and len(channel) >= MIN_READINGS and channel.mean >= MIN_POWER_W and channel.minimum == channel.maximum:
                 expected = f"power of {channel.source} {channel.name} that varies under load"
                 yield Violation(node.file, expected, f"{channel.minimum:g} W in {len(channel)} readings", "check the meter; run again")
+
+
+def _even(context: BundleContext, window: tuple[int, int]) -> Iterator[Violation]:
+    """Check that energy counters do not rise along a straight line."""
+    for node, unit, channel in _power_channels(context):
+        counter = channel.in_time.during(window)
+        times_ns, values_j = counter.t_ns, counter.values
+        if unit != "J" or channel.source in COARSE or not node.is_on_clock or len(counter) <= MIN_RISES_OF_LINE:
+            continue
+        if not (times_ns[1:] > times_ns[:-1]).all():
+            continue  # readings-in-order reports it
+        powers_w = (values_j[1:] - values_j[:-1]) / ((times_ns[1:] - times_ns[:-1]) * SECONDS_PER_NS)
+        mean_w = float(powers_w.mean())
+        if mean_w >= MIN_POWER_W and float(powers_w.max() - powers_w.min()) <= MIN_SCATTER * mean_w:
+            expected = f"power by {counter.source} {counter.name} that varies under load"
+            yield Violation(node.file, expected, f"{mean_w:.4g} W between every two of {len(counter)} readings", "check the meter; run again")
 
 
 def _is_fine(channel: "Channel") -> bool:
@@ -284,10 +305,14 @@ RULES = (
     ),
     Rule(
         id="power-varies",
-        sentence="A power meter does not read the same in all of a run, nor does one of its rails while another rail is resolved finely.",
+        sentence="A power meter does not read the same in all of a run, nor does one of its rails while another rail is resolved finely; an energy "
+        "counter does not rise along a straight line.",
         rationale="Power follows every step and every evaluation; a constant is a broken sensor, or made up.",
         bundle_check=_varies,
-        faults=both("a constant power", set_constant("um25c", "power")),
+        faults=(
+            *both("a constant power", set_constant("um25c", "power")),
+            *both("an energy counter on a straight line", count_energy("rapl", "package-0", 2.5)),
+        ),
     ),
     Rule(
         id="power-own",

@@ -16,6 +16,7 @@ ORDER = 95  # after the figures: the readings are sound by now
 
 GIB = 2**30
 MAX_SHOWN = 10
+VIRTUAL_DISK = "virtual disk"
 MIN_SHARE_OF_MEMORY = 0.8  # firmware, GPU carve-outs and the kernel take the rest of the nominal size
 
 
@@ -106,6 +107,20 @@ def _variant(context: BundleContext) -> Iterator[Violation]:
             yield Violation(SYSTEM, f"memory of {' or '.join(map(str, sizes))} GiB", f"{size_bytes} bytes", fix)
 
 
+def _virtual(context: BundleContext) -> Iterator[Violation]:
+    """Say which node under a board's profile shows a virtual machine: a hypervisor that took CPU time, or a disk that is none."""
+    if context.device is None or context.device.is_fallback:
+        return
+    fix = "nothing, if it ran in a virtual machine on that board: say so in the notes, or run on the board itself"
+    for node in context.nodes:
+        steal = node.channels.get("load", "steal")
+        signs = [f"{steal.maximum - steal.minimum:.2f} s of CPU time stolen by a hypervisor"] if len(steal) and steal.maximum > steal.minimum else []
+        if node.system.get("storage_medium") == VIRTUAL_DISK:
+            signs.append(f"a {VIRTUAL_DISK}")
+        if signs:
+            yield Violation(node.system_file, f"{context.device.title} itself, no virtual machine"[:200], " and ".join(signs), fix)
+
+
 def _settings_of(node: NodeContext) -> Mapping[str, Any]:
     settings = node.system.get("power_settings")
     return settings if isinstance(settings, Mapping) else {}
@@ -165,5 +180,13 @@ RULES = (
             recomputed("six cores of a Raspberry Pi 4", claim_variant("raspberry-pi-4", cpu_cores=6)),
             recomputed("three GiB of a Raspberry Pi 4", claim_variant("raspberry-pi-4", memory_size_bytes=3 * GIB)),
         ),
+    ),
+    Rule(
+        id="machine-virtual",
+        sentence="A run under a board's profile shows no virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
+        rationale="A profile stands for the board with all its cores and its memory; a virtual machine on it has less.",
+        severity=Severity.WARNING,
+        bundle_check=_virtual,
+        faults=(recomputed("a virtual disk in a Raspberry Pi 4", claim_variant("raspberry-pi-4", storage_medium="virtual disk")),),
     ),
 )

@@ -5,13 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import load_frameworks
+from suite.catalog.meter_choice import LEFT_OUT, left_out
+from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.compliance.faults.fault import both, in_turn, sealed
 from suite.compliance.faults.file_edits import set_run, update_system
 from suite.compliance.faults.log_edits import remove_event, set_event, set_everywhere, set_request
+from suite.compliance.faults.reading_edits import set_meter
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.wording import listed
 
 ORDER = 25  # before the log's course
 
@@ -62,6 +67,37 @@ def _command(context: BundleContext) -> Iterator[Violation]:
         and not _is_folder(typed, data.directory)
     ):
         yield Violation(RUN, f"data.name = {typed!r}, as the command says (--data {typed})"[:300], f"{data.name!r}", KEEP)
+    if _is_suite_run(context.run.command):
+        yield from _untyped(context, options)
+        yield from _meters(context, options.get("--meters"))
+
+
+def _is_suite_run(command: Sequence[Any]) -> bool:
+    """Whether the command is `suite run` itself; a program that calls the suite's Python interface has options of its own."""
+    words = [str(word) for word in command[:2]]
+    return len(words) == 2 and words[0].rpartition("/")[2] in PROGRAMS and words[1] == "run"
+
+
+def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Violation]:
+    """Check what only an option changes against the request, where the option was not typed."""
+    for option, default in (("--prefetch", PREFETCH), ("--workers", CPU_WORKERS), ("--steps", None)):
+        requested = _value(context.run.request, OPTIONS[option])
+        if option not in options and requested != default and not (option == "--workers" and context.request.accelerator != "cpu"):
+            expected = f"{OPTIONS[option]} = {default!r}, as without {option} in the command"
+            yield Violation(RUN, expected, f"{requested!r}"[:200], KEEP)
+    if context.run.power_pulse is not None and "--power-pulse" not in options:
+        yield Violation(RUN, "no power_pulse, as without --power-pulse in the command", "a record of one", KEEP)
+
+
+def _meters(context: BundleContext, choice: str | None) -> Iterator[Violation]:
+    """Check the meters that the command leaves out against those that say so; `suite finish` lists only meters that were read."""
+    for node in context.nodes:
+        reasons = {str(record.get("name")): record.get("reason") for record in node.meters if isinstance(record, Mapping)}
+        chosen = left_out(choice, reasons.keys() - {"recorder", ATTACHED}) if choice is not None else set()
+        stated = {name for name, reason in reasons.items() if reason == LEFT_OUT}
+        if chosen != stated and node.meters:
+            expected = f"meters left out as the command says (--meters {choice}): {listed(sorted(chosen)) or 'none'}"
+            yield Violation(node.meters_file, expected[:300], listed(sorted(stated)) or "none", KEEP)
 
 
 def _options(command: Sequence[Any]) -> dict[str, str] | None:
@@ -179,7 +215,8 @@ TYPED = ("suite", "run", "--division", "closed", "--workload", "lenet")
 RULES = (
     Rule(
         id="command-agrees",
-        sentence="Every option of the recorded command has the value that the request has.",
+        sentence="Every option of the recorded command has the value that the request has; without --prefetch, --workers and --steps it has the "
+        "suite's own values. The meters that the command leaves out are those whose records say so.",
         rationale="The request was made from the command; a value that was changed afterwards contradicts it.",
         bundle_check=_command,
         faults=(
@@ -188,6 +225,11 @@ RULES = (
                 for more in (("--seed", "9"), ("--batch-size=32",), ("--learning-rate", "0.1"), ("--framework", "chainer"), ("--data", "synthetic"))
                 for fault in both(f"the command has {' '.join(more)}", set_run("command", [*TYPED, *more]))
             ),
+            *both("16 mini-batches ahead, and nothing of it in the command", set_request("loading.prefetch", 16)),
+            *both("two workers, and nothing of it in the command", set_request("loading.workers", 2)),
+            *both("meters left out by the command only", set_run("command", [*TYPED, "--meters", "-cpu,-memory"])),
+            *both("a meter left out by its record only", set_meter("cpu", reason=LEFT_OUT)),
+            *both("a power pulse, and nothing of it in the command", set_run("power_pulse", {"loads_ns": []})),
             sealed("the command has --data digits", set_run("command", [*TYPED, "--data", "digits"])),
             sealed("the command has --threads of a word", set_run("command", [*TYPED, "--threads", "many"])),
         ),

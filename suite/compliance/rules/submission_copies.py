@@ -5,14 +5,17 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from reference_impls.contract import SECONDS_PER_NS
+from suite.compliance.copies import POWER_LENGTH
 from suite.compliance.faults.fault import of_first_run, of_submission, sealed
 from suite.compliance.faults.log_edits import rename_boot, shift_wall_clock
 from suite.compliance.faults.submission_edits import (
+    copy_data_record,
     copy_digests,
     copy_first_run,
     copy_from_second,
     copy_losses,
     copy_losses_with_noise,
+    copy_power,
     copy_readings,
     copy_step_times,
     copy_with_noise,
@@ -29,12 +32,15 @@ ORDER = 102  # after the entries
 
 ONE_BOOT_S = 0.5
 """A machine takes longer to start again; the wall clock runs off the monotonic one by less between two runs, unless it is set."""
+MIN_SHARED_POWER = 2
+"""Places of the sample at which two runs have the same power: eleven readings in a row. For a sensor with ten values of equal chance, 4e-8 a pair of
+runs of an hour."""
 SET_BY_S = 60.0
 """NTP slews a clock that is less off."""
 
 
 def _duplicates(context: SubmissionContext) -> Iterator[Violation]:
-    yield from _same(context, ("run_id", "times", "readings"), "submit each run once")
+    yield from _same(context, ("run_id", "times", "readings", "moment_of_digests"), "submit each run once, with its own files")
 
 
 def _same_losses(context: SubmissionContext) -> Iterator[Violation]:
@@ -89,6 +95,20 @@ def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
             observed = f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}"
             fix = "submit each run once; if this is the original, show the reviewer its receipt by a witness, or its commit"
             yield Violation(copied.run.name, "step times and losses that vary independently of those of any other run", observed, fix)
+    yield from _shared_power(context)
+
+
+def _shared_power(context: SubmissionContext) -> Iterator[Violation]:
+    """Runs that have power readings in a row of a run that began before."""
+    for run in context.runs:
+        for other in (*context.runs, *context.other_runs):
+            shared = len(run.power & other.power) if other.run_id != run.run_id else 0
+            if shared >= MIN_SHARED_POWER and _is_later(context, run, other):
+                observed = f"{POWER_LENGTH} readings in a row of {other.full_name}, {_order(other, run)}, at {shared} of {len(run.power)} places"
+                yield Violation(
+                    run.name, "power readings that no other run has", observed, "hand in the readings as they were recorded, or run again"
+                )
+                break
 
 
 def _states(context: SubmissionContext) -> Iterator[Violation]:
@@ -159,7 +179,8 @@ def _apart_s(run: SubmittedRun, other: SubmittedRun) -> float:
 RULES = (
     SubmissionRule(
         id="submission-duplicates",
-        sentence="No run is submitted twice: its id, the times between its first steps and between its first readings are in no other run.",
+        sentence="No run is submitted twice: its id, the times between its first steps and between its first readings, and the moment at which the "
+        "digests of its data were taken are in no other run.",
         rationale="A copied run narrows the spread.",
         check=_duplicates,
         faults=(
@@ -168,6 +189,7 @@ RULES = (
             of_submission("run 1 again as run 4, another file renamed", copy_first_run(rename_run_and_output)),
             of_submission("run 1 with run 2's step times", copy_from_second(copy_step_times)),
             of_submission("run 1 with run 2's readings", copy_from_second(copy_readings)),
+            of_submission("run 1 with run 2's digests of the data", copy_from_second(copy_data_record)),
         ),
     ),
     SubmissionRule(
@@ -187,14 +209,17 @@ RULES = (
     ),
     SubmissionRule(
         id="submission-near-copies",
-        sentence="The step times of no two runs vary together, in whatever order, nor do the losses of closed runs of different seeds.",
-        rationale="What slows single steps differs from run to run, and so do the samples of a mini-batch; a copy keeps both, even with noise.",
+        sentence="The step times of no two runs vary together, in whatever order, nor do the losses of closed runs of different seeds; no two runs "
+        "have the same power readings in a row.",
+        rationale="What slows single steps differs from run to run, and so do the samples of a mini-batch; a copy keeps both, even with noise. Power "
+        "is read with noise of its own.",
         check=_near_copies,
         faults=(
             of_submission("run 1 as run 4, with noise", copy_with_noise(0.01)),
             of_submission("run 1 as run 4, with noise, a hundredth slower", copy_with_noise(0.03, 1.01)),
             of_submission("run 1's steps as run 4, in another order", copy_with_noise(0.0, 1.0, is_shuffled=True)),
             of_submission("run 1 with run 2's losses, with noise", copy_from_second(copy_losses_with_noise)),
+            of_submission("run 1 with run 2's power", copy_from_second(copy_power)),
         ),
     ),
     SubmissionRule(

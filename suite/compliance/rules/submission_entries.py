@@ -1,5 +1,6 @@
 """Submissions: entries, their runs, seeds and launches."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,6 +19,8 @@ from suite.submission.entries import entry_settings
 from suite.submission.launches import FINISHED
 
 ORDER = 101  # after the layout
+
+RUN_ID = re.compile(r"(?P<name>.+)-\d{8}T\d{6}Z-.+", re.ASCII)
 
 
 def _runs(context: SubmissionContext) -> Iterator[Violation]:
@@ -72,6 +75,9 @@ def _launches(context: SubmissionContext) -> Iterator[Violation]:
             if launch.run_id not in submitted:
                 yield Violation(where, f"the run of the launch {launch.run_id}, which finished"[:300], "no such run", fix)
         for launch in entry.launches:
+            named = RUN_ID.fullmatch(launch.run_id)
+            if named is not None and named["name"] != f"{entry.workload}-{entry.framework}":
+                yield Violation(where, f"launches of {entry.workload} in {entry.framework}", f"{launch.run_id}, {launch.status}"[:200], fix)
             if launch.status != FINISHED and launch.run_id in submitted:
                 yield Violation(submitted[launch.run_id].name, f"a launch that {launch.status}, as declared", "a finished run", fix)
         if len(finished) != entry.planned_runs:
@@ -169,13 +175,15 @@ RULES = (
     ),
     SubmissionRule(
         id="submission-launches",
-        sentence="Every launch of an entry is declared, and every launch that finished is submitted, as many as were planned.",
+        sentence="Every launch of an entry is declared, none of another workload or framework, and every launch that finished is submitted, as many "
+        "as were planned.",
         rationale="Leaving out runs, or stopping when a result suits, chooses the result.",
         check=_launches,
         faults=(
             of_submission("no launches declared", set_value(NAME, "entries", [])),
             of_submission("the slowest run left out", delete_run(3)),
             of_submission("a run that was not declared", set_value(NAME, "entries.0.launches.0.run_id", "another")),
+            of_submission("a launch of another workload", set_value(NAME, "entries.0.launches.0.run_id", "resnet18-pytorch-20270115T080000Z-000001")),
             of_submission("a submitted run declared as failed", set_value(NAME, "entries.0.launches.0.status", "failed")),
             of_submission("five runs planned", set_value(NAME, "entries.0.planned_runs", 5)),
         ),

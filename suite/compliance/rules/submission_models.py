@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from suite.bundle.layout import RUN
 from suite.catalog.frameworks import REFERENCE, load_frameworks
+from suite.catalog.seeds import describe_implementation
 from suite.catalog.workloads import NARROW, OF_STATES, PARAMETER_COUNT, WIDE, Workload, load_workload
 from suite.compliance.faults.fault import of_submission
-from suite.compliance.faults.submission_edits import delete_folder, rename_implementation, set_run_value, set_value
+from suite.compliance.faults.submission_edits import add_file, delete_folder, rename_implementation, set_run_value, set_value
 from suite.compliance.rule import CLOSED, Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.submission.declaration import NAME
@@ -20,6 +23,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 ORDER = 103  # after the comparison of the runs
 
+ROUNDED = ("timed first loss", "timed losses", "timed update")
+"""Quantities in which float32 differs from a referee in float64: by 4e-8 to 6e-6 in real verdicts."""
 OTHER_PROBES = (("passed", False), ("passed", "yes"), ("workload", "vgg11"), ("model", "lenet4"))
 
 
@@ -42,6 +47,7 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
 
 def _verdicts(context: SubmissionContext) -> Iterator[Violation]:
     """Check that each verdict follows from its differences, names the implementation of its file, and is of the runs' version of the suite."""
+    yield from _orphans(context)
     versions = {(run.folder.workload, run.folder.framework): run.suite_version for run in context.runs}
     for (workload, framework), version in versions.items():
         name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
@@ -52,6 +58,14 @@ def _verdicts(context: SubmissionContext) -> Iterator[Violation]:
         yield from (Violation(name, expected[:300], observed[:200], fix) for expected, observed in _contradictions(verdict, framework))
         if verdict.get("suite_version") != version:
             yield Violation(name, f"a verdict of suite {version}, which made the runs", f"of suite {verdict.get('suite_version')!r}"[:200], fix)
+
+
+def _orphans(context: SubmissionContext) -> Iterator[Violation]:
+    """Verdicts on implementations of which no run is submitted."""
+    wanted = {probe_path(context.path, run.folder.workload, run.folder.framework) for run in context.runs}
+    for path in sorted(set((context.path / PROBES).glob("*.json")) - wanted):
+        name = path.relative_to(context.path).as_posix()
+        yield Violation(name[:200], "a verdict on an implementation whose runs are submitted", "no run of it", "leave the file out")
 
 
 def _contradictions(verdict: Mapping[str, Any], framework: str) -> Iterator[tuple[str, str]]:
@@ -116,6 +130,10 @@ def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
             if one.get("tolerance") != tolerance or not _within(one):
                 observed = f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}" if one else "no such difference"
                 yield Violation(name, expected, observed[:200], fix)
+        rounded = [found[NARROW, quantity].get("error") for quantity in ROUNDED if (NARROW, quantity) in found]
+        if rounded and not any(rounded):
+            expected = f"an error above 0 of {' or '.join(ROUNDED)}: {NARROW} is rounded, and the referee computes in {WIDE}"
+            yield Violation(name, expected, "0 of all of them", fix)
 
 
 def _expected(workload: Workload, framework: str) -> dict[tuple[str, str], float]:
@@ -163,6 +181,8 @@ def _implementation(context: SubmissionContext) -> Iterator[Violation]:
         if digest != wanted:
             fix = "submit the runs of each version of the implementation separately"
             yield Violation(f"{run.name}/{RUN}", f"the files of {framework} as in the other runs, {wanted[:16]}…", f"{digest[:16]}…", fix)
+    for run in context.runs:
+        yield from _described(run)
     for framework, digest in first.items():
         if declared.get(framework) != digest:
             observed = f"{declared[framework][:16]}…" if framework in declared else "none"
@@ -176,6 +196,22 @@ def _implementation(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(name, expected, f"on {str(subject.get('implementation_sha256'))[:16]}…", fix)
 
 
+@cache
+def _own_descriptions() -> Mapping[str, Mapping[str, Any]]:
+    """What run.json records of each implementation of this checkout, by the digest of its files."""
+    found = (describe_implementation(framework) for framework in load_frameworks())
+    return {str(each["sha256"]): each for each in found}
+
+
+def _described(run: SubmittedRun) -> Iterator[Violation]:
+    """Check title, language and command of an implementation whose files are those of this checkout: one of them states all three."""
+    stated = run.implementation or {}
+    for key, value in _own_descriptions().get(str(stated.get("sha256")), {}).items():
+        if stated.get(key) != value:
+            fix = "hand in run.json as `suite run` wrote it"
+            yield Violation(f"{run.name}/{RUN}", f"implementation.{key} = {value!r}, as its files say"[:200], f"{stated.get(key)!r}"[:200], fix)
+
+
 def _versions(context: SubmissionContext) -> Iterator[Violation]:
     for run in context.runs:
         if run.suite_version != context.declaration.suite_version:
@@ -183,6 +219,12 @@ def _versions(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(
                 run.name, expected, f"by suite {run.suite_version!r}"[:200], "package it with the version of the suite that made the runs"
             )
+
+
+def _without_rounding(submission: Path) -> None:
+    """Set the error of every timed quantity to 0."""
+    for number in range(1, 1 + len(ROUNDED)):
+        set_value(f"{PROBES}/*.json", f"subjects.0.differences.{number}.error", 0.0)(submission)
 
 
 OTHER_IMPLEMENTATIONS: tuple[object, ...] = ("1" * 64, None)
@@ -211,28 +253,33 @@ RULES = (
     ),
     SubmissionRule(
         id="submission-verdicts",
-        sentence="A verdict on an implementation follows from its own differences, and is of the implementation and suite version of the runs.",
+        sentence="A verdict on an implementation follows from its own differences, is of the implementation and suite version of the runs, and there "
+        "are runs of it.",
         rationale="A verdict that was edited, or that is of another implementation, proves nothing.",
         check=_verdicts,
-        faults=tuple(
-            of_submission(f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)) for name, value in OTHER_RESULTS
+        faults=(
+            *(of_submission(f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)) for name, value in OTHER_RESULTS),
+            of_submission("a verdict on an implementation without runs", add_file(f"{PROBES}/lenet-chainer.json")),
         ),
         divisions=CLOSED,
     ),
     SubmissionRule(
         id="submission-tolerances",
-        sentence="A verdict has an error of every quantity that the workload compares, with the workload's tolerance, and within it.",
+        sentence="A verdict has an error of every quantity that the workload compares, with the workload's tolerance, and within it; float32 does "
+        "not agree with the referee to the last bit.",
         rationale="Pass or fail follows from the errors and the workload, not from what the verdict says of itself.",
         check=_tolerances,
         faults=(
             *(of_submission(f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)) for name, value in OTHER_TOLERANCES),
+            of_submission("a verdict without rounding", _without_rounding),
             of_submission("an implementation without its differences", rename_implementation("lenet-c")),
         ),
         divisions=CLOSED,
     ),
     SubmissionRule(
         id="submission-implementation",
-        sentence="The SHA-256 of an implementation's files is the same in its runs, in the verdict on its model and in the declaration.",
+        sentence="The SHA-256 of an implementation's files is the same in its runs, in the verdict on its model and in the declaration; title, "
+        "language and command are those of these files.",
         rationale="A verdict on other code, or copied from another implementation, proves nothing of the code that ran.",
         check=_implementation,
         faults=(
@@ -244,6 +291,7 @@ RULES = (
                 of_submission(f"a run by the files {value!r}", set_run_value(2, "implementation.sha256", value))
                 for value in (*OTHER_IMPLEMENTATIONS, "1")
             ),
+            of_submission("another title of the same files", set_run_value(2, "implementation.title", "Rust")),
             of_submission("a run without a record of its implementation", set_run_value(2, "implementation", None)),
             of_submission("other files declared", set_value(NAME, "implementations.0.sha256", "1" * 64)),
             of_submission("no implementation declared", set_value(NAME, "implementations", [])),

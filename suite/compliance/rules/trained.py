@@ -2,18 +2,24 @@
 
 from collections.abc import Iterator
 
+from reference_impls.contract import log_name
 from suite.catalog.divisions import Division
+from suite.catalog.frameworks import is_own
 from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import Fault, both, edit, in_turn
+from suite.compliance.faults.fault import Fault, both, edit, in_turn, recomputed
 from suite.compliance.faults.log_edits import remove_event, set_event, set_everywhere
+from suite.compliance.faults.rank_log_edits import remove_of_rank
+from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
-from suite.compliance.wording import shown
+from suite.compliance.wording import numbers, shown
 
 ORDER = 64  # after the number of parameters
 
 OPEN = (Division.OPEN,)
 DECLARED = ("model_trained", "optimizer_used", "precision")
 PRECISION = "float32"
+ONCE, EVERY_EPOCH, BY_FIRST_RANK = (*DECLARED, "framework_threads"), ("learning_rates", "uncounted_start", "uncounted_stop"), ("peak_rss_of_ranks",)
+"""What the suite's own training loop logs, whatever is trained: 149 real runs of four frameworks have all of it. Others may leave them out."""
 MAX_LENGTH = 60
 
 
@@ -41,6 +47,23 @@ def _closed(context: BundleContext) -> Iterator[Violation]:
         if event is not None and event.value != wanted:
             fix = "train what the workload defines, or run it in the open division"
             yield Violation("log.txt", f"{key} = {wanted!r}", shown(event.value)[:200], fix, event.line)
+
+
+def _own_loop(context: BundleContext) -> Iterator[Violation]:
+    """Check that the log of an implementation of the checkout has what the suite's training loop always logs."""
+    if not is_own(context.request.framework):
+        return
+    is_exited = context.run.closed_later is None and context.run.exit_code == 0  # else it may have been killed right after run_stop
+    for rank, log in context.logs():
+        keys = {event.key for event in log.events}
+        for key in (*ONCE, *(BY_FIRST_RANK if rank == 0 and is_exited else ())):
+            if key not in keys:
+                yield Violation(log_name(rank), f"{key}, as the suite's training loop logs it", "no such event", TRAINING_LOOP)
+        for key in EVERY_EPOCH:
+            missing = set(log.finished_epochs()) - {event.epoch for event in log.all(key)}
+            if missing:
+                expected = f"{key} of every epoch, as the suite's training loop logs it"
+                yield Violation(log_name(rank), expected, f"none in epochs {numbers(missing)}", TRAINING_LOOP)
 
 
 @edit
@@ -77,6 +100,18 @@ RULES = (
             *both("a softmax regression in the closed division", set_event("model_trained", value="softmax_regression")),
             *both("Adam in the closed division", set_event("optimizer_used", value="adam")),
             *both("bfloat16 in the closed division", set_event("precision", value="bfloat16")),
+        ),
+    ),
+    Rule(
+        id="own-loop-logged",
+        sentence=f"A run of one of the suite's own implementations logs what its training loop always logs: {', '.join(ONCE)}, of every epoch "
+        f"{', '.join(EVERY_EPOCH)}, and at the end {', '.join(BY_FIRST_RANK)}.",
+        rationale="Rules compare these with the request and the readings. An event that was taken out would escape them.",
+        bundle_check=_own_loop,
+        faults=(
+            *(fault for key in (*ONCE, *BY_FIRST_RANK) for fault in both(f"no {key}", remove_event(key))),
+            *(fault for key in EVERY_EPOCH for fault in both(f"no {key} of epoch 2", remove_event(key, 1))),
+            recomputed("no learning rates of rank 1", remove_of_rank(1, "learning_rates"), ranks=2),
         ),
     ),
 )

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from suite.bundle.channels import Channel
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
-from suite.compliance.copies import Likeness, find_likenesses, step_times
+from suite.compliance.copies import KEPT_POWER, Likeness, find_likenesses, power_sample, step_times
 from suite.files.paths import repository_root
 
 REFERENCE = repository_root() / "submissions" / "v0.1" / "reference" / "lenet"
@@ -74,3 +75,36 @@ def test_impossible_times_are_not_compared() -> None:
 
 def test_two_hundred_honest_runs_are_no_copies() -> None:
     assert likenesses(*(steps(300, seed) for seed in range(200))) == ()
+
+
+def power(values: np.ndarray) -> frozenset[int]:
+    times = np.arange(len(values)) * 10**9
+    return power_sample([Channel("shelly", "power", "W", 1, 0, len(values), lambda: (times, values))])
+
+
+def read(seed: int, count: int = 600, step_w: float = 0.01) -> np.ndarray:
+    found: np.ndarray = np.round(np.random.default_rng(seed).normal(5, 0.3, count) / step_w) * step_w
+    return found
+
+
+def test_power_that_was_read_in_another_run_is_found_wherever_it_begins() -> None:
+    own, other = read(1), read(2)
+    assert len(power(own)) == KEPT_POWER
+    assert not power(own) & power(other)
+    assert power(own) == power(own.copy())
+    pasted = np.concatenate([other[:40], own])
+    assert len(power(own) & power(pasted)) > KEPT_POWER / 2
+
+
+def test_a_short_run_with_the_power_of_another_is_found() -> None:
+    assert len(power(read(1, 13)) & power(read(1, 17)[:13])) >= 2
+
+
+def test_honest_runs_of_coarse_sensors_share_no_power() -> None:
+    runs = [power(read(seed, 3600, step_w=0.1)) for seed in range(60)]
+    assert max(len(one & other) for place, one in enumerate(runs) for other in runs[:place]) < 2
+
+
+@pytest.mark.parametrize("values", [np.linspace(3, 5, 200), np.full(200, 5.0), np.resize([5.0, 5.4, 5.8], 200)])
+def test_power_that_rises_steadily_or_has_few_values_is_no_sign_of_a_copy(values: np.ndarray) -> None:
+    assert power(values) == frozenset()

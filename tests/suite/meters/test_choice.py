@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.meter_choice import LEFT_OUT, REQUIRED
+from suite.catalog.meter_choice import LEFT_OUT, POWER_SCHEDULES, REQUIRED
 from suite.catalog.power import load_power_rules, power_sources
 from suite.compliance.rules.meter_choice import findings_of_choice
 from suite.errors import SuiteError
 from suite.execution.recorder import Recorder
 from suite.meters.choice import chosen_meters, left_out_meters
-from suite.meters.meter import MeteredProcess
-from suite.meters.registry import meter_classes
+from suite.meters.meter import MeteredProcess, moments_of
+from suite.meters.registry import meter_classes, open_meters
 
 NAMES = {meter.name for meter in meter_classes()}
 
@@ -45,6 +45,13 @@ def test_the_record_of_a_meter_that_was_left_out_says_so(tmp_path: Path) -> None
 def test_every_meter_is_required_or_reads_power() -> None:
     assert set(REQUIRED) <= NAMES
     assert NAMES - set(REQUIRED) <= set(power_sources(load_power_rules()))
+
+
+def test_the_schedules_that_rules_compare_are_those_of_the_meters() -> None:
+    known = {meter.name: (meter.period_s, moments_of(meter).value) for meter in open_meters()}
+    assert {name: known[name] for name in POWER_SCHEDULES} == POWER_SCHEDULES
+    assert {moments for name, (_, moments) in known.items() if name in REQUIRED and name not in POWER_SCHEDULES} == {"fixed"}
+    assert set(known) - set(REQUIRED) <= set(POWER_SCHEDULES)
 
 
 def test_a_closed_run_may_leave_out_power_meters_only() -> None:

@@ -1,0 +1,37 @@
+"""Submissions: declaration, system and records name nobody but the organization."""
+
+from collections.abc import Iterator
+
+from suite.bundle.disclosures import disclosures
+from suite.compliance.faults.fault import of_submission
+from suite.compliance.faults.submission_edits import set_value
+from suite.compliance.rule import Violation
+from suite.compliance.rules.disclosures import disclosed
+from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.submission.declaration import NAME
+
+ORDER = 108  # after the signature: it reads every file
+
+FIX = "leave it out, and package the runs again"
+
+
+def _names(context: SubmissionContext) -> Iterator[Violation]:
+    """Search the files of the submission that belong to no run."""
+    folders = {run.folder.path for run in context.runs}
+    files = [path for path in sorted(context.path.rglob("*")) if not folders & set(path.parents)]
+    for found in disclosures(context.path, files):
+        yield disclosed(found, FIX)
+
+
+RULES = (
+    SubmissionRule(
+        id="submission-names-nobody",
+        sentence="Declaration, system, verdicts and audits of a submission name nobody beyond its organization: see names-nobody.",
+        rationale="Who submits is what the organization says; notes and records need no more.",
+        check=_names,
+        faults=(
+            of_submission("an e-mail address in the notes", set_value(NAME, "notes", "questions to jane.doe@example.org")),
+            of_submission("a private repository", set_value(NAME, "code.address", "ssh://jane@192.168.1.9/home/jane/suite.git")),
+        ),
+    ),
+)
