@@ -5,7 +5,7 @@ import fnmatch
 SLOWING_DEVICES = (
     "cpufreq-*",  # Linux, drivers/thermal/cpufreq_cooling.c since 5.12: lowers a policy's maximum frequency
     "thermal-cpufreq-*",  # the same before 5.12, and JetPack 4 and 5
-    "cpuidle-*",  # drivers/thermal/cpuidle_cooling.c: injects idle time
+    "idle-*", "thermal-idle-*",  # drivers/thermal/cpuidle_cooling.c since 5.12 and before: injects idle time
     "devfreq-*",  # drivers/thermal/devfreq_cooling.c since 5.12: GPU, memory controller
     "thermal-devfreq-*",
     "gpufreq*",

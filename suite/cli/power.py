@@ -31,7 +31,7 @@ class FileOptions:
     voltage: Annotated[list[str] | None, typer.Option(help="Column of voltage, one for each --current or one for all.")] = None
     volts: Annotated[float | None, typer.Option(help="Supply voltage, of a logger that records the current alone (V).")] = None
     unit: Annotated[str | None, typer.Option(help="Unit of the power or current columns, where the header has none: W, mW, A, mA, uA.")] = None
-    time_unit: Annotated[str | None, typer.Option(help="Unit of the times, where it cannot be told: s, ms, us or ns.")] = None
+    time_unit: Annotated[str | None, typer.Option(help="Unit of the times, where it cannot be told: s, ms, us, ns, min, h or d.")] = None
     rate: Annotated[float | None, typer.Option(help="Rows per second, of a file without times.")] = None
 
     def options(self) -> TraceOptions:

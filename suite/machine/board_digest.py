@@ -32,9 +32,12 @@ SERIAL_NUMBERS = (
     "sys/class/dmi/id/board_serial",  # root only
     "etc/machine-id",
 )
-# Where the vendor set nothing: "Default string", "To be filled by O.E.M.", one digit repeated, the UUID of a vendor's sample code.
+# Where the vendor set nothing: "Default string", "To be filled by O.E.M.", "N/A", one digit repeated, digits in their order, the UUIDs of vendors'
+# sample code (the first in both byte orders).
 _PLACEHOLDER = re.compile(
-    r"(?i)default|to be filled|o\.e\.m|not specified|none|system serial|^(.)\1*$|^03000200-0400-0500-0006-000700080009$|^uninitialized$"
+    r"(?i)default|to be filled|o\.e\.m|not specified|not applicable|none|invalid|system serial|^uninitialized$|^n/?a$|^(.)\1*$"
+    r"|^0?123456789(0|abcdef)?$"
+    r"|^03000200-0400-0500-0006-000700080009$|^00020003-0004-0005-0006-000700080009$|^12345678-1234-5678-90ab-cddeefaabbcc$"
 )
 
 

@@ -1,7 +1,10 @@
 """Plugs in the local network that report JSON over HTTP, queried in a background thread."""
 
+import http.client
 import json
+import math
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +29,7 @@ class HttpMeter(BackgroundMeter):
     moments = Moments.RANDOM
     description: str
     table: str  # the line of meters.toml that names such a plug
+    absent: str = "check that it is a model that measures power"  # what to do about a reply "404 Not Found"
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
@@ -33,7 +37,7 @@ class HttpMeter(BackgroundMeter):
         self._address = ""
 
     def address(self, settings: MeterSettings) -> str | None:
-        """Address and path of the request, without ``http://``; None when meters.toml names no such plug."""
+        """Address (:func:`host`) and path of the request; None when meters.toml names no such plug."""
         raise NotImplementedError
 
     def parse(self, reply: Any) -> Mapping[str, tuple[float, str]]:
@@ -49,8 +53,14 @@ class HttpMeter(BackgroundMeter):
             self.parse(_query(where))
         except (OSError, ValueError, TypeError, LookupError) as error:
             what = f"http://{where} does not reply like a {self.name} that measures power ({type(error).__name__}: {error})"
-            return MeterAvailability(False, what, "check that it is switched on, in this network, and a model that measures power")
+            return MeterAvailability(False, what, self._remedy(error))
         return AVAILABLE
+
+    def _remedy(self, error: Exception) -> str:
+        code = error.code if isinstance(error, urllib.error.HTTPError) else None
+        if code in (401, 403):
+            return "it asks for a password, which the suite does not send: switch its authentication off for the measurement"
+        return self.absent if code == 404 else "check that it is switched on, in this network, and a model that measures power"
 
     def open(self, process: MeteredProcess) -> None:
         """Start the background thread."""
@@ -64,8 +74,35 @@ class HttpMeter(BackgroundMeter):
         return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in self.parse(reply).items()]
 
 
+def host(address: str) -> str:
+    """An address as meters.toml has it, without ``http://`` and a slash at its end."""
+    return address.strip().removeprefix("http://").rstrip("/")
+
+
+def number(value: Any) -> float:
+    """A finite number of a reply; raises TypeError or ValueError for anything else."""
+    if isinstance(value, bool) or not math.isfinite(float(value)):
+        raise ValueError(f"{value!r} is not a finite number")
+    return float(value)
+
+
 def _query(where: str) -> Any:
-    """The JSON reply; without a proxy, because the plug is in this network."""
+    """The JSON reply; without a proxy, because the plug is in this network. Raises OSError or ValueError for any other reply."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"http://{where}", timeout=TIMEOUT_S) as reply:
-        return json.loads(reply.read(MAX_REPLY_BYTES))
+    try:
+        with opener.open(f"http://{where}", timeout=TIMEOUT_S) as reply:
+            return json.loads(_body(reply))
+    except http.client.HTTPException as error:
+        raise OSError(f"no reply in HTTP ({error!r})") from error
+    except RecursionError as error:
+        raise ValueError("the reply is nested too deeply") from error
+
+
+def _body(reply: http.client.HTTPResponse) -> bytes:
+    """The reply's body, up to MAX_REPLY_BYTES; raises TimeoutError for one that takes longer than the time limit as a whole."""
+    until_s, body = time.monotonic() + TIMEOUT_S, b""
+    while len(body) < MAX_REPLY_BYTES and (part := reply.read1(MAX_REPLY_BYTES - len(body))):
+        body += part
+        if time.monotonic() > until_s:
+            raise TimeoutError(f"the reply takes longer than {TIMEOUT_S:g} s")
+    return body

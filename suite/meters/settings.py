@@ -12,10 +12,14 @@ PLACE = Path("etc/edge-training-suite/meters.toml")
 
 @dataclass(frozen=True)
 class ShellySettings:
-    """A Shelly plug or relay of the second generation or later: ``http://<address>``, and which of its switches feeds the board."""
+    """A Shelly plug or relay of the second generation or later: ``http://<address>``, and which of its switches feeds the board.
+
+    ``component`` is PM1 for a meter without a switch (PM Mini).
+    """
 
     address: str
     switch: int = 0
+    component: str = "Switch"
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ FREEDOM_PER_READING = 0.25  # power comes in bursts: squared differences scatter
 MIN_READINGS = 5
 MIN_SPACINGS = 8
 NEAR_MEDIAN, MAX_SHARE_NEAR = 0.1, 0.5  # of spacings, a fifth lies within a tenth of the median for random moments; nearly all for a clock
+MIN_PATTERN, ALIKE, MIN_SHARE_ALIKE = 30, 0.02, 0.3  # of random spacings, one in 25 is within 2 % of the median of another; half where two take turns
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,18 @@ def _root_sum_square(values: Iterable[float]) -> float:
 def at_random_moments(t_s: Values) -> bool:
     """Whether readings were taken at random moments of their periods, by the scatter of the times between them; False for fewer than nine.
 
-    The time between two random moments of neighbouring periods is distributed triangularly from 0 to 2 periods.
+    The time between two random moments of neighbouring periods is distributed triangularly from 0 to 2 periods. A clock has one spacing, or a few
+    that take turns: a logger of 1.5 s that writes whole seconds has 1 s and 2 s.
     """
-    spacings = np.diff(t_s)
+    spacings = np.sort(np.diff(t_s))
     if len(spacings) < MIN_SPACINGS:
         return False
     middle = median(spacings)
-    return bool(np.mean(np.abs(spacings - middle) <= NEAR_MEDIAN * middle) < MAX_SHARE_NEAR)
+    if np.mean(np.abs(spacings - middle) <= NEAR_MEDIAN * middle) >= MAX_SHARE_NEAR:
+        return False
+    reach = ALIKE * middle
+    alike = np.searchsorted(spacings, spacings + reach, "right") - np.searchsorted(spacings, spacings - reach)
+    return len(spacings) < MIN_PATTERN or bool(np.mean(alike >= MIN_SHARE_ALIKE * len(spacings)) < MAX_SHARE_NEAR)
 
 
 def weights_s(t_s: Values, window_s: float, longest_s: float = math.inf) -> Values:

@@ -67,18 +67,29 @@ def _listed(context: BundleContext) -> Iterator[Violation]:
 
 
 def _steady(context: BundleContext) -> Iterator[Violation]:
-    """Report each setting of each node that was read with another value during the run."""
+    """Report each setting of each node that was read with another value during the run, or was another after it."""
     from suite.metrics.power_mode import find_setting_changes  # start-up: loads numpy
 
     window = context.window
     if window is None:
         return
-    for node in (node for node in context.nodes if node.is_on_clock):
-        for change in find_setting_changes(node.channels, *window)[:MAX_SHOWN]:
+    for node in context.nodes:
+        changes = find_setting_changes(node.channels, *window) if node.is_on_clock else ()
+        if not changes:
+            yield from _changed_after(node)
+        for change in changes[:MAX_SHOWN]:
             at_s = (change.t_ns - window[0]) * SECONDS_PER_NS
             observed = f"{change.channel} from {change.before:g} to {change.after:g} {change.unit}, {at_s:.1f} s after run_start"
             fix = "do not change the power mode during a run; if nobody did, the kernel lowered the clocks to cool the processor: cool it better"
             yield Violation(node.file, "one power mode and one set of limits during the run", observed, fix)
+
+
+def _changed_after(node: NodeContext) -> Iterator[Violation]:
+    """Settings that the meter does not read (governors), or that changed right before the run's end."""
+    changes = node.system.get("power_changes")
+    for change in changes[:MAX_SHOWN] if isinstance(changes, list) else ():
+        fix = "leave governor and power mode alone from before a run until after it, and stop what changes them (power-profiles-daemon, a script)"
+        yield Violation(node.system_file, "the settings of before the run after it as well", str(change)[:200], fix)
 
 
 def _variant(context: BundleContext) -> Iterator[Violation]:
@@ -148,11 +159,16 @@ RULES = (
     ),
     Rule(
         id="power-mode-steady",
-        sentence="Power mode, clock limits and power limits do not change during the run.",
+        sentence="Power mode, governor, clock limits and power limits do not change during the run.",
         rationale="A run in two modes belongs to neither entry. The finding says when which limit changed.",
         severity=Severity.WARNING,
         bundle_check=_steady,
-        faults=(recomputed("another mode from the second epoch on", lower_limits_in_mid_run),),
+        faults=(
+            recomputed("another mode from the second epoch on", lower_limits_in_mid_run),
+            recomputed(
+                "another governor after the run", claim_variant("raspberry-pi-4", power_changes=["policy0 governor: ondemand, then powersave"])
+            ),
+        ),
     ),
     Rule(
         id="machine-variant",

@@ -6,17 +6,13 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from suite.files.redaction import is_telling
 from suite.machine.board_digest import SERIAL_NUMBERS
 from suite.machine.procfs import text
 
 FURTHER_NUMBERS = ("sys/class/dmi/id/product_serial", "sys/class/dmi/id/chassis_serial", "sys/class/dmi/id/board_asset_tag")
 MIN_SECRET = 6
 """Shorter serial numbers (0, None) are placeholders, and would be found everywhere."""
-COMMON_NAMES = frozenset(
-    ("root", "pi", "ubuntu", "debian", "jetson", "nvidia", "nano", "orin", "xavier", "tegra-ubuntu", "raspberrypi", "raspberry", "localhost", "user",
-     "rock", "orangepi", "radxa", "linux", "none", "(none)", "board", "nobody", "admin", "runner")
-)  # fmt: skip
-"""Names that images come with: they identify nobody, and occur in the names of boards and drivers."""
 _PATTERNS = (
     ("serial numbers", re.compile(r"(?im)^([^\n:=]*serial[^\n:=]*[:=][ \t]*)(?!<)\S[^\n]*$"), r"\1<serial number>"),
     ("UUIDs", re.compile(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
@@ -40,7 +36,7 @@ class Sanitiser:
         names = {"names of the host": {host, host.split(".")[0], platform.node()}, "names of the user": {_user()}}
         self._secrets = [("serial numbers", re.compile(re.escape(number), re.IGNORECASE), "<serial number>") for number in sorted(numbers)]
         for kind, found in names.items():
-            kept = sorted(name for name in found if name and name.lower() not in COMMON_NAMES and name.lower() not in board)
+            kept = sorted(name for name in found if is_telling(name) and name.lower() not in board)
             self._secrets += [(kind, re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE), "<name>") for name in kept]
 
     def clean(self, content: str) -> str:

@@ -3,14 +3,15 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.machine.procfs import in_order, integer, text
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
 
 HWMON = "sys/bus/i2c/drivers/ina3221"  # mainline driver, JetPack 5 and later
-IIO = "sys/bus/i2c/drivers/ina3221x"  # NVIDIA's driver, JetPack 4
+IIO = "sys/bus/i2c/drivers/ina3221x"  # NVIDIA's driver, JetPack 3 and 4
+IIO_FOLDERS = ("iio:device*", "iio_device")  # JetPack 4, JetPack 3
 NOT_CONNECTED = "NC"
 AVERAGED_SAMPLES = (1, 4, 16, 64, 128, 256, 512, 1024)  # what the chip can average
 
@@ -45,6 +46,12 @@ class Ina3221Meter:
     def availability(self) -> MeterAvailability:
         """Whether a rail can be read; some releases allow only root."""
         rails = _rails(self._root)
+        if not rails and _chips(self._root):
+            return MeterAvailability(
+                False,
+                f"the INA3221 {', '.join(chip.parent.parent.name for chip in _chips(self._root))} has no labels, so what its rails feed is unknown",
+                "label its inputs in the device tree, or use a meter outside the board (docs/measuring.md)",
+            )
         if not rails:
             return MeterAvailability(
                 False, "there is no INA3221 (Jetson modules have it, the Nano 2GB has not)", "use a meter outside the board (docs/measuring.md)"
@@ -90,8 +97,14 @@ class Ina3221Meter:
 
 
 def _chips(root: Path) -> list[Path]:
-    """The chips under the mainline driver; NVIDIA's driver shows no configuration."""
-    return in_order((root / HWMON).glob("*/hwmon/hwmon*"))
+    """The chips under the mainline driver, by bus and address; NVIDIA's driver shows no configuration."""
+    return [chip for device in in_order((root / HWMON).glob("*-*")) for chip in in_order(device.glob("hwmon/hwmon*"))]
+
+
+def _iio_chips(root: Path) -> list[Path]:
+    """The chips under NVIDIA's driver, by bus and address."""
+    devices = in_order((root / IIO).glob("*-*"))
+    return [chips[0] for device in devices if (chips := [chip for name in IIO_FOLDERS for chip in in_order(device.glob(name))])]
 
 
 def _set_averaging(chip: Path, period_s: float) -> bool:
@@ -114,10 +127,19 @@ def _set_averaging(chip: Path, period_s: float) -> bool:
 
 
 def _rails(root: Path) -> list[Rail]:
-    """The connected rails of every monitor, under either driver."""
-    found = [rail for chip in _chips(root) for rail in _hwmon_rails(chip)]
-    found += [rail for chip in in_order((root / IIO).glob("*/iio:device*")) for rail in _iio_rails(chip)]
-    return [rail for rail in found if rail.name and rail.name != NOT_CONNECTED]
+    """The connected rails of every monitor, under either driver.
+
+    Of rails with one label (a carrier board with a monitor of its own) the one of the lowest bus and address, the module's, has the plain name;
+    the others have their chip's after it, ``VDD_IN@1-0041``.
+    """
+    found = [(chip.parent.parent.name, rail) for chip in _chips(root) for rail in _hwmon_rails(chip)]
+    found += [(chip.parent.name, rail) for chip in _iio_chips(root) for rail in _iio_rails(chip)]
+    named: dict[str, Rail] = {}
+    for device, rail in found:
+        if rail.name and rail.name != NOT_CONNECTED:
+            name = rail.name if rail.name not in named else f"{rail.name}@{device}"
+            named.setdefault(name, replace(rail, name=name))
+    return list(named.values())
 
 
 def _hwmon_rails(chip: Path) -> list[Rail]:

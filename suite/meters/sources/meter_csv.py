@@ -1,6 +1,7 @@
 """Any other power meter whose program writes a table of text during the run (JouleJotter, a bench analyser, a logger)."""
 
 import csv
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,7 +77,7 @@ class _Table:
         self._settings = settings
         self._path = root / settings.file.lstrip("/")
         self.channel = f"{settings.coverage.value}.{settings.tier.value}"
-        with self._path.open(encoding="utf-8", errors="replace") as stream:
+        with self._path.open(encoding="utf-8-sig", errors="replace") as stream:
             for _ in range(settings.skip_lines):
                 stream.readline()
             header = next(csv.reader([stream.readline()], delimiter=settings.delimiter), [])
@@ -93,7 +94,9 @@ class _Table:
         return size_bytes - (len(tail) - tail.rfind(LINE_END) - 1)
 
     def new_rows(self) -> list[Row]:
-        """The complete rows since the last call; a line that is no row is skipped."""
+        """The complete rows since the last call; a line that is no row is skipped. A file that is shorter than before was begun anew."""
+        if self._path.stat().st_size < self._position:
+            self._position = 0
         with self._path.open("rb") as stream:
             stream.seek(self._position)
             data = stream.read()
@@ -107,13 +110,17 @@ class _Table:
 
     def _row(self, fields: Sequence[str]) -> Row | None:
         try:
-            t_s = _seconds(fields[self._column(self._settings.time_column)], self._settings.time_scale)
+            t_s = _seconds(self._decimal(fields[self._column(self._settings.time_column)]), self._settings.time_scale)
             power_w = 1.0
             for column, scale in self._power_columns():
-                power_w *= float(fields[column]) * scale
+                power_w *= float(self._decimal(fields[column])) * scale
         except (ValueError, IndexError):
             return None
-        return Row(t_s, power_w)
+        return Row(t_s, power_w) if math.isfinite(t_s) and math.isfinite(power_w) else None
+
+    def _decimal(self, field: str) -> str:
+        """A field with a decimal point; a comma is one where it does not separate columns."""
+        return field if self._settings.delimiter == "," else field.replace(",", ".")
 
     def _power_columns(self) -> list[tuple[int, float]]:
         """Columns and scales whose product is the power."""

@@ -13,22 +13,29 @@ POWERCAP = "sys/class/powercap"
 ZONE = re.compile(r"intel-rapl:(\d+)(?::\d+)?$")  # intel-rapl-mmio has the same packages again
 
 
+MAX_STEP_UJ = 30e9  # 2 kW for 15 s: no counter grows more between two readings
+
+
 @dataclass
 class _Domain:
-    """A counter that wraps, extended into one that does not."""
+    """A counter that wraps, extended into one that does not. One that fell without a wrap (suspend, a driver loaded anew) is not read any more."""
 
     channel: str
     folder: Path
     range_uj: int
     before_uj: int | None = None
     wraps: int = 0
+    is_lost: bool = False
 
     def energy_j(self) -> float | None:
         """Energy since the counter was last 0 before the run, J; None when it cannot be read."""
         now_uj = integer(self.folder / "energy_uj")
-        if now_uj is None:
+        if now_uj is None or self.is_lost:
             return None
         if self.before_uj is not None and now_uj < self.before_uj:
+            if not 0 <= self.range_uj - self.before_uj <= MAX_STEP_UJ:
+                self.is_lost = True
+                return None
             self.wraps += 1
         self.before_uj = now_uj
         return (now_uj + self.wraps * self.range_uj) * 1e-6
@@ -75,7 +82,7 @@ class RaplMeter:
             if energy_j is not None:
                 readings.append(Reading(t_ns, self.name, domain.channel, energy_j, "J"))
         if not readings:
-            raise OSError("no RAPL domain can be read")
+            raise OSError("no RAPL domain can be read" + (", their counters were set back" if any(one.is_lost for one in self._domains) else ""))
         return readings
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from suite.meters.tool import find_tool, run_tool
 COMMAND = "vcgencmd"
 ARGUMENT = "pmic_read_adc"
 # " VDD_CORE_A current(7)=1.08053000A", and from other firmware "VDD_CORE_A=1.0805A"
-LINE = re.compile(r"^\s*(\w+)_([AV])(?:\s+(?:current|volt)\(\d+\))?=(\d+(?:\.\d+)?)[AV]\s*$", re.MULTILINE)
+LINE = re.compile(r"^\s*(\w+)_([AV])(?:\s+(?:current|volt(?:age)?)\(\d+\))?=(-?\d+(?:\.\d+)?)[AV]\s*$", re.MULTILINE)
 
 
 class Rpi5PmicMeter(BackgroundMeter):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from suite.meters.http_meter import HttpMeter
+from suite.meters.http_meter import HttpMeter, host, number
 from suite.meters.settings import MeterSettings
 
 
@@ -20,22 +20,24 @@ class TasmotaMeter(HttpMeter):
 
     def address(self, settings: MeterSettings) -> str | None:
         """The sensors' status."""
-        return f"{settings.tasmota.address}/cm?cmnd=Status%2010" if settings.tasmota else None
+        return f"{host(settings.tasmota.address)}/cm?cmnd=Status%2010" if settings.tasmota else None
 
     def parse(self, answer: Any) -> Mapping[str, tuple[float, str]]:
-        """A plug without a meter has no ``ENERGY``."""
+        """A plug without a meter has no ``ENERGY``, one with a password answers with a warning."""
+        if "WARNING" in answer:
+            raise ValueError(f"{answer['WARNING']}: switch its password off for the measurement")
         energy = answer["StatusSNS"]["ENERGY"]
         found = {"power": (sum(_outlets(energy["Power"])), "W")}
-        if "Voltage" in energy:
+        if energy.get("Voltage") is not None:
             found["voltage"] = (_outlets(energy["Voltage"])[0], "V")
-        if "Current" in energy:
+        if energy.get("Current") is not None:
             found["current"] = (sum(_outlets(energy["Current"])), "A")
         return found
 
 
 def _outlets(value: Any) -> list[float]:
     """One number per outlet; a plug with one outlet reports a plain number."""
-    return [float(each) for each in (value if isinstance(value, list) else [value])]
+    return [number(each) for each in (value if isinstance(value, list) else [value])]
 
 
 METER = TasmotaMeter

@@ -12,7 +12,8 @@ LOADS = (
     "sys/devices/platform/17000000.g*/load",
     "sys/devices/platform/bus@0/17000000.gpu/load",
 )
-GPU_CLOCKS = tuple(f"sys/class/devfreq/*.{gpu}/cur_freq" for gpu in ("gpu", "gm20b", "gp10b", "gv11b", "ga10b"))
+# By address (Nano and TX1 have it at 57000000, TX2 to Orin at 17000000) and Thor's graphics cluster; "fb000000.gpu" is a Mali.
+GPU_CLOCKS = tuple(f"sys/class/devfreq/{gpu}/cur_freq" for gpu in ("17000000.g*", "57000000.g*", "gpu-gpc-*"))
 MEMORY_CLOCKS = ("sys/kernel/debug/bpmp/debug/clk/emc/rate", "sys/kernel/debug/clk/emc/clk_rate")
 
 

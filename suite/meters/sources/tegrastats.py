@@ -13,8 +13,8 @@ from suite.meters.tool import find_tool
 
 COMMAND = "tegrastats"
 # "POM_5V_IN 1022/1022" (JetPack 4), "VDD_IN 5079mW/5079mW" (JetPack 5, 6): now/average. "VIN 124486mW/36487mW/124486mW" (JetPack 7):
-# now/average/maximum. "RAM 534/3964MB" is no rail.
-RAIL = re.compile(r"(?<!\S)([A-Z][A-Z0-9_]*) (\d+)(?:mW)?(?:/\d+(?:mW)?)+(?!\S)")
+# now/average/maximum. A sensor's offset makes an idle rail negative. "RAM 534/3964MB" is no rail.
+RAIL = re.compile(r"(?<!\S)([A-Z][A-Z0-9_]*) (-?\d+)(?:mW)?(?:/-?\d+(?:mW)?)+(?!\S)")
 # "GR3D_FREQ 26%@[306]", "GR3D_FREQ 0%@76", "GR3D_FREQ 78%", "EMC_FREQ @2133", "EMC_FREQ 4%@1600"
 ENGINE = re.compile(r"(?<!\S)(GR3D|EMC)_FREQ (?:(\d+)%)?(?:@\[?(\d+))?")
 LINE_PERIOD_S = 0.01  # the next line sets the pace; this only limits the polling of a program that has exited

@@ -65,13 +65,19 @@ class Attachment:
 def prepare(bundle: Bundle, trace_path: Path, covers: Coverage, tier: Tier, options: TraceOptions, offset_s: float | None = None) -> Attachment:
     """Read a trace and fit its clock to the run; nothing is written. Raises SuiteError where that is not possible."""
     run = bundle.run()
-    if run.schema != layout.SCHEMA or not bundle.is_sealed or run.status != "finished":
+    if run.schema != layout.SCHEMA:
+        raise SuiteError(f"{bundle.path} was made by suite {run.suite_version}, whose bundles take no trace: make the run again with this version.")
+    if not bundle.is_sealed or run.status != "finished":
         raise SuiteError(f"{bundle.path} is not a finished, closed run (status {run.status}); `suite finish` closes it.")
     if covers not in COVERAGES or tier not in TIERS:
         raise SuiteError(f"A logger covers {', '.join(each.value for each in COVERAGES)}, and is {', '.join(each.value for each in TIERS)}.")
     how = understand(trace_path, options)
     read, course = read_trace(trace_path, how), course_of(bundle)
     trace = read.trace
+    if float(np.median(trace.power_w)) < 0:
+        raise SuiteError(
+            f"{trace_path} has a power below zero in most of its readings: the meter was connected the wrong way round; negate the column."
+        )
     if offset_s is None:
         fit = fit_clock(trace.t_s, trace.power_w, course, is_absolute=trace.is_absolute)
     else:

@@ -109,6 +109,7 @@ def fit_clock(t_s: Values, power_w: Values, course: Course, *, is_absolute: bool
     best, fine, fit = _refined(t_s, power_w, course, period_s, grid, places)
     fit = replace(fit, near_wall_clock=near)
     _refuse_unrelated(fit)
+    _refuse_falling(fit, t_s, power_w, course)
     fit = _with_ends(fit, fine, course, period_s)
     _refuse_undetermined(fit, course, t_s)
     second = _second(places, best, max(SAME_S, SAME_PERIODS * period_s, REACH_SHARE * course.run_s))
@@ -154,6 +155,21 @@ def _refuse_unrelated(fit: ClockFit) -> None:
         )
 
 
+def _refuse_falling(fit: ClockFit, t_s: Values, power_w: Values, course: Course) -> None:
+    """The levels of the phases explain a trace that is upside down as well: computing must not draw less than what is around the run."""
+    run_s = fit.to_run_s(t_s)
+    inside = (run_s >= 0) & (run_s <= course.run_s)
+    around = ~inside & (run_s >= course.begin_s) & (run_s <= course.end_s)
+    if not inside.any() or not around.any():
+        return
+    of_run, of_rest = ([*np.percentile(power_w[chosen], (5, 50)), power_w[chosen].mean()] for chosen in (inside, around))
+    if all(in_run < outside for in_run, outside in zip(of_run, of_rest, strict=True)):
+        raise NoFit(
+            f"The trace's power falls where it follows the run, from {of_rest[2]:.3g} W to {of_run[2]:.3g} W: its sign is reversed, or it is of "
+            "another machine or run. Attach the trace of this run."
+        )
+
+
 def _refuse_undetermined(fit: ClockFit, course: Course, t_s: Values) -> None:
     outside = [int(np.count_nonzero(side)) for side in (fit.to_run_s(t_s) < 0, fit.to_run_s(t_s) > course.run_s)]
     if not max(outside) or fit.half_width_s > MAX_HALF_SHARE * course.run_s:
@@ -172,7 +188,8 @@ def _with_ends(fit: ClockFit, fine: "_Fine", course: Course, period_s: float) ->
     if abs(differ_s) - bound_s > max(SAME_S, SAME_PERIODS * period_s, MAX_END_SHARE * course.run_s):
         raise NoFit(
             f"The trace's activity is {abs(differ_s):.2f} s {'shorter' if differ_s > 0 else 'longer'} than the run of {course.run_s:.1f} s: it is of "
-            "another run, or the logger's clock is wrong. Attach the trace of this run, or give --offset."
+            "another run, the logger's clock is wrong, or the suite's own start took long. Attach the trace of this run, give --offset, or run again "
+            "with --power-pulse."
         )
     return replace(fit, ends_differ_s=differ_s, half_width_s=math.hypot(fit.half_width_s, differ_s / 2))
 

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,11 @@ BLOCK_BYTES = 8 * 2**20
 MAX_FILE_BYTES = 16 * 2**30
 MAX_READINGS = 500_000
 MAX_UNREADABLE_SHARE = 0.5
+OWN_UNIT = r"([A-Za-zµμ]+)$"
+GROUPING = {".": ",", ",": "."}
+"""The sign between groups of three digits, by the decimal sign."""
+BLANKS = " \u00a0\u202f'’"
+"""Other signs between groups of three digits."""
 ABSOLUTE_S = 3e8
 """Times above it are seconds since 1970."""
 DAY_S = 86_400.0
@@ -59,9 +65,12 @@ def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) ->
         raise SuiteError(f"{path} cannot be read as a trace: {str(error)[:200]}. `--dry-run` shows what is understood of it.") from error
     trace = points.trace(rows)
     if rows.read == 0 or len(trace.t_s) < 2 or trace.unreadable + trace.late > MAX_UNREADABLE_SHARE * trace.rows:
+        remedy = "correct the columns with --time and --power, or export it again"
+        if points.repeated > MAX_UNREADABLE_SHARE * trace.rows:
+            remedy = "its times are too coarse for its rows: give --rate HZ if the rows are evenly spaced, or export it with fractions of a second"
         raise SuiteError(
             f"{path} has {len(trace.t_s)} readings in {trace.rows} rows ({trace.unreadable} without numbers, {trace.late} with a time that is not "
-            "after the one before); correct the columns with --time and --power, or export it again."
+            f"after the one before); {remedy}."
         )
     return ReadTrace(trace, size, digest.hexdigest())
 
@@ -110,16 +119,28 @@ class _Rows:
 
     def _power(self, frame: Any, rail: Rail) -> Values:
         if rail.power is not None:
-            return self._numbers(frame[rail.power]) * UNITS[rail.power_unit]
-        current_a = self._numbers(frame[rail.current]) * UNITS[rail.current_unit]
+            return self._amounts(frame[rail.power], rail.power_unit)
+        current_a = self._amounts(frame[rail.current], rail.current_unit)
         if rail.voltage is None:
             return current_a * (rail.volts or 0.0)
-        return current_a * self._numbers(frame[rail.voltage]) * UNITS[rail.voltage_unit]
+        return current_a * self._amounts(frame[rail.voltage], rail.voltage_unit)
+
+    def _amounts(self, column: Any, unit: str) -> Values:
+        """A column in W, V or A. A unit in the cell itself wins: meters that choose their range write 950 mW, then 1.05 W."""
+        numbers = self._numbers(column)
+        if pandas.api.types.is_numeric_dtype(column):
+            return numbers * UNITS[unit]
+        own = column.astype(str).str.strip().str.extract(OWN_UNIT, expand=False)
+        known = {text: _size(text, unit) for text in own.dropna().unique()}
+        sizes = np.asarray(own.map(known).astype(np.float64).fillna(UNITS[unit]), np.float64)
+        amounts: Values = numbers * sizes
+        return amounts
 
     def _numbers(self, column: Any) -> Values:
         """The numbers of a column; NaN for anything else. A unit after the number is dropped."""
         if not pandas.api.types.is_numeric_dtype(column):
             column = column.astype(str).str.strip().str.replace(r"\s*[^\d\s.,eE+-]+$", "", regex=True)
+            column = without_grouping(column, self.how.decimal)
             column = pandas.to_numeric(column.str.replace(",", ".") if self.how.decimal == "," else column, errors="coerce")
         return np.asarray(column, np.float64)
 
@@ -146,6 +167,27 @@ class _Rows:
         return whole
 
 
+def _size(text: str, unit: str) -> float:
+    """The size of a cell's own unit; that of the column's ``unit`` where the text is no unit of the same quantity."""
+    own = text.replace("µ", "u").replace("μ", "u")
+    return UNITS[own if own in UNITS and own[-1] == unit[-1] else unit]
+
+
+def without_grouping(cells: Any, decimal: str) -> Any:
+    """Numbers such as 1,234.5 or 1 234,5 without the sign between their groups of three digits.
+
+    1,234 alone may be a number with three decimals: it is taken for 1234 only where other cells of the column show that the sign groups digits.
+    """
+    blank = cells.str.fullmatch(rf"[-+]?\d{{1,3}}(?:[{BLANKS}]\d{{3}})+(?:{re.escape(decimal)}\d*)?")
+    cells = cells.where(~blank, cells.str.replace(f"[{BLANKS}]", "", regex=True))
+    sign, point = re.escape(GROUPING[decimal]), re.escape(decimal)
+    one = cells.str.fullmatch(rf"[-+]?\d{{1,3}}{sign}\d{{3}}")
+    surely = cells.str.fullmatch(rf"[-+]?\d{{1,3}}(?:(?:{sign}\d{{3}})+{point}\d*|(?:{sign}\d{{3}}){{2,}})")
+    if surely.any() or (one.any() and cells.str.fullmatch(r"[-+]?\d{1,3}").any()):
+        return cells.where(~(one | surely), cells.str.replace(GROUPING[decimal], "", regex=False))
+    return cells
+
+
 def seconds_of_dates(texts: Any) -> Values:
     """Dates as seconds since 1970 (UTC unless they say otherwise); NaN for anything else."""
     for options in ({"format": "ISO8601"}, {"format": "mixed", "dayfirst": "." in str(texts.iloc[0])[:6]}):
@@ -169,6 +211,7 @@ class _Points:
     parts: list[tuple[Values, Values]] = field(default_factory=list)
     count: int = 0
     late: int = 0
+    repeated: int = 0
     averaged: int = 1
     _last_s: float = -math.inf
     _rest: tuple[Values, Values] = field(default_factory=lambda: (np.empty(0), np.empty(0)))
@@ -178,6 +221,7 @@ class _Points:
         highest = np.maximum.accumulate(np.concatenate(([self._last_s], t_s)))
         kept = t_s > highest[:-1]
         self.late += int(np.count_nonzero(~kept))
+        self.repeated += int(np.count_nonzero(t_s == highest[:-1]))
         self._last_s = float(highest[-1])
         joined = tuple(np.concatenate((rest, values[kept])) for rest, values in zip(self._rest, (t_s, power_w), strict=True))
         whole = len(joined[0]) // self.averaged * self.averaged

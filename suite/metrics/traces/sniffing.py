@@ -24,7 +24,14 @@ NOT_POWER = re.compile(r"factor|energy|charge|capacity|reactive|apparent|mean ti
 IN_BRACKETS = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]")
 AT_END = re.compile(r"(?:^|[\s_./-])([a-zA-Zµμ]{1,3})$")
 WORDS = {"watt": "W", "watts": "W", "milliwatts": "mW", "volts": "V", "volt": "V", "amps": "A", "ampere": "A", "milliamps": "mA",
-         "seconds": "s", "second": "s", "sec": "s", "milliseconds": "ms", "msec": "ms", "microseconds": "us", "usec": "us"}  # fmt: skip
+         "days": "d", "hours": "h", "minutes": "min", "seconds": "s", "second": "s", "sec": "s",
+         "milliseconds": "ms", "msec": "ms", "microseconds": "us", "usec": "us"}  # fmt: skip
+LOWER_CASE = {unit.lower(): unit for unit in UNITS}
+"""Names of columns in programs: power_mw, current_ma."""
+MAX_UNSTATED = 300.0
+"""A larger number without a unit is asked for: milliwatts of a board are more likely than watts."""
+SPREADSHEET_DAYS = 20_000, 80_000
+"""Dates of spreadsheets: days since 1899-12-30, here of 1954 to 2119."""
 EPOCHS = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 """Numbers above the first are times since 1970 in the second."""
 
@@ -60,6 +67,7 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
     """The format of a file; raises SuiteError, which names the option to give, for what the file does not tell."""
     _refuse_unknown_units(options)
     head = _head(path)
+    _refuse_changing_units(head)
     decimal = _decimal(head)
     times = _time_columns(head, options, decimal)
     rails = _rails(head, options, set(times))
@@ -108,6 +116,14 @@ def _refuse_unknown_units(options: TraceOptions) -> None:
     for unit in (options.time_unit, options.unit):
         if unit is not None and unit not in UNITS:
             raise SuiteError(f"There is no unit {unit!r}; known are {', '.join(UNITS)}.")
+
+
+def _refuse_changing_units(head: _Head) -> None:
+    """A column beside the numbers that has their unit, row by row: meters that choose their range write one."""
+    for place, name in enumerate(head.names):
+        found = {row[place].replace("µ", "u").replace("μ", "u") for row in head.rows}
+        if len(found) > 1 and all(unit in UNITS for unit in found):
+            raise SuiteError(f"The unit changes from row to row (column {name!r}: {', '.join(sorted(found))}): export the file in one unit.")
 
 
 def _head(path: Path) -> _Head:
@@ -172,6 +188,10 @@ def _cells(line: str, delimiter: str) -> tuple[str, ...]:
 
 
 def _decimal(head: _Head) -> str:
+    """The decimal sign: not one that stands twice in a number, else the more frequent one."""
+    for grouping, decimal in ((".", ","), (",", ".")):
+        if any(re.fullmatch(rf"[-+]?\d{{1,3}}(?:\{grouping}\d{{3}}){{2,}}(?:\{decimal}\d*)?", cell) for row in head.rows for cell in row):
+            return decimal
     commas = sum(bool(re.fullmatch(r"[-+]?\d*,\d+\D*", cell)) for row in head.rows for cell in row)
     points = sum(bool(re.fullmatch(r"[-+]?\d*\.\d+\D*", cell)) for row in head.rows for cell in row)
     return "," if commas > points else "."
@@ -202,16 +222,18 @@ def _unit(name: str) -> str | None:
     """The unit that a header names, as in UNITS; None without one."""
     bracketed: list[str] = [found.strip() for found in IN_BRACKETS.findall(name)]
     at_end: list[str] = AT_END.findall(name)
-    for text in (*bracketed, *at_end, name.strip().lower()):
+    for text in (*bracketed, *at_end, *_plain(name).split()[-1:], name.strip().lower()):
         unit = WORDS.get(text.lower(), text.replace("µ", "u").replace("μ", "u"))
         if unit in UNITS:
             return unit
+        if unit.lower() in LOWER_CASE and unit != "MW":
+            return LOWER_CASE[unit.lower()]
     return None
 
 
 def _time_columns(head: _Head, options: TraceOptions, decimal: str) -> tuple[int, ...]:
     if options.rate_hz is not None:
-        if options.rate_hz <= 0 or options.time:
+        if not 0 < options.rate_hz < np.inf or options.time:
             raise SuiteError("--rate is a number above 0 of rows without a time; leave --time out.")
         return ()
     if options.time:
@@ -276,6 +298,9 @@ def _unit_of_numbers(name: str, numbers: "np.ndarray[tuple[int], np.dtype[np.flo
         if numbers.size and numbers[0] > least:
             return found
     steps = np.diff(numbers)
+    first, last = SPREADSHEET_DAYS
+    if numbers.size > 2 and first < numbers.min() and numbers.max() < min(last, numbers.min() + 1) and 0 < float(np.median(steps)) < 1e-2:
+        raise SuiteError(f"The times in {name!r} look like a spreadsheet's dates ({numbers[0]:.6f} days): add --time-unit d if they are, else s.")
     if numbers.size > 2 and numbers[0] < 3e8 and bool((numbers == np.round(numbers)).all()) and float(np.median(steps)) >= 2:
         raise SuiteError(
             f"The unit of the times in {name!r} cannot be told (whole numbers, {np.median(steps):g} apart): add --time-unit s, ms, us or ns."
@@ -285,10 +310,10 @@ def _unit_of_numbers(name: str, numbers: "np.ndarray[tuple[int], np.dtype[np.flo
 
 def _rails(head: _Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ...]:
     if options.power:
-        columns = [_column(head, name) for name in options.power]
+        columns = _distinct(head, options.power, times)
         return tuple(Rail(power=column, power_unit=_unit_of(head, column, "W", options.unit)) for column in columns)
     if options.current:
-        return _pairs(head, [_column(head, name) for name in options.current], [_column(head, name) for name in options.voltage], options)
+        return _pairs(head, _distinct(head, options.current, times), [_column(head, name) for name in options.voltage], options)
     free = [place for place in range(len(head.names)) if place not in times]
     powers = [place for place in free if head.has_header and _is(head.names[place], POWER, "W")]
     if len(powers) == 1:
@@ -309,11 +334,25 @@ def _rails(head: _Head, options: TraceOptions, times: set[int]) -> tuple[Rail, .
     if len(numeric) == 1 and head.names[numeric[0]].lower() == "state":  # Home Assistant's history of one sensor
         return (Rail(power=numeric[0]),)
     raise SuiteError(
-        f"Which column is the power cannot be told of {_listed(head, free)}: add --power COLUMN --unit W (or mW), or --current and --voltage."
+        f"Which column is the power cannot be told of {_listed(head, free) or 'no column but the time'}: add --power COLUMN --unit W (or mW), "
+        "or --current and --voltage."
     )
 
 
+def _distinct(head: _Head, names: Sequence[str], times: set[int]) -> list[int]:
+    """The columns of these names; raises SuiteError for one that is named twice, which would count twice, or is the time."""
+    columns = [_column(head, name) for name in names]
+    for place, column in enumerate(columns):
+        if column in columns[:place]:
+            raise SuiteError(f"The column {head.names[column]!r} is named twice; name each rail once.")
+        if column in times:
+            raise SuiteError(f"The column {head.names[column]!r} is the time; name a column of power or current, or another --time.")
+    return columns
+
+
 def _pairs(head: _Head, currents: Sequence[int], voltages: Sequence[int], options: TraceOptions) -> tuple[Rail, ...]:
+    if options.volts is not None and not 0 < options.volts < np.inf:
+        raise SuiteError(f"--volts is the supply's voltage, a number above 0, not {options.volts:g}.")
     if (not voltages and options.volts is None) or (voltages and len(voltages) not in (1, len(currents))):
         raise SuiteError("Give each --current its --voltage, in the same order, or one --voltage or --volts for all.")
     rails = []
@@ -348,9 +387,15 @@ def _unit_of(head: _Head, column: int, base: str, given: str | None) -> str:
     if after_number in UNITS and after_number.endswith(base):
         return after_number
     words = {"W": POWER, "V": VOLTAGE, "A": CURRENT}[base]
-    if head.has_header and words.search(_plain(head.names[column])):
+    if head.has_header and words.search(_plain(head.names[column])) and not _is_large(head, column):
         return base
     raise SuiteError(f"The unit of {head.names[column]!r} cannot be told: add --unit {base} or --unit m{base}.")
+
+
+def _is_large(head: _Head, column: int) -> bool:
+    """Whether the column's numbers are too large to be taken for W, V or A without a word of it."""
+    numbers = _floats([row[column] for row in head.rows], _decimal(head))
+    return bool(np.isfinite(numbers).any()) and float(np.nanmedian(numbers)) > MAX_UNSTATED
 
 
 def _listed(head: _Head, columns: Sequence[int]) -> str:

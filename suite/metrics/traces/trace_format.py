@@ -12,7 +12,7 @@ UNITS = {
     "W": 1.0, "mW": 1e-3, "uW": 1e-6, "kW": 1e3,
     "V": 1.0, "mV": 1e-3, "uV": 1e-6,
     "A": 1.0, "mA": 1e-3, "uA": 1e-6, "nA": 1e-9,
-    "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0,
+    "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "d": 86_400.0,
 }  # fmt: skip
 """Units and their sizes in W, V, A or s."""
 TIME_KINDS = ("number", "date", "time of day", "index")

@@ -47,7 +47,9 @@ def test_copies_of_one_card_are_two_boards(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("placeholder", ["Default string", "To be filled by O.E.M.", "0", "00000000-0000-0000-0000-000000000000", "None", "xxxxxxxx",
-                                         "03000200-0400-0500-0006-000700080009", "System Serial Number", " ", "Not Specified"])  # fmt: skip
+                                         "03000200-0400-0500-0006-000700080009", "System Serial Number", " ", "Not Specified",
+                                         "00020003-0004-0005-0006-000700080009", "12345678-1234-5678-90AB-CDDEEFAABBCC", "0123456789", "123456789",
+                                         "0123456789ABCDEF", "N/A", "Not Applicable", "INVALID"])  # fmt: skip
 def test_a_placeholder_is_no_serial_number(placeholder: str, tmp_path: Path) -> None:
     found = board_digest(machine(tmp_path / "a", uuid=placeholder, board="PF2ABCDE", machine="4b0d" * 8), tmp_path / "home")
     assert found.source == "/sys/class/dmi/id/board_serial"

@@ -71,6 +71,9 @@ def test_random_moments_are_told_from_a_clock_that_is_late_at_times() -> None:
     assert at_random_moments(random_moments(draws, 200.0, 1.0))
     assert not at_random_moments(clock)
     assert not at_random_moments(clock[draws.random(200) > 0.1])  # a tenth of its readings missing
+    assert not at_random_moments(np.round(np.arange(0, 300, 1.5)))  # a clock of 1.5 s that writes whole seconds: 1 s and 2 s take turns
+    assert not at_random_moments(np.sort(np.concatenate((clock, clock + 0.3))))  # two clocks
+    assert sum(at_random_moments(random_moments(draws, 40.0, 1.0)) for _ in range(200)) >= 198
 
 
 def test_parts_of_one_sensors_sum_are_added_where_they_err_alike() -> None:

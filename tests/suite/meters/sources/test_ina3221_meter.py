@@ -180,3 +180,27 @@ def test_nvidias_driver_shows_no_configuration(tree) -> None:
     meter = Ina3221Meter(tree(NANO))
     meter.open(MeteredProcess(1, Path("/data")))
     assert meter.settings() == {}
+
+
+def test_two_rails_with_one_label_are_two_channels(tree) -> None:
+    """A carrier board with a monitor of its own: the module's rail, at the lower address, keeps its name."""
+    root = tree(hwmon("1-0041", ["VDD_IN", "VDD_3V3", "NC"], 19000, 500) | hwmon("1-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 5000, 400))
+    meter = Ina3221Meter(root)
+    meter.open(MeteredProcess(1, Path("/data")))
+    values = {reading.channel: reading.value for reading in meter.read()}
+    assert values == pytest.approx({"VDD_IN": 2.0, "VDD_CPU_GPU_CV": 2.0, "VDD_SOC": 2.0, "VDD_IN@1-0041": 9.5, "VDD_3V3": 9.5})
+
+
+def test_jetpack_3_has_another_folder(tree) -> None:
+    files = {path.replace("iio:device1", "iio_device"): content for path, content in iio("0-0041", ["VDD_IN", "VDD_CPU", "VDD_DDR"], 2000).items()}
+    meter = Ina3221Meter(tree(files))
+    assert meter.availability().available
+    meter.open(MeteredProcess(1, Path("/data")))
+    assert [reading.channel for reading in meter.read()] == ["VDD_IN", "VDD_CPU", "VDD_DDR"]
+
+
+def test_a_monitor_without_labels_is_named_as_such(tree) -> None:
+    """An INA3221 that somebody soldered to a Raspberry Pi."""
+    files = {path: content for path, content in hwmon("1-0040", ["A", "B", "C"], 5000, 400).items() if "label" not in path}
+    availability = Ina3221Meter(tree(files)).availability()
+    assert not availability.available and "1-0040 has no labels" in availability.reason

@@ -113,3 +113,24 @@ def test_settings_that_do_not_fit_the_table_say_how(tree, settings: str, message
 def test_a_misspelt_key_is_named_with_the_nearest(tree) -> None:
     with pytest.raises(SuiteError, match=r"no key 'power_colum'; did you mean 'power_column'"):
         load_settings(machine(tree, "", SETTINGS.replace("power_column", "power_colum")))
+
+
+def test_decimal_commas_are_read_where_commas_do_not_separate_columns(tree) -> None:
+    root = machine(tree, "\ufeffTime;Power (mW)\n1,0;9000,0\n", SETTINGS + 'delimiter = ";"\n')
+    meter = opened(root)
+    append(root, "2,5;1000,5\n")
+    assert values(meter.read()) == [1.0005]
+
+
+def test_a_table_that_is_begun_anew_is_read_from_its_beginning(tree) -> None:
+    root = machine(tree, "Time,Power (mW)\n" + "1,9000\n" * 50)
+    meter = opened(root)
+    (root / "srv/meter.csv").write_text("Time,Power (mW)\n2,1000\n")
+    assert values(meter.read()) == [1.0]
+
+
+def test_what_is_no_number_is_no_row(tree) -> None:
+    root = machine(tree, "Time,Power (mW)\n")
+    meter = opened(root)
+    append(root, "1,nan\n2,inf\n3,1000\n")
+    assert values(meter.read()) == [1.0]

@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -104,3 +105,54 @@ def test_a_plug_that_is_out_of_reach_for_a_moment_leaves_a_gap_and_no_failure(tr
 def test_a_machine_beside_which_no_plug_is_named_says_what_to_write(tree) -> None:
     availability = ShellyMeter(tree({})).availability()
     assert 'shelly = { address = "192.168.1.20" }' in availability.remedy
+
+
+@pytest.mark.parametrize("written", ["http://{}", "{}/", " {} "])
+def test_an_address_as_people_write_it(tree, plug: Plug, written: str) -> None:
+    assert ShellyMeter(named(tree, f'shelly = {{ address = "{written.format(plug(SHELLY))}" }}\n')).availability().available
+
+
+@pytest.mark.parametrize("answer", [SHELLY | {"apower": None}, SHELLY | {"apower": float("nan")}, SHELLY | {"apower": True}], ids=str)
+def test_no_number_is_no_power(tree, plug: Plug, answer: Any) -> None:
+    assert not ShellyMeter(named(tree, f'shelly = {{ address = "{plug(answer)}" }}\n')).availability().available
+
+
+def test_what_a_plug_cannot_read_at_the_moment_is_left_out(tree, plug: Plug) -> None:
+    assert ShellyMeter().parse(SHELLY | {"voltage": None, "current": None, "aenergy": None}) == {"power": (7.4, "W")}
+    energy = TASMOTA["StatusSNS"]["ENERGY"] | {"Voltage": None, "Current": None}  # type: ignore[operator]
+    assert TasmotaMeter().parse({"StatusSNS": {"ENERGY": energy}}) == {"power": (7.0, "W")}
+
+
+def test_a_meter_without_a_switch_has_another_component(tree, plug: Plug) -> None:
+    """Shelly PM Mini."""
+    assert ShellyMeter(named(tree, f'shelly = {{ address = "{plug(SHELLY)}", component = "PM1" }}\n')).availability().available
+    assert plug.asked == ["/rpc/PM1.GetStatus?id=0"]  # type: ignore[attr-defined]
+
+
+def test_a_password_is_named(tree, plug: Plug) -> None:
+    reply = {"WARNING": "Need user=<username>&password=<password>"}
+    assert "Need user" in TasmotaMeter(named(tree, f'tasmota = {{ address = "{plug(reply)}" }}\n')).availability().reason
+
+
+@pytest.mark.parametrize(
+    ("reply", "remedy"),
+    [
+        (b"HTTP/1.0 401 Unauthorized\r\n\r\n", "password"),
+        (b'HTTP/1.0 404 Not Found\r\n\r\n{"code":404}', 'component = "PM1"'),
+        (b"SSH-2.0-OpenSSH_9.2p1\r\n", "switched on"),
+        (b"HTTP/1.0 200 OK\r\n\r\n" + b"[" * 60_000, "switched on"),
+    ],
+    ids=["password", "no such component", "no web server", "nested"],
+)
+def test_other_replies_have_a_reason_and_a_remedy(tree, reply: bytes, remedy: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_reply_once, args=(server, reply), daemon=True).start()
+        availability = ShellyMeter(named(tree, f'shelly = {{ address = "127.0.0.1:{server.getsockname()[1]}" }}\n')).availability()
+    assert not availability.available and remedy in availability.remedy
+
+
+def _reply_once(server: socket.socket, reply: bytes) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(1000)
+        connection.sendall(reply)

@@ -72,3 +72,11 @@ def test_a_firmware_that_cannot_be_opened_says_how_to_get_the_right(tmp_path: Pa
     availability = Rpi5PmicMeter(install(tmp_path, 'echo "Can\'t open device file: /dev/vcio"; exit 255')).availability()
     assert "/dev/vcio" in availability.reason
     assert "group video" in availability.remedy
+
+
+def test_a_rail_slightly_below_zero_stays_in_the_sum() -> None:
+    lines = (
+        "VDD_CORE_A current(7)=1.0A", "VDD_CORE_V voltage(15)=0.9V", "HDMI_A current(22)=-0.00200000A", "HDMI_V volt(23)=5.0V",
+        "DDR_A current(1)=nanA", "DDR_V volt(2)=1.1V",
+    )  # fmt: skip
+    assert parse_pmic("\n".join(lines)) == {"VDD_CORE.power": (pytest.approx(0.9), "W"), "HDMI.power": (pytest.approx(-0.01), "W")}

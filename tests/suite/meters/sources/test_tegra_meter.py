@@ -30,3 +30,13 @@ def test_load_is_in_thousandths_and_clocks_in_hertz(tree, board: str) -> None:
     assert found["gpu.frequency"] == (921.6e6, "Hz")
     assert ("memory_controller.frequency" in found) == ("emc" in str(BOARDS[board]))
     assert found.get("memory_controller.frequency", (1.6e9, "Hz")) == (1.6e9, "Hz")
+
+
+def test_thor_s_graphics_cluster_is_its_gpu(tree) -> None:
+    meter = TegraMeter(tree({"sys/class/devfreq/gpu-gpc-0/cur_freq": "1386000000\n", "sys/class/devfreq/gpu-nvd-0/cur_freq": "1690000000\n"}))
+    meter.open(MeteredProcess(1, Path("/data")))
+    assert [(reading.channel, reading.value) for reading in meter.read()] == [("gpu.frequency", 1386e6)]
+
+
+def test_a_mali_is_no_gpu_of_a_jetson(tree) -> None:
+    assert not TegraMeter(tree({"sys/class/devfreq/fb000000.gpu/cur_freq": "1000000000\n"})).availability().available

@@ -112,3 +112,9 @@ def test_a_program_that_ends_by_itself_is_an_error_once_it_has_been_silent_for_l
 
     assert "exited by itself" in str(eventually(error))
     meter.close()
+
+
+def test_a_rail_below_zero_stays_in_the_total() -> None:
+    """The offset of an idle rail's sensor."""
+    found = parse_line("RAM 1/2MB VDD_GPU_SOC 2412mW/2412mW VDD_CPU_CV -120mW/-3mW VIN_SYS_5V0 4707mW/4707mW")
+    assert found == {"VDD_GPU_SOC": (2.412, "W"), "VDD_CPU_CV": (-0.12, "W"), "VIN_SYS_5V0": (4.707, "W")}

@@ -4,6 +4,7 @@ import pandas
 import pytest
 
 from suite.bundle.channels import channels_of_frame
+from suite.catalog.throttling import slows_processor
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.throttling import ThrottlingMeter
 from suite.metrics.disturbances import ThrottlingEvent, find_throttling
@@ -156,3 +157,8 @@ def test_the_settings_name_the_trip_points_that_slow_the_processor(tree) -> None
         files |= {f"{zone}/trip_point_{number}_type": f"{kind}\n", f"{zone}/trip_point_{number}_temp": f"{millidegrees}\n"}
         files |= {f"{zone}/cdev{number}_trip_point": f"{number}\n"}
     assert ThrottlingMeter(tree(files)).settings() == {"cpu-thermal cpu-throttle-alert 0": "passive at 99 degC"}
+
+
+@pytest.mark.parametrize("device", ["idle-cpu0", "thermal-idle-0", "cpufreq-cpu12", "soc012-throttle-alert", "devfreq-gpu-gpc-0"])
+def test_devices_that_inject_idle_time_or_lower_clocks_slow_a_processor(device: str) -> None:
+    assert slows_processor(device)

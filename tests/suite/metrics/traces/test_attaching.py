@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,8 @@ from suite.bundle.attached import KEPT, SOURCE
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import check_bundle, find_bundles
 from suite.compliance.faults.attached_edits import START_S, made_trace
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.reading_edits import count_written
 from suite.compliance.faults.witness_edits import witnessed
 from suite.errors import SuiteError
 from suite.metrics.traces import attaching, reading
@@ -64,6 +67,16 @@ def test_a_bundle_with_a_trace_complies(good_bundle: Path, trace: Path) -> None:
     assert check_bundle(good_bundle).complies
 
 
+def test_the_readings_of_a_trace_are_not_counted_as_the_recorder_s(good_bundle: Path, trace: Path) -> None:
+    """A real run has the recorder's own record, with the number of readings that it wrote."""
+    bundle = EditableBundle(good_bundle)
+    count_written(0)(bundle)
+    bundle.save(recomputed=True)
+    assert "readings-counted" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+    api.attach_power(good_bundle, trace, covers="wall", tier="analyser")
+    assert "readings-counted" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+
+
 def test_run_json_says_when_and_how_the_trace_was_attached(good_bundle: Path, trace: Path) -> None:
     api.attach_power(good_bundle, trace, covers="board", command=("suite", "power", "attach", "run", "logger.csv"))
     record = Bundle(good_bundle).run().attached
@@ -94,7 +107,11 @@ def test_a_dry_run_writes_nothing(good_bundle: Path, trace: Path) -> None:
     assert digest(good_bundle) == before
 
 
-@pytest.mark.parametrize("change", [lambda text: text.replace(",7", ",2").replace(",6", ",2"), lambda text: text[: len(text) // 3]])
+@pytest.mark.parametrize(
+    "change",
+    [lambda text: text.replace(",7", ",2").replace(",6", ",2"), lambda text: text[: len(text) // 3], lambda text: re.sub(r",(?=\d)", ",-", text)],
+    ids=["no course", "too short", "wired the wrong way round"],
+)
 def test_a_refused_trace_changes_nothing(change: Callable[[str], str], good_bundle: Path, trace: Path) -> None:
     trace.write_text(change(trace.read_text(encoding="utf-8")), encoding="utf-8")
     before = digest(good_bundle)

@@ -163,3 +163,16 @@ def test_an_offset_by_hand_outside_the_trace_is_refused() -> None:
     t_s, power_w = made([(20, 3.0), *EPOCH * 3, (20, 3.0)])
     with pytest.raises(NoFit, match="0 readings in the run"):
         given_clock(t_s, power_w, plain_course(60.0), 5000.0)
+
+
+def test_a_trace_that_is_upside_down_is_refused() -> None:
+    random = np.random.default_rng(2)
+    phases = [Phase("before", np.array([-1e6]), np.array([0.0])), Phase("after", np.array([60.0]), np.array([1e6]))]
+    phases.append(Phase("waiting", np.array([20.0, 41.0]), np.array([24.0, 47.0])))
+    course = Course(0, 1.7e9, 60.0, -10.0, 70.0, tuple(phases))
+    t_s = np.arange(-15.0, 75.0, 0.2)
+    is_busy = (t_s >= 0) & (t_s < 60) & ~((t_s >= 20) & (t_s < 24)) & ~((t_s >= 41) & (t_s < 47))
+    power_w = 3 + 4 * is_busy + random.normal(0, 0.1, len(t_s))
+    assert abs(fit_clock(t_s + 100, power_w, course).offset_s + 100) < 0.3
+    with pytest.raises(NoFit):
+        fit_clock(t_s + 100, 10 - power_w, course)

@@ -13,6 +13,13 @@ from suite.metrics.traces.sniffing import TraceOptions, sentence, understand
 from suite.metrics.traces.trace_format import Trace
 
 NOTHING = TraceOptions()
+
+
+def written(number: float, between_groups: str) -> str:
+    """A number with a decimal comma and a sign between its groups of three digits."""
+    return f"{number:,.1f}".replace(".", "\0").replace(",", between_groups).replace("\0", ",")
+
+
 EXPORTS = {
     "Joulescope": (
         "#time,current,voltage,power\n" + "".join(f"{n / 2},0.{n % 3 + 1},5.1,{(n % 3 + 1) * 0.51:.3f}\n" for n in range(30)), NOTHING, 0.51,
@@ -43,6 +50,19 @@ EXPORTS = {
     "two rails": (
         "t [s],cpu [mW],gpu [mW]\n" + "".join(f"{n},1000,{2000 + n}\n" for n in range(30)), TraceOptions(power=("cpu [mW]", "gpu [mW]")), 3.0,
     ),
+    "a meter that chooses its range": ("t [s],P\n" + "".join(f"{n},{['950 mW', '1.05 W', '990000 µW'][n % 3]}\n" for n in range(30)), NOTHING, 0.95),
+    "thousands": ("t [s],P [mW]\n" + "".join(f'{n},"{950.5 + n * 10:,.1f}"\n' for n in range(30)), NOTHING, 0.9505),
+    "thousands without decimals": ("t [s],P [mW]\n" + "".join(f'{n / 2},"{950 + n * 10:,d}"\n' for n in range(30)), NOTHING, 0.95),
+    "German thousands": ("t [s];P [mW]\n" + "".join(f"{n},5;{written(950.5 + n * 10, '.')}\n" for n in range(30)), NOTHING, 0.9505),
+    "French thousands": ("t [s];P [mW]\n" + "".join(f"{n},5;{written(950.5 + n * 10, ' ')}\n" for n in range(30)), NOTHING, 0.9505),
+    "names as in programs": ("t_ms,power_mw\n" + "".join(f"{n * 100},{4000 + n}\n" for n in range(30)), NOTHING, 4.0),
+    "minutes": ("elapsed_minutes,power_w\n" + "".join(f"{n / 60:.5f},{4 + n % 3}\n" for n in range(30)), NOTHING, 4.0),
+    "millions with points": (
+        "t [s];P [uW]\n" + "".join(f"{n},5;{900_000 + n * 10_000:,d}\n".replace(",", ".").replace(".5;", ",5;") for n in range(30)), NOTHING, 0.9,
+    ),
+    "days of a spreadsheet": (
+        "Time,Power (W)\n" + "".join(f"{46348.8 + n / 86400:.8f},{4 + n % 3}.5\n" for n in range(30)), TraceOptions(time_unit="d"), 4.5,
+    ),
     "rows at a rate": ("power [W]\n" + "".join(f"{4 + n % 3}.5\n" for n in range(30)), TraceOptions(power=("1",), rate_hz=10.0), 4.5),
 }  # fmt: skip
 
@@ -68,8 +88,25 @@ REFUSED = {
     "times of an unknown unit": ("time,power\n" + "".join(f"{n * 100},{4 + n % 3}\n" for n in range(30)), NOTHING, "add --time-unit"),
     "no time": ("power\n" + "".join(f"{4 + n % 3}.5\n" for n in range(30)), NOTHING, "--rate HZ"),
     "a column that there is not": (EXPORTS["UM25C"][0], TraceOptions(power=("Watt",)), "There is no column 'Watt'"),
+    "a rail twice": (EXPORTS["two rails"][0], TraceOptions(power=("gpu [mW]", "3")), "'gpu .mW.' is named twice"),
+    "the time as a rail": (EXPORTS["two rails"][0], TraceOptions(power=("t [s]",)), "is the time"),
+    "a column of units that change": (
+        "t [s],value,unit\n" + "".join(f"{n},{['950,mW', '1.05,W'][n % 2]}\n" for n in range(30)),
+        TraceOptions(power=("value",), unit="mW"),
+        "The unit changes from row to row .column 'unit': W, mW.",
+    ),
+    "four rows a second, with whole seconds": (
+        "time,power [W]\n" + "".join(f"2026-11-22 07:00:{n // 4:02d},4\n" for n in range(60)),
+        NOTHING,
+        "give --rate HZ",
+    ),
     "a unit that there is not": (EXPORTS["UM25C"][0], TraceOptions(unit="furlong"), "There is no unit 'furlong'"),
     "a unit of something else": (EXPORTS["UM25C"][0], TraceOptions(power=("Power (W)",), unit="mA"), "is no unit of"),
+    "thousands without a unit": ("t [s],P\n" + "".join(f"{n},{4000 + n}\n" for n in range(30)), NOTHING, "The unit of 'P' cannot be told"),
+    "a unit in the wrong case": ("t [s],P (MW)\n" + "".join(f"{n},{4000 + n}\n" for n in range(30)), NOTHING, "The unit of 'P .MW.' cannot be told"),
+    "days of a spreadsheet without their unit": (EXPORTS["days of a spreadsheet"][0], NOTHING, "add --time-unit d"),
+    "a rate of NaN": (EXPORTS["rows at a rate"][0], TraceOptions(rate_hz=float("nan")), "--rate is a number above 0"),
+    "a voltage below zero": (EXPORTS["PPK2"][0], TraceOptions(volts=-5.0), "--volts is the supply's voltage"),
     "a rate of nothing": (EXPORTS["rows at a rate"][0], TraceOptions(rate_hz=0.0), "--rate is a number above 0"),
     "text": ("so be it\n" * 50, NOTHING, "no row with a number"),
     "nothing": ("", NOTHING, "fewer than two rows"),
@@ -141,3 +178,19 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(("time [s],power [W]\n" + "".join(f"{n},4\n" for n in range(100_000))).encode()))
     with pytest.raises(SuiteError, match="holds more than 100000 bytes"):
         read_trace(path, understand(path, NOTHING), max_bytes=100_000)
+
+
+def test_units_of_cells_and_signs_of_thousands_keep_every_reading(tmp_path: Path) -> None:
+    """950 mW, 1.05 W, 990000 µW; 990.5, 1,000.5: no row is a thousandfold of its neighbour, and none is lost."""
+    by_range = trace_of(tmp_path / "range.csv", EXPORTS["a meter that chooses its range"][0])
+    assert by_range.power_w[:3] == pytest.approx([0.95, 1.05, 0.99])
+    for name in ("thousands", "thousands without decimals", "German thousands", "French thousands", "millions with points"):
+        trace = trace_of(tmp_path / "trace.csv", EXPORTS[name][0])
+        assert np.diff(trace.power_w) == pytest.approx(0.01), name
+        assert trace.unreadable == 0
+
+
+def test_three_decimals_are_not_taken_for_thousands(tmp_path: Path) -> None:
+    """Where nothing in the column groups digits, the sign that is not the file's decimal sign stays what it was."""
+    text = "t [s];P [W]\n" + "".join(f"{n},5;{4 + n % 3}.125\n" for n in range(30))
+    assert trace_of(tmp_path / "trace.csv", text).power_w[0] == pytest.approx(4.125)
