@@ -37,7 +37,7 @@ KNOWN = (
 """Every option of `suite run`."""
 NO_RUN = ("--dry-run", "--help")
 COMMANDS, PROGRAMS = ("run", "sweep"), ("suite", "-c", "-m", "__main__.py")
-"""Commands that make runs, and the programs by which the suite itself is started."""
+"""Commands that make runs, and the programs by which the suite itself may be started; any Python program is called so but the first."""
 CPU_BUILD = "+cpu"
 """End of the version of a package that was built without CUDA."""
 CHOSEN_BY_THE_SUITE = "auto"
@@ -119,7 +119,7 @@ def _runs(context: BundleContext) -> Iterator[Violation]:
     words = [str(word) for word in context.run.command]
     program = words[0].rpartition("/")[2] if words else ""
     if len(words) < 2 or words[1] not in COMMANDS:
-        if not words or program in PROGRAMS:
+        if not words or program == PROGRAMS[0]:
             yield Violation(RUN, f"a command that starts a run: suite {' or suite '.join(COMMANDS)}", " ".join(words)[:200] or "no command", KEEP)
         return
     options = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
