@@ -215,8 +215,7 @@ def recount(b: EditableBundle) -> None:
     def count(meters, table):
         counts = table.groupby("source").size()
         for meter in meters:
-            if meter["name"] != "recorder":
-                meter["readings"] = int(counts.get(meter["name"], 0))
+            meter["readings"] = len(table) if meter["name"] == "recorder" else int(counts.get(meter["name"], 0))
 
     count(b.run["meters"], b.readings)
     if (b.path / "nodes.json").exists():
