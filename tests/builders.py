@@ -227,7 +227,7 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
         schema=layout.SCHEMA,
         run_id=run_id(scenario.name, scenario.framework),
         suite_version=__version__,
-        command=("suite", "run"),
+        command=("suite", "run", *(("--workers", str(scenario.workers)) if scenario.workers else ())),
         started_time_ms=START_MS + 1000 * scenario.later_s,
         status=status,
         exit_code=0 if status == "finished" else None,

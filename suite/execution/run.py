@@ -198,7 +198,7 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
         finally:
             if process.poll() is None:
                 terminate(process)
-        report = wait(process, path / layout.OUTPUT)
+        report = wait(process, path / layout.OUTPUT, request.training.parallel.ranks)
         _write_power_changes(path, recorders.power)
         if recorders.witness is not None and problem is None and report.exit_code == 0:
             redacted_witness(ask_stamp(request, recorders.witness, path), recorders.redactor).write(path)

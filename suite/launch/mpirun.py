@@ -93,13 +93,17 @@ def last_output_line(lines: Sequence[str]) -> str | None:
     return next(filter(is_rank_error, output), output[-1]).strip()[:MAX_SENTENCE_LENGTH] if output else None
 
 
-def failed_process(lines: Sequence[str]) -> FailedProcess | None:
-    """The process that the launcher reports as failed first; None when it reports none."""
+def failed_process(lines: Sequence[str], ranks: int) -> FailedProcess | None:
+    """The process of a job of so many ranks that the launcher reports as failed first; None when it reports none.
+
+    A host whose proxy failed, too, is missing in MPICH's list of exit statuses: a list that is not of all ranks says nothing about any of them.
+    """
     text = "\n".join(lines)
     found = _FAILED_RANK.search(text)
     if found is not None:
         return FailedProcess(int(found[1]), found[2], int(found[3]) if found[3] else None)
-    statuses = _exit_statuses(text)
+    listed = _exit_statuses(text)
+    statuses = listed if len(listed) == ranks else []
     by_signal = {rank: os.WTERMSIG(status) for rank, status in enumerate(statuses) if os.WIFSIGNALED(status)}
     by_itself = (rank for rank, status in enumerate(statuses) if os.WIFEXITED(status) and os.WEXITSTATUS(status))
     first = next((rank for rank, number in by_signal.items() if number != signal.SIGKILL), next(by_itself, None))

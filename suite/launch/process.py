@@ -95,13 +95,13 @@ def terminate(process: "subprocess.Popen[Any]") -> None:
             descendant.kill()
 
 
-def wait(process: "subprocess.Popen[bytes]", output: Path) -> ExitReport:
-    """Wait for the process, terminate its remaining descendants, and report how it ended."""
+def wait(process: "subprocess.Popen[bytes]", output: Path, ranks: int = 1) -> ExitReport:
+    """Wait for the process, a launcher of ``ranks`` or the one rank, terminate its remaining descendants, and report how it ended."""
     exit_code = process.wait()
     terminate(process)
     lines = output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
     said = last_output_line(lines) or "no output"
-    return ExitReport(exit_code, said, bool(rank_output(lines)), failed_process(lines), refused_host(lines))
+    return ExitReport(exit_code, said, bool(rank_output(lines)), failed_process(lines, ranks), refused_host(lines))
 
 
 def _descendants(process: "subprocess.Popen[Any]") -> "list[psutil.Process]":

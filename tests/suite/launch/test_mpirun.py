@@ -112,29 +112,30 @@ def test_the_first_error_reported_by_a_rank_is_the_cause(launcher: str) -> None:
 
 
 def test_launchers_report_the_process_that_failed_first() -> None:
-    assert failed_process(MPICH_SAYS.splitlines()) == FailedProcess(None, "pi2", signal.SIGKILL, 7)
-    assert failed_process(OPEN_MPI_SAYS.splitlines()) == FailedProcess(1, "pi2", signal.SIGKILL)
-    assert failed_process(["Bus error"]) is None
+    assert failed_process(MPICH_SAYS.splitlines(), 2) == FailedProcess(None, "pi2", signal.SIGKILL, 7)
+    assert failed_process(OPEN_MPI_SAYS.splitlines(), 2) == FailedProcess(1, "pi2", signal.SIGKILL)
+    assert failed_process(["Bus error"], 2) is None
 
 
 @pytest.mark.parametrize(
-    ("statuses", "expected"),
+    ("statuses", "ranks", "expected"),
     [
-        ("[pi1] 9,9,7,9", FailedProcess(2, None, signal.SIGBUS)),  # MPICH killed the others
-        ("[pi1] 9,9\n[pi2] 9,11", FailedProcess(3, None, signal.SIGSEGV)),
-        ("[pi1] 0,256", FailedProcess(1, None, None)),
-        ("[pi1] 9,9", FailedProcess(None, "pi2", signal.SIGKILL, 7)),
-        ("[pi1] 99999999999,x", FailedProcess(None, "pi2", signal.SIGKILL, 7)),
+        ("[pi1] 9,9,7,9", 4, FailedProcess(2, None, signal.SIGBUS)),  # MPICH killed the others
+        ("[pi1] 9,9\n[pi2] 9,11", 4, FailedProcess(3, None, signal.SIGSEGV)),
+        ("[pi1] 0,256", 2, FailedProcess(1, None, None)),
+        ("[pi1] 9,9", 2, FailedProcess(None, "pi2", signal.SIGKILL, 7)),
+        ("[pi2] 7", 2, FailedProcess(None, "pi2", signal.SIGKILL, 7)),  # the proxy of pi1 failed, too, so that its statuses are missing
+        ("[pi1] 99999999999,x", 2, FailedProcess(None, "pi2", signal.SIGKILL, 7)),
     ],
 )
-def test_mpichs_exit_statuses_name_the_rank_and_its_signal(statuses: str, expected: FailedProcess) -> None:
-    assert failed_process([*MPICH_SAYS.splitlines(), *f"[mpiexec@pi1] Exit codes: {statuses}".splitlines()]) == expected
+def test_mpichs_exit_statuses_name_the_rank_and_its_signal(statuses: str, ranks: int, expected: FailedProcess) -> None:
+    assert failed_process([*MPICH_SAYS.splitlines(), *f"[mpiexec@pi1] Exit codes: {statuses}".splitlines()], ranks) == expected
 
 
 @pytest.mark.parametrize("wrapped", [" on\nsignal 7 (Bus error).", " on signal 7 (Bus error)."])
 def test_open_mpis_sentence_may_be_broken_into_two_lines(wrapped: str) -> None:
     said = f"prterun noticed that process rank 1 with PID 9 on node pi2 exited{wrapped}"
-    assert failed_process(said.splitlines()) == FailedProcess(1, "pi2", signal.SIGBUS)
+    assert failed_process(said.splitlines(), 2) == FailedProcess(1, "pi2", signal.SIGBUS)
 
 
 @pytest.mark.parametrize(
