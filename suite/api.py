@@ -52,7 +52,7 @@ __all__ = [
     "Frames", "Interrupted", "PaperFile", "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest",
     "RunResult", "StallAnalysis", "Study", "SuiteError", "TraceOptions", "WrittenBringUp", "WrittenTrace", "attach_power", "audit", "bring_up",
     "check", "compare", "compare_with_reference", "draw_epoch", "energy_figure", "figure", "findings_of", "finish", "load", "place", "plan_sweep",
-    "report", "resolve", "run", "run_stall_analysis", "run_sweep", "trace",
+    "predict", "report", "resolve", "run", "run_stall_analysis", "run_sweep", "trace",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0

@@ -52,7 +52,7 @@ def test_the_design_is_a_table_to_fill_in(say: Say) -> None:
 def test_an_answer_has_intervals_what_binds_and_what_to_profile_next(say: Say, table: Path) -> None:
     printed, _, code = say(table, "--max-watts", 14, "--front")
     assert code == 0
-    assert "10 modes profiled, 230 predicted; intervals hold with 90 %." in printed
+    assert "10 modes profiled, 230 predicted; intervals are meant to hold with 90 % (docs/predicting.md: how often they did)." in printed
     assert "Smallest time with power at most 14 W: cores " in printed
     assert "binds: power limit; the time follows " in printed
     assert "Profile next, to be surer: cores " in printed
