@@ -96,7 +96,8 @@ def _print_design(table: Path | None, grid: str | None, seed: int) -> None:
 def _lines(known: "Known", profile: "Profile", asked: "Question", with_front: bool) -> Iterator[str]:
     from suite.prediction.answers import answer  # start-up: NumPy
 
-    yield f"{len(profile)} modes profiled, {len(known.modes) - len(profile)} predicted; intervals are meant to hold with 90 % (docs/predicting.md: how often they did)."
+    predicted = len(known.modes) - len(profile)
+    yield f"{len(profile)} modes profiled, {predicted} predicted; intervals are meant to hold with 90 % (docs/predicting.md: how often they did)."
     found = answer(known, asked)
     if asked.limits():
         yield from _answer_lines(found, asked)
