@@ -44,7 +44,7 @@ def bundles() -> list[Made]:
         made += [Made(replace(each, batch_size=size, step_s=step_s * (size / 2048) ** 0.85)) for size in (1024, 4096)]
         made.append(Made(replace(each, threads=1, counted=True, step_s=step_s * 1.1)))
     for medium, step_s in (("SD card", 0.1), ("NVMe SSD", 0.055), ("USB HDD", 0.13)):
-        made.append(Made(replace(few, threads=3, step_s=step_s, power_w=4.0), {"storage_medium": medium}))
+        made.append(Made(replace(few, threads=3, step_s=step_s, power_w=4.0, counted=True), {"storage_medium": medium}))
     for mode, (cores, cpu, gpu, memory, power_w) in MODES.items():
         step_s = 0.02 + 60.0 / (cores**0.4 * cpu) + 10.0 / gpu
         clocks = (gpu * 1.0, gpu * 0.8, gpu * 0.6)

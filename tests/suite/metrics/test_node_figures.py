@@ -213,9 +213,10 @@ def test_a_run_of_one_rank_has_neither_table(tmp_path: Path) -> None:
 
 def test_the_peak_of_every_rank_is_what_rank_0_logged(path: Path) -> None:
     log = path / "log.txt"
-    last = log.read_text().splitlines()[-1]
-    told = {**json.loads(last[len(contract.TOKEN) :]), "key": "peak_rss_of_ranks", "value": [2**28, None]}
-    log.write_text(log.read_text() + contract.TOKEN + json.dumps(told) + "\n")
+    events = [json.loads(line[len(contract.TOKEN) :]) for line in log.read_text().splitlines()]
+    (told,) = (event for event in events if event["key"] == "peak_rss_of_ranks")
+    told["value"] = [2**28, None]
+    log.write_text("".join(f"{contract.TOKEN}{json.dumps(event)}\n" for event in events))
     assert [rank["peak_rss_bytes"] for rank in derive(Bundle(path)).ranks] == [2**28, None]
 
 

@@ -147,7 +147,7 @@ def test_a_run_in_two_submissions_is_reported_for_both_because_neither_is_earlie
     edit_declaration(again, organization="globex")
     for verdict in check_submissions((submission, again)):
         assert {finding.rule for finding in verdict.findings} == {"submission-duplicates", "submission-losses"}
-        assert len(verdict.findings) == 12  # three runs: id, times between steps and between readings, losses
+        assert len(verdict.findings) == 15  # three runs: id, times between steps and between readings, moment of the digests, losses
 
 
 @pytest.mark.parametrize("organization", ["aaa", "zzz"])
