@@ -94,7 +94,7 @@ def last_output_line(lines: Sequence[str]) -> str | None:
 
 
 def failed_process(lines: Sequence[str], ranks: int) -> FailedProcess | None:
-    """The process of a job of so many ranks that the launcher reports as failed first; None when it reports none.
+    """The process of a job of ``ranks`` ranks that the launcher reports as failed first; None when it reports none.
 
     A host whose proxy failed, too, is missing in MPICH's list of exit statuses: a list that is not of all ranks says nothing about any of them.
     """
