@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit mistakes verify-full energy-intervals clock-fits meter-cost simulate-ranks fuzz interruptions check-memory little-memory memory-peaks box clean
+.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit mistakes verify-full energy-intervals clock-fits meter-cost simulate-ranks simulate-replications fuzz interruptions sweep-kills power-modes check-memory little-memory memory-peaks box slurm wire host-faults clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, show it beside reference results"
@@ -24,15 +24,21 @@ help:
 	@echo "make clock-fits  how often the bound of a fitted logger's clock holds, as developed and out of sample"
 	@echo "make meter-cost  CPU time of a reading of every meter and of 150 a second, and memory over ten scripted hours"
 	@echo "make simulate-ranks  how often scores differ significantly, and ranks and their intervals are right, on boards of known truth"
+	@echo "make simulate-replications  how often suite reproduce confirms and refutes times of known truth; RUNS=FOLDER… divides real runs, too"
 	@echo "make audit   audit the reference runs in every framework, and forty forgeries of them; needs MNIST (suite data prepare mnist)"
 	@echo "make mistakes  which of a hundred mistakes in implementations, pipelines, schedules and weights are noticed, and by what; half an hour"
 	@echo "make verify-full  verify every model at the workloads' own batch sizes, and the first mini-batches of real MNIST; half an hour"
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
 	@echo "make interruptions  end 200 runs at random moments: is anything that was trained lost? in half an hour"
+	@echo "make sweep-kills  kill a sweep in all three frameworks three times and resume it: is a run lost, or made twice? as root, in minutes"
+	@echo "make power-modes  kill a sweep of power modes on a simulated board at 200 random moments: is everything put back? in minutes"
 	@echo "make check-memory  memory and time of the checker for bundles that unpack to millions of rows or values"
 	@echo "make little-memory  train ResNet-152 under a cgroup's limit of 1.5 GB and without one, turn about; as root, with a C compiler"
 	@echo "make memory-peaks  planned and measured peaks of memory of ResNet-18 and -50, with and without schedules"
 	@echo "make box     emulate an arm64 board: the demo's run, and a kernel whose power sensor shows known joules; as root, half an hour, resumable"
+	@echo "make slurm   a Slurm of two nodes on this machine: the doctor, a run, a rank that is killed; as root, installs Debian's packages"
+	@echo "make wire    times of exchanges on 2 and 4 hosts at 100 Mbit/s and 1 Gbit/s, against bare TCP; as root, half an hour; WIRE='--models lenet5' is a part"
+	@echo "make host-faults  faults of a run on two hosts at random moments: what it says, and what remains; as root, twenty minutes"
 	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
 	@echo "make clean   remove what setup and demo made here (framework environments stay in ~/.cache/edge-training-suite)"
 
@@ -117,6 +123,9 @@ meter-cost: $(VENV)/tested
 simulate-ranks: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.suite.metrics.score_simulation
 
+simulate-replications: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.suite.metrics.replication_trials $(RUNS)
+
 audit: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.forgeries.score
 
@@ -139,6 +148,14 @@ INTERRUPTED_RUNS ?= 200
 interruptions: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.interruptions.campaign $(INTERRUPTED_RUNS) 0
 
+sweep-kills: $(VENV)/tested
+	@$(VENV)/bin/python -m tools.framework_environments
+	@$(VENV)/bin/python -m tests.interruptions.sweep_kills
+
+POWER_KILLS ?= 200
+power-modes: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.power_modes.campaign $(POWER_KILLS) 0
+
 check-memory: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.fuzz.hostile
 
@@ -154,6 +171,18 @@ BOX ?=
 box: $(VENV)/tested
 	@sh tools/box.sh
 	@$(VENV)/bin/python -m tests.box $(BOX)
+
+slurm: $(VENV)/tested
+	@sh tools/slurm.sh
+	@$(VENV)/bin/python -m tests.slurm
+
+WIRE ?=
+wire: $(VENV)/tested
+	@$(VENV)/bin/python -m benchmarks.wire_table $(WIRE)
+
+HOST_FAULTS_SEED ?= 0
+host-faults: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.host_faults $(HOST_FAULTS_SEED)
 
 # What the tests need beside the suite: hypothesis, pytest.
 $(VENV)/tested: $(SUITE)

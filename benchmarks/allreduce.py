@@ -1,9 +1,9 @@
 """Our exchange of gradients compared with PyTorch's DistributedDataParallel over Gloo: the same ranks, model and mini-batches, in turns.
 
-Four ways take turns, the order rotating: no exchange (the cost of a step itself), ours overlapped with the backward pass, ours after it, and
-DistributedDataParallel. A turn lasts as long as its slowest rank. Ratios are DistributedDataParallel / this way, so more than 1 means that this way
-is faster. On one machine MPI sends through shared memory and Gloo through the loopback; with hosts, every rank has a network namespace as its host
-(needs root), so that all of the exchange crosses a network interface.
+Six ways take turns, the order rotating: no exchange (the cost of a step itself), ours overlapped with the backward pass, ours after it, ours with
+gradients rounded to float16 and to bfloat16, and DistributedDataParallel. A turn lasts as long as its slowest rank. Ratios are
+DistributedDataParallel / this way, so more than 1 means that this way is faster. On one machine MPI sends through shared memory and Gloo through
+the loopback; with hosts, every rank has a network namespace as its host (needs root), so that all of the exchange crosses a network interface.
 """
 
 import json
@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 
@@ -28,10 +28,11 @@ from suite.launch.child_environment import child_environment
 from suite.launch.environments import find
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
-from tests.namespaces import OVER_THE_WIRE, joined_hosts
+from tests.namespaces import OVER_THE_WIRE, Cluster, joined_hosts
 
 TIMEOUT_S = 1800.0
-ALL = "all"
+ALL, WITHOUT = "all", "no exchange"
+FAST_MEGABITS, GOODPUT_S, GOODPUT_PORT = 4000.0, 2.0, 45_071
 DDP = "DistributedDataParallel, Gloo"
 
 
@@ -58,6 +59,7 @@ class Settings:
     batch_size: Annotated[int | None, "samples of each rank (default: the model's)"] = None
     steps: Annotated[int | None, "steps of a turn (default: the model's)"] = None
     turns: Annotated[int, "turns of each way"] = 12
+    megabits: Annotated[float | None, "Mbit/s of every host's link, by tc tbf (default: unshaped)"] = None
 
 
 def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
@@ -69,7 +71,10 @@ def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
     try:
         for name, model in MODELS.items():
             if settings.model in (ALL, name) and settings.where in (ALL, "hosts"):
-                yield from ratios(settings, model, "hosts", on_hosts(settings, rank_options(settings, name, model)))
+                output, goodput_bytes_s = on_hosts(settings, rank_options(settings, name, model))
+                where = "hosts" if settings.megabits is None else f"hosts, {settings.megabits:g} Mbit/s"
+                yield from ratios(settings, model, where, output)
+                yield from shares_of_limit(settings, model, where, output, goodput_bytes_s)
     except pytest.skip.Exception as reason:  # the tests' hosts skip where they cannot be made
         yield Skipped("ranks on hosts", str(reason))
 
@@ -110,29 +115,66 @@ def on_this_machine(settings: Settings, options: Sequence[str]) -> str:
         return output_of(command(Placement((), settings.ranks), options, variables, Path(folder)), variables)
 
 
-def on_hosts(settings: Settings, options: Sequence[str]) -> str:
-    """The output of rank 0, every rank on its own host."""
+def on_hosts(settings: Settings, options: Sequence[str]) -> tuple[str, float]:
+    """The output of rank 0, every rank on its own host; and what TCP carries from the first host to the second, bytes/s, through the same link."""
     with tempfile.TemporaryDirectory() as name, joined_hosts(settings.ranks, Path(name)) as cluster:
         variables = {**child_environment(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
         placement = Placement(tuple(host.name for host in cluster.hosts), 1, str(cluster.agent))
+        if settings.megabits is not None:
+            for host in cluster.hosts:
+                cluster.shape(host, settings.megabits)
+        goodput_bytes_s = goodput(cluster, settings.megabits or FAST_MEGABITS)
         words, first = command(placement, options, variables, Path(name)), cluster.hosts[0]
         enter = ("env", f"--chdir={repository_root()}")  # a command on a host starts at the host's root folder
         answer = cluster.run(first, *enter, *words, variables=variables, timeout_s=TIMEOUT_S)
         if answer.returncode != 0:
             raise SuiteError(failure(words, answer.returncode, answer.stderr or answer.stdout))
         print(f"{cluster.traffic(first).sent_bytes / 1e6:.0f} MB left the first host", file=sys.stderr)
-        return answer.stdout
+        return answer.stdout, goodput_bytes_s
+
+
+def goodput(cluster: Cluster, megabits: float) -> float:
+    """What one TCP connection carries from the first host to the second in about two seconds, bytes/s."""
+    first, second, size_bytes = *cluster.hosts[:2], int(megabits * 1e6 / 8 * GOODPUT_S)
+    program = ("env", f"--chdir={repository_root()}", sys.executable, "-m", "benchmarks.workers.goodput")
+    receiver = cluster.start(second, *program, "receive", GOODPUT_PORT, size_bytes)
+    assert receiver.stdout is not None
+    receiver.stdout.readline()
+    answer = cluster.run(first, *program, "send", second.address, GOODPUT_PORT, size_bytes, timeout_s=60)
+    receiver.communicate(timeout=10)
+    return float(answer.stdout)
+
+
+def shares_of_limit(settings: Settings, model: Model, where: str, output: str, goodput_bytes_s: float) -> Iterator[Ratio]:
+    """The wire's limit over what each way's step takes beyond its forward pass, which hides no exchange.
+
+    The limit is what a rank of n must send at least, 2 (n - 1) / n of the gradients, or half of that in 16 bits, at the rate of bare TCP.
+    """
+    found = _said(output)
+    exact_s = 2 * (settings.ranks - 1) / settings.ranks * found["gradient_bytes"] / goodput_bytes_s
+    subject = f"{model.title}, {settings.ranks} ranks, {where}, {settings.batch_size or model.batch_size} samples each"
+    for way, times_s in found["step_s"].items():
+        limit_s = exact_s / 2 if way.endswith("float16") else exact_s
+        if way != WITHOUT:
+            pairs = [(limit_s, time_s - forward_s) for time_s, forward_s in zip(times_s, found["forward_s"], strict=True)]
+            yield ratio_of(subject, "the wire's limit", f"step without forward pass, {way}", pairs)
 
 
 def ratios(settings: Settings, model: Model, where: str, output: str) -> Iterator[Ratio]:
     """DistributedDataParallel's step time over each other way's, and how much of our step is waiting for the exchange."""
-    step_s, exposed_s = (json.loads(output.splitlines()[-1])[name] for name in ("step_s", "communication_s"))
+    step_s, exposed_s = (_said(output)[name] for name in ("step_s", "communication_s"))
     subject = f"{model.title}, {settings.ranks} ranks, {where}, {settings.batch_size or model.batch_size} samples each"
     for way, times_s in step_s.items():
         if way != DDP:
             yield ratio_of(subject, DDP, way, list(zip(step_s[DDP], times_s, strict=True)))
     for way in (way for way in step_s if way.startswith("ours")):
         yield ratio_of(subject, "exposed communication", f"step, {way}", list(zip(exposed_s[way], step_s[way], strict=True)))
+
+
+def _said(output: str) -> dict[str, Any]:
+    """Rank 0's line; mpirun adds the ranks' exit codes."""
+    found: dict[str, Any] = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
+    return found
 
 
 BENCHMARK = Benchmark(

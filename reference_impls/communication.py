@@ -6,9 +6,9 @@ Python 3.6 grammar. mpi4py and NumPy are imported for several ranks only; a sing
 import array
 import socket
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from reference_impls.contract import SECONDS_PER_NS, ContractError, monotonic_ns
+from reference_impls.contract import EXACT, SECONDS_PER_NS, ContractError, Parallel, monotonic_ns
 
 PING_PONGS = 30
 PING_TAG, STOP_TAG = 71, 72
@@ -89,6 +89,11 @@ class MpiWorld(World):
         """Overwrite the values by their sums over all ranks."""
         _await(self.communicator.Iallreduce(self._mpi.IN_PLACE, values))
 
+    def separate_sum(self) -> Callable[[Any], None]:
+        """The same on a communicator of its own, for sums between whose calls gradients are on their way."""
+        own = self.communicator.Dup()
+        return lambda values: _await(own.Iallreduce(self._mpi.IN_PLACE, values))
+
     def mean(self, arrays: List[Any]) -> None:
         """Overwrite the arrays by their means, all in one message.
 
@@ -105,6 +110,15 @@ class MpiWorld(World):
         self.communicator.Bcast(whole, root=0)
         for each, mean in zip(arrays, np.split(whole, np.cumsum([each.size for each in arrays])[:-1])):
             each[...] = mean.reshape(each.shape)
+
+    def bucket_sum(self, wire: str) -> Callable[[Any, Any], Any]:
+        """Starts the sum of an array over all ranks, or of a second one into it; returns what has the method ``Test`` of an MPI request."""
+        if wire != EXACT:
+            from reference_impls.wire import RoundedSum  # the contract needs the standard library only
+
+            second = self.communicator.Dup()  # ranks begin its messages at different times between the first ones
+            return lambda values, send: RoundedSum((self.communicator, second), wire, values, send)
+        return lambda values, send: self.communicator.Iallreduce(self._mpi.IN_PLACE if send is None else send, values)
 
     def allgather(self, value: Any) -> List[Any]:
         """The values of all ranks, by rank."""
@@ -237,29 +251,32 @@ def _await(request: Any) -> None:
 
 
 class BucketTime(NamedTuple):
-    """Times of a bucket's exchanges since the last call, each from its start to its end, which may be during the backward pass."""
+    """Times of a bucket's exchanges since the last call, each from its start to its end, which may be during the backward pass.
+
+    ``mean_since_first_s`` is the mean time from the start of the step's first bucket to this one's end: of the last bucket, the exchange of a step.
+    """
 
     size_bytes: int
     exchanges: int
     mean_s: float
     longest_s: float
+    mean_since_first_s: float
 
 
 class Buckets:
-    """Gradients in a few contiguous arrays, each summed over all ranks by one non-blocking all-reduce.
+    """Gradients in a few contiguous arrays, each summed over all ranks by one non-blocking all-reduce, in the numbers that ``settings`` say.
 
     After :meth:`finish`, ``arrays[b]`` is the sum of bucket ``b`` over all ranks.
     """
 
-    def __init__(self, world: MpiWorld, sizes: Sequence[int], dtype: Any, bucket_bytes: int) -> None:
+    def __init__(self, world: MpiWorld, sizes: Sequence[int], dtype: Any, settings: Parallel) -> None:
         import numpy as np  # the contract needs the standard library only
-        from mpi4py import MPI  # optional: runs on one rank have no MPI
 
-        self._communicator, self._in_place, self._sizes = world.communicator, MPI.IN_PLACE, list(sizes)
-        self.plan = plan_buckets(sizes, np.dtype(dtype).itemsize, bucket_bytes)
+        self._sum, self._sizes = world.bucket_sum(settings.wire), list(sizes)
+        self.plan = plan_buckets(sizes, np.dtype(dtype).itemsize, settings.bucket_bytes)
         self.arrays = [np.zeros(length, dtype) for length in self.plan.lengths]
         self._pending = []  # type: List[Any]
-        self._durations = [[] for _ in self.arrays]  # type: List[List[float]]
+        self._durations = [[] for _ in self.arrays]  # type: List[List[Tuple[float, float]]]
 
     def views(self) -> List[Any]:
         """A flat view of each parameter's part of its bucket, by parameter."""
@@ -274,8 +291,7 @@ class Buckets:
 
     def start(self, bucket: int, send: Any = None) -> None:
         """Start summing a bucket: its array, or ``send``, which must not change until :meth:`finish`."""
-        source = self._in_place if send is None else send
-        self._pending.append((bucket, monotonic_ns(), self._communicator.Iallreduce(source, self.arrays[bucket]), send))
+        self._pending.append((bucket, monotonic_ns(), self._sum(self.arrays[bucket], send), send))
         self.progress()
 
     def progress(self) -> None:
@@ -287,16 +303,22 @@ class Buckets:
     def finish(self) -> float:
         """Wait for every started bucket; returns the seconds of waiting: the exposed (non-overlapped) communication time."""
         began_ns = monotonic_ns()
+        first_ns = self._pending[0][1] if self._pending else began_ns
         for bucket, started_ns, request, _ in self._pending:
             _await(request)
-            self._durations[bucket].append((monotonic_ns() - started_ns) * SECONDS_PER_NS)
+            ended_ns = monotonic_ns()
+            self._durations[bucket].append(((ended_ns - started_ns) * SECONDS_PER_NS, (ended_ns - first_ns) * SECONDS_PER_NS))
         self._pending = []
         return (monotonic_ns() - began_ns) * SECONDS_PER_NS
 
     def take_times(self) -> List[BucketTime]:
         """Every bucket's times since the last call."""
         taken, self._durations = self._durations, [[] for _ in self.arrays]
-        return [
-            BucketTime(bucket.nbytes, len(times), sum(times) / len(times) if times else 0.0, max(times) if times else 0.0)
-            for bucket, times in zip(self.arrays, taken)
-        ]
+        return [_bucket_time(bucket.nbytes, times) for bucket, times in zip(self.arrays, taken)]
+
+
+def _bucket_time(size_bytes: int, times: "List[Tuple[float, float]]") -> BucketTime:
+    if not times:
+        return BucketTime(size_bytes, 0, 0.0, 0.0, 0.0)
+    own, since_first = zip(*times)
+    return BucketTime(size_bytes, len(times), sum(own) / len(times), max(own), sum(since_first) / len(times))

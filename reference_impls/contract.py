@@ -73,14 +73,34 @@ class Loading(NamedTuple):
     prefetch: int  # mini-batches that each prepares ahead
 
 
+LOCAL, SYNCHRONISED = "local", "synchronised"
+"""Values of Parallel.normalisation."""
+
+EXACT, FLOAT16, BFLOAT16 = "exact", "float16", "bfloat16"
+"""Values of Parallel.wire."""
+
+
 class Parallel(NamedTuple):
-    """Data parallelism: the number of ranks, and the all-reduce of their gradients."""
+    """Data parallelism: the number of ranks, the all-reduce of their gradients, and what batch normalisation takes its statistics over."""
 
     ranks: int  # processes that train
     nodes: int  # machines
     collective: str  # none on one rank; mpi: reference_impls.communication; native: the framework's own
     bucket_bytes: int  # size of the buckets in which gradients are summed
     overlap: bool  # sum gradients during the backward pass, where the framework allows it
+    normalisation: str = LOCAL  # batch normalisation over a rank's own samples (local), or over the whole mini-batch (synchronised)
+    wire: str = EXACT  # numbers in which gradients are sent: as they are computed (exact), float16 or bfloat16
+
+
+class Recomputation(NamedTuple):
+    """Training in a budget of memory: the network's blocks, and the schedule that says what is kept of which block when, and what is run again."""
+
+    budget_bytes: int  # memory that the training process may take
+    planned_bytes: int  # its highest resident memory by the plan
+    planned_factor: float  # time of a forward and backward pass by the plan, divided by that without recomputation
+    schedule: str  # the schedule's name
+    blocks: List[List[int]]  # of each block: positions of its first and its last operation in the network's trace
+    actions: List[List[Any]]  # [action, block] in the order of a step; actions as in suite.memory.schedule
 
 
 class Request(NamedTuple):
@@ -111,14 +131,25 @@ class Request(NamedTuple):
     threads: int  # that compute, per rank
     cache_cleared: Optional[bool]  # the page cache was emptied before the run; None: unknown
     output_directory: str  # of log and step records
+    recomputation: Optional[Recomputation] = None  # None: everything is kept; then the request file has no such key
 
 
-_NESTED = {"optimizer": Optimizer, "data": DataSet, "preprocessing": Preprocessing, "loading": Loading, "parallel": Parallel}
+ADDED = frozenset(["normalisation", "wire", "recomputation"])
+"""Keys that requests of earlier versions lack: these runs were as the default says."""
+
+_NESTED = {
+    "optimizer": Optimizer,
+    "data": DataSet,
+    "preprocessing": Preprocessing,
+    "loading": Loading,
+    "parallel": Parallel,
+    "recomputation": Recomputation,
+}
 
 
 def request_to_dict(request: Request) -> Dict[str, Any]:
     """The request as plain JSON values; the inverse of :func:`request_from_dict`."""
-    values = request._asdict()
+    values = {key: value for key, value in request._asdict().items() if key != "recomputation" or value is not None}
     return {key: dict(value._asdict()) if key in _NESTED else value for key, value in values.items()}
 
 
@@ -140,10 +171,17 @@ def request_from_dict(values: Dict[str, Any], where: str = REQUEST_NAME) -> Requ
 def _build(kind: Any, values: Dict[str, Any], where: str) -> Any:
     if not isinstance(values, dict):
         raise ContractError("{}: expected an object.".format(where))
-    unknown, missing = sorted(set(values) - set(kind._fields)), sorted(set(kind._fields) - set(values))
+    unknown, missing = sorted(set(values) - set(kind._fields)), sorted(set(kind._fields) - set(values) - ADDED)
     if unknown or missing:
         raise ContractError("{}: unknown keys {}, missing keys {}.".format(where, unknown, missing))
     return kind(**values)
+
+
+def normalisation_span(request: Request, rank: int) -> int:
+    """Samples of a whole mini-batch over which batch normalisation takes a rank's statistics: the event ``model_bn_span``."""
+    if request.parallel.normalisation == SYNCHRONISED:
+        return request.global_batch_size
+    return len(range(rank, request.global_batch_size, request.parallel.ranks))
 
 
 def as_requested(request: Request, precision: str = "float32") -> Dict[str, str]:
@@ -217,10 +255,19 @@ class Implementation(abc.ABC):
         """Replace the statistics of batch normalisation by their means over all ranks: call ``mean`` with them as contiguous float32 arrays, which it
         overwrites, and write them back.
 
-        Called after every epoch of several ranks, so that the evaluated model is the same on all of them.
+        Called after every epoch of several ranks that normalise locally, so that the evaluated model is the same on all of them. Synchronised
+        ranks have equal statistics.
         """
         if any(name.startswith("statistic/") for name in self.training_state()):
             raise ContractError("this implementation has statistics of batch normalisation, and no method average_statistics for several ranks.")
+
+    def recomputed(self) -> Optional[Dict[str, Any]]:
+        """What the schedule of recomputation did in all steps, for the event ``recomputation``; None without a schedule.
+
+        ``blocks``; ``forwards`` and ``backwards``, runs of blocks; ``spilled_bytes``, written to storage; ``passes_s``, the time of all forward and
+        backward passes, and ``again_s``, the part of it in blocks that had run in their step before. A time is None where it was not taken.
+        """
+        return None
 
     def bucket_times(self) -> List[Any]:
         """Times of each bucket's exchanges since the last call (reference_impls.communication.BucketTime); empty on one rank."""
@@ -287,6 +334,16 @@ def peak_rss_bytes(root: str = "/") -> Optional[int]:
             return next((int(line.split()[1]) * 1024 for line in stream if line.startswith("VmHWM:")), None)
     except OSError:
         return None
+
+
+def resident_bytes(root: str = "/") -> Dict[str, int]:
+    """Resident memory of this process now, ``VmRSS``, and the part of it that is mapped files, ``RssFile`` (proc(5)); empty if unknown."""
+    try:
+        with open(os.path.join(root, "proc/self/status")) as stream:
+            lines = [line.split(":") for line in stream if line.startswith(("VmRSS:", "RssFile:"))]
+    except OSError:
+        return {}
+    return {name: int(value.split()[0]) * 1024 for name, value in lines}
 
 
 def link(previous: str, line: str) -> str:

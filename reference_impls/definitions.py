@@ -10,6 +10,7 @@ from reference_impls.contract import LogWriter, Request
 HARNESS, IMPLEMENTATION = "harness", "implementation"
 START, STOP, POINT = "INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"
 ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, OPTIONAL = "always", "closed division", "open division", "several ranks", "optional"
+IN_BUDGET, RESUMED = "memory budget", "resumed runs"
 
 
 class Fact(NamedTuple):
@@ -25,7 +26,7 @@ class Event(NamedTuple):
 
     key: str
     event_type: str
-    needed: str  # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS or OPTIONAL
+    needed: str  # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, IN_BUDGET, RESUMED or OPTIONAL
     when: str
     value: str = ""
     metadata: Tuple[str, ...] = ()
@@ -89,6 +90,14 @@ EVENTS = (
         "admission", POINT, SEVERAL_RANKS, "before init_stop",
         "what the ranks compared: SHA-256 of `sources`, `packages`, `request`, `data` and `weights`, and the `machine`'s identity",
     ),
+    Event(
+        "model_bn_span", POINT, SEVERAL_RANKS, "before init_stop, where the model has batch normalisation",
+        "samples of a whole mini-batch over which this rank's statistics are taken",
+    ),
+    Event(
+        "state_restored", POINT, RESUMED, "before init_stop",
+        "SHA-256 of the restored state by kind, as in state_digests", ("epoch_num",),
+    ),
     Event("init_stop", STOP, ALWAYS, "after everything is ready; training data have not been read"),
     Event("run_start", START, ALWAYS, "right before the first epoch"),
     Event("epoch_start", START, ALWAYS, "before an epoch's first fetch", "", ("epoch_num",)),
@@ -100,7 +109,10 @@ EVENTS = (
         "chain_heads", POINT, SEVERAL_RANKS, "after every epoch and after run_stop",
         "rank 0: last chain value of every rank's log, a list; other ranks: that list, or SHA-256 of its values, each on a line", ("epoch_num",),
     ),
-    Event("bucket_times", POINT, SEVERAL_RANKS, "after every epoch", "times of each bucket's exchanges, a list", ("epoch_num",)),
+    Event(
+        "bucket_times", POINT, SEVERAL_RANKS, "after every epoch",
+        "times of each bucket's exchanges, a list; the last one's `mean_since_first_s` is the exchange of a step", ("epoch_num",),
+    ),
     Event("learning_rates", POINT, OPTIONAL, "after every epoch", "learning rate of its first and its last step, and the mean", ("epoch_num",)),
     Event(
         "uncounted_start", START, IN_CLOSED, "before an interval that counts neither as time nor as energy: `reason` state",
@@ -118,6 +130,15 @@ EVENTS = (
         "run_stop", STOP, ALWAYS, "after the last evaluation. `status` is success (target reached, or none requested) or aborted", "", ("status",)
     ),
     Event("peak_rss_of_ranks", POINT, OPTIONAL, "rank 0, after run_stop", "largest resident memory of every rank so far (VmHWM), bytes; a list"),
+    Event(
+        "memory_parts", POINT, OPTIONAL, "rank 0, after run_stop",
+        "bytes: `framework`, resident before the model was built; `mapped`, files mapped from then on; `parameter`, `velocity`, `statistic`, of the "
+        "training state; null: unknown",
+    ),
+    Event(
+        "recomputation", POINT, IN_BUDGET, "after run_stop, where the request has a schedule of recomputation",
+        "what all steps ran: `blocks`, `forwards`, `backwards`, `spilled_bytes`, `passes_s`, `again_s` (contract.Implementation.recomputed)",
+    ),
 )  # fmt: skip
 """What the implementation logs, in the order of a run."""
 

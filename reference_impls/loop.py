@@ -16,8 +16,8 @@ from reference_impls.data_stalls import as_requested
 from reference_impls.definitions import log_facts
 from reference_impls.records import Records
 from reference_impls.schedules import SCHEDULES
-from reference_impls.state_file import Progress, StateFile, state_name, write_state
-from reference_impls.training_state import State, digests, shapes
+from reference_impls.state_file import Progress, broadcast_state, state_name, write_state
+from reference_impls.training_state import KINDS, State, digests, shapes, sizes
 
 
 class Built(NamedTuple):
@@ -53,33 +53,63 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
         log_facts(log, request)
     log.start("init_start")
     compared = compare_processes(request, world)
+    before = contract.resident_bytes()
     built = build(request, world)
+    if request.recomputation is not None and built.implementation.recomputed() is None:
+        raise contract.ContractError("{} follows no schedule of recomputation; leave --memory-budget out.".format(request.framework))
     pipeline = as_requested(request, built.pipeline)
     progress = Progress(0, 0) if states.start is None else _restore(request, world, built.implementation, states.start)
+    if progress.epoch:
+        log.point("state_restored", digests(built.implementation.training_state()), epoch_num=progress.epoch)
     for key in sorted(built.facts):
         log.point(key, built.facts[key])
     _log_world(log, world)
     if world.size > 1:
         log.point("admission", dict(compared, **compare_training(request, world, built.implementation, built.pipeline)))
+        _log_span(request, world, log, built.implementation)
     log.stop("init_stop")
     log.start("run_start")
-    status = _Training(request, world, built, pipeline, records, states.folder).status(progress)
-    log.stop("run_stop", status=status)
+    training = _Training(request, world, built, pipeline, records, states.folder)
+    log.stop("run_stop", status=training.status(progress))
+    after = contract.resident_bytes()
     peaks = world.gather(contract.peak_rss_bytes())
     if world.rank == 0:
         log.point("peak_rss_of_ranks", peaks)
+        log.point("memory_parts", memory_parts(before, after, training.state_bytes))
+    if request.recomputation is not None:
+        log.point("recomputation", built.implementation.recomputed())
     if world.size > 1:
         _log_clocks(log, world)
         _log_heads(log, world)
     records.close()
 
 
+def memory_parts(before: Dict[str, int], after: Dict[str, int], state_bytes: Dict[str, int]) -> Dict[str, Optional[int]]:
+    """Where the memory of rank 0 was, bytes: resident before the model was built, files mapped from then on, and the training state by kind.
+
+    None where it is unknown. A GPU's memory is none of it, but the state may be there.
+    """
+    parts = {"framework": before.get("VmRSS"), "mapped": None}  # type: Dict[str, Optional[int]]
+    if "RssFile" in before and "RssFile" in after:
+        parts["mapped"] = max(0, after["RssFile"] - before["RssFile"])
+    parts.update({kind: state_bytes.get(kind) for kind in KINDS})
+    return parts
+
+
+def _log_span(request: Request, world: World, log: LogWriter, implementation: Implementation) -> None:
+    """Log over how many samples this rank normalises, where the model has batch normalisation."""
+    if any(name.startswith("statistic/") for name in implementation.training_state()):
+        log.point("model_bn_span", contract.normalisation_span(request, world.rank))
+    elif request.parallel.normalisation == contract.SYNCHRONISED:
+        raise contract.ContractError("{} has no batch normalisation to synchronise; leave --normalisation out.".format(request.model))
+
+
 def _restore(request: Request, world: World, implementation: Implementation, path: str) -> Progress:
-    """Continue from a state of the requested training, at the end of an epoch."""
-    if world.size > 1:
-        raise contract.ContractError("several ranks cannot continue from a training state; start one rank.")
-    file = StateFile(path)
-    state, progress = file.of_rank(0), file.progress
+    """Continue from a state of the requested training, at the end of an epoch: every rank from rank 0's, whatever the number of ranks was.
+
+    After an epoch all ranks' states are equal: statistics are averaged, or synchronised in every step.
+    """
+    state, progress = broadcast_state(world, path)
     if shapes(state) != shapes(implementation.training_state()):
         raise contract.ContractError("{} is the training state of another model.".format(path))
     if progress.epoch < 1 or progress.step != progress.epoch * _steps_per_epoch(request):
@@ -125,6 +155,7 @@ class _Training:
     def __init__(self, request: Request, world: World, built: Built, pipeline: Pipeline, records: Records, folder: Optional[str]) -> None:
         self._request, self._world, self._pipeline, self._records = request, world, pipeline, records
         self._implementation, self._log, self._folder = built.implementation, records.log, folder
+        self.state_bytes = {}  # type: Dict[str, int]
         self._schedule, self._horizon = SCHEDULES[request.optimizer.schedule], request.epochs * _steps_per_epoch(request)
 
     def status(self, progress: Progress) -> str:
@@ -161,7 +192,8 @@ class _Training:
         if self._world.size > 1:
             _log_heads(self._log, self._world, epoch_num=epoch)
             self._log.point("bucket_times", [time._asdict() for time in self._implementation.bucket_times()], epoch_num=epoch)
-            self._implementation.average_statistics(self._world.mean)
+            if self._request.parallel.normalisation == contract.LOCAL:  # synchronised ranks have equal statistics, and their digests prove it
+                self._implementation.average_statistics(self._world.mean)
         self._log_state(Progress(epoch, done + len(records)), len(records))
         self._records.gather()
         return len(records)
@@ -181,6 +213,7 @@ class _Training:
         self._log_rates(progress.epoch, progress.step - steps, steps)
         state = self._implementation.training_state()
         if state:
+            self.state_bytes = sizes(state)
             found = digests(state)
             self._log.point("state_digests", found, epoch_num=progress.epoch)
             refuse_apart(self._world, found, progress.epoch)

@@ -3,8 +3,8 @@
 ``python -m reference_impls.rank PROGRAM …``, started by mpirun. Standard library only, Python 3.6 grammar. The program replaces this
 process (exec); the heartbeat process is a child, forked before any framework or MPI is loaded. Every two seconds it sends a line to the
 address in ``SUITE_HEARTBEAT_ADDRESS`` and waits for the reply. The program starts after the first reply, which the harness sends when the meters
-of this node are attached. The heartbeat process exits with the rank. When the harness is gone or cannot be reached, it kills the rank and MPI's
-launcher on this node: a cut network leaves no orphan on any node.
+of this node are attached. The heartbeat process exits with the rank. When the harness is gone or cannot be reached for ten seconds, or for as long as
+``SUITE_HEARTBEAT_SILENCE_S`` says, it kills the rank and MPI's launcher on this node: a cut network leaves no orphan on any node.
 """
 
 import ctypes
@@ -19,17 +19,17 @@ from typing import List, Optional
 
 HEARTBEAT_PERIOD_S = 2.0
 HEARTBEAT_TIMEOUT_S = 10.0
-ADDRESS_VARIABLE, TOKEN_VARIABLE = "SUITE_HEARTBEAT_ADDRESS", "SUITE_HEARTBEAT_TOKEN"
+ADDRESS_VARIABLE, TOKEN_VARIABLE, SILENCE_VARIABLE = "SUITE_HEARTBEAT_ADDRESS", "SUITE_HEARTBEAT_TOKEN", "SUITE_HEARTBEAT_SILENCE_S"
 PR_SET_PDEATHSIG = 1
 RELEASE = 3
 """File descriptor of the heartbeat process: a byte lets the rank start its program."""
 
 LAUNCHERS = ("hydra_pmi_proxy", "prted", "orted")  # MPICH's, Open MPI 5's and Open MPI 4's, on the nodes that mpirun does not run on
-RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
+RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID")
 
 
 def mpi_rank() -> int:
-    """This process's rank, from the environment variable that MPICH's or Open MPI's mpirun sets."""
+    """This process's rank, from the environment variable that MPICH's or Open MPI's mpirun or Slurm sets."""
     return next(int(os.environ[name]) for name in RANK_VARIABLES if name in os.environ)
 
 
@@ -56,8 +56,9 @@ def _run_heartbeat_process(rank_pid: int, launcher_pid: int, release: int) -> No
     os.dup2(null, 0)
     os.dup2(null, 1)
     host, _, port = os.environ[ADDRESS_VARIABLE].rpartition(":")
+    silence_s = float(os.environ.get(SILENCE_VARIABLE, HEARTBEAT_TIMEOUT_S))
     try:
-        _send_heartbeats(socket.create_connection((host, int(port)), HEARTBEAT_TIMEOUT_S), rank_pid)
+        _send_heartbeats(socket.create_connection((host, int(port)), silence_s), rank_pid, launcher_pid)
     except OSError as error:
         _kill_rank(rank_pid, launcher_pid, "lost the connection to the harness at {}:{} ({}); it is killed".format(host, port, error))
     os._exit(0)
@@ -77,12 +78,17 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _send_heartbeats(connection: socket.socket, rank_pid: int) -> None:
-    """Return when the rank has exited; raise OSError when the harness does not reply."""
-    connection.settimeout(HEARTBEAT_TIMEOUT_S)
-    replies, is_waiting = connection.makefile("rb"), True
+def _send_heartbeats(connection: socket.socket, rank_pid: int, launcher_pid: int) -> None:
+    """Return when the rank has exited; raise OSError when the harness does not reply within the connection's timeout.
+
+    A rank is orphaned when its launcher on this node was ended and it runs on; a launcher that ends the rank, too, does so within a period.
+    """
+    replies, is_waiting, had_launcher = connection.makefile("rb"), True, True
     while os.getppid() == rank_pid:
         line = {"token": os.environ[TOKEN_VARIABLE], "rank": mpi_rank(), "node": socket.gethostname(), "pid": rank_pid, "state": state_of(rank_pid)}
+        has_launcher = parent_of(rank_pid) in (launcher_pid, None)
+        line["orphaned"] = not (has_launcher or had_launcher)
+        had_launcher = has_launcher
         connection.sendall((json.dumps(line) + "\n").encode("utf-8"))
         if not replies.readline():
             raise OSError("it closed the connection")
@@ -103,11 +109,23 @@ def name_of(pid: int, root: str = "/") -> Optional[str]:
 
 def state_of(pid: int, root: str = "/") -> Optional[str]:
     """A process's state as in proc(5): R running, S and D waiting, T stopped, Z zombie; None when there is no such process."""
+    fields = _stat_of(pid, root)
+    return fields[0] if fields else None
+
+
+def parent_of(pid: int, root: str = "/") -> Optional[int]:
+    """The process that started a process; another one after that has ended; None when there is no such process."""
+    fields = _stat_of(pid, root)
+    return int(fields[1]) if len(fields) > 1 else None
+
+
+def _stat_of(pid: int, root: str) -> List[str]:
+    """The fields of /proc/PID/stat after the name; empty when there is no such process."""
     try:
         with open(os.path.join(root, "proc", str(pid), "stat")) as stream:
-            return stream.read().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return None
+            return stream.read().rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """Repeats the first steps of a training request in float64, with the model of an implementation's probe: the referee of `suite audit`.
 
 ``python -m <implementation>.replay --request request.json`` writes ``losses.npz`` into the request's output directory: ``losses``, float64
-(steps,), each the mean over the global mini-batch before its update, and ``is_normalised``, whether the model has batch normalisation. The
+(steps,), each the mean over the global mini-batch before its update, and ``by_shares``, whether every rank's share was normalised alone. The
 request is a contract.Request whose ``steps`` are the number to take.
 
-One process takes the shares of all ranks in turn where the model has batch normalisation, because every rank normalises its own share; otherwise
-it takes the whole mini-batch, which is the same mathematics.
+One process takes the shares of all ranks in turn where every rank normalised its own share; otherwise it takes the whole mini-batch, which is the
+same mathematics.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from typing import Callable, Iterator, Optional, Tuple
 import numpy as np
 
 from reference_impls import initial_weights
-from reference_impls.contract import Batch, ContractError, Request, print_error, read_request
+from reference_impls.contract import LOCAL, Batch, ContractError, Request, print_error, read_request
 from reference_impls.data.pipelines import open_pipeline
 from reference_impls.probe import ALONE, PROBE_VERSION, ProbedModel, ProbeRequest, SharesInTurn
 from reference_impls.schedules import SCHEDULES
@@ -27,23 +27,24 @@ LOSSES_NAME = "losses.npz"
 
 
 def replay(request: Request, open_model: Callable[[ProbeRequest], ProbedModel], start: Optional[StateFile] = None) -> Tuple[np.ndarray, bool]:
-    """The losses of the request's first ``request.steps`` steps, from the seed's weights, on the seed's mini-batches; and whether the model has
-    batch normalisation. From a state on, those of the steps after it."""
+    """The losses of the request's first ``request.steps`` steps, from the seed's weights, on the seed's mini-batches; and whether every
+    rank's share was normalised alone. From a state on, those of the steps after it."""
     model = open_model(opening(request))
     shapes = {name: value.shape for name, value in model.parameters().items()}
     weights = initial_weights.make(request.initial_weights, shapes, request.seed)
     statistics = model.statistics()
     model.assign({**statistics, **{name: value.astype(DTYPE) for name, value in weights.items()}})
-    if start is not None and statistics and request.parallel.ranks > 1:
-        raise ContractError("a training state of several ranks with batch normalisation cannot be replayed by one.")
+    by_shares = bool(statistics) and request.parallel.ranks > 1 and request.parallel.normalisation == LOCAL
+    if start is not None and by_shares:
+        raise ContractError("a training state of several ranks that normalised apart cannot be replayed by one.")
     if start is not None:
         model.restore(start.of_rank(0))
-    shares = SharesInTurn(model, request.optimizer, request.parallel.ranks) if statistics and request.parallel.ranks > 1 else None
+    shares = SharesInTurn(model, request.optimizer, request.parallel.ranks) if by_shares else None
     losses = []  # type: List[float]
     for batch, rate in _steps(request, Progress(0, 0) if start is None else start.progress):
         images = batch.images.astype(DTYPE)
         losses.append(model.step(images, batch.labels, rate, 1.0) if shares is None else shares.step(images, batch.labels, rate))
-    return np.asarray(losses), bool(statistics)
+    return np.asarray(losses), by_shares
 
 
 def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
@@ -54,8 +55,8 @@ def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
     try:
         arguments = parser.parse_args()
         request = read_request(arguments.request)
-        losses, is_normalised = replay(request, open_model, arguments.start_state and StateFile(arguments.start_state))
-        np.savez(os.path.join(request.output_directory, LOSSES_NAME), losses=losses, is_normalised=np.asarray(is_normalised))
+        losses, by_shares = replay(request, open_model, arguments.start_state and StateFile(arguments.start_state))
+        np.savez(os.path.join(request.output_directory, LOSSES_NAME), losses=losses, by_shares=np.asarray(by_shares))
     except ContractError as error:
         print_error(str(error))
         sys.exit(2)

@@ -12,8 +12,9 @@ import struct
 import sys
 import zipfile
 from collections import abc
-from typing import Any, Dict, Iterator, NamedTuple, cast
+from typing import Any, Dict, Iterator, NamedTuple, Tuple, cast
 
+from reference_impls.communication import World
 from reference_impls.contract import ContractError
 from reference_impls.training_state import KINDS, State
 
@@ -144,6 +145,24 @@ class StateFile(abc.Mapping):  # type: ignore[type-arg]  # of str to memoryview
             return cast(memoryview, body.cast(_FORMATS[found.group(2)], shape))
         except (TypeError, ValueError) as error:
             raise ContractError("{}: {} has not the size of its shape.".format(self._path, name)) from error
+
+
+def broadcast_state(world: World, path: str) -> Tuple[State, Progress]:
+    """Rank 0's state in the file that it can read, and its progress, at every rank; sent array by array.
+
+    A file that is no state is rank 0's ContractError, which ends all ranks.
+    """
+    file = StateFile(path) if world.rank == 0 else None
+    progress = Progress(*world.bcast(None if file is None else tuple(file.progress)))
+    if file is not None and world.size == 1:
+        return file.of_rank(0), progress
+    own = {} if file is None else file.of_rank(0)  # type: State
+    received = {}
+    for name in world.bcast(sorted(own)):
+        sent = None if file is None else (bytes(own[name].cast("B")), own[name].format, own[name].shape)
+        content, letter, shape = world.bcast(sent)
+        received[name] = memoryview(content).cast(letter, shape)
+    return received, progress
 
 
 class _Renamed(abc.Mapping):  # type: ignore[type-arg]  # of str to memoryview

@@ -27,6 +27,11 @@ def shapes(state: State) -> Dict[str, Tuple[int, ...]]:
     return {name: tuple(memoryview(state[name]).shape or ()) for name in state}
 
 
+def sizes(state: State) -> Dict[str, int]:
+    """Bytes by kind."""
+    return {kind: sum(memoryview(state[name]).nbytes for name in state if name.startswith(kind + "/")) for kind in KINDS}
+
+
 def _digest(state: State, names: List[str]) -> str:
     digest = hashlib.sha256()
     for name in sorted(names):

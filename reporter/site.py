@@ -22,7 +22,7 @@ from reporter.data.studies import StudyRecord, find_studies
 from reporter.data.workers import map_tasks
 from reporter.pages import page_kinds, templates
 from reporter.pages.citations import citation_files
-from reporter.pages.evidence import EntryEvidence, RunEvidence, entry_page, evidence_of_entries, evidence_of_runs, run_pages
+from reporter.pages.evidence import EntryEvidence, RunEvidence, entry_page, evidence_of_entries, evidence_of_runs, replication_files, run_pages
 from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
 
@@ -139,6 +139,7 @@ def _tasks(contents: SiteContents, folder: Path, old: Path, keys: dict[str, str 
 def _write_entry(evidence: EntryEvidence, address: str | None, folder: Path, old: Path) -> None:
     _place(folder, old, entry_page(evidence, templates(address)))
     _write_pages(citation_files(evidence, address), folder, old)
+    _write_pages(replication_files(evidence), folder, old)
 
 
 def _write_run(evidence: RunEvidence, colours: Mapping[str, int], address: str | None, folder: Path, old: Path) -> None:

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from suite.catalog.divisions import Division
 from suite.errors import Interrupted, SuiteError
-from suite.execution.request import Accelerator, Collective, RunOptions, RunRequest
+from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, RunRequest, Wire
 from suite.experiments.events import Progress, ProgressEvent, silent
 from suite.files.toml_file import from_plain
+from suite.launch.isolation import Isolation, refuse_isolation
 from suite.launch.placement import Placement, place
 
 if TYPE_CHECKING:
@@ -33,12 +34,16 @@ if TYPE_CHECKING:
     from suite.compliance.paths import CheckResult
     from suite.execution.finish import FinishedRun
     from suite.execution.run import RunResult
+    from suite.experiments.boards import Boards
     from suite.experiments.bringup.bringup import WrittenBringUp
     from suite.experiments.bringup.record import BringUp
+    from suite.experiments.matrix import MatrixDefinition, PlannedMatrix
     from suite.experiments.one_run import CannotComply
     from suite.experiments.sweep import Sweep
     from suite.metrics.audit_record import AuditRecord
     from suite.metrics.convergence import Comparison
+    from suite.metrics.matrix import Matrix
+    from suite.metrics.replication_record import Replication
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
     from suite.metrics.trace_file import WrittenTrace
@@ -48,11 +53,12 @@ if TYPE_CHECKING:
     from suite.verify.kept_state import Draw
 
 __all__ = [
-    "Accelerator", "Attachment", "AuditRecord", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun",
-    "Frames", "Interrupted", "PaperFile", "Placement", "Progress", "ProgressEvent", "ReferenceComparison", "RunOptions", "RunRequest",
-    "RunResult", "StallAnalysis", "Study", "SuiteError", "TraceOptions", "WrittenBringUp", "WrittenTrace", "attach_power", "audit", "bring_up",
-    "check", "compare", "compare_with_reference", "draw_epoch", "energy_figure", "figure", "findings_of", "finish", "load", "place", "plan_sweep",
-    "predict", "report", "resolve", "run", "run_stall_analysis", "run_sweep", "trace",
+    "Accelerator", "Attachment", "AuditRecord", "Boards", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun",
+    "Frames", "Interrupted", "Matrix", "MatrixDefinition", "Normalisation", "PaperFile", "Placement", "Progress", "ProgressEvent",
+    "ReferenceComparison", "Replication", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study", "SuiteError", "TraceOptions", "Wire",
+    "WrittenBringUp", "WrittenTrace", "attach_power", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch",
+    "energy_figure", "figure", "findings_of", "finish", "load", "place", "plan_matrix", "plan_sweep", "predict", "report", "reproduce", "resolve",
+    "run", "run_matrix", "run_on_boards", "run_stall_analysis", "run_sweep", "trace",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0
@@ -61,10 +67,12 @@ Choice = TypeVar("Choice", bound=enum.Enum)
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
     "Attachment": "suite.metrics.traces.attaching", "AuditRecord": "suite.metrics.audit_record", "BringUp": "suite.experiments.bringup.record",
-    "CannotComply": "suite.experiments.one_run", "CheckResult": "suite.compliance.paths", "TraceOptions": "suite.metrics.traces.sniffing",
+    "Boards": "suite.experiments.boards", "CannotComply": "suite.experiments.one_run",
+    "CheckResult": "suite.compliance.paths", "TraceOptions": "suite.metrics.traces.sniffing",
     "Draw": "suite.verify.kept_state", "FinishedRun": "suite.execution.finish",
-    "Frames": "reporter.data.frames",
+    "Frames": "reporter.data.frames", "Matrix": "suite.metrics.matrix", "MatrixDefinition": "suite.experiments.matrix",
     "PaperFile": "reporter.papers.make",
+    "Replication": "suite.metrics.replication_record",
     "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
     "WrittenBringUp": "suite.experiments.bringup.bringup", "WrittenTrace": "suite.metrics.trace_file",
 }  # fmt: skip
@@ -89,26 +97,48 @@ def resolve(
     keep_states: bool = False,
     meters: str | None = None,
     power_pulse: bool = False,
+    isolation: Isolation | str | None = None,
     to_show: bool = False,
+    resume: str | Path | None = None,
 ) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
     ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md). ``keep_states`` keeps every epoch's training
     state in a folder beside the run directory (docs/auditing.md). ``meters`` names the meters to read ("cpu,load"), or to leave out ("-jtop").
-    ``power_pulse`` makes a pattern of loads before and after the run, which :func:`attach_power` finds in a logger's trace. A request ``to_show``
-    needs no data: a data set that is not prepared has the contents that its definition states.
+    ``power_pulse`` makes a pattern of loads before and after the run, which :func:`attach_power` finds in a logger's trace.
+    ``isolation``: none or namespace; the record says which, and a machine that cannot is refused. A request ``to_show``
+    needs no data: a data set that is not prepared has the contents that its definition states. ``resume`` is the directory of an interrupted run,
+    which the new one continues from the last training state that it kept.
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
     from suite.meters.choice import left_out_meters  # start-up: meters
     from suite.witness.client import check_address  # start-up: HTTP
 
     left_out = left_out_meters(meters)
-
+    kind = None if isolation is None else _choice(Isolation, isolation, "isolation")
     if witness is not None:
         check_address(witness)
     resolved = resolve_options(_typed(options), None if output is None else Path(output), as_published=to_show)
-    return replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states, left_out=left_out, power_pulse=power_pulse)
+    refuse_isolation(kind, resolved.training.parallel.ranks)
+    if options.memory_budget is not None:
+        resolved = _in_budget(resolved, options.memory_budget)
+    recording = replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states, left_out=left_out, power_pulse=power_pulse)
+    chosen = replace(recording, isolation=kind)
+    if resume is None:
+        return chosen
+    from suite.execution.resume import resume as continued  # start-up: execution
+
+    return continued(chosen, Path(resume))
+
+
+def _in_budget(request: RunRequest, budget: str) -> RunRequest:
+    from suite.memory.resident import resident  # start-up: as below
+    from suite.memory.run_budget import recomputation  # start-up: NumPy
+    from suite.memory.sizes import parse_size  # start-up: as above
+
+    planned = recomputation(request.training, request.framework, resident(), parse_size(budget))
+    return replace(request, training=request.training._replace(recomputation=planned))
 
 
 def _typed(options: RunOptions) -> RunOptions:
@@ -130,17 +160,19 @@ def run(
     allow_invalid: bool = False,
     force: bool = False,
     command: tuple[str, ...] | None = None,
+    since_process_start: bool = False,
     progress: Progress = silent,
 ) -> "RunResult":
     """Run a request to its closed bundle and return where it is.
 
     ``allow_invalid`` runs a request that can never comply with its division; otherwise CannotComply, with the findings, is raised.
     ``force`` replaces an existing run directory. ``command`` is recorded in the bundle (default: this process's command line).
+    ``since_process_start``: this process was started for the run, and the bundle records its start (suite.bundle.lifetime).
     Ctrl-C raises Interrupted, a KeyboardInterrupt whose message names the directory that keeps every finished epoch.
     """
     from suite.experiments.one_run import run_one  # start-up: execution
 
-    return run_one(request, allow_invalid=allow_invalid, force=force, command=command, progress=progress)
+    return run_one(request, allow_invalid=allow_invalid, force=force, command=command, since_process_start=since_process_start, progress=progress)
 
 
 def finish(paths: Paths) -> "tuple[FinishedRun, ...]":
@@ -274,6 +306,45 @@ def predict(
     return known, answer(known, question(max_watts, None if max_minutes is None else 60 * max_minutes, max_joules))
 
 
+def plan_matrix(definition: "MatrixDefinition", options: RunOptions, *, hosts: tuple[str, ...] = ()) -> "PlannedMatrix":
+    """Plan the runs of a matrix: several settings varied at once. ``options`` hold where the definition says nothing.
+
+    Raises SuiteError for settings that contradict each other; what this machine cannot do is judged by :func:`run_matrix` before the first run.
+    """
+    from suite.experiments.matrix import plan_matrix  # start-up: numpy
+
+    return plan_matrix(definition, _typed(options), hosts)
+
+
+def run_matrix(matrix: "PlannedMatrix", directory: str | Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent) -> "Matrix":
+    """Make every run of a matrix below ``directory`` and write ``matrix.json`` there. Resumable: call it again to continue.
+
+    Power modes that the matrix varies are put back at the end. Raises SuiteError with everything that is wrong before the first run starts.
+    """
+    from suite.experiments.matrix_runs import run_matrix  # start-up: execution
+
+    return run_matrix(matrix, Path(directory), command=command, progress=progress)
+
+
+def run_on_boards(
+    definition: "MatrixDefinition",
+    options: RunOptions,
+    boards: "Boards",
+    directory: str | Path,
+    *,
+    command: tuple[str, ...] | None = None,
+    progress: Progress = silent,
+) -> "Matrix":
+    """Make every run of a matrix on independent boards, over ssh, and write ``matrix.json`` into ``directory``. Resumable: call it again to continue.
+
+    A board takes the next run when it is free; the run of a board that was lost goes to another one. Raises SuiteError for what a board refuses
+    before the first run, and where runs remain.
+    """
+    from suite.experiments.boards import run_on_boards  # start-up: execution
+
+    return run_on_boards(definition, _typed(options), boards, Path(directory), command=command, progress=progress)
+
+
 def check(paths: Paths) -> "CheckResult":
     """Judge every bundle and submission at or below the paths by the rulebook; archives of submissions are unpacked temporarily."""
     from suite.compliance.paths import check_paths  # start-up: numpy
@@ -307,6 +378,32 @@ def audit(
         raise SuiteError("A training state is handed in with its epoch: give --state and --epoch together, and --value only with them.")
     kept = None if state is None or epoch is None else HandedIn(Path(state), epoch, value)
     return run_audit(Path(bundle), AuditOptions(framework, steps, None if data is None else Path(data), kept), report)
+
+
+def reproduce(
+    original: str | Path,
+    output: str | Path | None = None,
+    *,
+    runs: int | None = None,
+    organization: str = "none",
+    data: str | Path | None = None,
+    implementation: str | Path | None = None,
+    command: tuple[str, ...] | None = None,
+    progress: Progress = silent,
+    report: Callable[[str], None] = lambda line: None,
+) -> "tuple[Path, Replication]":
+    """Make the runs of a sealed bundle, or of one entry's bundles below a folder, again here; compare them; return the record and its folder.
+
+    ``runs`` is the number of fresh runs (default: one of each original, three at least), ``organization`` who makes them. ``data`` is the folder of
+    the data set (default: that of `suite data prepare`), ``implementation`` that of an implementation outside the checkout. ``report`` gets a line
+    for each replay that losses need. Resumable: call it again with the same ``output`` to continue.
+    """
+    from suite.experiments.replication import reproducing  # start-up: execution
+
+    folders = (None if each is None else Path(each) for each in (data, implementation))
+    options = reproducing.ReproductionOptions(runs, organization, *folders)
+    planned = reproducing.plan(Path(original), options, None if output is None else Path(output))
+    return planned.directory, reproducing.reproduce(planned, command=command, progress=progress, report=report)
 
 
 def draw_epoch(bundle: str | Path, value: str | None = None) -> "Draw":

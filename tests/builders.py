@@ -12,9 +12,10 @@ from typing import Any
 import pandas
 
 from reference_impls import contract
+from reference_impls.beside.turns import COLUMNS, STEP_TIMES
 from reference_impls.schedules import SCHEDULES
 from suite import __version__
-from suite.bundle import frames, layout, manifest
+from suite.bundle import frames, layout, manifest, replication_folder
 from suite.bundle.data_record import DataRecord, write_data_record
 from suite.bundle.nodes import NodeRecord, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
@@ -26,15 +27,21 @@ from suite.catalog.meter_choice import POWER_SCHEDULES
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
 from suite.catalog.workloads import Workload, load_workload
+from suite.concurrent import records as concurrent_records
+from suite.concurrent.arrivals import ArrivalKind, Arrivals, intended_ns
+from suite.concurrent.layout import beside, inference_alone, training_alone
+from suite.concurrent.results import close as close_experiment
+from suite.concurrent.simulation import simulate
 from suite.execution.meter_session import MeterRecord
 from suite.execution.redacting import recorded_request
 from suite.files.digest import FileDigest
 from suite.files.json_file import write_json
 from suite.machine import system
 from suite.machine.identify import identify
-from suite.metrics import stall_analysis
+from suite.metrics import replication_record, stall_analysis
 from suite.metrics.counters import derive_counters
 from suite.metrics.power import write_power_rules
+from suite.metrics.replication import compare_runs
 from suite.metrics.summary import derive
 
 BOOT = "00000000-0000-4000-8000-000000000000"
@@ -136,6 +143,55 @@ def make_analysis(path: Path) -> Path:
         make_bundle(path / source.value, replace(scenario, step_s=0.02 - 0.001 * number))
     stall_analysis.write(stall_analysis.analyse(path), path)
     return path
+
+
+ORIGINAL = replace(RICH, organization="acme", jitter=0.01)
+"""The run that the good replication repeats."""
+
+
+def make_replication(path: Path, original: Path | None = None, step_s: tuple[float, ...] = (0.0201, 0.02, 0.0199)) -> Path:
+    """Write a replication that complies: three fresh runs of "lab", later and with steps of these times, of a run of "acme" (default: one
+    beside ``path``).
+    """
+    made = original or make_bundle(path.with_name(f"{path.name}-original"), ORIGINAL)
+    for number, each_s in enumerate(step_s, start=1):
+        name = f"lenet-pytorch-20270115T09000{number}Z-00000{number}"
+        fresh = replace(ORIGINAL, name=name, organization="lab", step_s=each_s, later_s=3600 * number)
+        make_bundle(replication_folder.run_folder(path, number), fresh)
+    originals = (replication_record.measure(Bundle(made)),)
+    runs = tuple(replication_record.measure(Bundle(run)) for run in replication_folder.fresh_runs(path))
+    found = replication_record.Replication(replication_record.SCHEMA, __version__, "lab", originals, runs, (), compare_runs(originals, runs, ()))
+    write_json(path / replication_folder.RECORD, found.to_dict())
+    replication_folder.write_manifest(path)
+    return path
+
+
+def make_experiment(path: Path) -> Path:
+    """Write an experiment with training beside inference that complies: batches of four of 40 images/s, managed interleaving, ten seconds."""
+    setting = concurrent_records.Setting(
+        "lenet", "lenet", "poisson", 40.0, 10.0, 1, 4, None, "managed", 1, 1, START_NS, 10 * 10**9, 10 * 10**9 + 5 * 10**7, -10
+    )
+    arrivals = Arrivals(ArrivalKind.POISSON, setting.rate_per_s, setting.duration_s, setting.seed)
+    rows, noticed = simulate(intended_ns(arrivals), setting.rule, lambda count: 20 * 10**6)
+    _write_measurement(training_alone(path), replace(setting, infers=None, batch=1, schedule="alone"), (), ())
+    _write_measurement(inference_alone(path, 4), replace(setting, trains=None, schedule="alone"), rows, noticed)
+    _write_measurement(beside(path, 4), setting, rows, noticed)
+    close_experiment(path)
+    return path
+
+
+def _write_measurement(
+    folder: Path, setting: concurrent_records.Setting, rows: tuple[concurrent_records.BatchRow, ...], noticed: tuple[int, ...]
+) -> None:
+    """A measurement; training steps of 10 ms fill the time between the batches."""
+    concurrent_records.write_recording(folder, setting, rows, noticed)
+    if setting.trains is None:
+        return
+    free = zip([0, *(row.end_ns for row in rows)], [*(row.start_ns for row in rows), setting.window_ns], strict=True)
+    starts = [start for begin, end in free for start in range(begin, end - 10**7, 10**7)]
+    (folder / concurrent_records.TRAINING).mkdir()
+    lines = [",".join(COLUMNS), *(f"{setting.start_ns + start},{setting.start_ns + start + 10**7},16" for start in starts)]
+    (folder / concurrent_records.TRAINING / STEP_TIMES).write_text("".join(f"{line}\n" for line in lines))
 
 
 def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:

@@ -23,6 +23,8 @@ from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment, find
+from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
+from suite.launch.placement import Placement
 from tests.builders import Scenario, make_bundle, make_request
 
 TITLES = {each.name: each.title for each in load_frameworks() if each.needs_environment and each.environment_of is None}
@@ -142,13 +144,16 @@ class Trained:
 
 
 def train(framework: str, folder: Path, data: contract.DataSet, **changes: Any) -> Trained:
-    """Start a framework's implementation as the harness does, with a request file, and read what it wrote."""
+    """Start a framework's implementation as the harness does, on as many ranks as are requested, and read what it wrote."""
     folder.mkdir()
     request = make_request(folder, Scenario(framework=framework))._replace(data=data, global_batch_size=16, threads=1)._replace(**changes)
     (folder / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(request)))
     module = load_framework(framework).module
-    command = [str(environment_of(framework).interpreter), "-m", module, "--request", str(folder / contract.REQUEST_NAME)]
-    answer = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, timeout=600)
+    interpreter, ranks, variables = environment_of(framework).interpreter, request.parallel.ranks, allow_root(child_environment(1))
+    command = [str(interpreter), "-m", module, "--request", str(folder / contract.REQUEST_NAME)]
+    if ranks > 1:
+        command = mpirun_command(find_mpirun(interpreter), Placement((), ranks), [*command, "--ranks", str(ranks)], variables, folder)
+    answer = subprocess.run(command, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=600)
     assert answer.returncode == 0, answer.stderr[-2000:]
     bundle = Bundle(folder)
     return Trained(bundle.log(), bundle.steps_frame())

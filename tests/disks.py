@@ -1,4 +1,4 @@
-"""A disk for a test: a loop device with a file system. It needs root; where it cannot be made, the test is skipped."""
+"""Disks for tests: a loop device with a file system, which needs root (where it cannot be made, the test is skipped), and a simulated one."""
 
 import shutil
 import subprocess
@@ -24,6 +24,18 @@ def own_disk(folder: Path) -> Iterator[Path]:
         yield mount
     finally:
         subprocess.run(["umount", "-l", str(mount)], capture_output=True)
+
+
+def simulated_disk(root: Path, point: str, number: str = "8:1", file_system: str = "ext4") -> None:
+    """A mount table with a partition of the disk 8:0."""
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/self/mountinfo").write_text(f"1 0 {number} / {point} rw - {file_system} /dev/sda1 rw\n")
+    partition = root / "sys/devices/sda/sda1"
+    partition.mkdir(parents=True)
+    (partition / "partition").write_text("1\n")
+    (partition.parent / "dev").write_text("8:0\n")
+    (root / "sys/dev/block").mkdir(parents=True)
+    (root / "sys/dev/block/8:1").symlink_to(partition)
 
 
 def _must(*command: str) -> None:

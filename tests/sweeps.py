@@ -2,14 +2,17 @@
 
 import random
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas
 
 from suite.bundle import frames, layout, manifest
 from suite.bundle.layout import RUN
+from suite.bundle.study_mark import StudyMark
 from suite.catalog.studies import Variable
 from suite.files.json_file import read_json, write_json
+from suite.metrics.matrix import Matrix, MatrixPlan, MatrixPointPlan, Setting, analyse_matrix, write_matrix
 from suite.metrics.scaling_model import Scaling
 from suite.metrics.study import Study, StudyPlan, analyse, folder_name, write
 from tests.builders import Scenario, make_bundle
@@ -59,3 +62,22 @@ def make_sweep(folder: Path, scaling: Scaling | None, values: tuple[str, ...] = 
     study = analyse(folder, of_plan)
     write(study, folder)
     return study
+
+
+def make_matrix(folder: Path, times_s: Mapping[tuple[str, str], float], seeds: int = 3, scatter: float = 0.02) -> Matrix:
+    """A sealed matrix over framework and batch_size: ``times_s`` has the step of each point, which its runs scatter around."""
+    noise = random.Random(2)
+    template = make_bundle(folder.parent / f"{folder.name}-template", Scenario(division="open"))
+    names = ("framework", "batch_size")
+    points = tuple(MatrixPointPlan(f"{one}_{two}", (Setting(names[0], one), Setting(names[1], two))) for one, two in times_s)
+    of_plan = MatrixPlan("Frameworks and batches", "lenet", "mnist", names, points, seeds, 1, WARM_UP, "interleaved")
+    for point, step_s in zip(points, times_s.values(), strict=True):
+        for seed in range(1, seeds + 1):
+            path = bundle_of(template, folder / folder_name(point.name, seed), 1, step_s * noise.uniform(1 - scatter, 1 + scatter), 0.0)
+            mark = StudyMark(of_plan.title, tuple((setting.name, setting.value) for setting in point.settings), WARM_UP)
+            write_json(path / RUN, {**read_json(path / RUN), "study": mark.to_dict()})
+            manifest.seal(path)
+    shutil.rmtree(template)
+    matrix = analyse_matrix(folder, of_plan)
+    write_matrix(matrix, folder)
+    return matrix

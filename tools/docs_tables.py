@@ -143,7 +143,7 @@ def _locks() -> str:
     return table(("framework", "platform", "version", "packages", "to download", "on disk"), rows)
 
 
-_FIELD = re.compile(r"^    (\w+): ([^#\n]+?)(?:  # (.*))?$", re.MULTILINE)
+_FIELD = re.compile(r"^    (\w+): ([^#=\n]+?)(?: = [^#\n]+?)?(?:  # (.*))?$", re.MULTILINE)
 _TYPES = (
     ("Optional[", "null or "),
     ("List[", "list of "),

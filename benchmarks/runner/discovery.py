@@ -12,6 +12,7 @@ HELPERS = {
     "benchmarks.__main__": "the command line that runs all benchmarks",
     "benchmarks.loss_curves": "draws the losses of given runs; it measures nothing",
     "benchmarks.predict_modes": "judges predictions of modes; its figures are no ratios of times",
+    "benchmarks.wire_table": "writes the table of exchanges over shaped links, by what benchmarks.allreduce measures",
     "benchmarks.speed.__init__": "the package",
     "benchmarks.speed.loops": "what the three benchmarks of speed/ have in common",
 }

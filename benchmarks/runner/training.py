@@ -30,7 +30,7 @@ def run_command(options: Mapping[str, object]) -> list[str]:
 def request_of(options: Mapping[str, object], **changes: object) -> dict[str, Any]:
     """The request that `suite run` would make of these options, with changes."""
     shown = json.loads(output_of([*run_command(options), "--dry-run"]))
-    return {**shown[0]["request"], **changes}
+    return {**shown["rows"][0]["request"], **changes}
 
 
 def implementation_command(framework: str, request: Mapping[str, Any], folder: Path) -> list[str]:

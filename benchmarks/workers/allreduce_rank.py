@@ -1,6 +1,7 @@
 """A rank of benchmarks/allreduce.py: training steps without exchange, with ours and with PyTorch's, in turns. Started by mpirun.
 
-Rank 0 prints one JSON line: {"step_s": {way: [seconds per step of each turn]}, "communication_s": {way: [exposed seconds per step]}}.
+Rank 0 prints one JSON line: {"step_s": {way: [seconds per step of each turn]}, "communication_s": {way: [exposed seconds per step]}, "forward_s":
+[seconds of a forward pass in each turn], "gradient_bytes": size of the gradients}.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import torch
 from benchmarks.workers import turns
 from reference_impls import communication
 from reference_impls.communication import MpiWorld
-from reference_impls.contract import Batch, Optimizer, Parallel
+from reference_impls.contract import BFLOAT16, FLOAT16, LOCAL, Batch, Optimizer, Parallel
 from reference_impls.pytorch.implementation import PyTorchImplementation
 from reference_impls.pytorch.models import MODELS
 
@@ -27,6 +28,8 @@ def ways(bucket_bytes: int) -> "dict[str, Parallel | None]":
         "no exchange": None,
         "ours, overlapped": Parallel(0, 0, "mpi", bucket_bytes, True),
         "ours, after the backward pass": Parallel(0, 0, "mpi", bucket_bytes, False),
+        "ours, float16": Parallel(0, 0, "mpi", bucket_bytes, True, LOCAL, FLOAT16),
+        "ours, bfloat16": Parallel(0, 0, "mpi", bucket_bytes, True, LOCAL, BFLOAT16),
         "DistributedDataParallel, Gloo": Parallel(0, 0, "native", bucket_bytes, True),
     }
 
@@ -43,6 +46,9 @@ def main() -> None:
     steps = {name: _step(world, settings, options.model, batch) for name, settings in ways(options.bucket_bytes).items()}
     times_s: dict[str, list[float]] = {name: [] for name in steps}
     communication_s: dict[str, list[float]] = {name: [] for name in steps}
+    forward_s: list[float] = []
+    network = MODELS[options.model](10)
+    images = torch.from_numpy(batch.images[:, : next(network.parameters()).shape[1]].copy())
     for step in steps.values():
         step()
     for turn in range(options.turns):
@@ -53,8 +59,14 @@ def main() -> None:
             exposed_s = sum(steps[name]() for _ in range(options.steps))
             times_s[name].append(max(world.allgather(time.perf_counter() - began_s)) / options.steps)
             communication_s[name].append(statistics.mean(world.allgather(exposed_s)) / options.steps)
+        world.allgather(None)
+        began_s = time.perf_counter()
+        network(images)
+        forward_s.append(max(world.allgather(time.perf_counter() - began_s)))
     if world.rank == 0:
-        print(json.dumps({"step_s": times_s, "communication_s": communication_s}), flush=True)
+        size_bytes = sum(parameter.numel() * parameter.element_size() for parameter in network.parameters())
+        found = {"step_s": times_s, "communication_s": communication_s, "forward_s": forward_s, "gradient_bytes": size_bytes}
+        print(json.dumps(found), flush=True)
 
 
 def _step(world: MpiWorld, settings: "Parallel | None", model: str, batch: Batch) -> Step:

@@ -1,19 +1,24 @@
 """Gradients of several ranks: summed in buckets after the backward pass, or by ChainerMN."""
 
-from typing import List, Union
+from typing import List, Optional, Union
 
 import chainer
 import numpy as np
 
 from reference_impls.chainer import weights
+from reference_impls.chainer.normalisation import synchronise
 from reference_impls.communication import Buckets, BucketTime, MpiWorld
 from reference_impls.contract import Parallel
+from reference_impls.normalisation import Synchroniser, open_synchroniser
 
 
 def join(world: MpiWorld, model: chainer.Chain, settings: Parallel) -> "Exchange":
     """Broadcast rank 0's weights and statistics; returns the all-reduce of the gradients. The model is still on the CPU."""
     _broadcast(world, model)
-    return ChainerMN(world, model) if settings.collective == "native" else GradientExchange(world, model, settings)
+    synchroniser = open_synchroniser(world, settings)
+    if synchroniser is not None:
+        synchronise(model, synchroniser)
+    return ChainerMN(world, model) if settings.collective == "native" else GradientExchange(world, model, settings, synchroniser)
 
 
 def _broadcast(world: MpiWorld, model: chainer.Chain) -> None:
@@ -26,19 +31,23 @@ class GradientExchange:
     Chainer has no hook for a gradient that is ready, so communication does not overlap the backward pass.
     """
 
-    def __init__(self, world: MpiWorld, model: chainer.Chain, settings: Parallel) -> None:
+    def __init__(self, world: MpiWorld, model: chainer.Chain, settings: Parallel, synchroniser: Optional[Synchroniser]) -> None:
+        self._synchroniser = synchroniser
         self._parameters = [parameter for _, parameter in sorted(model.namedparams())]
         sizes = [parameter.size for parameter in self._parameters]
-        self._buckets = Buckets(world, sizes, self._parameters[0].dtype, settings.bucket_bytes)
+        self._buckets = Buckets(world, sizes, self._parameters[0].dtype, settings)
         self._views = [view.reshape(parameter.shape) for view, parameter in zip(self._buckets.views(), self._parameters)]
 
     def mean(self, share: float) -> float:
-        """Every parameter's ``grad`` becomes the mean over the global mini-batch; returns the seconds that the ranks' exchange took."""
+        """Every parameter's ``grad`` becomes the mean over the global mini-batch; returns the seconds that the ranks' exchange took.
+
+        They include the sums of batch normalisation's statistics, in forward and backward pass.
+        """
         for parameter, view in zip(self._parameters, self._views):
             np.multiply(chainer.backends.cuda.to_cpu(parameter.grad), share, out=view)
         for bucket in range(len(self._buckets.arrays)):
             self._buckets.start(bucket)
-        communication_s = self._buckets.finish()
+        communication_s = self._buckets.finish() + (0.0 if self._synchroniser is None else self._synchroniser.take_communication_s())
         for parameter, view in zip(self._parameters, self._views):
             parameter.grad = parameter.device.send(view)
         return communication_s

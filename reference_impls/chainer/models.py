@@ -11,6 +11,7 @@ import chainer.functions as F
 import chainer.links as L
 
 from reference_impls import mobilenetv3_rows
+from reference_impls.chainer.normalisation import BatchNormalization
 
 
 class Stack(chainer.Chain):
@@ -88,9 +89,9 @@ def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1, groups
     return L.Convolution2D(inputs, outputs, ksize=kernel, stride=stride, pad=kernel // 2, nobias=True, groups=groups)
 
 
-def _normalization(channels: int, momentum: float = 0.1, epsilon: float = 1e-5) -> L.BatchNormalization:
+def _normalization(channels: int, momentum: float = 0.1, epsilon: float = 1e-5) -> BatchNormalization:
     """``momentum`` is PyTorch's: the weight of the new statistics."""
-    return L.BatchNormalization(channels, decay=1 - momentum, eps=epsilon)
+    return BatchNormalization(channels, decay=1 - momentum, eps=epsilon)
 
 
 class Basic(chainer.Chain):

@@ -1,13 +1,14 @@
 """Gradients of several ranks: summed in buckets during the backward pass, or by DistributedDataParallel."""
 
 from functools import partial
-from typing import List
+from typing import List, Optional
 
 import torch
 from torch import nn
 
 from reference_impls.communication import Buckets, BucketTime, MpiWorld, free_address
 from reference_impls.contract import Parallel
+from reference_impls.normalisation import Synchroniser
 
 
 def broadcast(world: MpiWorld, model: nn.Module) -> None:
@@ -26,10 +27,10 @@ class GradientExchange:
     while the gradients of earlier layers are computed (Li et al., PyTorch Distributed, VLDB 2020, section 3.2.3).
     """
 
-    def __init__(self, world: MpiWorld, model: nn.Module, settings: Parallel) -> None:
-        self._parameters = list(model.parameters())
+    def __init__(self, world: MpiWorld, model: nn.Module, settings: Parallel, synchroniser: Optional[Synchroniser]) -> None:
+        self._parameters, self._synchroniser = list(model.parameters()), synchroniser
         dtype = torch.empty(0, dtype=self._parameters[0].dtype).numpy().dtype
-        self._buckets = Buckets(world, [parameter.numel() for parameter in self._parameters], dtype, settings.bucket_bytes)
+        self._buckets = Buckets(world, [parameter.numel() for parameter in self._parameters], dtype, settings)
         self._views = [torch.from_numpy(view).view_as(parameter) for view, parameter in zip(self._buckets.views(), self._parameters)]
         self._bucket_of = {place: bucket for bucket, members in enumerate(self._buckets.plan.members) for place in members}
         self._overlap, self._share = settings.overlap, 1.0
@@ -53,11 +54,11 @@ class GradientExchange:
             self._buckets.progress()
 
     def finish(self) -> float:
-        """Call after the backward pass; returns the seconds of waiting."""
+        """Call after the backward pass; returns the seconds of waiting, those for statistics of batch normalisation included."""
         if not self._overlap:
             for bucket in range(len(self._missing)):
                 self._buckets.start(bucket)
-        communication_s = self._buckets.finish()
+        communication_s = self._buckets.finish() + (0.0 if self._synchroniser is None else self._synchroniser.take_communication_s())
         for parameter, view in zip(self._parameters, self._views):
             if parameter.is_cuda:
                 parameter.grad.copy_(view)

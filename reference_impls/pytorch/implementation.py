@@ -11,9 +11,12 @@ from reference_impls.communication import BucketTime, MpiWorld, World
 from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Parallel, Request, StepResult, as_requested
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
+from reference_impls.normalisation import open_synchroniser
 from reference_impls.pytorch import loading
 from reference_impls.pytorch.exchange import GradientExchange, broadcast, distributed_data_parallel
 from reference_impls.pytorch.models import MODELS
+from reference_impls.pytorch.normalisation import synchronise
+from reference_impls.pytorch.recompute import ScheduledStep, blocks
 
 DeviceBatch = Tuple[torch.Tensor, torch.Tensor]
 Make = Callable[[nn.Module, Optimizer, str], "PyTorchImplementation"]
@@ -34,6 +37,8 @@ def build(request: Request, world: World, make: Optional["Make"] = None) -> Buil
         "framework_threads": torch.get_num_threads(),
     }
     implementation = (make or PyTorchImplementation)(model, request.optimizer, request.accelerator)
+    if request.recomputation is not None:
+        implementation.follow(request)
     if isinstance(world, MpiWorld):
         implementation.join(world, request.parallel)
     return Built(implementation, open_pipeline(request, fetch=loading.fetch, share=Share(world.rank, world.size)), facts)
@@ -55,6 +60,8 @@ class PyTorchImplementation(Implementation):
         self._model, self._device = model, torch.device(accelerator)
         self._exchange = None  # type: Optional[GradientExchange]
         self._ranks = 1  # over which DistributedDataParallel takes the mean
+        self._scheduled = None  # type: Optional[ScheduledStep]
+        self._evaluated_at_once = None  # type: Optional[int]
         self._optimizer = torch.optim.SGD(
             model.parameters(), lr=settings.base_learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay
         )
@@ -72,10 +79,30 @@ class PyTorchImplementation(Implementation):
         With DistributedDataParallel, the native all-reduce, exposed communication is part of the compute time.
         """
         broadcast(world, self._model)
+        synchroniser = open_synchroniser(world, settings)
+        if synchroniser is not None:
+            synchronise(self._model, synchroniser)
         if settings.collective == "native":
             self._model, self._ranks = distributed_data_parallel(world, self._model), world.size
         else:
-            self._exchange = GradientExchange(world, self._model, settings)
+            self._exchange = GradientExchange(world, self._model, settings, synchroniser)
+
+    def follow(self, request: Request) -> None:
+        """Train by the request's schedule of recomputation from now on. Evaluation takes no more samples at once than training."""
+        if request.parallel.ranks > 1 or request.recomputation is None:
+            raise ContractError("several ranks follow no schedule of recomputation; leave --memory-budget out.")
+        parts = blocks(self._model, [(first, last) for first, last in request.recomputation.blocks])
+        self._scheduled = ScheduledStep(parts, [(action, block) for action, block in request.recomputation.actions])
+        self._evaluated_at_once = request.global_batch_size
+
+    def recomputed(self) -> Optional[Dict[str, Any]]:
+        """Counts of the schedule. On a GPU, which works on while Python goes on, no times are taken."""
+        if self._scheduled is None:
+            return None
+        counts, is_timed = self._scheduled.counts, self._device.type == "cpu"
+        times = {"passes_s": counts.passes_s if is_timed else None, "again_s": counts.again_s if is_timed else None}
+        runs = {"forwards": counts.forwards, "backwards": counts.backwards, "spilled_bytes": 0}
+        return dict(runs, blocks=self._scheduled.blocks, **times)
 
     def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
         """Forward, backward and update."""
@@ -84,11 +111,17 @@ class PyTorchImplementation(Implementation):
             group["lr"] = learning_rate
         self._model.train()
         self._optimizer.zero_grad(set_to_none=True)
-        loss = nn.functional.cross_entropy(self._logits(images), labels)
-        communication_s = self._backward(loss, share)
+        loss, communication_s = self._passes(images, labels, share)
         self._optimizer.step()
         self._synchronize()
-        return StepResult(loss.item(), communication_s)
+        return StepResult(float(loss), communication_s)
+
+    def _passes(self, images: torch.Tensor, labels: torch.Tensor, share: float) -> Tuple[Any, float]:
+        """Forward and backward: the loss, and the seconds that waiting for other ranks took."""
+        if self._scheduled is not None:
+            return self._scheduled(images, lambda output: nn.functional.cross_entropy(output, labels)), 0.0
+        loss = nn.functional.cross_entropy(self._logits(images), labels)
+        return loss, self._backward(loss, share)
 
     def _backward(self, loss: torch.Tensor, share: float) -> float:
         """Gradients of the global mini-batch's mean loss; returns the seconds that waiting for other ranks took."""
@@ -143,7 +176,9 @@ class PyTorchImplementation(Implementation):
         """Correctly classified samples."""
         images, labels = device_batch
         self._model.eval()
-        return int((self._logits(images).argmax(dim=1) == labels).sum().item())
+        size = self._evaluated_at_once or len(labels)
+        parts = zip(images.split(size), labels.split(size))
+        return sum(int((self._logits(some).argmax(dim=1) == expected).sum().item()) for some, expected in parts)
 
     def _logits(self, images: torch.Tensor) -> torch.Tensor:
         return self._model(images)

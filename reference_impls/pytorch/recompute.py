@@ -5,6 +5,7 @@ step draws the same dropout masks and leaves the statistics of batch normalisati
 """
 
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
 import torch
@@ -69,29 +70,56 @@ def blocks(model: nn.Module, ranges: Sequence[Tuple[int, int]]) -> List[Block]:
     return [Block(nodes[first : last + 1], modules) for first, last in ranges]
 
 
+class Counts:
+    """What all steps ran: forward and backward runs of blocks; seconds in all passes, and those in blocks that had run in their step before."""
+
+    def __init__(self) -> None:
+        self.forwards = self.backwards = 0
+        self.passes_s = self.again_s = 0.0
+
+
 class ScheduledStep:
-    """Forward and backward pass of one mini-batch by a schedule; gradients are added to the parameters' ``grad``."""
+    """Forward and backward pass of one mini-batch by a schedule; gradients are added to the parameters' ``grad``. ``counts`` is of all steps."""
 
     def __init__(self, parts: Sequence[Block], schedule: Sequence[ScheduleStep]) -> None:
         self._parts, self._schedule = parts, schedule
+        self.blocks, self.counts = len(parts), Counts()
 
     def __call__(self, images: torch.Tensor, loss: Loss) -> float:
         """The mini-batch's loss, which ``loss`` computes from the network's output."""
-        run = _Run(self._parts, images, loss)
+        run, started = _Run(self._parts, images, loss, self.counts), monotonic()
         for action, block in self._schedule:
             run.take(action, block)
+        self.counts.passes_s += monotonic() - started
         return run.loss
 
 
+class _Root(torch.autograd.Function):
+    """An empty tensor from which a block's backward pass begins with the gradient in ``holder``.
+
+    The gradient leaves the holder when it is read, and nothing else refers to it or to the block's output: autograd frees both as without blocks.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, output: torch.Tensor, holder: List[torch.Tensor]) -> torch.Tensor:
+        ctx.holder = holder
+        return output.new_empty(0)
+
+    @staticmethod
+    def backward(ctx: Any, empty: torch.Tensor) -> Tuple[torch.Tensor, None]:
+        return ctx.holder.pop(), None
+
+
 class _Run:
-    def __init__(self, parts: Sequence[Block], images: torch.Tensor, loss: Loss) -> None:
-        self._parts, self._loss_of = parts, loss
+    def __init__(self, parts: Sequence[Block], images: torch.Tensor, loss: Loss, counts: Counts) -> None:
+        self._parts, self._loss_of, self._counts = parts, loss, counts
         self._inputs: Dict[int, torch.Tensor] = {0: images}
-        self._outputs: Dict[int, torch.Tensor] = {}
+        self._roots: Dict[int, torch.Tensor] = {}
+        self._holders: Dict[int, List[torch.Tensor]] = {}  # of each kept block: takes the gradient of its output
+        self._gradients: List[torch.Tensor] = []  # the one that waits for the next block's backward pass
         self._random: Dict[int, Any] = {}
         self._started = 0  # blocks that have run in this step
         self._current: Any = images
-        self._gradient: Any = None
         self.loss = float("nan")
 
     def take(self, action: str, block: int) -> None:
@@ -115,18 +143,22 @@ class _Run:
         with torch.enable_grad():
             output = self._forward(block, value)
             if block == len(self._parts) - 1:
-                output = self._loss_of(output)
+                output = self._roots[block] = self._loss_of(output)
                 self.loss = output.item()
-        self._outputs[block] = output
+            else:
+                self._holders[block] = []
+                self._roots[block] = _Root.apply(output, self._holders[block])
         self._current = output.detach()
 
     def _forward(self, block: int, value: torch.Tensor) -> torch.Tensor:
         part = self._parts[block]
+        self._counts.forwards += 1
         if block >= self._started:
             self._started = block + 1
             if part.is_random:
                 self._random[block] = torch.get_rng_state()
             return part(value)
+        started = monotonic()
         before = torch.get_rng_state() if part.is_random else None
         if part.is_random:
             torch.set_rng_state(self._random[block])
@@ -136,12 +168,15 @@ class _Run:
         finally:
             if before is not None:
                 torch.set_rng_state(before)
+            self._counts.again_s += monotonic() - started
 
     def _backward(self, block: int) -> None:
+        self._counts.backwards += 1
         self._current = None
-        gradient, self._gradient = self._gradient, None
-        output = self._outputs.pop(block)
-        torch.autograd.backward(output, gradient)
-        del output, gradient
-        value = self._inputs.pop(block)
-        self._gradient, value.grad = value.grad, None
+        root, value = self._roots.pop(block), self._inputs.pop(block)
+        if block < len(self._parts) - 1:
+            self._holders.pop(block).append(self._gradients.pop())
+        root.backward(None if block == len(self._parts) - 1 else root.detach())
+        if value.grad is not None:
+            self._gradients.append(value.grad)
+            value.grad = None

@@ -9,7 +9,9 @@ import tensorflow as tf
 
 from reference_impls.communication import Buckets, BucketTime, MpiWorld, World, free_address
 from reference_impls.contract import Parallel
+from reference_impls.normalisation import Synchroniser, open_synchroniser
 from reference_impls.tensorflow import weights
+from reference_impls.tensorflow.layers import synchronise
 
 
 def open_strategy(world: World, settings: Parallel) -> "Optional[StrategyExchange]":
@@ -20,7 +22,10 @@ def open_strategy(world: World, settings: Parallel) -> "Optional[StrategyExchang
 def join(world: MpiWorld, model: keras.Model, settings: Parallel, strategy: "Optional[StrategyExchange]") -> "Exchange":
     """Broadcast rank 0's weights and statistics; returns the all-reduce of the gradients."""
     _broadcast(world, model)
-    return strategy or GradientExchange(world, model, settings)
+    synchroniser = open_synchroniser(world, settings)
+    if synchroniser is not None:
+        synchronise(model, synchroniser)
+    return strategy or GradientExchange(world, model, settings, synchroniser)
 
 
 def _broadcast(world: MpiWorld, model: keras.Model) -> None:
@@ -33,10 +38,11 @@ def _broadcast(world: MpiWorld, model: keras.Model) -> None:
 class GradientExchange:
     """``pack`` and ``unpack`` run in graphs, ``sum`` between them: no overlap, because the backward pass is one graph."""
 
-    def __init__(self, world: MpiWorld, model: keras.Model, settings: Parallel) -> None:
+    def __init__(self, world: MpiWorld, model: keras.Model, settings: Parallel, synchroniser: Optional[Synchroniser]) -> None:
+        self._synchroniser = synchroniser
         self._shapes = [tuple(variable.shape) for variable in model.trainable_variables]
         sizes = [int(tf.reduce_prod(shape)) if shape else 1 for shape in self._shapes]
-        self._buckets = Buckets(world, sizes, model.dtype, settings.bucket_bytes)
+        self._buckets = Buckets(world, sizes, model.dtype, settings)
         self._sizes = sizes
 
     @property
@@ -49,10 +55,10 @@ class GradientExchange:
         return [share * tf.concat([tf.reshape(gradients[place], [-1]) for place in members], 0) for members in self._buckets.plan.members]
 
     def sum(self, buckets: Sequence[tf.Tensor]) -> Tuple[List[tf.Tensor], float]:
-        """The sums over all ranks, and the seconds that the exchange took."""
+        """The sums over all ranks, and the seconds that the exchange took, with that of batch normalisation's statistics."""
         for number, bucket in enumerate(buckets):
             self._buckets.start(number, bucket.numpy())
-        communication_s = self._buckets.finish()
+        communication_s = self._buckets.finish() + (0.0 if self._synchroniser is None else self._synchroniser.take_communication_s())
         return [tf.constant(array) for array in self._buckets.arrays], communication_s
 
     def unpack(self, buckets: Sequence[tf.Tensor]) -> List[tf.Tensor]:

@@ -3,33 +3,82 @@
 from typing import Any, Optional, Tuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 from keras import layers
+
+from reference_impls.normalisation import Synchroniser
+
+AXES = [0, 1, 2]
+"""All axes of (samples, height, width, channels) but the channels'."""
 
 
 class BatchNormalization(layers.BatchNormalization):
     """Batch normalisation whose running variance is the unbiased one, as PyTorch's and Chainer's; Keras keeps the biased one.
 
     ``momentum`` is Keras's: the share of the running statistics that is kept. Float32 takes TensorFlow's fused kernel, which gives the
-    unbiased variance and is faster; it exists for no wider type, so float64 is written out.
+    unbiased variance and is faster; it exists for no wider type, so float64 is written out. With a ``synchroniser``, training normalises over
+    all ranks' samples; Keras's own ``synchronized`` needs a strategy that Keras 3 has not.
     """
+
+    synchroniser: Optional[Synchroniser] = None
 
     def call(self, inputs: tf.Tensor, training: Optional[bool] = None, mask: Any = None) -> tf.Tensor:
         """Images (samples, height, width, channels), normalised over all but the channels."""
         if not training:
             return super().call(inputs, training=False)
-        if inputs.dtype == tf.float32:
+        if self.synchroniser is not None:
+            outputs, mean, variance = _over_all_ranks(inputs, self.gamma, self.beta, self.epsilon, self.synchroniser)
+        elif inputs.dtype == tf.float32:
             outputs, mean, variance, *_ = tf.raw_ops.FusedBatchNormV3(
                 x=inputs, scale=self.gamma, offset=self.beta, mean=[], variance=[], epsilon=self.epsilon, is_training=True
             )
         else:
-            mean, biased = tf.nn.moments(inputs, axes=[0, 1, 2])
+            mean, biased = tf.nn.moments(inputs, AXES)
             outputs = tf.nn.batch_normalization(inputs, mean, biased, self.beta, self.gamma, self.epsilon)
             count = tf.cast(tf.size(inputs) // tf.size(mean), inputs.dtype)
             variance = biased * count / (count - 1)
         self.moving_mean.assign(self.moving_mean * self.momentum + mean * (1 - self.momentum))
         self.moving_variance.assign(self.moving_variance * self.momentum + variance * (1 - self.momentum))
         return outputs
+
+
+def synchronise(model: keras.Model, synchroniser: Synchroniser) -> None:
+    """Let every batch normalisation of the model take its statistics over all ranks, in graphs that are traced from now on."""
+    for layer in model.layers:
+        if isinstance(layer, BatchNormalization):
+            layer.synchroniser = synchroniser
+
+
+def _over_all_ranks(inputs: tf.Tensor, gamma: Any, beta: Any, epsilon: float, synchroniser: Synchroniser) -> Tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Outputs, mean and unbiased variance. TensorFlow runs its calls of Python, which are stateful, in the order of the graph's construction."""
+
+    def moments(count: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> Tuple[np.ndarray, ...]:
+        whole = synchroniser.moments(int(count), mean, variance)
+        return (np.float64(whole.count), *(value.astype(mean.dtype) for value in (whole.mean, whole.variance, whole.unbiased)))
+
+    def corrections(count: np.ndarray, of_all: np.ndarray, sums: np.ndarray, products: np.ndarray) -> Tuple[np.ndarray, ...]:
+        constant, factor = synchroniser.corrections(int(count), float(of_all), sums, products)
+        return constant.astype(sums.dtype), factor.astype(sums.dtype)
+
+    dtype, count = inputs.dtype, tf.size(inputs) // tf.shape(inputs)[-1]
+    of_all, *found = tf.numpy_function(moments, [count, *tf.nn.moments(inputs, AXES)], [tf.float64, dtype, dtype, dtype])
+    mean, variance, unbiased = (tf.ensure_shape(vector, inputs.shape[-1:]) for vector in found)
+    scale = tf.math.rsqrt(variance + epsilon)
+
+    @tf.custom_gradient
+    def normalise(images: tf.Tensor, weight: tf.Tensor, bias: tf.Tensor) -> Tuple[tf.Tensor, Any]:
+        normalised = (images - mean) * scale
+
+        def gradients(gradient: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+            sums, products = tf.reduce_sum(gradient, AXES), tf.reduce_sum(gradient * normalised, AXES)
+            found = tf.numpy_function(corrections, [count, of_all, sums, products], [dtype, dtype])
+            constant, factor = (tf.ensure_shape(vector, inputs.shape[-1:]) for vector in found)
+            return (gradient - constant - normalised * factor) * (weight * scale), products, sums
+
+        return normalised * weight + bias, gradients
+
+    return normalise(inputs, tf.convert_to_tensor(gamma), tf.convert_to_tensor(beta)), mean, unbiased
 
 
 class Normalization:

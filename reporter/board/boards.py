@@ -16,6 +16,7 @@ from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAW
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from reporter.data.missed import TIME_TO_TARGET, reached_text
+from reporter.data.shown_replications import ShownReplication, badges_of
 from suite.catalog.divisions import Division
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.rounds import load_rounds
@@ -281,7 +282,7 @@ def _rows(
             tuple(facets[name][facet.name] for facet in differ),
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
             findings[name],
-            _badges(entry, found),
+            _badges(entry, found, frames.replications.get(name, ())),
             reached_text(entry),
         )
 
@@ -340,11 +341,11 @@ def _sensor(energy: Mapping[str, Any]) -> str:
     return "unknown sensor" if known(energy.get("value")) else "not measured"
 
 
-def _badges(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> tuple[str, ...]:
+def _badges(entry: Mapping[str, Any], figures: Mapping[str, Any], replications: tuple[ShownReplication, ...]) -> tuple[str, ...]:
     disturbed = (badge for name, (limit, badge) in DISTURBANCES.items() if known(high := figures.get(name, {}).get("high")) and high > limit)
     people = (f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if known(entry[name]))
     attached = ("energy from a trace that was attached after the run",) if figures.get("energy_per_epoch_j", {}).get("attached") else ()
-    return (*disturbed, *attached, *people)
+    return (*disturbed, *attached, *people, *badges_of(replications, entry["code_is_public"] is True))
 
 
 def _slug(word: str) -> str:

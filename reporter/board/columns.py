@@ -95,6 +95,15 @@ RUN_COLUMNS = (
         0,
         file_name="peak_memory_mib",
     ),
+    Column(
+        "recompute_factor",
+        "recompute factor",
+        "",
+        "time of the passes over that without recomputation, of runs in a memory budget",
+        1.0,
+        2,
+        shown=False,
+    ),
 )
 
 FIGURE_COLUMNS = (*SCORE_COLUMNS, *RUN_COLUMNS)
@@ -124,6 +133,9 @@ FACETS = (
     Facet("nodes", "nodes", True),
     Facet("ranks", "ranks", True),
     Facet("collective", "all-reduce"),
+    Facet("isolation", "isolation"),
+    Facet("normalisation", "normalisation"),
+    Facet("recomputation", "recomputation"),
     Facet("accelerator", "accelerator"),
     Facet("threads", "threads", True),
     Facet("workers", "workers", True),

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reference_impls.contract import EXACT, LOCAL
 from reporter.data import frames as columns
-from reporter.data.derived import cost_figures, counted_figures, derived_figures
+from reporter.data.derived import cost_figures, counted_figures, derived_figures, study_figures
 from reporter.data.figure_fields import sensor_columns, significance
-from reporter.data.frames import Row
+from reporter.data.frames import BARE, ISOLATION, SETTINGS, WITHOUT, Row
 from reporter.data.text import plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.log import Log
 from suite.bundle.reader import CachedBundle, RunRecord
+from suite.bundle.resumption import read_resumption
+from suite.bundle.study_mark import StudyMark, read_mark
 from suite.catalog.divisions import Division
 from suite.catalog.seeds import nonce_kind
 from suite.catalog.workloads import load_workload
@@ -67,10 +70,13 @@ def _read(path: Path) -> BundleRows:
     summary = read_summary(bundle)
     system = bundle.json(SYSTEM)
     try:
+        mark = read_mark(record.study)
         run = {
             **_identity(record.request, system),
+            ISOLATION: plain((record.isolation or {}).get("kind", BARE), 40),
             "round": plain_or_none(record.round, 40),
             "suite_version": plain(record.suite_version),
+            "resumed": _resumed(record),
             "run_id": run_id,
             "seed": int(record.request["seed"]),
             "nonce_kind": nonce_kind(record.nonce, round_of(record).nonce).value,
@@ -81,6 +87,7 @@ def _read(path: Path) -> BundleRows:
             "trained_s": _trained_s(bundle.log()),
             "started_time_ms": int(record.started_time_ms),
             **_trained(record, bundle.log()),
+            **_studied(mark, plain_or_none(system.get("storage_medium"), 40)),
         }
         figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
         figures += counted_figures(run_id, bundle.json(COUNTERS)) if (path / COUNTERS).is_file() else []
@@ -88,6 +95,7 @@ def _read(path: Path) -> BundleRows:
         epochs = [_epoch(run_id, epoch) for epoch in summary["epochs"]]
         figures += cost_figures(run_id, run["trained_s"], epochs, next((row for row in figures if row["figure"] == "energy_j"), None))
         is_generated = bool(record.request["data"]["synthetic"])
+        figures += study_figures(run_id, bundle, mark)
         is_studied = record.request["batches"] != "read" or bool(record.request["drop_cache_every_epoch"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SuiteError(f"it does not hold what the suite writes ({type(error).__name__}: {plain(error)})") from error
@@ -109,7 +117,9 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
         "storage_medium": plain_or_none(system.get("storage_medium"), 40),
         "nodes": int(request["parallel"]["nodes"]),
         "ranks": int(request["parallel"]["ranks"]),
-        "collective": plain(request["parallel"]["collective"]),
+        "collective": _collective(request["parallel"]),
+        "normalisation": plain(request["parallel"].get("normalisation", LOCAL)),
+        "recomputation": _recomputation(request.get("recomputation")),
         "framework": plain(request["framework"]),
         "framework_version": plain_or_none(system.get("framework_version"), 40),
         "accelerator": plain(request["accelerator"]),
@@ -119,6 +129,32 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
         "learning_rate": float(request["optimizer"]["base_learning_rate"]),
         "epoch_budget": int(request["epochs"]),
     }
+
+
+def _studied(mark: StudyMark | None, medium: str | None) -> Row:
+    """The study's title and the run's varied settings, which are the columns of a frame of their own; a limited medium says that it is emulated."""
+    if mark is None:
+        return {"study": None, SETTINGS: None}
+    limit = mark.emulated_reads
+    emulated = {} if limit is None else {"storage_medium": f"{medium or 'unknown medium'}, emulated {plain(limit, 10)} MB/s"}
+    return {**emulated, "study": plain(mark.title), SETTINGS: {plain(name, 40): plain(value) for name, value in mark.settings}}
+
+
+def _resumed(record: RunRecord) -> int:
+    """Epochs before those of a resumed run."""
+    before = read_resumption(record.resumed)
+    return 0 if before is None else before.epoch
+
+
+def _collective(parallel: Mapping[str, Any]) -> str:
+    """The all-reduce backend, and the numbers that it sends where they are not those that were computed."""
+    wire = parallel.get("wire", EXACT)
+    return plain(parallel["collective"] if wire == EXACT else f"{parallel['collective']} in {wire}")
+
+
+def _recomputation(planned: Mapping[str, Any] | None) -> str:
+    """The schedule in its budget: "optimal for unequal blocks in 2 GB"."""
+    return WITHOUT if planned is None else plain(f"{planned['schedule']} in {planned['budget_bytes'] / 1e9:.3g} GB")
 
 
 def _trained(record: RunRecord, log: Log) -> Row:

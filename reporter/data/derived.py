@@ -6,7 +6,11 @@ from typing import Any
 
 from reporter.data.frames import FIGURES, Row, known
 from reporter.data.text import plain
-from suite.bundle.layout import COUNTERS
+from suite.bundle.layout import COUNTERS, STEPS
+from suite.bundle.reader import Bundle
+from suite.bundle.study_mark import StudyMark
+from suite.errors import SuiteError
+from suite.metrics.study import TOO_SHORT, run_times
 from suite.metrics.summary import LOG
 
 EVALUATION_S, FIRST_EPOCH_J, EVALUATION_J = "evaluation_s", "first_epoch_energy_j", "evaluation_energy_j"
@@ -36,6 +40,18 @@ def counted_figures(run_id: str, counters: Mapping[str, Any]) -> list[Row]:
             }
         )
     return rows
+
+
+def study_figures(run_id: str, bundle: Bundle, mark: StudyMark | None) -> list[Row]:
+    """The mean step of a run of a sweep after the warm-up, ``step_s``: sweeps are often shorter than an epoch. None of other runs."""
+    if mark is None:
+        return []
+    row = {**dict.fromkeys(FIGURES), "run_id": run_id, "figure": "step_s", "unit": "s", "source": STEPS, "count": 0.0}
+    try:
+        times = run_times(bundle, mark.warm_up_steps)
+    except SuiteError:
+        return [{**row, "reason": TOO_SHORT}]
+    return [{**row, "value": times.step_s, "count": float(times.counted_steps), "method": f"after {mark.warm_up_steps} warm-up steps"}]
 
 
 def cost_figures(run_id: str, trained_s: float | None, epochs: Sequence[Row], energy: Row | None) -> list[Row]:

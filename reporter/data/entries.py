@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from reference_impls.contract import LOCAL
 from reporter.data.entry_scores import MEASURED_J, SCORE_S, EntryScores
-from reporter.data.frames import ENTRIES, IDENTITY, Row, known
+from reporter.data.frames import BARE, ENTRIES, IDENTITY, ISOLATION, SETTINGS, WITHOUT, Row, known
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name, short_title
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
@@ -20,23 +21,41 @@ from suite.catalog.scoring import load_scoring
 TRAINED, CODE = ("model_trained", "parameters", "optimizer_used", "precision"), "implementation"
 """Columns that tell what an implementation trains, and the one with the digest of its files."""
 
+NORMALISATION, RECOMPUTATION = "normalisation", "recomputation"
+"""Columns that tell over which samples ranks normalise, and what is recomputed to save memory."""
+
+RESUMED = "resumed"
+"""Column that tells from which epoch on a run was resumed."""
+
 COUNTED = ("runs", "reached", "planned_runs", "launches")
 """Columns of an entry that are not those of its first run."""
 
-SHARED = ("nonce_kind", "audited_in", "witnessed_by", "signed_by", "board")
+SHARED = ("nonce_kind", "audited_in", "witnessed_by", "signed_by", "board", "code_is_public")
 """Columns in which the runs of an entry may differ."""
 
 
 def entry_id(run: Mapping[str, Any]) -> str:
     """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256.
 
-    What was trained is the same for all closed entries of a workload. Where the code is not known, it is no part of the id.
+    What was trained is the same for all closed entries of a workload. Where the code is not known, it is no part of the id; local normalisation,
+    no recomputation, no isolation and a run that was not resumed are none either, so that entries from before there were others keep their ids.
     """
-    identity = [run[name] for name in IDENTITY if name not in (*TRAINED, CODE)] + [run["state"]]
+    left_out = (*TRAINED, CODE, NORMALISATION, ISOLATION, RECOMPUTATION, RESUMED)
+    identity = [run[name] for name in IDENTITY if name not in left_out] + [run["state"]]
+    if run[NORMALISATION] != LOCAL:
+        identity.append(run[NORMALISATION])
+    if run[ISOLATION] != BARE:
+        identity.append(f"isolation {run[ISOLATION]}")
+    if run[RECOMPUTATION] != WITHOUT:
+        identity.append(run[RECOMPUTATION])
+    if run[RESUMED]:
+        identity.append(f"{RESUMED} after {run[RESUMED]}")
     if run["division"] == Division.OPEN.value:
         identity += [run[name] for name in TRAINED]
     if known(run[CODE]):
         identity.append(run[CODE])
+    if run.get(SETTINGS):  # points of a sweep may differ in a setting that is no column
+        identity.append(sorted(run[SETTINGS].items()))
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
 
 
@@ -156,9 +175,9 @@ def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 _LABEL_PROPERTIES = (
-    "workload", "data", "nodes", "ranks", "collective", "batch_size", "threads", "workers", "power_mode", "accelerator", "learning_rate",
-    "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division", "state", "round", "epoch_budget", "suite_version",
-    *TRAINED, CODE,
+    "workload", "data", "nodes", "ranks", "collective", "isolation", "normalisation", "recomputation", "batch_size", "threads", "workers",
+    "power_mode", "accelerator", "learning_rate", "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division",
+    "state", "round", "epoch_budget", "suite_version", *TRAINED, CODE, RESUMED,
 )  # fmt: skip
 
 
@@ -169,6 +188,8 @@ def describe(name: str, value: object) -> str:
     formats = {
         "nodes": "{} node", "ranks": "{} rank", "workers": "{} worker", "threads": "{} thread", "batch_size": "batch {}", "learning_rate": "rate {}",
         "epoch_budget": "{} epochs at most", "suite_version": "suite {}", "parameters": "{} parameters", "implementation": "code {}",
+        "normalisation": "{} normalisation", "isolation": "isolation {}", "recomputation": "recomputation: {}",
+        "resumed": "resumed after epoch {}",
     }  # fmt: skip
     text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text

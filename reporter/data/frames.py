@@ -8,12 +8,16 @@ import numpy as np
 import pandas
 
 from reporter.data.entry_scores import EntryScores
+from reporter.data.shown_replications import ShownReplication
 from suite.compliance.checker import BundleVerdict
 
 Row = dict[str, Any]
 Value = TypeVar("Value")
 
 ACCEPTED, REFUSED, WITHDRAWN, GENERATED, STUDIED = "accepted", "refused", "withdrawn", "generated", "studied"
+
+WITHOUT = "none"
+"""Value of the column recomputation where everything is kept."""
 
 IDENTITY: Mapping[str, str] = {
     "workload": "the workload's name",
@@ -28,7 +32,11 @@ IDENTITY: Mapping[str, str] = {
     "storage_medium": "storage medium of the data set",
     "nodes": "number of nodes",
     "ranks": "number of training processes",
-    "collective": "all-reduce backend: mpi (the suite's), native (the framework's) or none (one rank)",
+    "collective": "all-reduce backend: mpi (the suite's), native (the framework's) or none (one rank); with the numbers sent, if rounded",
+    "isolation": "what the implementation was started in: none, or namespace (Linux namespaces of its own)",
+    "normalisation": "statistics of batch normalisation: local (of a rank's samples) or synchronised (of the whole mini-batch)",
+    "recomputation": "memory budget and schedule of recomputation; none: everything is kept",
+    "resumed": "epochs that an interrupted run had trained before this one went on from its state; 0: none",
     "framework": "the framework's name",
     "framework_version": "as logged by the implementation",
     "accelerator": "cpu or cuda",
@@ -46,6 +54,9 @@ IDENTITY: Mapping[str, str] = {
     "suite_version": "version of the suite that made the run",
 }
 """Properties that the runs of an entry share; the runs differ in seed and time."""
+
+ISOLATION, BARE = "isolation", "none"
+"""Column that tells what an implementation was started in, and its value for a run without isolation."""
 
 RUNS: Mapping[str, str] = {
     "run_id": "the run's name, unique",
@@ -65,10 +76,12 @@ RUNS: Mapping[str, str] = {
     "trained_s": "time from run_start to the last evaluation, without what is not counted, s; None where it was not logged",
     "planned_runs": "number of runs that the entry was planned with, as declared; like the next one, None where no declaration says it",
     "launches": "number of launches of the entry as declared, those that did not finish included",
-    "state": "accepted, refused (by the checker), withdrawn, generated (trained on generated data) or studied (part of a stall analysis)",
+    "state": "accepted, refused (by the checker), withdrawn, generated (trained on generated data) or studied (part of a study, on no leaderboard)",
+    "study": "title of the study that the run was made for; None outside of sweeps",
     "withdrawn": "reason of the withdrawal; None otherwise",
     "notes": "of the submitter, for example on cooling; like the next one, None outside a submission",
     "code": "repository and commit of the code, as declared by the submitter",
+    "code_is_public": "whether the declaration names an address and a commit of the code, without changes; None outside a submission",
     "started_time_ms": "start by the wall clock, ms since 1970-01-01",
 }
 
@@ -123,6 +136,7 @@ ENTRIES: Mapping[str, str] = {
     "witnessed_by": "as in runs; None where the runs differ",
     "signed_by": "as in runs; None where the runs differ",
     "board": "as in runs; None where the runs differ",
+    "code_is_public": "as in runs; None where the runs differ",
     "withdrawn": "reason of the withdrawal; None otherwise",
 }
 
@@ -144,6 +158,16 @@ ENTRY_FIGURES: Mapping[str, str] = {
     "tier": "as in figures; None where the runs differ",
     "attached": "as in figures; None where the runs differ",
 }
+
+SETTINGS = "settings"
+"""Key of a run's varied settings in its row; a frame has them as columns of POINTS."""
+
+POINTS: Mapping[str, str] = {
+    "run_id": "the run",
+    "study": "title of the study that it was made for",
+    "seed": "seed of initial weights and sample order",
+}
+"""Runs of sweeps, one row per run; a column for each varied setting follows, as framework and batch_size (None: that study does not vary it)."""
 
 LINPACKS: Mapping[str, str] = {
     "linpack_id": "ten hexadecimal digits of the record's SHA-256",
@@ -172,8 +196,8 @@ BROKEN: Mapping[str, str] = {"place": "folder, relative to the given path", "rea
 class Frames:
     """Tidy pandas frames, with the columns of the mappings in this module.
 
-    ``scores`` are by entry id, ``verdicts`` of the checker and ``digests`` of all of a bundle's bytes (None: the bundle changed while it was
-    read) are by run id.
+    ``scores`` and ``replications`` are by entry id, ``verdicts`` of the checker and ``digests`` of all of a bundle's bytes (None: the bundle
+    changed while it was read) are by run id.
     """
 
     runs: pandas.DataFrame
@@ -185,7 +209,9 @@ class Frames:
     verdicts: Mapping[str, BundleVerdict]
     digests: Mapping[str, str | None]
     scores: Mapping[str, EntryScores] = field(default_factory=dict)
+    replications: Mapping[str, tuple[ShownReplication, ...]] = field(default_factory=dict)
     linpacks: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(LINPACKS)))
+    points: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(POINTS)))
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def cached(self, key: str, compute: Callable[[], Value]) -> Value:
@@ -238,6 +264,16 @@ class Frames:
     def accepted(self) -> "Frames":
         """These frames, restricted to accepted entries."""
         return self.cached("accepted", lambda: self.of_entries(self.entries[self.entries["state"] == ACCEPTED]))
+
+    def measured(self) -> "Frames":
+        """These frames, restricted to accepted entries, and those of sweeps whose runs comply."""
+        return self.cached("measured", self._measured)
+
+    def _measured(self) -> "Frames":
+        of_sweeps = self.runs[self.runs["run_id"].isin(self.points["run_id"])]
+        wrong = {entry for run, entry in zip(of_sweeps["run_id"], of_sweeps["entry_id"], strict=True) if not self.verdicts[run].complies}
+        is_studied = self.entries["entry_id"].isin(set(of_sweeps["entry_id"]) - wrong)
+        return self.of_entries(self.entries[(self.entries["state"] == ACCEPTED) | is_studied])
 
 
 def make_frame(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> pandas.DataFrame:

@@ -5,26 +5,30 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pandas
+
 from reporter.data import frames as columns
 from reporter.data.bundle_rows import Broken, BundleRows, read_rows
 from reporter.data.cache import digest_of_bundle, exists, get, put
 from reporter.data.entries import entry_id, make_entries, make_entry_figures, make_score_figures, make_scores
-from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, Row, make_frame
+from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, SETTINGS, STUDIED, WITHDRAWN, Frames, Row, make_frame
 from reporter.data.linpacks import read_linpacks
+from reporter.data.replications import PlacedRun, read_replications
 from reporter.data.submissions import SubmissionVerdicts, judge_submissions
 from reporter.data.text import plain, plain_or_none
 from reporter.data.workers import map_tasks
-from suite.bundle import stall_folder
+from suite.bundle import replication_folder, stall_folder
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.bundle.layout import is_withdrawal
 from suite.compliance.checker import BundleVerdict, find_bundles
 from suite.errors import SuiteError
 from suite.metrics.linpack import RECORD
 from suite.metrics.linpack_study import STUDY
+from suite.metrics.memory_study import STUDY as MEMORY_STUDY
 from suite.submission.declaration import NAME, Declaration, read_declaration
 from suite.submission.folders import withdrawal_beside
 
-LINPACK_FILES = (RECORD, STUDY)
+WITHOUT_BUNDLES = (RECORD, STUDY, MEMORY_STUDY)
 """A folder with one of these holds no bundle."""
 
 
@@ -60,7 +64,7 @@ def load(paths: Iterable[Path]) -> Frames:
     Bundles that the same code has read before come from the cache. Raises SuiteError for a path without any bundle.
     """
     given = list(paths)
-    found = list(find([path for path in given if not any((path / name).is_file() for name in LINPACK_FILES)] or given))
+    found = list(find([path for path in given if not any((path / name).is_file() for name in WITHOUT_BUNDLES)] or given))
     read_of = dict(zip(found, _read_all([one.path for one in found]), strict=True))
     submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
     read: dict[str, Placed] = {}
@@ -73,8 +77,10 @@ def load(paths: Iterable[Path]) -> Frames:
             placed = _place(one, rows, digest, submissions)
             read[placed.run["run_id"]] = placed
     linpacks, wrong = read_linpacks(given)
-    broken = sorted([*broken, *wrong], key=lambda row: (row["place"], row["reason"]))
-    return replace(make_frames([read[name] for name in sorted(read)], broken), linpacks=make_frame(linpacks, columns.LINPACKS))
+    replications, unfit = read_replications(given, {name: PlacedRun(one.run, one.rows) for name, one in read.items()})
+    broken = sorted([*broken, *wrong, *unfit], key=lambda row: (row["place"], row["reason"]))
+    frames = make_frames([read[name] for name in sorted(read)], broken)
+    return replace(frames, linpacks=make_frame(linpacks, columns.LINPACKS), replications=replications)
 
 
 def find(paths: Iterable[Path]) -> Iterator[Found]:
@@ -108,7 +114,21 @@ def make_frames(read: Sequence[Placed], broken: list[Row]) -> Frames:
         verdicts={one.run["run_id"]: one.rows.verdict for one in read},
         digests={one.run["run_id"]: one.digest for one in read},
         scores=scores,
+        points=_points(runs),
     )
+
+
+def _points(runs: Sequence[Row]) -> pandas.DataFrame:
+    """The runs of sweeps, with their varied settings as columns; numbers where all values of a setting are numbers."""
+    studied = [run for run in runs if run.get(SETTINGS) is not None]
+    names = [name for name in dict.fromkeys(name for run in studied for name in run[SETTINGS]) if name not in columns.POINTS]
+    frame = make_frame(studied, columns.POINTS)
+    for name in names:  # a setting of another study is unknown here, not a run's own value of that name
+        frame[name] = [run[SETTINGS].get(name) for run in studied]
+        values = pandas.to_numeric(frame[name], errors="coerce")
+        if values.notna().equals(frame[name].notna()):
+            frame[name] = values
+    return frame
 
 
 Read = tuple[str | None, BundleRows | Broken]
@@ -147,7 +167,7 @@ def _place(found: Found, rows: BundleRows, digest: str | None, submissions: Subm
     withdrawn, declaration = _withdrawal(found), _declaration(found)
     verdict = replace(rows.verdict, path=found.path, findings=(*rows.verdict.findings, *submissions.findings_of(found.path)))
     by_others = {"signed_by": submissions.signed_by(found.path), "audited_in": submissions.audited_in(found.path)}
-    of_place = {"place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn}
+    of_place = {"place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn, "code_is_public": None}
     run = {**rows.run, **{name: plain_or_none(value, 40) for name, value in by_others.items()}, **of_place}
     if declaration is not None:
         run |= {**_declared(declaration), **_planned(declaration, run["run_id"])}
@@ -161,14 +181,15 @@ def _state(found: Found, rows: BundleRows, withdrawn: str | None, verdict: Bundl
         return WITHDRAWN
     if rows.is_generated:
         return GENERATED
-    if rows.is_studied or _is_part_of_analysis(found):
+    if rows.is_studied or rows.run["study"] is not None or _is_part_of_analysis(found):
         return STUDIED
     return ACCEPTED if verdict.complies else REFUSED
 
 
 def _is_part_of_analysis(found: Found) -> bool:
-    """Whether the bundle belongs to a stall analysis; the warm run is recognized by its folder only."""
-    return found.path != found.given and (found.path.parent / stall_folder.RECORD).is_file()
+    """Whether the bundle belongs to a stall analysis, whose warm run is recognized by its folder only, or to a replication."""
+    records = (stall_folder.RECORD, replication_folder.RECORD)
+    return found.path != found.given and any((found.path.parent / record).is_file() for record in records)
 
 
 def _withdrawal(found: Found) -> str | None:
@@ -188,6 +209,7 @@ def _declared(declaration: Declaration) -> Row:
         "organization": plain(declaration.organization),
         "availability": declaration.availability.value,
         "notes": plain_or_none(declaration.notes, 600),
+        "code_is_public": None not in (code.address, code.commit) and code.modified is False,
         "code": None if code.address is None else f"{plain(code.address)} at {plain(code.commit or 'an unknown commit', 60)}{changed}",
     }
 

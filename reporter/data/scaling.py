@@ -3,35 +3,36 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from reference_impls.contract import SYNCHRONISED
 from reporter.data.frames import IDENTITY, Frames, Row
 from reporter.data.values import entries_of
 
-NOT_COMPARED = ("nodes", "ranks", "collective", "batch_size", "learning_rate")
+NOT_COMPARED = ("nodes", "ranks", "collective", "normalisation", "batch_size", "learning_rate")
 SETTING = [name for name in IDENTITY if name not in NOT_COMPARED]
 STRONG, WEAK = "strong", "weak"
 
 
 @dataclass(frozen=True)
 class ScalingLine:
-    """Entries by number of nodes, ascending from 1: equal in SETTING, ranks per node, collective, and batch.
+    """Entries by number of nodes, ascending from 1: equal in SETTING, ranks per node, exchange, and batch.
 
-    ``kind`` is strong (the same global batch) or weak (the same batch per rank). One rank has no collective and compares with each. The learning
-    rate may differ: it does not change the work of a step. ``collective`` is named where lines of the same setting differ in it, else empty.
+    ``kind`` is strong (the same global batch) or weak (the same batch per rank). One rank exchanges nothing and compares with each. The learning
+    rate may differ: it does not change the work of a step. ``exchange`` is named where lines of the same setting differ in it, else empty.
     """
 
     kind: str
     batch_size: int
     ranks_per_node: int
     by_nodes: dict[int, Row]
-    collective: str = ""
+    exchange: str = ""
 
     @property
     def text(self) -> str:
         """What is held, in words."""
         of_batch = f"batch {self.batch_size}" if self.kind == STRONG else f"batch {self.batch_size} per rank"
         ranks = "" if self.ranks_per_node == 1 else f", {self.ranks_per_node} ranks per node"
-        collective = f", {self.collective} all-reduce" if self.collective else ""
-        return f"{self.kind}, {of_batch}{ranks}{collective}"
+        exchange = f", {self.exchange}" if self.exchange else ""
+        return f"{self.kind}, {of_batch}{ranks}{exchange}"
 
 
 def scaling_lines(frames: Frames, ids: Iterable[str]) -> tuple[ScalingLine, ...]:
@@ -53,10 +54,10 @@ def _lines(group: list[Row]) -> list[ScalingLine]:
     """The lines of entries that share setting and ranks per node."""
     alone = [entry for entry in group if int(entry["nodes"]) == 1]
     found = []
-    collectives = sorted({str(entry["collective"]) for entry in group if int(entry["nodes"]) > 1})
-    for collective in collectives:
-        several = [entry for entry in group if int(entry["nodes"]) > 1 and str(entry["collective"]) == collective]
-        bases = [entry for entry in alone if int(entry["ranks"]) == 1 or str(entry["collective"]) == collective]
+    exchanges = sorted({_exchange(entry) for entry in group if int(entry["nodes"]) > 1})
+    for exchange in exchanges:
+        several = [entry for entry in group if int(entry["nodes"]) > 1 and _exchange(entry) == exchange]
+        bases = [entry for entry in alone if int(entry["ranks"]) == 1 or _exchange(entry) == exchange]
         for kind, batch_of in ((STRONG, _global), (WEAK, _per_rank)):
             for batch in sorted({batch_of(entry) for entry in bases}):
                 by_nodes: dict[int, Row] = {}
@@ -64,9 +65,15 @@ def _lines(group: list[Row]) -> list[ScalingLine]:
                     by_nodes.setdefault(int(entry["nodes"]), entry)
                 if len(by_nodes) > 1:
                     ranks_per_node = int(group[0]["ranks"]) // int(group[0]["nodes"])
-                    name = collective if len(collectives) > 1 else ""
+                    name = exchange if len(exchanges) > 1 else ""
                     found.append(ScalingLine(kind, int(batch), ranks_per_node, dict(sorted(by_nodes.items())), name))
     return found
+
+
+def _exchange(entry: Row) -> str:
+    """What ranks send to each other, in words."""
+    statistics = ", synchronised normalisation" if entry["normalisation"] == SYNCHRONISED else ""
+    return f"{entry['collective']} all-reduce{statistics}"
 
 
 def _global(entry: Row) -> float:

@@ -108,7 +108,7 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpoch
     try:
         has_target = load_workload(workload).target_accuracy is not None
         points = frozen_points(load_round(str(entry["round"])), workload) if entry["own_data"] and known(entry["round"]) else ()
-        local = local_batch_size(workload, batch_size, int(entry["ranks"]))
+        local = local_batch_size(workload, batch_size, int(entry["ranks"]), str(entry["normalisation"]))
     except SuiteError:
         return None, "this version of the suite does not know the workload or the round"
     if not has_target:
@@ -120,7 +120,7 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpoch
 
 
 def _setting(batch_size: int, rate: float, local: int | None) -> str:
-    return f"batch size {batch_size}, rate {rate:g}" + (f", {local} a rank" if local is not None else "")
+    return f"batch size {batch_size}, rate {rate:g}" + (f", normalised over {local}" if local is not None else "")
 
 
 def _why_no_reference(entry: Mapping[str, Any], points: Sequence[ReferencePoint], setting: str) -> str:

@@ -18,6 +18,7 @@ from reporter.data.frames import IDENTITY, Frames, Row, records
 from reporter.data.framework_names import framework_name
 from reporter.data.missed import reached_text
 from reporter.data.scores import PARTS
+from reporter.data.shown_replications import ShownReplication, badges_of
 from reporter.data.text import digits, plain
 from reporter.data.timeline import Timeline, read_timeline
 from reporter.data.values import entries_of
@@ -28,7 +29,8 @@ from reporter.pages.standings import Standing, standings_of
 from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.nodes import NODES
-from suite.bundle.reader import Bundle
+from suite.bundle.reader import Bundle, RunRecord
+from suite.bundle.resumption import known_resumption
 from suite.compliance.checker import BundleVerdict
 from suite.metrics.summary import read_summary
 
@@ -96,6 +98,7 @@ def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: ji
         title=title_of(str(run["workload"]), str(run["data"]), bool(run["own_data"])),
         framework=framework_name(str(run["framework"])),
         command=_command(record.command),
+        resumed=_resumed(record),
         verdict=verdict,
         figures=figures,
         evidence=links,
@@ -161,6 +164,8 @@ class EntryEvidence:
     values: Sequence[Mapping[str, float | None]]
     scores: EntryScores
     standing: Standing
+    replications: Sequence[ShownReplication]
+    badges: Sequence[str]
 
 
 def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[EntryEvidence]:
@@ -187,6 +192,8 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
             ],
             frames.scores[name],
             standings[name],
+            frames.replications.get(name, ()),
+            badges_of(frames.replications.get(name, ()), entry["code_is_public"] is True),
         )
 
 
@@ -196,12 +203,19 @@ def _scores_of_run(scores: EntryScores, run_id: str) -> dict[str, float]:
     return {name: score.by_run[run_id] for name, score in found.items() if score is not None and run_id in score.by_run}
 
 
+def replication_files(evidence: EntryEvidence) -> Iterator[Page]:
+    """replications/<id>.json: the records of the entry's replications, byte by byte."""
+    for each in evidence.replications:
+        yield Page(f"replications/{each.replication_id}.json", each.file.read_bytes())
+
+
 def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page:
     """entries/<id>.html: an entry's figures and the runs that they are computed from."""
     runs = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True))
     page = environment.get_template("entry.html").render(
         root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
-        reached=reached_text(evidence.entry), scores=evidence.scores, evidence_of=EVIDENCE_OF_SCORES, standing=evidence.standing,
+        reached=reached_text(evidence.entry), scores=evidence.scores, evidence_of=EVIDENCE_OF_SCORES,
+        replications=evidence.replications, badges=evidence.badges, standing=evidence.standing,
         place=f"entries/{evidence.entry['entry_id']}.html",
         digits=digits, identity=IDENTITY, name_of=name_of_figure, headlines=list(_headlines(evidence.figures)),
         system=system_name(evidence.entry), framework=framework_name(str(evidence.entry["framework"])),
@@ -310,6 +324,21 @@ def _lines(bundle: Bundle, cited: set[int]) -> Iterator[tuple[int, str]]:
             yield number, plain(line, MAX_LINE_LENGTH)
         else:
             omitted += 1
+
+
+def _resumed(record: RunRecord) -> str | None:
+    """What a resumed run says of the run that it continues; None for other runs."""
+    before = known_resumption(record.resumed)
+    if before is None:
+        return None
+    return (
+        f"Resumed after epoch {before.epoch} of run {plain(before.run_id, 100)}, which trained on {_counted(before.ranks, 'rank')} of "
+        f"{_counted(before.nodes, 'node')} and ended: {plain(before.reason)}"
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _command(arguments: tuple[Any, ...]) -> str:

@@ -67,7 +67,7 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
 
 _OF_RUN = (
     "workload", "data", "framework", "framework_version", "batch_size", "threads", "workers", "learning_rate", "organization", "round", "nodes",
-    "ranks", "collective", "division", "epoch_budget", "suite_version", "storage_medium", "accelerator", "availability",
+    "ranks", "collective", "isolation", "normalisation", "division", "epoch_budget", "suite_version", "storage_medium", "accelerator", "availability",
 )  # fmt: skip
 """Properties that do not tell idle machines apart."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from reporter.data.frames import ACCEPTED, Frames
+from reporter.data.frames import Frames
 from reporter.data.load import load
 from reporter.papers.captions import caption_of
 from reporter.papers.model import Missing, PaperFigure
@@ -26,17 +26,17 @@ class PaperFile:
 
 
 def make(name: str, paths: Iterable[Path], look: Look, file_format: str) -> PaperFile:
-    """The figure ``name`` of the accepted runs at or below the paths.
+    """The figure ``name`` of the accepted runs, and those of sweeps, at or below the paths.
 
     Raises SuiteError if there is no such figure, or if the runs lack what it needs: the sentence says what, and how to make it.
     """
     preset = preset_of(name)
     frames = load(paths)
-    figure = draw(preset, frames.accepted())
+    figure = draw(preset, frames.measured())
     if isinstance(figure, Missing):
         raise SuiteError(f"{preset.name} is not drawn: {figure.reason}{_not_accepted(frames)}. It needs {preset.needs}; for example: {preset.make}")
     content = render(figure, preset.title, look, file_format)
-    return PaperFile(content, caption_of(preset, figure, frames.accepted()))
+    return PaperFile(content, caption_of(preset, figure, frames.measured()))
 
 
 def preset_of(name: str) -> Preset:
@@ -58,7 +58,7 @@ def draw(preset: Preset, frames: Frames) -> PaperFigure | Missing:
 
 def _not_accepted(frames: Frames) -> str:
     """How many runs do not count, and why: they may be the ones that somebody misses."""
-    counts = frames.runs["state"].value_counts()
-    others = [f"{int(count)} {state}" for state, count in sorted(counts.items()) if state != ACCEPTED]
+    left_out = frames.runs[~frames.runs["run_id"].isin(frames.measured().runs["run_id"])]
+    others = [f"{int(count)} {state}" for state, count in sorted(left_out["state"].value_counts().items())]
     unread = [f"{len(frames.broken)} unreadable"] if len(frames.broken) else []
     return f" ({', '.join([*others, *unread])} runs do not count)" if others or unread else ""

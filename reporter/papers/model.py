@@ -160,7 +160,20 @@ class Keys:
         return ()
 
 
-Panel: TypeAlias = Bars | Lines | Boxes | Scatter | Radar | Keys
+@dataclass(frozen=True)
+class Table:
+    """Rows of text; the first column names the row."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Every drawn estimate."""
+        return ()
+
+
+Panel: TypeAlias = Bars | Lines | Boxes | Scatter | Radar | Keys | Table
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,9 @@ def _run(options: str) -> str:
     return f"suite run --division open --workload lenet --epochs 5 {options}".strip()
 
 
-_WORKERS = "suite sweep --study workers --workload lenet --epochs 5"
-_BATCHES = "suite sweep --study batch-size --values 16,64,256 --workload lenet --epochs 3"
-_FRAMEWORKS = "suite sweep --study frameworks --workload lenet --epochs 3"
+_WORKERS = "suite sweep --workload lenet --vary workers=0,1,2 --epochs 5"
+_BATCHES = "suite sweep --workload lenet --vary batch_size=16,64,256 --epochs 3"
+_FRAMEWORKS = "suite sweep --workload lenet --vary framework=pytorch,tensorflow,chainer --epochs 3"
 _MODES = f"sudo nvpmodel -m 1; {_run('--output runs/mode-1')}, and again for each mode"
 _STORAGE = f"{_run('--workers 0 --data /media/ssd/mnist')}, and again with --data on each medium"
 _LOCKED = f"{_run('')}; sudo jetson_clocks; {_run('--seed 2')}"

@@ -11,7 +11,8 @@ from reporter.papers.draw_boxes import boxes_height_in, draw_boxes
 from reporter.papers.draw_lines import draw_lines, lines_height_in
 from reporter.papers.draw_radar import draw_radar
 from reporter.papers.draw_scatter import draw_scatter, keys_height_in, scatter_extra_in, write_meanings
-from reporter.papers.model import Bars, Boxes, Keys, Lines, Panel, PaperFigure, Radar, Scatter
+from reporter.papers.draw_table import draw_table, table_height_in
+from reporter.papers.model import Bars, Boxes, Keys, Lines, Panel, PaperFigure, Radar, Scatter, Table
 from reporter.papers.style import Look, settings
 from suite.errors import SuiteError
 
@@ -64,7 +65,7 @@ def make_canvas(figure: PaperFigure, look: Look) -> Canvas:
         canvas.lay_out()
         for last in finish:
             last()
-        for one in (one for one in axes if one.name != POLAR):
+        for one in (one for one, panel in zip(axes, planes, strict=True) if one.name != POLAR and not isinstance(panel, Table)):
             thin_ticks(canvas, one.xaxis)
             thin_ticks(canvas, one.yaxis)
         for panel in keys:
@@ -80,6 +81,8 @@ def panel_height_in(panel: Panel, look: Look) -> float:
         return boxes_height_in(panel, look)
     if isinstance(panel, Lines):
         return lines_height_in(panel, look)
+    if isinstance(panel, Table):
+        return table_height_in(panel, look)
     if isinstance(panel, Scatter):
         return PLANE_HEIGHT_IN + scatter_extra_in(panel, look)
     return RADAR_HEIGHT_IN * look.width_in / 3.3 if isinstance(panel, Radar) else PLANE_HEIGHT_IN
@@ -90,7 +93,7 @@ def _projection(panel: Panel) -> str | None:
 
 
 _DRAW: Mapping[type, Callable[..., Callable[[], None]]] = {
-    Bars: draw_bars, Lines: draw_lines, Boxes: draw_boxes, Scatter: draw_scatter, Radar: draw_radar,
+    Bars: draw_bars, Lines: draw_lines, Boxes: draw_boxes, Scatter: draw_scatter, Radar: draw_radar, Table: draw_table,
 }  # fmt: skip
 """How each kind of panel is drawn on axes; the returned function is called when the layout is known."""
 

@@ -6,18 +6,21 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from suite.errors import FileError
 from suite.files.json_file import read_json
-from suite.files.redaction import find_all
+from suite.files.redaction import Name, find_all
 
 MAX_LINE_BYTES = 2**16
 """Longer lines are read in pieces, which overlap by OVERLAP_BYTES."""
 OVERLAP_BYTES = 2**10
 MAX_UNPACKED_BYTES = 256 * 2**20
+SHORT = 120
+"""Longest text whose search is cached, characters."""
 MAX_OF_FILE = 20
 """Disclosures that are reported of one file."""
 VERSIONS = "libraries"
@@ -52,10 +55,20 @@ def disclosures(folder: Path, files: Sequence[Path], names: Sequence[str] = ()) 
 def _of_file(path: Path, name: str, names: Sequence[str]) -> Iterator[Disclosure]:
     seen: set[tuple[str, str]] = set()
     for where, line, text, has_versions in _texts(path):
-        for found in find_all(text, names, has_versions=has_versions):
+        for found in (_in_short if len(text) <= SHORT else _in_text)(text, tuple(names), has_versions):
             if (where, found.text) not in seen:
                 seen.add((where, found.text))
                 yield Disclosure(name, where, found.kind, found.text, found.shortened, line)
+
+
+@lru_cache(maxsize=16384)
+def _in_short(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Name, ...]:
+    """Keys, units and settings are the same in thousands of places: each is searched once."""
+    return _in_text(text, names, has_versions)
+
+
+def _in_text(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Name, ...]:
+    return tuple(find_all(text, names, has_versions=has_versions))
 
 
 def _texts(path: Path) -> Iterator[tuple[str, int | None, str, bool]]:

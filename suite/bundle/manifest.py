@@ -1,6 +1,6 @@
 """The manifest, which seals a bundle: SHA-256 of every file, readable by `sha256sum -c`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from suite.bundle.attached import BEFORE, CHANGED, KEPT
@@ -14,6 +14,12 @@ def seal(path: Path, leftovers: Collection[Path] = ()) -> None:
     """Write the manifest over every file of the bundle but ``leftovers``: any later change of a byte is detected."""
     with publish(path / MANIFEST) as temporary:
         temporary.write_text("".join(f"{digest}  {name}\n" for name, digest in digests(path, leftovers).items()), encoding="utf-8")
+
+
+def seal_files(directory: Path, files: Iterable[Path]) -> None:
+    """Write a manifest of these files alone, as of a folder with a record about several sealed bundles."""
+    lines = "".join(f"{sha256(file)}  {file.relative_to(directory).as_posix()}\n" for file in files)
+    (directory / MANIFEST).write_text(lines, encoding="utf-8")
 
 
 def digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, str]:

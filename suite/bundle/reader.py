@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FIRST_ROUND = "v0.1"
 """The round of bundles of schema 1, which do not name theirs."""
 
-OBJECTS = ("nonce", "closed_later", "power_pulse", "attached", "implementation")
+OBJECTS = ("nonce", "closed_later", "power_pulse", "attached", "implementation", "study", "isolation", "lifetime", "resumed")
 """Keys of run.json that are an object or null."""
 _RANK = re.compile(r"steps\.rank(\d{1,9})\.csv")
 
@@ -54,6 +54,10 @@ class RunRecord:
     (suite.catalog.seeds.NonceUse); None: the user chose it. ``power_pulse`` holds the loads that the suite made before and after the run for a
     logger's clock, ``attached`` the trace that was added later and its clock fit (suite.metrics.traces.attaching); None without them.
     ``implementation`` describes the program that trained (suite.catalog.seeds.describe_implementation); None in bundles of earlier versions.
+    ``study`` marks a run that was made for a study (suite.bundle.study_mark), ``resumed`` one that continues an interrupted run
+    (suite.bundle.resumption); None for others. ``isolation`` says what the implementation was started in (suite.launch.isolation), and with
+    ``released_ns`` when (monotonic clock); None where nobody asked for any. ``lifetime`` says when the harness worked for the run outside the
+    training (suite.bundle.lifetime); None in bundles of earlier versions.
     """
 
     schema: int
@@ -74,6 +78,10 @@ class RunRecord:
     power_pulse: Mapping[str, Any] | None = None
     attached: Mapping[str, Any] | None = None
     implementation: Mapping[str, Any] | None = None
+    study: Mapping[str, Any] | None = None
+    isolation: Mapping[str, Any] | None = None
+    lifetime: Mapping[str, Any] | None = None
+    resumed: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

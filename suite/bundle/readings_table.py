@@ -1,5 +1,6 @@
 """Tables of readings: their channels, whose readings are decoded group by group, so that a table of any length needs the same memory."""
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -65,18 +66,19 @@ class _Table:
     keys: Integers
     numbers: Integers
     starts: Integers
-    groups: Integers = field(init=False)
+    groups: list[int] = field(init=False)
+    _places: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", np.array(_groups(np.diff(self.starts).tolist()), np.int64))
+        object.__setattr__(self, "groups", _groups(np.diff(self.starts).tolist()))
+        object.__setattr__(self, "_places", self.starts.tolist())  # a rule fetches a channel hundreds of times: whole numbers are fast
 
     def fetch(self, channel: int) -> tuple[Times, Values]:
         """The readings of a channel, in table order."""
-        group = int(np.searchsorted(self.groups, channel, side="right")) - 1
-        first, last = int(self.groups[group]), int(self.groups[group + 1])
-        size = int(self.starts[last] - self.starts[first])
-        t_ns, values = self.memory.get((id(self), group), size, lambda: self._load(first, last))
-        chosen = slice(int(self.starts[channel] - self.starts[first]), int(self.starts[channel + 1] - self.starts[first]))
+        group = bisect_right(self.groups, channel) - 1
+        first, last, places = self.groups[group], self.groups[group + 1], self._places
+        t_ns, values = self.memory.get((id(self), group), places[last] - places[first], lambda: self._load(first, last))
+        chosen = slice(places[channel] - places[first], places[channel + 1] - places[first])
         return t_ns[chosen], values[chosen]
 
     def _load(self, first: int, last: int) -> tuple[Times, Values]:

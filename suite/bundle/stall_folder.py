@@ -4,7 +4,7 @@ import enum
 from pathlib import Path
 
 from suite.bundle.layout import MANIFEST
-from suite.files.digest import sha256
+from suite.bundle.manifest import seal_files
 
 RECORD = "stalls.json"
 
@@ -24,5 +24,4 @@ def sealed_files(directory: Path) -> tuple[Path, ...]:
 
 def write_manifest(directory: Path) -> None:
     """Write the manifest of an analysis."""
-    lines = "".join(f"{sha256(file)}  {file.relative_to(directory).as_posix()}\n" for file in sealed_files(directory))
-    (directory / MANIFEST).write_text(lines, encoding="utf-8")
+    seal_files(directory, sealed_files(directory))

@@ -1,6 +1,7 @@
 """Loads folders of TOML files: one definition per file, the file named after the definition."""
 
 import difflib
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -21,10 +22,11 @@ Definition = TypeVar("Definition", bound=Named)
 
 def load_one(folder: Path, kind: type[Definition], noun: str, name: str, plural: str | None = None) -> Definition:
     """The definition of this name. The error for an unknown name uses ``noun``, and ``plural`` (default: with an s) for `suite list`."""
-    names = sorted(path.stem for path in folder.glob("*.toml"))
-    if name not in names:
+    path = folder / f"{name}.toml"
+    if path.parent != folder or not path.is_file():
+        names = sorted(each.stem for each in folder.glob("*.toml"))
         raise SuiteError(unknown_name(noun, name, names, f"`suite list {plural or noun + 's'}`"))
-    return _load(folder / f"{name}.toml", kind)
+    return _load(path, kind)
 
 
 def load_all(folder: Path, kind: type[Definition]) -> tuple[Definition, ...]:
@@ -40,6 +42,14 @@ def unknown_name(noun: str, name: str, names: list[str], command: str) -> str:
 
 
 def _load(path: Path, kind: type[Definition]) -> Definition:
+    state = path.stat()
+    loaded: Definition = _loaded(path, kind, (state.st_mtime_ns, state.st_size, state.st_ino))
+    return loaded
+
+
+@lru_cache(maxsize=256)
+def _loaded(path: Path, kind: type[Definition], _state: tuple[int, int, int]) -> Definition:
+    """A definition, read once for each state of its file: a check asks for the workload of every bundle."""
     definition = read_toml(path, kind)
     if definition.name != path.stem:
         raise SuiteError(f"{path}: the name is {definition.name!r} but the file is called {path.stem!r}; make them equal.")

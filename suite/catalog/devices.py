@@ -1,5 +1,6 @@
 """Device profiles, each defined in ``rules/devices/*.toml``."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,12 @@ class Identity:
 
     def contradicts(self, compatible: Sequence[str]) -> bool:
         """Whether a device tree with these entries is of another board; False where either side has none."""
-        return bool(compatible and self.compatible) and not any(part in entry for part in self.compatible for entry in compatible)
+        return bool(compatible and self.compatible) and not any(has_part(entry, part) for part in self.compatible for entry in compatible)
+
+
+def has_part(name: str, part: str) -> bool:
+    """Whether a name that a machine gives itself has this part; a number goes on no further: N95 is no part of N950."""
+    return re.search(re.escape(part) + (r"(?!\d)" if part[-1:].isdigit() else ""), name) is not None
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class Gpu:
 class Memory:
     """Memory; boards are sold with several sizes."""
 
-    sizes_gb: tuple[int, ...]
+    sizes_gb: tuple[float, ...]
     max_frequency_mhz: int | None = None
 
 

@@ -1,7 +1,9 @@
 """Frameworks: every folder of ``reference_impls`` with a ``framework.toml``."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from suite.catalog.definitions import unknown_name
@@ -52,6 +54,7 @@ class Framework:
     ``probe`` (empty: it has none) and ``build``, which runs before either, outside of any measurement; ``needs`` are the programs that they call.
     ``packages`` are the names of the package as pip installs it, one of which has the framework's version; empty where there is none.
     ``environment_of`` is another framework whose environment it uses. ``open_only``: its computation differs from the closed division's.
+    ``without_recomputation`` says why it follows no schedule of recomputation (suite.memory); empty: it does.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Framework:
     install: Install = Install()
     environment_of: str | None = None
     open_only: bool = False
+    without_recomputation: str = "its implementation follows no schedule of recomputation"
     without_gpu: tuple[WithoutGpu, ...] = ()
     outside: str | None = None  # the folder of an implementation that is not in the checkout; never in the file
 
@@ -118,9 +122,15 @@ def load_frameworks(root: Path | None = None) -> tuple[Framework, ...]:
     return tuple(_load(path) for path in sorted(folder(root).glob(f"*/{MANIFEST}")))
 
 
-def is_own(name: object) -> bool:
+@cache
+def known_frameworks() -> Mapping[str, Framework]:
+    """All frameworks of the suite by name, read once: several rules ask for them about every bundle."""
+    return {framework.name: framework for framework in load_frameworks()}
+
+
+def is_own(name: str) -> bool:
     """Whether the framework's implementation is one of the checkout's: it runs the suite's own training loop."""
-    return any(framework.name == name for framework in load_frameworks())
+    return name in known_frameworks()
 
 
 def load_implementation(place: Path) -> Framework:

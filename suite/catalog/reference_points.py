@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from reference_impls.contract import SYNCHRONISED
 from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import load_workload
 from suite.errors import FileError
@@ -46,7 +47,8 @@ class ReferenceRun:
 class ReferencePoint:
     """The closed runs of a workload with one batch size and learning rate.
 
-    ``local_batch_size`` is the mini-batch of one rank, None for a workload whose model does not depend on it (Workload.normalisation_statistics).
+    ``local_batch_size`` is the number of samples over which a rank normalises: its own of a mini-batch, or all of them where the ranks synchronise
+    their statistics; None for a workload whose model has no batch normalisation (Workload.normalisation_statistics).
     """
 
     workload: str
@@ -78,9 +80,14 @@ class ReferencePoint:
         return sum(run.epochs_trained for run in self.runs) / reached if reached else None
 
 
-def local_batch_size(workload: str, batch_size: int, ranks: int) -> int | None:
-    """The mini-batch of one rank, the largest where they differ; None for a workload whose convergence does not depend on it."""
-    return -(-batch_size // ranks) if load_workload(workload).normalisation_statistics else None
+def local_batch_size(workload: str, batch_size: int, ranks: int, normalisation: str) -> int | None:
+    """Samples over which a rank normalises, the most where ranks differ; None for a workload whose convergence does not depend on it.
+
+    ``normalisation`` is that of contract.Parallel: ranks that synchronise their statistics compute what one rank computes.
+    """
+    if not load_workload(workload).normalisation_statistics:
+        return None
+    return batch_size if normalisation == SYNCHRONISED else -(-batch_size // ranks)
 
 
 def folder(root: Path | None = None) -> Path:

@@ -8,7 +8,7 @@ SLOWING_DEVICES = (
     "idle-*", "thermal-idle-*",  # drivers/thermal/cpuidle_cooling.c since 5.12 and before: injects idle time
     "devfreq-*",  # drivers/thermal/devfreq_cooling.c since 5.12: GPU, memory controller
     "thermal-devfreq-*",
-    "gpufreq*",
+    "gpufreq*", "gk20a_cdev",  # NVIDIA's GPU driver of Linux 3.10
     "Processor",  # ACPI: P-states, then clock modulation
     "intel_powerclamp",  # injects idle time; reads -1 while it does not
     "*-throttle-alert",  # Jetson, JetPack 5 and later: cpu, gpu, cv0 .. cv2, soc0 .. soc2

@@ -18,6 +18,7 @@ from suite import __version__
 from suite.compliance.finding import escaped
 from suite.errors import InterruptedAfterEnd, Reported, SuiteError
 from suite.files.paths import home
+from suite.machine.modes.places import has_records
 
 COULD_NOT = 2
 USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -36,15 +37,17 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "run": Command("run", "run", "Train a workload under the rules of a division and record everything that was measured."),
-    "sweep": Command("sweep", "sweep", "Run a study: vary one setting, hold the rest. Resumable: rerun the same command to continue."),
+    "sweep": Command("sweep", "sweep", "Run a study, or a matrix of settings. Resumable: rerun the same command to continue."),
     "finish": Command("finish", "finish", "Close runs that were left unclosed. Exit code: 0 every run is closed, 2 one could not be."),
-    "power": Command("power", "app", "Attach the trace of an external power meter to a finished run."),
+    "power": Command("power", "app", "Set power modes and put them back; attach the trace of an external power meter to a finished run."),
     "check": Command("check", "check", "Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2 could not judge."),
     "audit": Command("audit", "app", "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not tell."),
     "explain": Command("explain", "explain", "Explain what a rule demands and why."),
     "report": Command("report", "report", "Render a leaderboard as static pages that need no server and no network."),
     "trace": Command("trace", "trace", "Write a run as a trace for Perfetto or chrome://tracing: ranks, steps and readings on one clock."),
     "figure": Command("figure", "figure", "Draw a figure for a paper, and write its caption: n, seeds, error bars, device, instrument."),
+    "paper": Command("paper", "app", "Draw the data tables and panels of published papers from your own runs, and compare with what they state."),
+    "reproduce": Command("reproduce", "reproduce", "Make somebody's runs again and compare. Exit code: 0 confirmed, 1 refuted, 2 undecided."),
     "verify-model": Command("verify_model", "verify_model", "Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown."),
     "verify-ranks": Command("verify_ranks", "verify_ranks", "Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown."),
     "package": Command("submission", "package", "Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."),
@@ -53,7 +56,9 @@ COMMANDS = {
     "linpack": Command("linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."),
     "predict": Command("predict", "predict", "Predict time, power and energy of modes that were never profiled, and the best mode within limits."),
     "memory": Command("memory", "app", "Plan the memory of training: does it fit, with which schedule, at which price."),
+    "concurrent": Command("concurrent", "app", "Measure training beside inference: latency, queue, throughput, and what each side loses."),
     "doctor": Command("doctor", "doctor", "List what this machine can measure and run, and how to get each missing thing."),
+    "baseload": Command("baseload", "baseload", "Measure the idle machine's power in four states."),
     "bringup": Command("bringup", "bringup", "Gather what this board reports, readings and a calibration in one file, shown before it is kept."),
     "implementation": Command("implementation", "app", "Begin and test an implementation of your own."),
     "new": Command("new", "new", "Write the skeleton of a new device, meter, rule, workload or framework."),
@@ -117,6 +122,7 @@ def main() -> None:
     """Entry point of the `suite` command. SIGTERM is handled as Ctrl-C, so that every process that it started ends, too."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        _put_back_power_settings()
         sys.exit(app(standalone_mode=False, prog_name="suite"))
     except Reported as error:
         _end(str(error), with_json=False)
@@ -140,6 +146,20 @@ def main() -> None:
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):  # while Python exits, a signal ends it without a traceback
             signal.signal(number, signal.SIG_DFL)
+
+
+def _put_back_power_settings() -> None:
+    """Put back power settings that a killed command left, or say how; whatever comes of it, the command that was typed goes on."""
+    if not has_records() or sys.argv[1:3] in (["power", "show"], ["power", "restore"]):  # these say what is left, or put it back
+        return
+    from suite.cli.power_modes import put_back_sentence  # start-up: of killed commands only
+    from suite.machine.modes.keeper import recover  # start-up: of killed commands only
+
+    try:
+        for done in recover():
+            print(put_back_sentence(done), file=sys.stderr)
+    except SuiteError as error:
+        print(f"warning: {error}", file=sys.stderr)
 
 
 def _end(sentence: str, with_json: bool = True) -> None:

@@ -10,13 +10,14 @@ from suite.catalog.data_sets import load_data_sets
 from suite.catalog.frameworks import load_framework
 from suite.cli.completion import framework_names
 from suite.cli.json_output import print_json
-from suite.cli.options import Json
+from suite.cli.options import AGENT_HELP, Json
 from suite.cluster.doctor import Examination, examine
 from suite.cluster.links import LinkMeasure
 from suite.datasets import locate
 from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.launch.placement import place
+from suite.launch.slurm import SRUN
 
 NOT_FIT = 1
 
@@ -30,16 +31,18 @@ def _group() -> None:
 
 @app.command()
 def doctor(
-    hostfile: Annotated[Path, typer.Option(help="Hosts, one per line.")],
     framework: Annotated[
         str, typer.Option(autocompletion=framework_names, help="Framework whose environment runs MPI (`suite list frameworks`).")
     ] = "pytorch",
     data: Annotated[str | None, typer.Option(help="Data set name or folder to compare (default: every prepared data set).")] = None,
     nodes: Annotated[int | None, typer.Option(help="Check the first N hosts (default: all of them).")] = None,
-    launch_agent: Annotated[str | None, typer.Option(help="Command that starts a process on a remote host (default: ssh).")] = None,
+    hostfile: Annotated[Path | None, typer.Option(help="Hosts, one per line (with --launch-agent srun: those of the allocation).")] = None,
+    launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None,
     json: Json = False,
 ) -> None:
     """Check whether hosts can train together: reachability, suite, packages, data, clocks, MPI and links."""
+    if hostfile is None and launch_agent != SRUN:
+        raise SuiteError("The hosts to check are missing; name them with --hostfile FILE, or use --launch-agent srun within a Slurm allocation.")
     environment = find(load_framework(framework))
     found = examine(place(nodes, hostfile, 1, launch_agent), environment, _folders(data))
     if json:

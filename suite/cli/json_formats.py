@@ -56,6 +56,19 @@ FORMATS: Mapping[str, JsonFormat] = {
             },
         ),
         JsonFormat(
+            "baseload",
+            "suite baseload",
+            {
+                "state": "logged, quiet, free or suspended",
+                "title": "the state in words",
+                "power": "figure of the mean power, W, with the reason where it is unknown",
+                "meters": "names of what was read",
+                "power_mode": "power mode and clocks, or null",
+                "time_s": "length",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
             "bringup",
             "suite bringup",
             {
@@ -88,7 +101,7 @@ FORMATS: Mapping[str, JsonFormat] = {
             {
                 "verdicts": "list of bundles: path, round, division, complies, witnessed_by, findings",
                 "submissions": "list: path, complies, signed_by, findings, verdicts",
-                "analyses": "list of stall analyses: path, complies, findings",
+                "analyses": "list of stall analyses and experiments with training beside inference: path, complies, findings",
                 "could_not_judge": "sentences",
             },
         ),
@@ -99,6 +112,26 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "answers": "list: what each host answered",
                 "links": "latency and bandwidth between hosts, or null",
                 "problems": "list: node, point, sentence, remedy",
+            },
+        ),
+        JsonFormat(
+            "concurrent",
+            "suite concurrent",
+            {
+                "folder": "where the records are",
+                "setting": "arrivals, schedule, threads and priorities of the measurements of both",
+                "training_alone": "steps, samples_per_s, steps_per_s; each an interval or null",
+                "batches": "list: batch size, inference alone and beside, training beside, interference",
+            },
+        ),
+        JsonFormat(
+            "concurrent-tune",
+            "suite concurrent tune",
+            {
+                "folder": "where the records are",
+                "best": "batch, schedule, train_threads, infer_threads",
+                "samples_per_s": "mean training rate of its final trials",
+                "trials": "list: candidate, duration_s, samples_per_s, p99_s (null: unfinished images), windows_within",
             },
         ),
         JsonFormat(
@@ -212,6 +245,28 @@ FORMATS: Mapping[str, JsonFormat] = {
             },
         ),
         JsonFormat(
+            "matrix",
+            "suite sweep --vary, --file",
+            {
+                "path": "the matrix's record",
+                "schema": "schema of the record",
+                "plan": "what was varied: points, seeds, order",
+                "points": "list: name, runs and figures of each point",
+                "notes": "sentences",
+            },
+        ),
+        JsonFormat(
+            "matrix-requests",
+            "suite sweep --vary, --file, with --dry-run",
+            {
+                "output": "run directory",
+                "settings": "values of the varied settings",
+                "power_mode": "mode that is set for the run, in words, or null",
+                "request": "the request, as in run.json",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
             "memory-plan",
             "suite memory plan",
             {
@@ -252,6 +307,53 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "deviation": "calculated over published, less 1",
             },
             is_list=True,
+        ),
+        JsonFormat(
+            "memory-kept",
+            "suite memory kept",
+            {
+                "name": "part of the network that is trained",
+                "trained": "number of its parameters",
+                "kept_bytes": "storage that autograd keeps for the backward pass",
+                "weight_bytes": "part of it that is weights, which are in memory anyway",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "paper-list",
+            "suite paper list",
+            {
+                "id": "name of a table or panel",
+                "paper": "name of its paper",
+                "number": "in the paper",
+                "title": "what it shows",
+                "state": "real, calculated, emulated or needs",
+                "needs": "hardware, or null",
+                "differs": "how our setting differs from the paper's, or null",
+                "figure": "preset of `suite figure`, where one draws it",
+                "runs": "name of its runs, or null",
+                "commands": "arguments of `suite` that make them",
+                "minutes": "that they take on two cores",
+                "has_runs": "whether it can be drawn at once",
+                "published_values": "number of values that the paper's text states, cells of tables left out",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
+            "paper-make",
+            "suite paper make",
+            {"id": "of the table or panel", "files": "paths", "caption": "text", "compared": "as in paper-check"},
+        ),
+        JsonFormat(
+            "paper-check",
+            "suite paper check",
+            {
+                "id": "of the table or panel",
+                "paper": "title",
+                "number": "in the paper",
+                "differs": "how our setting differs from the paper's, or null",
+                "compared": "list: quantity, published, ours, verdict (agrees, differs, not comparable), place, quote, why",
+            },
         ),
         JsonFormat(
             "predict",
@@ -434,6 +536,47 @@ FORMATS: Mapping[str, JsonFormat] = {
             },
         ),
         JsonFormat(
+            "power-list",
+            "suite power list",
+            {
+                "modes": "list of nvpmodel's modes: id, name, settings (parameter, argument, value)",
+                "cores": "numbers of all cores",
+                "always_on": "numbers of the cores that cannot be taken off line",
+                "clocks": "list: kind, name, files of its limits, unit_hz of their numbers, frequencies_hz (empty: not listed), governors",
+                "turbo": "file of the switch, or null",
+                "fan": "file of the fan's duty, or null",
+                "nvpmodel": "file of the program, or null",
+                "jetson_clocks": "file of the program, or null",
+            },
+        ),
+        JsonFormat(
+            "power-restore",
+            "suite power restore",
+            {
+                "restored": "list: wanted (mode that had been set), pid, changed (settings that differed)",
+                "power_mode": "label of what is set now, or null",
+            },
+        ),
+        JsonFormat(
+            "power-set",
+            "suite power set",
+            {
+                "wanted": "mode in words",
+                "steps": "what is written and called",
+                "is_set": "false with --dry-run",
+                "power_mode": "label of what is set now, or null",
+            },
+        ),
+        JsonFormat(
+            "power-show",
+            "suite power show",
+            {
+                "power_mode": "label of what is set now, or null",
+                "power_settings": "as in system.json",
+                "set_by_suite": "list: kind (kept or held), wanted, pid, is_alive, is_complete, changed (settings that differ from before)",
+            },
+        ),
+        JsonFormat(
             "reference-points-compare",
             "suite reference-points compare",
             {
@@ -481,6 +624,20 @@ FORMATS: Mapping[str, JsonFormat] = {
             "suite report",
             {
                 "index": "address of the first page in the file system",
+            },
+        ),
+        JsonFormat(
+            "reproduce",
+            "suite reproduce",
+            {
+                "folder": "where the fresh runs and the sealed record are",
+                "schema": "schema of the record, replication.json",
+                "suite_version": "suite",
+                "organization": "who made the fresh runs",
+                "originals": "list: what each original's bundle says of its run",
+                "runs": "list: the same of each fresh run",
+                "replays": "list: verdict of `suite audit` on originals whose losses were not repeated",
+                "comparisons": "losses, accuracies, times, each with its verdict, reason and numbers; verdict of all",
             },
         ),
         JsonFormat(
@@ -548,7 +705,7 @@ FORMATS: Mapping[str, JsonFormat] = {
         ),
         JsonFormat(
             "sweep",
-            "suite sweep",
+            "suite sweep --study",
             {
                 "path": "the study's record",
                 "schema": "schema of the record, which the bundle or submission holds too",
@@ -561,7 +718,7 @@ FORMATS: Mapping[str, JsonFormat] = {
         ),
         JsonFormat(
             "sweep-requests",
-            "suite sweep --dry-run",
+            "suite sweep --study, with --dry-run",
             {
                 "output": "run directory",
                 "request": "the request, as in run.json",
@@ -595,6 +752,7 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "ranks": "number",
                 "collective": "mpi or native",
                 "overlap": "whether exchange overlaps the backward pass",
+                "normalisation": "local or synchronised",
                 "steps": "number",
                 "batch_size": "samples",
                 "reference": "what it is compared with",

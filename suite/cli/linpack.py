@@ -9,6 +9,7 @@ import psutil
 import typer
 
 from suite.cli.json_output import print_json
+from suite.cli.options import AGENT_HELP
 from suite.errors import SuiteError
 from suite.experiments.linpack import MAX_FOREIGN_SHARE, LinpackRequest, measure
 from suite.launch.placement import place
@@ -20,7 +21,7 @@ def linpack(
     ranks: Annotated[int | None, typer.Option(min=1, help="Ranks on each node (default: one per core of this machine).")] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Run on the first N hosts of --hostfile (default: all of them).")] = None,
     hostfile: Annotated[Path | None, typer.Option(help="Hosts to run on, this machine first, one per line.")] = None,
-    launch_agent: Annotated[str | None, typer.Option(help="Command that starts a process on a remote host (default: ssh).")] = None,
+    launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None,
     xhpl: Annotated[Path | None, typer.Option(help="An xhpl that you built, instead of hpcc.")] = None,
     scipy: Annotated[bool, typer.Option("--scipy", help="Use SciPy's LU on this machine, labelled LU (the fallback without hpcc).")] = False,
     size: Annotated[int | None, typer.Option(min=1, help="Order of the matrix (default: as large as the memory holds).")] = None,

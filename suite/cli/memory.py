@@ -1,7 +1,8 @@
-"""`suite memory plan|tables|framework`: does training fit a board's memory, with which schedule, at which price."""
+"""`suite memory plan|tables|framework|kept|study`: does training fit a board's memory, with which schedule, at which price."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,14 +12,19 @@ from suite.catalog.devices import load_devices
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
+from suite.machine.system import cpu_model
+from suite.memory.kept_parts import kept_parts
 from suite.memory.paper_tables import LIMIT, Cell, cells, published
 from suite.memory.planning import STATE_WORDS, Plan, Workplace, plan
 from suite.memory.resident import measure, resident
 from suite.memory.sizes import parse_size, write_size
+from suite.memory.study import Asked, make
 from suite.memory.tracing import network_named
+from suite.metrics.memory_study import MemoryStudy, write
 
 app = typer.Typer(no_args_is_help=True, help="Plan the memory of training: does it fit, with which schedule, at which price.")
 
+STUDIED = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
 BUDGET_HELP = "Memory that training may take: 2GB, 800MB (GB is 10^9 bytes); or the name of a device, for its smallest variant's memory."
 
 
@@ -62,6 +68,61 @@ def framework() -> None:
     """Measure the resident size of PyTorch's environment on this machine; `suite memory plan` uses it from then on."""
     found = measure()
     print(f"PyTorch's process takes {write_size(found.size_bytes)} before any weight of the network ({found.source}).")
+
+
+@app.command()
+def kept(
+    model: Annotated[str, typer.Argument(help="A stored network (workload-mobilenetv3, resnet18, …) or one of torchvision's by name.")],
+    batch: Annotated[int, typer.Option(help="Mini-batch size.")] = 8,
+    image: Annotated[int | None, typer.Option(help="Width and height of the pictures (default: the network's usual ones).")] = None,
+    json: Json = False,
+) -> None:
+    """Measure what PyTorch keeps for the backward pass when all layers are trained, biases only, the last stage, or the head."""
+    network = network_named(model)
+    pixels = network.image[1] if image is None else image
+    found = kept_parts(network, pixels, batch)
+    if json:
+        print_rows("memory-kept", [asdict(part) for part in found])
+        return
+    print(f"{network.title}, {batch} pictures of {pixels}x{pixels}, float32: kept for the backward pass")
+    print(f"  {'trained':26}{'parameters':>12}{'kept':>14}{'of it weights':>16}")
+    for part in found:
+        print(f"  {part.name:26}{part.trained:>12,}{part.kept_bytes / 2**20:>10.1f} MiB{part.weight_bytes / 2**20:>12.1f} MiB")
+
+
+@app.command()
+def study(
+    output: Annotated[Path, typer.Option(help="Folder of the study; `suite report` draws it.")] = Path("memory-study"),
+    networks: Annotated[str, typer.Option(metavar="NAME,…", help="Networks that are measured; the lines of all five ResNets are planned.")] = (
+        "resnet18,resnet50"
+    ),
+    budget: Annotated[str, typer.Option(help="Memory at which the figures have a line.")] = "2GB",
+    measure_below: Annotated[str, typer.Option(help="Measure no schedule whose planned peak is above this.")] = "3GB",
+    steps: Annotated[int, typer.Option(min=1, help="Measured steps of each schedule, after one that warms up.")] = 3,
+) -> None:
+    """Plan and measure peak memory and recompute factor over depth, mini-batch and picture: Figure 1 of Kukreja et al. (2019)."""
+    if output.exists() and any(output.iterdir()):
+        raise SuiteError(f"{output} exists and is not empty", "choose another --output")
+    names = tuple(name.strip() for name in networks.split(",") if name.strip())
+    unknown = [name for name in names if name not in STUDIED]
+    if unknown:
+        raise SuiteError(f"The study has no network {unknown[0]!r}", f"choose of {', '.join(STUDIED)}, or give --networks '' to measure none")
+    asked = Asked(STUDIED, names, parse_size(budget), parse_size(measure_below), steps)
+    made = make(asked, resident(), cpu_model(), lambda line: print(line, flush=True))
+    output.mkdir(parents=True, exist_ok=True)
+    write(made, output)
+    if names:
+        print("\n".join(_study_lines(made)))
+    print(f"The study is in {output}\nDraw it:   suite report {output} --output site")
+
+
+def _study_lines(made: MemoryStudy) -> Iterator[str]:
+    yield f"{'':4} {'network':10} {'schedule':30} {'planned':>9} {'measured':>9} {'ratio':>6} {'factor':>7} {'planned':>8}"
+    for panel in made.panels:
+        for each in panel.measured:
+            factor = "" if each.factor is None else f"{each.factor:.2f}"
+            sizes = f"{write_size(each.planned_bytes):>9} {write_size(each.measured_bytes):>9} {each.measured_bytes / each.planned_bytes:>6.3f}"
+            yield f"{panel.name:4} {each.network:10} {each.schedule:30} {sizes} {factor:>7} {each.planned_factor:>8.2f}"
 
 
 def _budget(text: str) -> int:

@@ -3,16 +3,21 @@
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, cast, get_type_hints
 
 import typer
 
-from suite.api import Accelerator, Collective, Division, Placement, RunOptions, place
+from reference_impls.rank import HEARTBEAT_TIMEOUT_S
+from suite.api import Accelerator, Collective, Division, Normalisation, Placement, RunOptions, Wire, place
 from suite.cli.completion import device_names, framework_names
 
 DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality is reported)."
+SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
+"""A rank's meters may take six seconds until the harness replies to it."""
+AGENT_HELP = "Program that starts a process on a remote host: called as ssh is, or Slurm's `srun` (default: ssh)."
+NORMALISATION_HELP = "Statistics of batch normalisation: of a rank's own samples (`local`) or of the whole mini-batch (`synchronised`)."
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -80,7 +85,12 @@ class TrainingOptions:
     hostfile: Annotated[Path | None, typer.Option(help="Hosts to train on, one per line (default: this machine).")] = None
     ranks_per_node: Annotated[int, typer.Option(help="Ranks on each host.")] = 1
     collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI
-    launch_agent: Annotated[str | None, typer.Option(help="Command that starts a process on a remote host (default: ssh).")] = None
+    normalisation: Annotated[Normalisation, typer.Option(help=NORMALISATION_HELP)] = Normalisation.LOCAL
+    launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None
+    wire: Annotated[Wire, typer.Option(help="Numbers in which gradients are sent; 16 bits are for the open division.")] = Wire.EXACT
+    silence: Annotated[
+        float, typer.Option(min=SHORTEST_SILENCE_S, max=LONGEST_SILENCE_S, help="End the run when nothing is heard of a rank for N seconds.")
+    ] = SHORTEST_SILENCE_S
     no_identity: Annotated[
         bool, typer.Option("--no-identity", help="Leave out the digest of the board's serial number, which distinguishes boards of one kind.")
     ] = False
@@ -89,7 +99,7 @@ class TrainingOptions:
 
     def place(self, nodes: int | None) -> Placement:
         """The first ``nodes`` hosts (default: all of them), or this machine."""
-        return place(nodes, self.hostfile, self.ranks_per_node, self.launch_agent)
+        return replace(place(nodes, self.hostfile, self.ranks_per_node, self.launch_agent), silence_s=self.silence)
 
     def run_options(self, division: Division, workload: str, placement: Placement, **changes: Any) -> RunOptions:
         """Options of one run; ``changes`` are further fields of RunOptions, or override the command line's."""
@@ -105,6 +115,8 @@ class TrainingOptions:
             "workload": workload,
             "placement": placement,
             "collective": self.collective,
+            "normalisation": self.normalisation,
+            "wire": self.wire,
             "with_identity": not self.no_identity,
         }
         return RunOptions(**{**common, **fixed, **changes})

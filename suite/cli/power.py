@@ -1,4 +1,4 @@
-"""`suite power attach BUNDLE TRACE`."""
+"""`suite power`: power modes of this machine, and traces of external power meters (`attach BUNDLE TRACE`)."""
 
 import sys
 from dataclasses import dataclass
@@ -10,15 +10,14 @@ import typer
 from suite import api
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
+from suite.cli.power_modes import list_modes, restore_power, set_power, show
 from suite.metrics.traces.attaching import COVERAGES, Attachment
 from suite.metrics.traces.sniffing import TraceOptions
 
-app = typer.Typer(no_args_is_help=True, help="Attach the trace of an external power meter to a finished run.")
-
-
-@app.callback()
-def power() -> None:
-    """Attach the trace of an external power meter to a finished run."""
+HELP = "Set power modes and put them back; attach the trace of an external power meter to a finished run."
+app = typer.Typer(no_args_is_help=True, help=HELP)
+for name, command in (("list", list_modes), ("show", show), ("set", set_power), ("restore", restore_power)):
+    app.command(name)(command)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """`suite predict`: time, power and energy of modes that were never profiled, the best mode within limits, and what to profile next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -126,8 +126,7 @@ def _answer_lines(found: "Answer", asked: "Question") -> Iterator[str]:
 _UNITS = {"time": "s", "power": "W", "energy": "J"}
 
 
-def _mode(mode: "dict[str, float] | object") -> str:
-    assert isinstance(mode, dict)
+def _mode(mode: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.10g}" for name, value in mode.items())
 
 

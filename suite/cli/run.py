@@ -18,6 +18,7 @@ from suite.cli.results import show_result, show_stall_analysis
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.experiments.one_run import CannotComply, broken_rules
+from suite.launch.isolation import Isolation
 from suite.machine.identify import resolve_device
 
 NOT_COMPLIANT = 1
@@ -52,15 +53,26 @@ class RunSettings:
         str | None,
         typer.Option(help="Witness of when the run begins and ends: URL of a `suite witness serve`, or rfc3161:URL of a time stamp authority."),
     ] = None
+    isolation: Annotated[
+        Isolation | None, typer.Option(help="Start the implementation in Linux namespaces of its own (namespace), and record it (default: none).")
+    ] = None
     keep_states: Annotated[
         bool,
         typer.Option("--keep-states", help="Keep every epoch's training state beside the run directory, for `suite audit --state`."),
     ] = False
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Continue an interrupted run from the last state that it kept (--keep-states), on the hosts given now."),
+    ] = None
     meters: Annotated[
         str | None,
         typer.Option(
             metavar="NAME,…", help="Meters to read (cpu,load), or to leave out (-jtop,-tegrastats); default: every one (`suite doctor` lists them)."
         ),
+    ] = None
+    memory_budget: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory that the training process may take (2GB): what does not fit is recomputed (docs/memory.md)."),
     ] = None
     output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = None
     force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = False
@@ -80,12 +92,13 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
             print(f"The data set {missing!r} is not prepared; this is the request with its published contents.", file=sys.stderr)
         print_rows("run-requests", [_plain(request) for request in requests])
         return
-    for request in requests:
+    for number, request in enumerate(requests):
         with watcher() as progress:
             if settings.stall_analysis:
                 analysis = api.run_stall_analysis(request, epochs=training.epochs, force=settings.force, progress=progress)
             else:
-                result = api.run(request, allow_invalid=True, force=settings.force, progress=progress)
+                is_first = number == 0
+                result = api.run(request, allow_invalid=True, force=settings.force, since_process_start=is_first, progress=progress)
         if settings.stall_analysis:
             show_stall_analysis(analysis, Path(request.training.output_directory), training.json)
         else:
@@ -105,6 +118,10 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
         raise SuiteError("A stall analysis keeps no training states; leave --keep-states out.")
     if settings.power_pulse and settings.stall_analysis:
         raise SuiteError("A stall analysis has no power pulse; leave --power-pulse out.")
+    if settings.memory_budget is not None and settings.stall_analysis:
+        raise SuiteError("A stall analysis keeps all activations; leave --memory-budget out.")
+    if settings.resume is not None and (settings.stall_analysis or settings.workload is None):
+        raise SuiteError("--resume continues one run of one workload; give its --workload, and leave --stall-analysis out.")
     device, placement = resolve_device(training.device).device, training.place(settings.nodes)
     workloads = (settings.workload,) if settings.workload is not None else device.closed_workloads
     outputs = {name: settings.output if len(workloads) == 1 else settings.output and settings.output / name for name in workloads}
@@ -120,6 +137,7 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
             organization=settings.org,
             nonce=settings.nonce,
             run_number=settings.run_number or 0,
+            memory_budget=settings.memory_budget,
         )
         for workload in workloads
     ]
@@ -132,7 +150,9 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
             settings.keep_states,
             settings.meters,
             settings.power_pulse,
+            settings.isolation,
             to_show=training.dry_run,
+            resume=settings.resume,
         )
         for each in options
     ]

@@ -13,8 +13,8 @@ from suite.cli.options import Json, with_options
 from suite.cli.verdicts import show
 from suite.compliance.checker import find_bundles
 from suite.errors import SuiteError
+from suite.files.archive import pack
 from suite.submission import package as packaging
-from suite.submission.archive import pack
 from suite.submission.declaration import SystemAvailability
 
 
@@ -72,7 +72,7 @@ def package(
     folder = packaging.package([bundle for path in runs for bundle in find_bundles(path)], request, output)
     if archive is not None:
         try:
-            pack(folder, archive)
+            pack(folder, archive, base=folder.parent.parent)
         except OSError as error:
             raise SuiteError(f"{archive} cannot be written: {error.strerror}; choose another --archive.") from error
     show(api.check([folder]), json)

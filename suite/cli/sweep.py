@@ -1,7 +1,7 @@
-"""`suite sweep`: makes a study's runs one after the other and shows what they show together."""
+"""`suite sweep`: makes the runs of a study or a matrix one after the other and shows what they show together."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +13,13 @@ from suite.api import Division
 from suite.catalog.linpack import NAME as LINPACK
 from suite.cli.completion import study_names, workload_names
 from suite.cli.json_output import print_json, print_rows
+from suite.cli.matrix import MatrixOptions, MatrixPlace, sweep_matrix
 from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
+from suite.experiments.matrix import matrix_of_study
 from suite.experiments.sweep import choose, plan, scaling_of
 from suite.experiments.sweep_runs import resolve_sweep
-from suite.launch.placement import Placement
 from suite.metrics.figure import Figure
 from suite.metrics.scaling_model import AllreduceModel
 from suite.metrics.study import STUDY, Study
@@ -30,7 +31,9 @@ SHOWN_RANKS = (8, 32, 128, 512)
 class SweepSettings:
     """Options of `suite sweep` alone."""
 
-    study: Annotated[str, typer.Option(autocompletion=study_names, help="Study (`suite list studies`).")]
+    study: Annotated[
+        str | None, typer.Option(autocompletion=study_names, help="Study (`suite list studies`); without one, --vary or --file name the settings.")
+    ] = None
     workload: Annotated[
         str | None, typer.Option(autocompletion=workload_names, help="Workload (`suite list workloads`); every study but linpack needs one.")
     ] = None
@@ -47,8 +50,11 @@ class SweepSettings:
 
 
 @with_options
-def sweep(settings: SweepSettings, training: TrainingOptions) -> None:
-    """Run a study: vary one setting, hold the rest. Resumable: rerun the same command to continue."""
+def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOptions) -> None:
+    """Run a study, or a matrix of settings. Resumable: rerun the same command to continue."""
+    if settings.study is None or matrix.is_given:
+        _matrix(settings, matrix, training)
+        return
     if settings.study == LINPACK:
         _linpack(settings, training)
         return
@@ -57,8 +63,8 @@ def sweep(settings: SweepSettings, training: TrainingOptions) -> None:
     if settings.size is not None or settings.allow_busy:
         raise SuiteError("--size and --allow-busy belong to --study linpack.")
     definition = choose(settings.study, _split(settings.values), _split(settings.nodes), settings.repetitions)
-    hosts = training.place(None).hosts
-    placement = Placement(hosts=(), ranks_per_node=training.ranks_per_node if hosts else 1, agent=training.launch_agent)
+    whole = training.place(None)
+    hosts, placement = whole.hosts, replace(whole, hosts=(), ranks_per_node=training.ranks_per_node if whole.hosts else 1)
     options = training.run_options(settings.division, settings.workload, placement)
     planned = plan(definition, options, hosts, scaling_of(definition, settings.weak))
     directory = (settings.output or Path("runs") / f"{settings.study}-{settings.workload}").absolute()
@@ -72,6 +78,17 @@ def sweep(settings: SweepSettings, training: TrainingOptions) -> None:
     with watcher() as progress:
         study = api.run_sweep(planned, directory, progress=progress)
     _show(study, directory, training.json)
+
+
+def _matrix(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOptions) -> None:
+    if settings.nodes is not None or settings.size is not None or settings.weak or settings.allow_busy or settings.study == LINPACK:
+        raise SuiteError(
+            "--nodes, --weak, --size and --allow-busy belong to a study, and linpack is one of its own; --vary and --file make a matrix."
+        )
+    if settings.study is None and (settings.values is not None or settings.repetitions is not None):
+        raise SuiteError("--values and --repetitions belong to a --study; in a matrix type --vary NAME=A,B and --seeds.")
+    study = None if settings.study is None else matrix_of_study(choose(settings.study, _split(settings.values), None, settings.repetitions))
+    sweep_matrix(matrix, training, MatrixPlace(settings.division, settings.workload, settings.output, study))
 
 
 def _linpack(settings: SweepSettings, training: TrainingOptions) -> None:

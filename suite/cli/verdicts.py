@@ -32,7 +32,7 @@ def show(verdict: CheckResult, json: bool) -> None:
             print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}{_signed(submission)}")
         for analysis in verdict.analyses:
             show_findings(analysis.findings, json=False)
-            print(f"{escaped(str(analysis.path))}: stall analysis, {_word(analysis.complies)}")
+            print(f"{escaped(str(analysis.path))}: {analysis.kind}, {_word(analysis.complies)}")
     _end(verdict)
 
 

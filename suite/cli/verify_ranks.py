@@ -9,9 +9,9 @@ from reference_impls.contract import Parallel
 from suite.catalog.workloads import load_workload
 from suite.cli.completion import framework_names, workload_names
 from suite.cli.json_output import print_rows
-from suite.cli.options import Json
+from suite.cli.options import NORMALISATION_HELP, Json
 from suite.cli.verify_model import chosen_frameworks
-from suite.execution.request import Collective
+from suite.execution.request import Collective, Normalisation
 from suite.verify import ranks as verifying
 from suite.verify.ranks import BUCKET_BYTES, RanksVerdict
 
@@ -25,6 +25,7 @@ def verify_ranks(
     ] = None,
     ranks: Annotated[list[int] | None, typer.Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4).")] = None,
     collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI,
+    normalisation: Annotated[Normalisation, typer.Option(help=NORMALISATION_HELP)] = Normalisation.LOCAL,
     json: Json = False,
 ) -> None:
     """Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown.
@@ -34,7 +35,10 @@ def verify_ranks(
     definition = load_workload(workload)
     verdicts = [
         verifying.verify_ranks(
-            definition, subject, Parallel(size, 1, collective.value, BUCKET_BYTES, True), lambda line: print(line, file=sys.stderr)
+            definition,
+            subject,
+            Parallel(size, 1, collective.value, BUCKET_BYTES, True, normalisation.value),
+            lambda line: print(line, file=sys.stderr),
         )
         for subject in chosen_frameworks(framework)
         for size in ranks or (2, 4)
@@ -49,10 +53,9 @@ def verify_ranks(
 
 
 def _show(verdict: RanksVerdict) -> None:
-    print(
-        f"\n{verdict.workload}: {verdict.ranks} ranks of {verdict.subject} ({verdict.collective}) against {verdict.reference}, "
-        f"{verdict.steps} steps, mini-batches of {verdict.batch_size}"
-    )
+    compared = f"({verdict.collective}, {verdict.normalisation} normalisation) against {verdict.reference}"
+    steps = f"{verdict.steps} steps, mini-batches of {verdict.batch_size}"
+    print(f"\n{verdict.workload}: {verdict.ranks} ranks of {verdict.subject} {compared}, {steps}")
     for one in verdict.differences:
         error = "—" if one.error is None else f"{one.error:.1e}"
         mark = "ok" if one.passed else "MISSED"

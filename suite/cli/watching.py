@@ -106,10 +106,21 @@ def _sentence(event: events.ProgressEvent) -> str | None:
         return f"{event.source.value} run"
     if isinstance(event, events.SweepRunKept):
         return f"[{event.number}/{event.total}] {event.label}: finished before, kept"
+    if isinstance(event, events.CoolingDown):
+        return f"Cooling from {event.from_c:.1f} to {event.to_c:g} degC"
+    if isinstance(event, events.CostEstimated):
+        return _cost(event)
     if isinstance(event, events.SweepRunStarted):
         left = "" if event.left_s is None else f", about {event.left_s:.0f} s to go"
         return f"[{event.number}/{event.total}] {event.label}{left}"
     return None
+
+
+def _cost(event: events.CostEstimated) -> str:
+    if event.time_s is None:
+        return f"{event.runs} runs to make; what they take is unknown: {event.source}"
+    energy = "" if event.energy_j is None else f" and {event.energy_j / 1000:.3g} kJ"
+    return f"{event.runs} runs to make: about {event.time_s / 60:.3g} minutes{energy} ({event.source})"
 
 
 def _print(line: str | None) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from suite import __version__
 from suite.files.paths import checkout, repository_root
 from suite.launch.placement import is_this_machine
-from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command
+from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command, typed_command
 
 CONNECT_TIMEOUT_S, FACTS_TIMEOUT_S = 15.0, 900.0
 
@@ -84,7 +84,6 @@ def same_suite(host: str) -> str:
 
 def _ask(host: str, peer: str | None, question: Question) -> Answer:
     here = is_this_machine(host)
-    typed = f"{question.agent or 'ssh'} {host} true"
     if not here:
         problem = _failure(remote_command(host, question.agent, "true"), CONNECT_TIMEOUT_S)
         if problem is not None:
@@ -93,7 +92,7 @@ def _ask(host: str, peer: str | None, question: Question) -> Answer:
                 False,
                 None,
                 f"{host} cannot be reached: {problem}",
-                f"check that it is on, has this name, and that `{typed}` asks for no password",
+                f"check that it is on, has this name, and that `{typed_command(host, question.agent)}` asks for no password",
             )
     settings = json.dumps({"data": [str(folder) for folder in question.data], "peer": peer})
     script = module_script((question.interpreter,), "reference_impls.node", settings)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from reference_impls.contract import ContractError, Request, request_from_dict
+from reference_impls.contract import BFLOAT16, EXACT, FLOAT16, LOCAL, SYNCHRONISED, ContractError, Recomputation, Request, request_from_dict
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.catalog.divisions import Division
@@ -22,7 +22,7 @@ from suite.errors import FileError, SuiteError
 from suite.files.tree import files_below, refuse_large
 
 REQUEST_FILE = "the request"
-MAX_RANKS, MAX_NAME_LENGTH = 4096, 200
+MAX_RANKS, MAX_NAME_LENGTH, MAX_ACTIONS = 4096, 200, 20_000
 UNKNOWN = "unknown"
 """The division of a bundle whose request cannot be read."""
 COPY_AGAIN = "copy the whole run directory again"
@@ -156,11 +156,33 @@ def _typed(request: Request) -> Request:
         raise TypeError("batches must be a string and drop_cache_every_epoch true or false")
     if not all(isinstance(value, list) for value in (request.preprocessing.mean, request.preprocessing.std)):
         raise TypeError("mean and std must be lists")
+    if request.parallel.normalisation not in (LOCAL, SYNCHRONISED):
+        raise TypeError(f"parallel.normalisation must be {LOCAL} or {SYNCHRONISED}")
+    if request.parallel.wire not in (EXACT, FLOAT16, BFLOAT16):
+        raise TypeError(f"parallel.wire must be {EXACT}, {FLOAT16} or {BFLOAT16}")
+    _type_recomputation(request.recomputation)
     if request.target_accuracy is not None and not is_number(request.target_accuracy):
         raise TypeError("target_accuracy must be a number")
     if request.division not in [division.value for division in Division]:
         raise TypeError(f"there is no division {str(request.division)[:50]!r}")
     return request
+
+
+def _type_recomputation(planned: Recomputation | None) -> None:
+    """Raise TypeError for a schedule whose values are of the wrong type, or that is too long."""
+    if planned is None:
+        return
+    if not all(type(value) is int and 0 < value < 2**63 for value in (planned.budget_bytes, planned.planned_bytes)):
+        raise TypeError("recomputation: budget_bytes and planned_bytes must be whole numbers above zero")
+    if not is_number(planned.planned_factor) or not isinstance(planned.schedule, str) or len(planned.schedule) > MAX_NAME_LENGTH:
+        raise TypeError(f"recomputation: planned_factor must be a number, and schedule a text of {MAX_NAME_LENGTH} characters at most")
+    for name, rows, kinds in (("blocks", planned.blocks, (int, int)), ("actions", planned.actions, (str, int))):
+        if not isinstance(rows, list) or len(rows) > MAX_ACTIONS or not all(_is_pair(row, kinds) for row in rows):
+            raise TypeError(f"recomputation.{name} must be a list of {MAX_ACTIONS} pairs at most")
+
+
+def _is_pair(row: object, kinds: tuple[type, type]) -> bool:
+    return isinstance(row, list) and len(row) == 2 and all(type(value) is kind for value, kind in zip(row, kinds, strict=True))
 
 
 def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:

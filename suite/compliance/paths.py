@@ -9,13 +9,16 @@ from pathlib import Path
 from reference_impls.contract import log_name
 from suite.bundle.layout import RUN, STEPS, SUMMARY
 from suite.bundle.reader import Bundle
+from suite.compliance.beside import check_experiment, find_experiments
 from suite.compliance.checker import BundleVerdict, check_bundle, find_bundles
 from suite.compliance.finding import Finding
-from suite.compliance.stalls import ALLOWED, StallVerdict, check_stall_folder, find_stall_folders, is_part
+from suite.compliance.folders import FolderVerdict
+from suite.compliance.replications import check_replication, find_replications
+from suite.compliance.stalls import ALLOWED, check_stall_folder, find_stall_folders, is_part
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
 from suite.errors import SuiteError
+from suite.files.archive import unpack
 from suite.files.tree import below
-from suite.submission.archive import unpack
 from suite.submission.declaration import NAME
 from suite.submission.folders import RUN_FOLDER, find_submissions, undeclared_submission
 
@@ -25,29 +28,30 @@ REMAINS = (log_name(0), STEPS, SUMMARY)
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The results for bundles outside submissions, for submissions and for stall analyses, and a sentence for each that could not be checked."""
+    """The results for bundles outside submissions, for submissions, and for stall analyses, experiments with training beside inference and
+    replications (``analyses``), and a sentence for each that could not be checked."""
 
     bundles: tuple[BundleVerdict, ...]
     submissions: tuple[SubmissionVerdict, ...]
     broken: tuple[str, ...]
-    analyses: tuple[StallVerdict, ...] = ()
+    analyses: tuple[FolderVerdict, ...] = ()
 
     @property
     def complies(self) -> bool:
         """All bundles, submissions and analyses comply, and all could be checked."""
-        verdicts: tuple[BundleVerdict | SubmissionVerdict | StallVerdict, ...] = (*self.bundles, *self.submissions, *self.analyses)
+        verdicts: tuple[BundleVerdict | SubmissionVerdict | FolderVerdict, ...] = (*self.bundles, *self.submissions, *self.analyses)
         return not self.broken and all(verdict.complies for verdict in verdicts)
 
     def all_findings(self) -> Iterator[tuple[Path, Finding]]:
         """Every finding, with the folder that its file's name is relative to."""
         for verdict in (*self.bundles, *(bundle for submission in self.submissions for bundle in submission.bundles)):
             yield from ((verdict.path, finding) for finding in verdict.findings)
-        wholes: tuple[SubmissionVerdict | StallVerdict, ...] = (*self.submissions, *self.analyses)
+        wholes: tuple[SubmissionVerdict | FolderVerdict, ...] = (*self.submissions, *self.analyses)
         yield from ((whole.path, finding) for whole in wholes for finding in whole.findings)
 
 
 def check_paths(paths: Sequence[Path]) -> CheckResult:
-    """Check every submission, stall analysis and other bundle at or below the paths; archives are unpacked into a temporary folder.
+    """Check every submission, stall analysis, experiment, replication and other bundle at or below the paths; archives are unpacked temporarily.
 
     Folders that are left over from a bundle cannot be checked: one sentence for each, as for a path that holds none of all these. Raises
     SuiteError for such a path if it is the only one.
@@ -56,11 +60,13 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         roots, unread = _roots(paths, stack)
         submissions = list(dict.fromkeys(submission for root in roots for submission in find_submissions(root)))
         analyses = list(dict.fromkeys(folder for root in roots for folder in find_stall_folders(root)))
+        experiments = list(dict.fromkeys(folder for root in roots for folder in find_experiments(root)))
+        replications = list(dict.fromkeys(folder for root in roots for folder in find_replications(root)))
         leftovers = [sentence for root in roots for sentence in _leftovers(root)]
         bundles: list[Path] = []
         for root in roots:
             try:
-                bundles += _outside(root, submissions, is_empty=not (submissions or analyses or leftovers))
+                bundles += _outside(root, submissions, is_empty=not (submissions or analyses or experiments or replications or leftovers))
             except SuiteError as error:
                 if len(paths) == 1:
                     raise
@@ -73,7 +79,8 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
                 broken.append(str(error))
         checked = check_submissions(submissions)
         broken += [sentence for verdict in checked for sentence in verdict.broken]
-        return CheckResult(tuple(verdicts), checked, tuple(broken), tuple(map(check_stall_folder, analyses)))
+        wholes = (*map(check_stall_folder, analyses), *map(check_experiment, experiments), *map(check_replication, replications))
+        return CheckResult(tuple(verdicts), checked, tuple(broken), wholes)
 
 
 def _roots(paths: Sequence[Path], stack: ExitStack) -> tuple[list[Path], list[str]]:

@@ -10,12 +10,12 @@ from functools import cache
 from suite.catalog.rounds import Round
 from suite.compliance import rules
 from suite.compliance.finding import Severity
+from suite.compliance.folder_rule import FolderRule
 from suite.compliance.rule import Rule
-from suite.compliance.stall_rule import StallRule
 from suite.compliance.submission_rule import SubmissionRule
 from suite.errors import SuiteError
 
-AnyRule = Rule | SubmissionRule | StallRule
+AnyRule = Rule | SubmissionRule | FolderRule
 LAST = 1000
 """``ORDER`` of a module that sets none."""
 
@@ -45,7 +45,7 @@ if repeated := [name for name, count in Counter(rule.id for rule in ALL).items()
     raise ValueError(f"several rules have the id {', '.join(repeated)}")
 RULES = tuple(rule for rule in ALL if isinstance(rule, Rule) and not rule.is_precondition)
 PRECONDITIONS = tuple(rule for rule in ALL if isinstance(rule, Rule) and rule.is_precondition)
-STALL_RULES = tuple(rule for rule in ALL if isinstance(rule, StallRule))
+FOLDER_RULES = tuple(rule for rule in ALL if isinstance(rule, FolderRule))
 
 
 @cache

@@ -9,6 +9,7 @@ from reference_impls.contract import Request
 from suite.bundle.layout import COUNTERS, SUMMARY
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, RunRecord
+from suite.bundle.resumption import known_resumption
 from suite.catalog.devices import Device, load_device
 from suite.catalog.divisions import Division
 from suite.catalog.power import PowerRule
@@ -83,6 +84,12 @@ class BundleContext:
         yield 0, self.log
         for rank in range(1, self.request.parallel.ranks):
             yield rank, self.bundle.log(rank)
+
+    @property
+    def epochs_before(self) -> int:
+        """Epochs of the run that this one resumes, before its first; 0 for every other run."""
+        resumed = known_resumption(self.run.resumed)
+        return resumed.epoch if resumed is not None else 0
 
     @cached_property
     def steps(self) -> "StepRecords":

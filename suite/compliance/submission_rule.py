@@ -30,7 +30,7 @@ class SubmittedRun:
     sample of its power readings (suite.compliance.copies).
     ``states`` are the digests of its parameters and velocities after every epoch.
     ``power_meters`` are those that read power during the run, on the first node. ``nonce`` is run.json's record of where the seed came from,
-    ``implementation`` that of the program that trained.
+    ``implementation`` that of the program that trained, ``study`` the mark of the study that it was made for, ``command`` the command that made it.
     """
 
     submission: Path
@@ -58,6 +58,8 @@ class SubmittedRun:
     power: frozenset[int] = frozenset()
     nonce: Mapping[str, Any] | None = None
     implementation: Mapping[str, Any] | None = None
+    study: Mapping[str, Any] | None = None
+    command: tuple[str, ...] = ()
 
     @property
     def full_name(self) -> str:

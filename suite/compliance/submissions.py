@@ -172,6 +172,8 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         states=_states(log),
         nonce=run.nonce,
         implementation=run.implementation,
+        study=run.study,
+        command=tuple(map(str, run.command)),
         moment_of_digests=_moment_of_digests(bundle, boot),
         power=power_sample(channels),
     )

@@ -6,12 +6,15 @@ whenever the closing is killed, either the raw records or the closed bundle are 
 
 import errno
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from reference_impls import contract
 from suite.bundle import layout, manifest
+from suite.bundle.lifetime import read_lifetime
 from suite.bundle.nodes import read_nodes
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.errors import FileError, SuiteError
@@ -65,6 +68,14 @@ def write_figures(path: Path) -> None:
         bundle = CachedBundle(path)
         write_json(path / layout.COUNTERS, derive_counters(bundle))
         write_json(path / layout.SUMMARY, derive(bundle).to_dict())
+
+
+def write_lifetime(path: Path) -> None:
+    """``run.json``: when the tables and figures were written, if the process that ran the run closes it."""
+    record = Bundle(path).run()
+    lifetime = read_lifetime(record.lifetime)
+    if lifetime is not None and record.closed_later is None:
+        write_json(path / layout.RUN, replace(record, lifetime=replace(lifetime, closed_ns=time.monotonic_ns()).to_dict()))
 
 
 def ask_witness(path: Path) -> None:
@@ -140,6 +151,7 @@ STEPS: tuple[Callable[[Path], None], ...] = (
     write_power,
     write_figures,
     redact_output,
+    write_lifetime,
     ask_witness,
     write_manifest,
     remove_leftovers,

@@ -2,7 +2,6 @@
 
 import signal
 
-from reference_impls.rank import HEARTBEAT_TIMEOUT_S
 from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.launch.mpirun import is_rank_error
@@ -26,15 +25,15 @@ def describe_failure(report: ExitReport, monitor: HeartbeatMonitor, remote: Remo
     ``local_kills`` is the number of processes that the kernel of this node killed for lack of memory during the run; None if unknown.
     """
     paused_s = monitor.longest_pause_s
-    if paused_s > HEARTBEAT_TIMEOUT_S - HEARTBEAT_TIMEOUT_S / 5:
+    if paused_s > monitor.silence_s - monitor.silence_s / 5:
         return (
             f"the harness itself was stopped for {paused_s:.0f} s (by SIGSTOP, a suspended machine or one too busy), and the ranks end when it does "
-            f"not reply for {HEARTBEAT_TIMEOUT_S:g} s"
+            f"not reply for {monitor.silence_s:g} s"
         )
     if is_rank_error(report.last_line):
         return report.last_line.removeprefix("error: ")
     if report.exit_code < 0:
-        return f"mpirun, which starts and watches the ranks, was ended by {_meaning(-report.exit_code)}; with it, every rank ended"
+        return f"{remote.launcher}, which starts and watches the ranks, was ended by {_meaning(-report.exit_code)}; with it, every rank ended"
     missing = monitor.first_missing_rank()
     if missing is not None:
         return _never_started(missing, report, remote)

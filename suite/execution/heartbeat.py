@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from reference_impls.rank import ADDRESS_VARIABLE, HEARTBEAT_PERIOD_S, HEARTBEAT_TIMEOUT_S, TOKEN_VARIABLE
+from reference_impls.rank import ADDRESS_VARIABLE, HEARTBEAT_PERIOD_S, HEARTBEAT_TIMEOUT_S, SILENCE_VARIABLE, TOKEN_VARIABLE
 from suite.launch.mpirun import FailedProcess
 
 START_TIMEOUT_S = 60.0
@@ -27,7 +27,8 @@ STOPPED = ("T", "t")
 class Heartbeat:
     """A rank's last heartbeat: ``pid`` on its node, and times on the monotonic clock, s.
 
-    ``stopped_s`` is the time since which the process is stopped; None while it is not.
+    ``stopped_s`` is the time since which the process is stopped; None while it is not. ``is_orphaned``: it runs on, and the launcher that
+    started it on its node was ended.
     """
 
     rank: int
@@ -35,6 +36,7 @@ class Heartbeat:
     pid: int
     received_s: float
     stopped_s: float | None
+    is_orphaned: bool = False
 
 
 class HeartbeatMonitor:
@@ -42,12 +44,13 @@ class HeartbeatMonitor:
 
     A rank starts its program when its first heartbeat is replied to: after :meth:`release`, or after six seconds without it.
 
-    Failures are: no heartbeat from a rank in the first minute; none for ten seconds after that; a rank that is stopped for ten seconds;
-    a rank that exited, or lost its heartbeat process, while others kept running for ten seconds. A time in which the harness itself was
-    stopped counts in none of them; ``longest_pause_s`` is the longest.
+    Failures are: no heartbeat from a rank in the first minute; none for ``silence_s`` after that; a rank that is stopped for as long; a rank that
+    exited, or lost its heartbeat process, while others kept running for ten seconds. A time in which the harness itself was stopped counts in
+    none of them; ``longest_pause_s`` is the longest.
     """
 
-    def __init__(self, ranks: int, hosts: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, ranks: int, hosts: Sequence[str], clock: Callable[[], float] = time.monotonic, silence_s: float = HEARTBEAT_TIMEOUT_S) -> None:
+        self.silence_s = silence_s
         self._ranks, self._hosts, self._token, self._clock = ranks, tuple(hosts), secrets.token_hex(16), clock
         self._last: dict[int, Heartbeat] = {}
         self._exited: list[Heartbeat] = []
@@ -63,7 +66,7 @@ class HeartbeatMonitor:
     @property
     def variables(self) -> Mapping[str, str]:
         """Environment variables that the ranks need."""
-        return {ADDRESS_VARIABLE: self._address, TOKEN_VARIABLE: self._token}
+        return {ADDRESS_VARIABLE: self._address, TOKEN_VARIABLE: self._token, SILENCE_VARIABLE: f"{self.silence_s:g}"}
 
     def start(self) -> None:
         """Start the server's thread; the ranks may have been started before."""
@@ -97,10 +100,15 @@ class HeartbeatMonitor:
         with self._lock:
             last, exited, first = dict(self._last), {beat.rank for beat in self._exited}, next(iter(self._exited), None)
         for beat in last.values():
-            if beat.rank not in exited and now_s - beat.received_s > HEARTBEAT_TIMEOUT_S:
-                return f"no heartbeat from rank {beat.rank} on node {beat.node} for {HEARTBEAT_TIMEOUT_S:g} s: it hangs, or the network is cut"
-            if beat.stopped_s is not None and now_s - beat.stopped_s > HEARTBEAT_TIMEOUT_S:
-                return f"rank {beat.rank} on node {beat.node} was stopped and did not continue within {HEARTBEAT_TIMEOUT_S:g} s"
+            if beat.rank not in exited and now_s - beat.received_s > self.silence_s:
+                return f"no heartbeat from rank {beat.rank} on node {beat.node} for {self.silence_s:g} s: it hangs, or the network is cut"
+            if beat.stopped_s is not None and now_s - beat.stopped_s > self.silence_s:
+                return f"rank {beat.rank} on node {beat.node} was stopped and did not continue within {self.silence_s:g} s"
+            if beat.rank not in exited and beat.is_orphaned:
+                return (
+                    f"the launcher of rank {beat.rank} on node {beat.node} (hydra_pmi_proxy, prted or slurmstepd) was ended, while the rank kept "
+                    "running: its end could not be reported, so the run was ended"
+                )
         runs = first is not None and is_running(first)  # asked before it is needed: another node answers at a later poll
         is_late = first is not None and now_s - first.received_s > HEARTBEAT_TIMEOUT_S + HEARTBEAT_PERIOD_S
         if first is not None and is_late and runs:
@@ -184,7 +192,8 @@ class HeartbeatMonitor:
         with self._lock:
             before = self._last.get(rank)
             since_s = before.stopped_s if before is not None and before.stopped_s is not None else now_s
-            self._last[rank] = Heartbeat(rank, node, pid, now_s, since_s if values.get("state") in STOPPED else None)
+            stopped_s = since_s if values.get("state") in STOPPED else None
+            self._last[rank] = Heartbeat(rank, node, pid, now_s, stopped_s, values.get("orphaned") is True)
             return self._last[rank]
 
     def disconnected(self, beat: Heartbeat) -> None:

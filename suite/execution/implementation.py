@@ -11,6 +11,7 @@ from suite.execution.kept_states import states_folder
 from suite.execution.request import RunRequest
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment
+from suite.launch.isolation import isolated
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.process import start
 
@@ -18,13 +19,15 @@ NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 def implementation_command(request: RunRequest, environment: Environment, variables: Mapping[str, str]) -> list[str]:
-    """The command line: the framework's program with the request file in the output directory, under mpirun where there are several ranks."""
+    """The command line: the framework's program with the request file in the output directory; several ranks under mpirun, one rank isolated."""
     directory, ranks = Path(request.training.output_directory), request.training.parallel.ranks
     program = [*train_command(request.framework, environment.interpreter), "--request", str(directory / contract.REQUEST_NAME)]
     if request.keep_states:
         program += ["--keep-states", str(states_folder(directory))]
+    if request.resume is not None:
+        program += ["--start-state", str(request.resume.state)]
     if ranks == 1:
-        return program
+        return isolated(request.isolation, program)
     with_heartbeat = [str(environment.interpreter), "-m", "reference_impls.rank", *program, "--ranks", str(ranks)]
     return mpirun_command(find_mpirun(environment.interpreter), request.placement, with_heartbeat, variables, directory)
 
@@ -36,7 +39,7 @@ def start_implementation(
 
     It waits until :func:`suite.launch.gate.release`. See :func:`suite.launch.process.start`.
     """
-    variables = {**child_environment(request.training.threads), **extra}
+    variables = {**child_environment(request.training.threads, in_budget=request.training.recomputation is not None), **extra}
     if request.training.parallel.ranks > 1:
         variables = allow_root(variables)
     return start(implementation_command(request, environment, variables), variables, output, inherited, working_folder(request.framework))

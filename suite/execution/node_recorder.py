@@ -2,7 +2,8 @@
 
 ``SETTINGS`` is JSON: ``data`` (a folder), ``page_cache`` (cold or warm), ``device`` (a profile's name), ``with_identity`` (whether to describe the
 board with its digest), ``left_out`` (names of the meters that are not read), ``peer`` (another host), ``baseload_s`` (how long the idle node
-is measured; 0: not at all) and ``goes_on`` (a recorder that replaces a lost one: it prepares nothing, and reads no counter that begins at nought).
+is measured; 0: not at all), ``silence_s`` (for how long the harness may be silent) and ``goes_on`` (a recorder that replaces a lost one: it
+prepares nothing, and reads no counter that begins at nought).
 It needs no package that a framework's environment lacks. It writes to standard output, line by line:
 
 1. the node's description: ``{"node", "wall_ns", "link", "system"}``, with its time of day,
@@ -14,7 +15,7 @@ It needs no package that a framework's environment lacks. It writes to standard 
 6. after it received ``stop``, the last readings and ``{"meters", "memory_kills"}``; the latter counts the processes that the kernel killed for
    lack of memory meanwhile (null: unknown).
 
-It exits, with everything that it started, when standard input closes or brings nothing for ten seconds: the harness is gone, or the
+It exits, with everything that it started, when standard input closes or brings nothing for ``silence_s``: the harness is gone, or the
 network is cut.
 """
 
@@ -30,7 +31,6 @@ from pathlib import Path
 from typing import Any
 
 from reference_impls.node import link_towards
-from reference_impls.rank import HEARTBEAT_TIMEOUT_S
 from suite.bundle.layout import BASELOAD_RAW, READINGS_RAW
 from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.execution.machine_names import of_this_machine, redacted_meters, redacted_system
@@ -52,7 +52,7 @@ ATTACHED = "attached"
 def main() -> int:
     """Record until the harness sends ``stop`` (exit code 0) or is gone (1)."""
     settings = json.loads(sys.argv[1])
-    data = Path(settings["data"])
+    data, silence_s = Path(settings["data"]), settings["silence_s"]
     try:
         if not settings["goes_on"]:
             described = {"link": link_towards(settings["peer"]), "system": _machine(settings, data)}
@@ -60,11 +60,13 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             if settings["goes_on"]:
                 meters = chosen_meters(settings["left_out"])
-                return _record(Path(folder), tuple(meter for meter in meters if not opens_first(meter)), data)
+                return _record(Path(folder), tuple(meter for meter in meters if not opens_first(meter)), data, silence_s)
             if settings["baseload_s"]:
-                _measure_baseload(Path(folder), chosen_meters(settings["left_out"]), settings["baseload_s"])
+                _measure_baseload(Path(folder), chosen_meters(settings["left_out"]), settings["baseload_s"], silence_s)
             _send({"page_cache": asdict(prepare_page_cache(data, settings["page_cache"]))})
-            return _record(Path(folder), chosen_meters(settings["left_out"]), data)  # new ones: a meter that was closed is not opened again
+            return _record(
+                Path(folder), chosen_meters(settings["left_out"]), data, silence_s
+            )  # new ones: a meter that was closed is not opened again
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would report the closed pipe once more as it exits
         return 1
@@ -79,21 +81,21 @@ def _machine(settings: dict[str, Any], data: Path) -> dict[str, Any]:
     return redacted_system(whole, of_this_machine([(data, f"{DATA}/{data.name}")]))  # this node's names: the harness knows its own
 
 
-def _measure_baseload(folder: Path, all_meters: Sequence[Meter], seconds: float) -> None:
+def _measure_baseload(folder: Path, all_meters: Sequence[Meter], seconds: float, silence_s: float) -> None:
     """Where power can be read, record the idle node; ends early when the harness is gone."""
     meters, stop_s = baseload_meters(all_meters), time.monotonic() + seconds
     if meters:
         with recorded_baseload(meters, folder):
-            for _ in _messages():
+            for _ in _messages(silence_s):
                 if time.monotonic() >= stop_s:
                     break
         _forward(folder / BASELOAD_RAW, 0)
 
 
-def _record(folder: Path, meters: Sequence[Meter], data: Path) -> int:
+def _record(folder: Path, meters: Sequence[Meter], data: Path, silence_s: float) -> int:
     """Start, forward and stop as the harness's messages say; 0 after ``stop``, 1 when the harness is gone."""
     recorder, sent_bytes, kills = Recorder(meters, folder), 0, kills_for_memory()
-    for message in _messages():
+    for message in _messages(silence_s):
         if message[:1] == [RECORD]:
             recorder.start(MeteredProcess(parent_of(Path("/"), int(message[1])) or int(message[1]), data))
             recorder.wait_until_attached()
@@ -112,10 +114,10 @@ def _record(folder: Path, meters: Sequence[Meter], data: Path) -> int:
     return 1
 
 
-def _messages() -> Iterator[list[str]]:
+def _messages(silence_s: float) -> Iterator[list[str]]:
     """The harness's lines, split into words, and an empty list after every second without one; ends when the harness is gone or silent."""
     received_s, rest = time.monotonic(), b""
-    while time.monotonic() - received_s < HEARTBEAT_TIMEOUT_S:
+    while time.monotonic() - received_s < silence_s:
         if not select.select([0], [], [], FLUSH_S)[0]:
             yield []
             continue

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from reference_impls.contract import NS_PER_S
 
@@ -22,12 +23,22 @@ for window in sys.argv[1:]:
 TIMEOUT_S = 10.0
 
 
-def pulse(pattern_s: Sequence[tuple[float, float]] = PATTERN_S, last_idle_s: float = LAST_IDLE_S) -> list[list[int]]:
-    """Load every core in the pattern of (idle, load) seconds, then wait; returns start and stop of each load, ns on the monotonic clock.
+@dataclass(frozen=True)
+class Pulse:
+    """A pattern of loads that was made: its first and last moment, and start and stop of each load, ns on the monotonic clock."""
+
+    begin_ns: int
+    end_ns: int
+    loads_ns: list[list[int]]
+
+
+def pulse(pattern_s: Sequence[tuple[float, float]] = PATTERN_S, last_idle_s: float = LAST_IDLE_S) -> Pulse:
+    """Load every core in the pattern of (idle, load) seconds, then wait.
 
     One process per core spins; it is started in the first idle time and knows the moments, so that its start-up delays nothing.
     """
-    loads_ns, now_ns = [], time.monotonic_ns()
+    begin_ns, loads_ns = time.monotonic_ns(), []
+    now_ns = begin_ns
     for idle_s, load_s in pattern_s:
         start_ns = now_ns + round(idle_s * NS_PER_S)
         now_ns = start_ns + round(load_s * NS_PER_S)
@@ -42,4 +53,4 @@ def pulse(pattern_s: Sequence[tuple[float, float]] = PATTERN_S, last_idle_s: flo
         for process in processes:
             process.kill()
             process.wait()
-    return loads_ns
+    return Pulse(begin_ns, time.monotonic_ns(), loads_ns)

@@ -77,7 +77,7 @@ class RemotePower:
         power = power_sources(load_power_rules())
         settings = {
             "data": str(self._directory), "page_cache": "warm", "device": "generic", "with_identity": False, "peer": None, "baseload_s": 0,
-            "goes_on": True, "left_out": [meter.name for meter in meter_classes() if meter.name not in power],
+            "goes_on": True, "silence_s": self._placement.silence_s, "left_out": [meter.name for meter in meter_classes() if meter.name not in power],
         }  # fmt: skip
         script = module_script((Path(sys.executable),), "suite.execution.node_recorder", json.dumps(settings))
         return remote_command(host, self._placement.agent, script)

@@ -31,6 +31,7 @@ from suite.files.paths import checkout, repository_root
 from suite.files.redaction import Redactor
 from suite.launch.placement import Placement, is_this_machine
 from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command
+from suite.launch.slurm import SRUN
 from suite.machine.page_cache import CacheState
 
 START_TIMEOUT_S, PAGE_CACHE_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 900.0, 5.0
@@ -54,6 +55,7 @@ class RemoteRecorders:
             "device": request.device.name,
             "with_identity": request.with_identity,
             "left_out": request.left_out,
+            "silence_s": placement.silence_s,
         }
         self._baseload_s = request.baseload_s
         # Only a checkout brings the recorder's module to a framework's interpreter.
@@ -100,6 +102,11 @@ class RemoteRecorders:
         """Sentences for the person at the terminal, each returned once: recorders that were lost, clocks that are wrong."""
         notices, self._notices = self._notices, []
         return notices
+
+    @property
+    def launcher(self) -> str:
+        """The program that starts and watches the ranks."""
+        return SRUN if self._placement.agent == SRUN else "mpirun"
 
     def is_remote(self, rank: int) -> bool:
         """Whether a recorder of these watches the rank's node."""

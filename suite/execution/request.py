@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reference_impls import contract
+from suite.bundle.resumption import Resumption
+from suite.bundle.study_mark import StudyMark
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Framework, load_framework, load_implementation
@@ -16,8 +18,10 @@ from suite.catalog.workloads import Workload, load_workload
 from suite.datasets.locate import SYNTHETIC, synthetic_place
 from suite.errors import SuiteError
 from suite.files.names import plain_name
+from suite.launch.isolation import Isolation
 from suite.launch.placement import Placement
 from suite.machine.identify import resolve_device
+from suite.machine.limits import Limit
 
 GPU_WORKERS = 4
 BUCKET_BYTES = 4 * 2**20
@@ -30,6 +34,21 @@ class Collective(str, enum.Enum):
 
     MPI = "mpi"
     NATIVE = "native"
+
+
+class Normalisation(str, enum.Enum):
+    """What batch normalisation takes a rank's statistics over: its own samples, or the whole mini-batch."""
+
+    LOCAL = contract.LOCAL
+    SYNCHRONISED = contract.SYNCHRONISED
+
+
+class Wire(str, enum.Enum):
+    """Numbers in which gradients are sent: as they are computed, or rounded to 16 bits (open division)."""
+
+    EXACT = contract.EXACT
+    FLOAT16 = contract.FLOAT16
+    BFLOAT16 = contract.BFLOAT16
 
 
 class Accelerator(str, enum.Enum):
@@ -66,10 +85,13 @@ class RunOptions:
     organization: str = "none"
     placement: Placement = ALONE
     collective: Collective = Collective.MPI
+    normalisation: Normalisation = Normalisation.LOCAL
+    wire: Wire = Wire.EXACT
     with_identity: bool = True  # the bundle has a digest of each board's serial number
     nonce: str | None = None
     run_number: int = 0
     implementation: str | None = None
+    memory_budget: str | None = None  # "2GB": what the training process may take; a schedule of recomputation is planned for it
 
 
 class PageCache(str, enum.Enum):
@@ -80,6 +102,15 @@ class PageCache(str, enum.Enum):
 
 
 @dataclass(frozen=True)
+class Resume:
+    """The run directory of an interrupted run, the ``state`` that training continues from, and what the new run records of it."""
+
+    state: Path
+    run: Path
+    record: Resumption
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """A resolved run: its definitions, and ``training``, the request that the implementation reads.
 
@@ -87,6 +118,9 @@ class RunRequest:
     the run. ``nonce`` says where the seed came from; None:
     the user chose it. ``witness`` is the address of the witness (suite.witness.client); None: there is none. ``with_identity``: as in RunOptions.
     ``keep_states``: every epoch's training state is kept (suite.execution.kept_states). ``left_out``: names of the meters that are not read.
+    ``resume``: the run continues another one (suite.execution.resume); None: it begins with the initial weights.
+    ``study``: the run is made for a study; None: it is not. ``limits`` are on what the implementation may use of this machine (suite.machine.limits).
+    ``isolation``: what the implementation is started in; None: nobody asked for any.
     """
 
     run_id: str
@@ -104,6 +138,10 @@ class RunRequest:
     keep_states: bool = False
     with_identity: bool = True
     left_out: tuple[str, ...] = ()
+    study: StudyMark | None = None
+    limits: tuple[Limit, ...] = ()
+    isolation: Isolation | None = None
+    resume: Resume | None = None
 
 
 @dataclass(frozen=True)
@@ -210,7 +248,8 @@ def _parallel(options: RunOptions, data_set: contract.DataSet, batch_size: int) 
             f"An epoch's smallest mini-batch has {smallest} samples, fewer than the {placement.ranks} ranks; "
             f"choose another --batch-size, or fewer ranks."
         )
-    return contract.Parallel(placement.ranks, placement.nodes, options.collective.value, BUCKET_BYTES, True)
+    chosen = options.normalisation.value, options.wire.value
+    return contract.Parallel(placement.ranks, placement.nodes, options.collective.value, BUCKET_BYTES, True, *chosen)
 
 
 def _accelerator(option: Accelerator, device: Device) -> str:
@@ -245,3 +284,15 @@ def validate(options: RunOptions) -> None:
         raise SuiteError(f"--seed must be between 0 and {2**32 - 1}, not {options.seed}.")
     if options.learning_rate is not None and not 0 < options.learning_rate < float("inf"):
         raise SuiteError(f"--learning-rate must be a positive number, not {options.learning_rate}.")
+    if options.normalisation is Normalisation.SYNCHRONISED:
+        _refuse_synchronised(options)
+    if options.wire is not Wire.EXACT and options.collective is Collective.NATIVE:
+        raise SuiteError(f"--wire {options.wire.value} is of the suite's all-reduce; leave --collective native out.")
+
+
+def _refuse_synchronised(options: RunOptions) -> None:
+    """Raise SuiteError where there are no statistics to synchronise, or where a framework's own all-reduce weights the ranks' gradients."""
+    if not load_workload(options.workload).normalisation_statistics:
+        raise SuiteError(f"The model of {options.workload!r} has no batch normalisation; leave --normalisation {options.normalisation.value} out.")
+    if options.collective is Collective.NATIVE:
+        raise SuiteError(f"--normalisation {options.normalisation.value} needs the suite's all-reduce; leave --collective native out.")

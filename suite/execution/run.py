@@ -4,7 +4,7 @@ import secrets
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -15,7 +15,8 @@ from reference_impls import contract
 from reference_impls.definitions import log_facts
 from suite import __version__
 from suite.bundle import layout
-from suite.bundle.data_record import write_data_record
+from suite.bundle.data_record import DATA, write_data_record
+from suite.bundle.lifetime import Lifetime
 from suite.bundle.log import LogEvent
 from suite.bundle.nodes import write_nodes
 from suite.bundle.reader import Bundle, RunRecord
@@ -29,7 +30,7 @@ from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.implementation import start_implementation
 from suite.execution.interrupts import deferred, hold_back
 from suite.execution.machine_names import redacted_system
-from suite.execution.power_pulse import pulse
+from suite.execution.power_pulse import Pulse, pulse
 from suite.execution.progress import LogFollower
 from suite.execution.recorder import MeterRecord, Recorder
 from suite.execution.redacting import (
@@ -42,14 +43,17 @@ from suite.execution.redacting import (
 )
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
+from suite.execution.resume import refuse_other_data
 from suite.execution.run_lock import RunLock, is_held
 from suite.execution.witnessing import ask_receipt, ask_stamp
 from suite.files.json_file import write_json
 from suite.files.redaction import Redactor
 from suite.launch.environments import Environment
 from suite.launch.gate import release
+from suite.launch.isolation import describe_isolation
 from suite.launch.process import terminate, wait
 from suite.machine import system
+from suite.machine.limits import limited
 from suite.machine.memory_kills import kills_for_memory, kills_since
 from suite.machine.page_cache import CacheState, prepare_page_cache
 from suite.machine.power_mode import PowerSettings, changed_settings, read_power_settings
@@ -62,6 +66,8 @@ POLL_S = 0.2
 RECORDED_LIBRARIES = 200
 NOT_CLOSED = "the run was finished, its bundle is not closed; `suite finish {path}` closes it"
 EPOCH_ENDS = ("epoch_start", "epoch_stop")
+BEFORE_RECORD = frozenset((layout.BASELOAD_RAW, DATA, layout.LOCK, layout.PRIVATE, layout.WITNESS, layout.RUN))
+"""Files that a run writes before its record is there; a leading dot is that of a file that is being written."""
 
 
 class RunObserver(Protocol):
@@ -101,6 +107,17 @@ class RunResult:
     message: str | None
 
 
+@dataclass(frozen=True)
+class Invocation:
+    """How a run was begun: the command line, the ids of rules that its request breaks and the user accepted (`--allow-invalid`), and since when the
+    harness works for it.
+    """
+
+    command: tuple[str, ...]
+    findings_allowed: tuple[str, ...]
+    lifetime: Lifetime
+
+
 def new_run_id(workload: str, framework: str, clock_s: float) -> str:
     """A unique name for a run; names sort by time."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(clock_s))
@@ -110,15 +127,13 @@ def new_run_id(workload: str, framework: str, clock_s: float) -> str:
 def run(
     request: RunRequest,
     environment: Environment,
-    command: tuple[str, ...],
-    findings_allowed: tuple[str, ...],
+    invocation: Invocation,
     recorder: Recorder,
     observer: RunObserver,
 ) -> RunResult:
     """Run the implementation into ``request.training.output_directory`` and close the bundle there.
 
-    The directory must exist and be empty. ``command`` is the command line, ``findings_allowed`` the ids of rules that the request breaks
-    and the user accepted (`--allow-invalid`). A failed or interrupted run leaves an unsealed bundle from which every finished epoch can be
+    The directory must exist and be empty. A failed or interrupted run leaves an unsealed bundle from which every finished epoch can be
     read. Raises SuiteError when the bundle cannot be written, and KeyboardInterrupt after the final record is written.
 
     An interrupt after the training's end is held back until the bundle is closed; the second one is not, and `suite finish` closes the bundle.
@@ -126,13 +141,15 @@ def run(
     path = Path(request.training.output_directory)
     with disk_errors(path), RemoteRecorders(request, environment.interpreter, path) as remote:
         write_data_record(path, digest_data(request.training.data.name, Path(request.training.data.directory)))
+        if request.resume is not None:
+            refuse_other_data(path, request.resume.run)
         request, cache = _with_page_cache(request, remote)
         with RunLock(path) as lock, hold_back(partial(training_ended, path), observer.closing_goes_on) as interrupt:
             redactor = redactor_of(request)
             redactor.write(path / layout.PRIVATE)
-            loads_ns = pulse() if request.power_pulse else []
+            pulses = [pulse()] if request.power_pulse else []
             witness = _ask_receipt(request, redactor, path)
-            record = _open_bundle(request, environment, command, findings_allowed, path, redactor)
+            record = _open_bundle(request, environment, invocation, path, redactor)
             recorders = Recorders(recorder, remote, cache, witness, read_power_settings(), redactor)
             try:
                 record = _train(request, environment, record, recorders, observer, lock.handle)
@@ -141,7 +158,9 @@ def run(
                 lock.write(partial(write_json, path / layout.RUN, redacted_record(record, redactor)))
                 raise
             if request.power_pulse and record.status == "finished":
-                record = replace(record, power_pulse={"loads_ns": loads_ns + pulse()})
+                pulses.append(pulse())
+                record = replace(record, power_pulse={"loads_ns": [load for each in pulses for load in each.loads_ns]})
+            record = replace(record, lifetime=_with_idle(invocation.lifetime, pulses).to_dict())
             lock.write(partial(write_json, path / layout.RUN, redacted_record(record, redactor)))
             if record.status != "finished":
                 lock.remove()
@@ -154,6 +173,10 @@ def run(
             if interrupt.happened:
                 raise InterruptedAfterEnd(f"the run was finished before, and its bundle is closed in {path}")
             return RunResult(path, record.status, record.message)
+
+
+def _with_idle(lifetime: Lifetime, pulses: Sequence[Pulse]) -> Lifetime:
+    return replace(lifetime, idle_ns=(*lifetime.idle_ns, *((each.begin_ns, each.end_ns) for each in pulses)))
 
 
 def _ask_receipt(request: RunRequest, redactor: Redactor, path: Path) -> WitnessRecord | None:
@@ -179,9 +202,10 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
     path, problem, is_interrupted = Path(request.training.output_directory), None, False
     _begin_log(request, path)
     kills = kills_for_memory()
-    with _heartbeats(request) as monitor, deferred() as deliver_interrupts:
+    with limited(request.limits) as limit, _heartbeats(request) as monitor, deferred() as deliver_interrupts:
         process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {}, (lock,))
         try:
+            limit(process.pid)
             if monitor:
                 monitor.start()
             recorders.local.start(MeteredProcess(process.pid, Path(request.training.data.directory)))
@@ -189,6 +213,8 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
             recorders.local.wait_until_attached()
             if monitor:
                 monitor.polled()
+            if record.isolation is not None:
+                record = replace(record, isolation={**record.isolation, "released_ns": time.monotonic_ns()})
             release(process)
             problem = _follow_log(process, path, observer, recorders.local, partial(_check_nodes, monitor, recorders.remote, observer))
             if monitor:
@@ -248,7 +274,7 @@ def _heartbeats(request: RunRequest) -> Iterator[HeartbeatMonitor | None]:
     if request.training.parallel.ranks == 1:
         yield None
         return
-    monitor = HeartbeatMonitor(request.training.parallel.ranks, request.placement.hosts)
+    monitor = HeartbeatMonitor(request.training.parallel.ranks, request.placement.hosts, silence_s=request.placement.silence_s)
     try:
         yield monitor
     finally:
@@ -271,13 +297,13 @@ def _with_page_cache(request: RunRequest, remote: RemoteRecorders) -> tuple[RunR
 
 
 def make_output(path: Path, force: bool) -> None:
-    """Create the run directory; one that is not empty is an error, unless ``force`` is set and it is a bundle, which is then deleted."""
+    """Create the run directory; one that is not empty is an error, unless ``force`` is set and it is a run's, which is then deleted."""
     if is_held(path):
         raise SuiteError(f"{path} holds a run that still runs; choose another --output.")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         if not force:
             raise SuiteError(f"{path} exists and is not empty; choose another --output, or type --force to replace it.")
-        if not (path / layout.RUN).is_file():
+        if not _is_run(path):
             raise SuiteError(f"{path} is no run directory (it has no {layout.RUN}), so --force will not empty it; choose another --output.")
         shutil.rmtree(path)
     try:
@@ -286,9 +312,14 @@ def make_output(path: Path, force: bool) -> None:
         raise SuiteError(f"The run directory {path} cannot be created: {error.strerror}; choose another --output.") from error
 
 
-def _open_bundle(
-    request: RunRequest, environment: Environment, command: tuple[str, ...], findings_allowed: tuple[str, ...], path: Path, redactor: Redactor
-) -> RunRecord:
+def _is_run(path: Path) -> bool:
+    """Whether this is a run directory, or all that is in it is what a run writes before its record: it was killed as it began."""
+    if not path.is_dir():
+        return False
+    return (path / layout.RUN).is_file() or all(each.is_file() and each.name.removeprefix(".") in BEFORE_RECORD for each in path.iterdir())
+
+
+def _open_bundle(request: RunRequest, environment: Environment, invocation: Invocation, path: Path, redactor: Redactor) -> RunRecord:
     now_s = time.time()
     software = system.Software(request.framework.name, None, dict(list(environment.packages.items())[:RECORDED_LIBRARIES]))
     data = Path(request.training.data.directory)
@@ -296,17 +327,21 @@ def _open_bundle(
         schema=layout.SCHEMA,
         run_id=request.run_id,
         suite_version=__version__,
-        command=tuple(redactor.command(command)),
+        command=tuple(redactor.command(invocation.command)),
         started_time_ms=int(now_s * 1000),
         status="running",
         exit_code=None,
         message=None,
         device_evidence=request.device_evidence,
         request=recorded_request(request.training, redactor),
-        findings_allowed=findings_allowed,
+        findings_allowed=invocation.findings_allowed,
         round=current_round().name,
         nonce=None if request.nonce is None else asdict(request.nonce),
         implementation=redactor.value(describe_implementation(request.framework)),
+        study=None if request.study is None else redactor.value(request.study.to_dict()),
+        isolation=describe_isolation(request.isolation),
+        lifetime=invocation.lifetime.to_dict(),
+        resumed=None if request.resume is None else asdict(request.resume.record),  # its reason was redacted when it was recorded
     )
     write_json(path / layout.RUN, record)
     write_json(path / contract.REQUEST_NAME, contract.request_to_dict(request.training))

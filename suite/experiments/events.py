@@ -111,6 +111,24 @@ class SweepRunKept:
     label: str
 
 
+@dataclass(frozen=True)
+class CoolingDown:
+    """The next run of a matrix waits until the hottest sensor, now at ``from_c``, is at ``to_c``."""
+
+    from_c: float
+    to_c: float
+
+
+@dataclass(frozen=True)
+class CostEstimated:
+    """What the ``runs`` that a matrix has left will take; None where the finished runs do not tell. ``source`` says which ones were taken."""
+
+    runs: int
+    time_s: float | None
+    energy_j: float | None
+    source: str
+
+
 ProgressEvent = (
     BaseloadStarted
     | NodeDoubted
@@ -126,6 +144,8 @@ ProgressEvent = (
     | StallRunStarted
     | SweepRunStarted
     | SweepRunKept
+    | CoolingDown
+    | CostEstimated
 )
 Progress = Callable[[ProgressEvent], None]
 

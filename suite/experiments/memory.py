@@ -14,16 +14,11 @@ from suite.execution.implementation import start_implementation
 from suite.execution.request import RunRequest
 from suite.launch.environments import Environment
 from suite.launch.gate import release
+from suite.launch.memory_errors import says_out_of_memory
 from suite.launch.process import terminate, wait
 from suite.machine.memory_kills import kills_for_memory
 
 KILLED = -9
-PHRASES = (
-    "out of memory", "memoryerror", "unable to allocate", "can't allocate memory", "cannot allocate memory", "resourceexhausted",
-    "oom when allocating", "bad_alloc",
-)  # fmt: skip
-"""Parts of the error messages of PyTorch, TensorFlow, NumPy, CUDA and the C++ library, in lower case."""
-
 TAIL_BYTES = 20_000
 RESOLUTION = 8
 """The search ends when the largest size that fits is known to 1/8 of it."""
@@ -40,8 +35,7 @@ def ran_out_of_memory(path: Path, kills_before: int | None, root: Path = Path("/
         return False
     with output.open("rb") as stream:
         stream.seek(max(0, output.stat().st_size - TAIL_BYTES))
-        output_end = stream.read().decode("utf-8", errors="replace").lower()
-    return any(phrase in output_end for phrase in PHRASES)
+        return says_out_of_memory(stream.read().decode("utf-8", errors="replace"))
 
 
 def largest_batch(request: RunRequest, environment: Environment, before_try: Callable[[int], None]) -> int | None:
@@ -66,7 +60,7 @@ def _one_step(request: RunRequest, environment: Environment, batch_size: int) ->
         training = request.training._replace(global_batch_size=batch_size, steps=1, output_directory=folder)
         (Path(folder) / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(training)), encoding="utf-8")
         output = Path(folder) / layout.OUTPUT
-        process = start_implementation(replace(request, training=training, keep_states=False), environment, output)
+        process = start_implementation(replace(request, training=training, keep_states=False, resume=None), environment, output)
         try:
             release(process)
             return wait(process, output).exit_code == 0

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from suite.bundle.log import LogEvent
@@ -12,10 +13,11 @@ from suite.compliance.rules.meter_choice import findings_of_choice
 from suite.errors import Interrupted, InterruptedAfterEnd, SuiteError
 from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.execution.kept_states import make_states_folder, states_folder, states_size_bytes
+from suite.execution.lifetime import begin_lifetime
 from suite.execution.preflight import preflight
 from suite.execution.recorder import Recorder
 from suite.execution.request import RunRequest
-from suite.execution.run import RunResult, make_output, run
+from suite.execution.run import Invocation, RunResult, make_output, run
 from suite.experiments.events import (
     BaseloadStarted,
     BatchSizeTried,
@@ -59,13 +61,21 @@ def broken_rules(request: RunRequest, allow_invalid: bool = True) -> tuple[str, 
 
 
 def run_one(
-    request: RunRequest, *, allow_invalid: bool = True, force: bool = False, command: tuple[str, ...] | None = None, progress: Progress = silent
+    request: RunRequest,
+    *,
+    allow_invalid: bool = True,
+    force: bool = False,
+    command: tuple[str, ...] | None = None,
+    since_process_start: bool = False,
+    progress: Progress = silent,
 ) -> RunResult:
     """Run a request to its closed bundle.
 
     The bundle records ``command`` (default: this process's command line) and the rules that the request breaks. ``force`` replaces an
-    existing run directory. Raises CannotComply, Interrupted, and SuiteError for a run that did not finish.
+    existing run directory. ``since_process_start``: this process was started for the run. Raises CannotComply, Interrupted, and SuiteError for a run
+    that did not finish.
     """
+    lifetime = begin_lifetime(since_process_start)
     allowed = broken_rules(request, allow_invalid)
     path = Path(request.training.output_directory)
     environment = find(request.framework)
@@ -81,12 +91,11 @@ def run_one(
         progress(StatesKept(states_folder(path), states_size_bytes(request), request.training.epochs))
     kills = kills_for_memory()
     try:
-        _measure_baseload(path, request, progress)
+        lifetime = replace(lifetime, idle_ns=_measure_baseload(path, request, progress))
         progress(RunStarted(request))
+        invocation = Invocation(command or tuple(sys.argv), allowed, lifetime)
         try:
-            result = run(
-                request, environment, command or tuple(sys.argv), allowed, Recorder(chosen_meters(request.left_out), path), _Watcher(progress)
-            )
+            result = run(request, environment, invocation, Recorder(chosen_meters(request.left_out), path), _Watcher(progress))
         finally:
             progress(RunEnded())
     except InterruptedAfterEnd:
@@ -125,14 +134,21 @@ class _Watcher:
         self._progress(ClosingGoesOn())
 
 
-def _measure_baseload(path: Path, request: RunRequest, progress: Progress) -> None:
-    """Record the idle power of this machine where a meter reads it; without one, return at once. Other nodes: suite.execution.remote_recorders."""
+def _measure_baseload(path: Path, request: RunRequest, progress: Progress) -> tuple[tuple[int, int], ...]:
+    """Record the idle power of this machine where a meter reads it; without one, return at once. Other nodes: suite.execution.remote_recorders.
+
+    Returns the windows, ns on the monotonic clock, in which the machine was left idle: one or none.
+    """
     time_s = request.baseload_s
     meters = baseload_meters(chosen_meters(request.left_out)) if time_s else ()
-    if meters:
-        progress(BaseloadStarted(time_s, tuple(meter.name for meter in meters)))
-        with recorded_baseload(meters, path):
-            time.sleep(time_s)
+    if not meters:
+        return ()
+    progress(BaseloadStarted(time_s, tuple(meter.name for meter in meters)))
+    with recorded_baseload(meters, path):
+        begin_ns = time.monotonic_ns()
+        time.sleep(time_s)
+        end_ns = time.monotonic_ns()
+    return ((begin_ns, end_ns),)
 
 
 def _out_of_memory(request: RunRequest, environment: Environment, progress: Progress) -> str:

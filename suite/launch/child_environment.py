@@ -8,12 +8,20 @@ KEEP_FREED_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(sys.
 """glibc keeps the memory that a step frees for the next step. By default it returns large arrays to the kernel, which clears every page again
 for the next step: a sixth of a step of MobileNetV3 in Chainer, more with larger mini-batches (docs/models.md)."""
 
+RETURN_FREED_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**18), "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+"""In a memory budget glibc takes every array of 256 KiB and more from the kernel and returns it when it is freed: no gaps between arrays remain. Huge
+pages, where the kernel has them, make the clearing of returned pages cheaper (docs/memory.md)."""
 
-def child_environment(threads: int, base: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Environment of an implementation: thread counts of every BLAS and OpenMP, freed memory kept by the C library, unbuffered output."""
+
+def child_environment(threads: int, base: Mapping[str, str] = os.environ, in_budget: bool = False) -> dict[str, str]:
+    """Environment of an implementation: thread counts of every BLAS and OpenMP, freed memory kept by the C library, unbuffered output.
+
+    ``in_budget``: freed memory is returned to the kernel.
+    """
     counts = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")}
     kept = {name: value for name, value in base.items() if not name.startswith("PYTHON")}
-    return {**kept, **counts, **KEEP_FREED_MEMORY, "PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0"}
+    freed = RETURN_FREED_MEMORY if in_budget else KEEP_FREED_MEMORY
+    return {**kept, **counts, **freed, "PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0"}
 
 
 SUITE_VARIABLES = frozenset(child_environment(1, {}))

@@ -1,4 +1,4 @@
-"""MPICH's and Open MPI's `mpirun`: the command line, and the cause of a failed job in its output."""
+"""MPICH's and Open MPI's `mpirun`, and Slurm's `srun`: the command line, and the cause of a failed job in its output."""
 
 import enum
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 from suite.errors import SuiteError
 from suite.launch.child_environment import SUITE_VARIABLES
 from suite.launch.placement import Placement
+from suite.launch.slurm import SRUN, ranks_command
 
 HOSTS_NAME = "hosts.txt"
 REPORT_STATUSES = "-print-all-exitcodes"
@@ -24,6 +25,7 @@ MAX_SENTENCE_LENGTH = 600  # a rank names the file and the remedy
 FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_", "GLOO_")
 _LAUNCHER = re.compile(
     r"\s*$|=+|\[(mpiexec|proxy:\d+|prterun)[-@]|YOUR APPLICATION TERMINATED|This typically refers to a problem|Please see the FAQ page"
+    r"|srun: |slurmstepd(-\S+)?: "
     r"|[Aa]bort\(\d+\)|application called MPI_Abort|Abnormal termination|-----+$|\[[^]]*\] (\d+ more process|Set MCA parameter)"
 )
 """Lines that the launchers themselves print when a job fails."""
@@ -34,6 +36,9 @@ _BANNER = re.compile(r"^=\s+PID (\d+) RUNNING AT (\S+)\n=\s+EXIT CODE: (\d{1,9})
 """MPICH's banner. It names the first process of a host, which MPICH may have killed after the failure of another one."""
 _EXIT_STATUSES = re.compile(r"^\[mpiexec@[^\]]*\] Exit codes: ((?:\[[^\]]+\] [\d,]+\s+)+)", re.MULTILINE)
 """MPICH's list of all ranks' exit statuses, as wait(2) returns them, a line for each host: ``[pi1] 9,9``, ``[pi2] 7,9``."""
+_FAILED_TASK = re.compile(r"^srun: error: (\S+): tasks? (\d+)[\d,-]*: (.+)$", re.MULTILINE)
+"""srun's line about tasks that failed on a host, in the order in which they did."""
+_SIGNALS = {signal.strsignal(number): number for number in signal.valid_signals()}
 _REFUSED = re.compile(
     r"(?P<said>ssh: (?:Could not resolve hostname|connect to host) (?P<host>[^\s:]+).*|(?:\S+@)?(?P<refusing>[^\s:@]+): Permission denied.*)"
 )
@@ -102,6 +107,9 @@ def failed_process(lines: Sequence[str], ranks: int) -> FailedProcess | None:
     found = _FAILED_RANK.search(text)
     if found is not None:
         return FailedProcess(int(found[1]), found[2], int(found[3]) if found[3] else None)
+    task = _failed_task(text)
+    if task is not None:
+        return task
     listed = _exit_statuses(text)
     statuses = listed if len(listed) == ranks else []
     by_signal = {rank: os.WTERMSIG(status) for rank, status in enumerate(statuses) if os.WIFSIGNALED(status)}
@@ -114,6 +122,13 @@ def failed_process(lines: Sequence[str], ranks: int) -> FailedProcess | None:
         return None
     code = int(banner[3])
     return FailedProcess(None, banner[2], code if code in FATAL_SIGNALS else None, int(banner[1]))
+
+
+def _failed_task(text: str) -> FailedProcess | None:
+    """The first task that srun says failed; None where it says nothing. It ends the others by SIGKILL or SIGTERM, and says so, too."""
+    found = [FailedProcess(int(rank), host, _SIGNALS.get(how.partition(" (")[0])) for host, rank, how in _FAILED_TASK.findall(text)]
+    own = (each for each in found if each.signal not in (signal.SIGKILL, signal.SIGTERM))
+    return next(own, found[0] if found else None)
 
 
 def _exit_statuses(text: str) -> list[int]:
@@ -147,7 +162,12 @@ def rank_output(lines: Sequence[str]) -> list[str]:
 
 
 def mpirun_command(mpirun: Mpirun, placement: Placement, program: Sequence[str], variables: Mapping[str, str], directory: Path) -> list[str]:
-    """The command that starts ``program`` on every rank; writes the hosts, in the launcher's own format, into ``directory``."""
+    """The command that starts ``program`` on every rank; writes the hosts, in the launcher's own format, into ``directory``.
+
+    Where the placement's agent is srun, Slurm starts the ranks of the same MPI.
+    """
+    if placement.hosts and placement.agent == SRUN:
+        return ranks_command(placement.hosts, placement.ranks_per_node, mpirun.flavour is Flavour.MPICH, program)
     build = _open_mpi if mpirun.flavour is Flavour.OPEN_MPI else _mpich
     return [str(mpirun.path), "-n", str(placement.ranks), *build(placement, _forwarded(variables), directory / HOSTS_NAME), *program]
 

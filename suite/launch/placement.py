@@ -6,18 +6,25 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from reference_impls.rank import HEARTBEAT_TIMEOUT_S
 from suite.errors import SuiteError
+from suite.launch.slurm import SRUN, allocated_hosts
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}")
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The hosts that train (empty: this machine), the ranks on each, and the ``agent`` that starts commands there (None: ssh)."""
+    """The hosts that train (empty: this machine), the ranks on each, and the ``agent`` that starts commands there (None: ssh).
+
+    With the agent ``srun``, hosts are nodes of a Slurm allocation, and srun starts the ranks, too. ``silence_s`` is for how long nothing need be
+    heard of a rank, or of the harness, before the run is ended.
+    """
 
     hosts: tuple[str, ...] = ()
     ranks_per_node: int = 1
     agent: str | None = None
+    silence_s: float = HEARTBEAT_TIMEOUT_S
 
     @property
     def nodes(self) -> int:
@@ -53,16 +60,19 @@ def read_hosts(path: Path) -> tuple[str, ...]:
 
 
 def place(nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: str | None) -> Placement:
-    """The first ``nodes`` hosts of the file (default: all); without a file, this machine."""
+    """The first ``nodes`` hosts of the file, or of the Slurm allocation where ``agent`` is srun (default: all); without either, this machine."""
     if ranks_per_node < 1 or (nodes is not None and nodes < 1):
         raise SuiteError("--nodes and --ranks-per-node must be at least 1.")
-    if hostfile is None:
+    if hostfile is None and agent == SRUN:
+        hosts, named_by = allocated_hosts(), "the allocation"
+    elif hostfile is None:
         if nodes not in (None, 1):
             raise SuiteError(f"--nodes {nodes} needs --hostfile FILE with one host per line; for several ranks on this machine use --ranks-per-node.")
         return Placement((), ranks_per_node, agent)
-    hosts = read_hosts(hostfile)
+    else:
+        hosts, named_by = read_hosts(hostfile), str(hostfile)
     if nodes is not None and nodes > len(hosts):
-        raise SuiteError(f"{hostfile} names {len(hosts)} hosts; --nodes {nodes} needs {nodes - len(hosts)} more.")
+        raise SuiteError(f"{named_by} names {len(hosts)} hosts; --nodes {nodes} needs {nodes - len(hosts)} more.")
     return Placement(hosts[:nodes], ranks_per_node, agent)
 
 

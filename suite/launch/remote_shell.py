@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suite.files.paths import repository_root
+from suite.launch.slurm import SRUN, host_command
 
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
 NO_SUITE, NO_INTERPRETER = 71, 72
@@ -12,8 +13,15 @@ NO_SUITE, NO_INTERPRETER = 71, 72
 
 
 def remote_command(host: str, agent: str | None, script: str) -> list[str]:
-    """The command that runs a shell script on ``host``; ``agent`` is a program that is called like ssh (None: ssh itself)."""
+    """The command that runs a shell script on ``host``; ``agent`` is a program that is called like ssh (None: ssh itself), or Slurm's srun."""
+    if agent == SRUN:
+        return host_command(host, script)
     return [*([agent] if agent else SSH), host, script]
+
+
+def typed_command(host: str, agent: str | None) -> str:
+    """What a person types to see whether a host can be reached."""
+    return f"{SRUN} --nodelist={host} true" if agent == SRUN else f"{agent or 'ssh'} {host} true"
 
 
 def module_script(interpreters: Sequence[Path], module: str, argument: str) -> str:

@@ -28,6 +28,7 @@ KEY_BYTES = 32
 DIGITS = 16
 SERIAL_NUMBERS = (
     "proc/device-tree/serial-number",
+    "sys/firmware/devicetree/base/serial-number",  # what the former links to
     "sys/class/dmi/id/product_uuid",  # root only
     "sys/class/dmi/id/board_serial",  # root only
     "etc/machine-id",

@@ -59,7 +59,13 @@ def turbo(root: Path = Path("/")) -> bool | None:
     no_turbo, boost = integer(root / CPUS / "intel_pstate/no_turbo"), integer(root / CPUS / "cpufreq/boost")
     if no_turbo is not None:
         return no_turbo == 0
-    return None if boost is None else boost != 0
+    by_policy = [value for value in map(integer, boost_files(root)) if value is not None]  # where there is no switch for all cores
+    return boost != 0 if boost is not None else any(by_policy) if by_policy else None
+
+
+def boost_files(root: Path) -> list[Path]:
+    """The switches for turbo of the cpufreq policies that have one of their own (Linux 6.11 and later)."""
+    return [folder / "boost" for folder in policy_folders(root) if (folder / "boost").exists()]
 
 
 def policy_folders(root: Path) -> list[Path]:

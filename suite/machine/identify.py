@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.catalog.devices import GENERIC, Device, Identity, load_device, load_devices
+from suite.catalog.devices import GENERIC, Device, Identity, has_part, load_device, load_devices
 from suite.errors import SuiteError
 from suite.machine.system import board_name, compatible, cpu_model
 
@@ -46,7 +46,7 @@ def _match(devices: Iterable[Device], parts_of: Callable[[Identity], tuple[str, 
     """
     profiles = list(devices)
     for name, file in names.items():
-        matching = [(len(part), device) for device in profiles for part in parts_of(device.identity) if part in name]
+        matching = [(len(part), device) for device in profiles for part in parts_of(device.identity) if has_part(name, part)]
         if matching:
             return Identification(max(matching, key=lambda match: match[0])[1], f"{file} holds {name!r}")
     return None

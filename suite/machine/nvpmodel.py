@@ -124,7 +124,7 @@ def _differences(root: Path, configuration: Configuration, model: Model) -> Iter
             if found != int(value):
                 yield f"{name} is {found} instead of {value}"
         elif (argument == "MAX_FREQ" and _CAPPED.match(parameter)) or parameter.endswith("max_freq"):
-            limits = _limits(int(value), _frequencies_at(root, paths))
+            limits = _limits(int(value), frequencies_at(root, paths))
             if limits is not None and found > 0 and not (1 - _TOLERANCE) * limits[0] <= found <= (1 + _TOLERANCE) * limits[1]:
                 yield f"{name} is {found} instead of {limits[1]}"
 
@@ -147,7 +147,8 @@ def _integer_at(root: Path, paths: Mapping[str, str], argument: str) -> int | No
     return None
 
 
-def _frequencies_at(root: Path, paths: Mapping[str, str]) -> tuple[int, ...]:
+def frequencies_at(root: Path, paths: Mapping[str, str]) -> tuple[int, ...]:
+    """The frequencies in the table that a parameter's paths name; empty where there is none."""
     for name in ("FREQ_TABLE", "FREQ_TABLE" + _NEWER):
         listed = text(root / paths[name].lstrip("/")) if name in paths else None
         if listed:

@@ -26,8 +26,8 @@ class PowerLimit:
 
 
 def limit_files(root: Path) -> list[Path]:
-    """The files that hold the limits, in microwatts, in order of zones."""
-    return [path for zone in in_order((root / POWERCAP).glob("intel-rapl:*")) for path in in_order(zone.glob("constraint_*_power_limit_uw"))]
+    """The files that hold the limits, in microwatts, in order of zones: those by MSR (intel-rapl) and by MMIO, which hold together."""
+    return [path for zone in in_order((root / POWERCAP).glob("intel-rapl*:*")) for path in in_order(zone.glob("constraint_*_power_limit_uw"))]
 
 
 def read_power_limits(root: Path = Path("/")) -> tuple[PowerLimit, ...]:

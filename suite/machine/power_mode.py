@@ -77,9 +77,13 @@ class PowerSettings:
             yield "clocks locked"
         if self.turbo is not None:
             yield f"turbo {'on' if self.turbo else 'off'}"
-        limits_w = [f"{limit.limit_w:g} W" for limit in self.power_limits if limit.is_of_package]
+        limits_w: dict[tuple[str, str], float] = {}
+        for limit in self.power_limits:
+            if limit.is_of_package:  # two interfaces limit the same package; the lower limit holds
+                of_package = (limit.name, limit.constraint)
+                limits_w[of_package] = min(limit.limit_w, limits_w.get(of_package, limit.limit_w))
         if limits_w:
-            yield "limited to " + " and ".join(limits_w)
+            yield "limited to " + " and ".join(f"{watts:g} W" for watts in limits_w.values())
         if self.platform_profile is not None:
             yield f"profile {self.platform_profile}"
 

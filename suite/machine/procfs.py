@@ -13,6 +13,11 @@ def text(path: Path) -> str | None:
         return None
 
 
+def device_tree(root: Path, name: str) -> str | None:
+    """A property of the device tree's root; None without one. /proc/device-tree is a link to the other folder, which containers may lack."""
+    return text(root / "proc/device-tree" / name) or text(root / "sys/firmware/devicetree/base" / name) or None
+
+
 def integer(path: Path) -> int | None:
     """The integer in a file; None when the file cannot be read or has other content."""
     content = text(path)

@@ -12,6 +12,7 @@ from reference_impls.contract import boot_id
 from suite.machine.board_digest import BoardDigest, board_digest
 from suite.machine.interfaces import describe_links
 from suite.machine.power_mode import PowerSettings, read_power_settings
+from suite.machine.procfs import device_tree
 from suite.machine.storage import storage_of
 
 CORES, POWER_CHANGES = "cpu_cores", "power_changes"
@@ -53,7 +54,7 @@ class SystemDescription:
 
 def board_name(root: Path = Path("/")) -> str | None:
     """The machine's name: the device tree's model on ARM boards, else DMI's vendor and product, else None."""
-    model = _text(root / "proc/device-tree/model")
+    model = device_tree(root, "model")
     if model:
         return model
     dmi = [_text(root / "sys/class/dmi/id" / name) for name in ("sys_vendor", "product_name")]
@@ -125,7 +126,7 @@ def describe(device: str, software: Software, data: Path, root: Path = Path("/")
 
 def compatible(root: Path = Path("/")) -> tuple[str, ...]:
     """The ``compatible`` entries of the device tree's root, the most specific first; empty without a device tree."""
-    return tuple(entry for entry in (_text(root / "proc/device-tree/compatible") or "").split("\0") if entry)
+    return tuple(entry for entry in (device_tree(root, "compatible") or "").split("\0") if entry)
 
 
 def _cores_note(usable: object) -> dict[str, str]:

@@ -22,18 +22,35 @@ MAX_IMAGE = 4096
 
 @dataclass(frozen=True)
 class Workplace:
-    """What is planned: a network, the size of its pictures, the optimizer and the framework's resident size."""
+    """What is planned: a network, the size of its pictures, the optimizer, the framework's resident size and what the data pipeline keeps."""
 
     network: Network
     image: int
     optimizer: str
     framework: Resident
+    pipeline_bytes: int = 0
 
     @property
     def fixed_bytes(self) -> int:
-        """Framework, weights, running statistics and optimizer state: what no schedule changes."""
+        """Framework, data pipeline, weights, running statistics and optimizer state: what no schedule changes."""
         words = self.network.parameters * (1 + STATE_WORDS[self.optimizer]) + self.network.buffers
-        return self.framework.size_bytes + words * WORD_BYTES
+        return self.framework.size_bytes + self.pipeline_bytes + words * WORD_BYTES
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command's options that remedies name; ``left_free`` is the share of a budget that the plan does not use."""
+
+    batch: str = "--batch"
+    budget: str = "--budget"
+    left_free: float = 0.0
+
+    def named(self, least_bytes: int) -> str:
+        """A budget in which this much fits."""
+        return write_size(least_bytes * 1.01 / (1 - self.left_free)).replace(" ", "")
+
+
+OF_PLAN = Options()
 
 
 @dataclass(frozen=True)
@@ -70,7 +87,7 @@ class Plan:
         return None if self.schedule is None else self.workplace.fixed_bytes + self.schedule.cost.peak_bytes
 
 
-def plan(workplace: Workplace, batch: int, budget_bytes: int) -> Plan:
+def plan(workplace: Workplace, batch: int, budget_bytes: int, options: Options = OF_PLAN) -> Plan:
     """The plan. Raises SuiteError, with the nearest thing that works, for batch 0, an unknown optimizer and a budget that nothing fits."""
     if batch < 1:
         raise SuiteError(f"A mini-batch of {batch} trains nothing", "the smallest is 1")
@@ -81,7 +98,7 @@ def plan(workplace: Workplace, batch: int, budget_bytes: int) -> Plan:
     ordinary = _ordinary(blocks)
     best = fastest(blocks, free) if free > 0 else None
     if best is None and ordinary > free:
-        _refuse(workplace, single, batch, budget_bytes)
+        _refuse(workplace, single, batch, budget_bytes, options)
     gradients = sum(block.gradient_bytes for block in blocks)
     kept = sum(block.kept_bytes for block in blocks) + blocks[0].input_bytes
     return Plan(
@@ -124,7 +141,7 @@ def _largest(fits: Callable[[int], bool], low: int, high: int, step: int) -> int
     return first * step
 
 
-def _refuse(workplace: Workplace, single: Chain, batch: int, budget_bytes: int) -> None:
+def _refuse(workplace: Workplace, single: Chain, batch: int, budget_bytes: int, options: Options) -> None:
     """Raise the sentence for a budget that no schedule fits."""
     network = workplace.network
     fixed, least_one = workplace.fixed_bytes, workplace.fixed_bytes + least_bytes(single)
@@ -133,12 +150,12 @@ def _refuse(workplace: Workplace, single: Chain, batch: int, budget_bytes: int) 
         raise SuiteError(
             f"{network.title} does not train in {write_size(budget_bytes)} with any schedule: framework, weights and optimizer state take "
             f"{write_size(fixed)}, and one picture of {image} needs {write_size(least_one)} in all",
-            f"give at least {write_size(least_one * 1.01)}, or a smaller picture or network",
+            f"give at least {options.budget} {options.named(least_one)}, or a smaller picture or network",
         )
     batch_fits = _largest(lambda size: fastest(scaled(single, size), budget_bytes - fixed, 100) is not None, 1, batch, 1)
     least = fixed + least_bytes(scaled(single, batch))
     raise SuiteError(
         f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with the schedule that needs least, "
         f"more than {write_size(budget_bytes)}",
-        f"use --batch {batch_fits}, or --budget {write_size(least * 1.01).replace(' ', '')}",
+        f"use {options.batch} {batch_fits}, or {options.budget} {options.named(least)}",
     )

@@ -32,11 +32,12 @@ def revolve(count: int, slots: int) -> Schedule:
 
 def revolve_forwards(count: int, slots: int) -> int:
     """Forward runs of :func:`revolve` for ``slots < count``: l + r l - C(s + r, r - 1), r the least with C(s + r, s) >= l."""
-    return count + _advances(count, slots)
+    return count + revolve_advances(count, slots)
 
 
 @cache
-def _advances(count: int, slots: int) -> int:
+def revolve_advances(count: int, slots: int) -> int:
+    """Forward runs of :func:`revolve` that only reach another block: without those right before a block's backward run."""
     repeats = 0
     while comb(slots + repeats, slots) < count:
         repeats += 1
@@ -53,7 +54,7 @@ def _revolve(first: int, end: int, slots: int) -> list[Step]:
 
 
 def _first_checkpoint(count: int, slots: int) -> int:
-    return min(range(1, count), key=lambda k: k + _advances(k, slots) + _advances(count - k, slots - 1))
+    return min(range(1, count), key=lambda k: k + revolve_advances(k, slots) + revolve_advances(count - k, slots - 1))
 
 
 def _run(first: int, end: int) -> list[Step]:

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Times, Values, Window
 from suite.bundle.channels import Channel
@@ -40,7 +38,7 @@ def edge_uncertainty(readings: Channel, window: Window) -> Edge:
 
 
 def _at(times_ns: Times, counts: Values, moment_ns: int) -> float:
-    after = int(np.clip(np.searchsorted(times_ns, moment_ns), 1, len(times_ns) - 1))
+    after = min(max(int(times_ns.searchsorted(moment_ns)), 1), len(times_ns) - 1)
     grown, span_ns, nearest = float(counts[after] - counts[after - 1]), float(times_ns[after] - times_ns[after - 1]), _nearest(times_ns, moment_ns)
     rate = max(_rate(times_ns, counts, nearest), grown / span_ns if span_ns else 0.0)
     distance_ns = abs(int(times_ns[nearest]) - moment_ns)
@@ -49,14 +47,14 @@ def _at(times_ns: Times, counts: Values, moment_ns: int) -> float:
 
 def _rate(times_ns: Times, counts: Values, at: int) -> float:
     """The larger rate per nanosecond before and after a reading, each over a tenth of a second or more."""
-    first = max(int(np.searchsorted(times_ns, times_ns[at] - MIN_SPAN_NS, side="right")) - 1, 0)
-    last = min(int(np.searchsorted(times_ns, times_ns[at] + MIN_SPAN_NS)), len(times_ns) - 1)
+    first = max(int(times_ns.searchsorted(times_ns[at] - MIN_SPAN_NS, side="right")) - 1, 0)
+    last = min(int(times_ns.searchsorted(times_ns[at] + MIN_SPAN_NS)), len(times_ns) - 1)
     spans = ((first, at), (at, last))
     return max((float(counts[stop] - counts[start]) / float(times_ns[stop] - times_ns[start]) for start, stop in spans if stop > start), default=0.0)
 
 
 def _nearest(times_ns: Times, moment_ns: int) -> int:
-    after = int(np.clip(np.searchsorted(times_ns, moment_ns), 1, max(len(times_ns) - 1, 1)))
     if len(times_ns) < 2:
         return 0
+    after = min(max(int(times_ns.searchsorted(moment_ns)), 1), len(times_ns) - 1)
     return after if times_ns[after] - moment_ns < moment_ns - times_ns[after - 1] else after - 1

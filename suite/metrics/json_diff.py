@@ -33,3 +33,14 @@ def _agree(computed: Any, written: Any, tolerance: float) -> bool:
         except OverflowError:
             return False
     return type(computed) is type(written) and bool(computed == written)
+
+
+def json_values(value: Any) -> Any:
+    """Dataclasses, tuples and enumerations as JSON has them."""
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: json_values(item) for name, item in vars(value).items()}
+    if isinstance(value, dict):
+        return {name: json_values(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_values(item) for item in value]
+    return getattr(value, "value", value)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from suite.bundle.layout import MANIFEST
+from suite.bundle.manifest import seal_files
 from suite.catalog.devices import load_device
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
@@ -105,9 +106,7 @@ def write(study: LinpackStudy, directory: Path) -> Path:
     """Write ``linpack_study.json``, and a manifest over it and its records' manifests."""
     path = directory / STUDY
     write_json(path, asdict(study))
-    sealed = [path, *(directory / record.folder / MANIFEST for point in study.points for record in point.records)]
-    lines = "".join(f"{sha256(file)}  {file.relative_to(directory).as_posix()}\n" for file in sealed)
-    (directory / MANIFEST).write_text(lines, encoding="utf-8")
+    seal_files(directory, [path, *(directory / record.folder / MANIFEST for point in study.points for record in point.records)])
     return path
 
 

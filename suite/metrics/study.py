@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suite.bundle.layout import MANIFEST, SCHEMA, STEPS
+from suite.bundle.manifest import seal_files
 from suite.bundle.reader import Bundle
 from suite.catalog.studies import Variable
 from suite.errors import FileError, SuiteError
@@ -118,9 +119,10 @@ class Study:
 
 @dataclass(frozen=True)
 class RunTimes:
-    """A run's mean step, in seconds, and the model's inputs."""
+    """A run's mean step, in seconds, over ``counted_steps``, and the model's inputs."""
 
     ranks: int
+    counted_steps: int
     samples_per_step: float
     gradient_bytes: int | None
     step_s: float
@@ -160,6 +162,7 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
     parameters = bundle.log().value("parameters")
     return RunTimes(
         ranks=int(steps["rank"].nunique()),
+        counted_steps=len(first),
         samples_per_step=float(counted.groupby("step")["samples"].sum().mean()),
         gradient_bytes=GRADIENT_BYTES * parameters if isinstance(parameters, int) else None,
         step_s=_mean_step_s(first),
@@ -216,9 +219,7 @@ def write(study: Study, directory: Path) -> Path:
     """Write ``study.json``, and a manifest over it and the runs' manifests; returns the path of ``study.json``."""
     path = directory / STUDY
     write_json(path, study.to_dict())
-    sealed = [path, *(directory / run.folder / MANIFEST for point in study.points for run in point.runs)]
-    lines = "".join(f"{sha256(file)}  {file.relative_to(directory).as_posix()}\n" for file in sealed)
-    (directory / MANIFEST).write_text(lines, encoding="utf-8")
+    seal_files(directory, [path, *(directory / run.folder / MANIFEST for point in study.points for run in point.runs)])
     return path
 
 

@@ -16,12 +16,14 @@ from suite.bundle.channels import Channels
 from suite.bundle.layout import RUN, SCHEMA, STEPS, SUMMARY
 from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
+from suite.bundle.resumption import Resumption, known_resumption
 from suite.bundle.steps import StepRecords
 from suite.catalog.power import PowerTotal
 from suite.metrics import counters
 from suite.metrics.energy_figures import NOT_FINISHED, baseload_figures, energy_figures, energy_rows, epoch_energy, idle_power
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.machine_figures import channel_statistics, disk_increase, disturbances, machine_figures, resident_ratio
+from suite.metrics.memory_figures import memory_figures, part_figures
 from suite.metrics.node_figures import RunTimes, joint_epoch_energy, joint_figures, node_rows
 from suite.metrics.node_readings import NodeReadings, node_readings
 from suite.metrics.power import names_of, power_rules, power_totals
@@ -35,6 +37,9 @@ PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
 NOT_RECORDED = "the run had several nodes and no nodes.json, the record of their readings"
 TOO_FEW = "fewer than two whole epochs were finished; epoch 1 is kept apart because its caches are cold"
 CUT_SHORT = "epoch 1 was cut short: it trained {} of {} samples"
+RESUMED = "the run was resumed after epoch {}: the energy until then is in the records of the run before"
+OF_THE_WHOLE_RUN = ("energy_j", "baseload_share")
+"""Energies of a training from its beginning."""
 NO_ACCELERATOR = "the run had no accelerator; compute_share is the share of an epoch that computes"
 
 
@@ -103,11 +108,13 @@ def derive(bundle: Bundle) -> Summary:
     nodes, totals = node_readings(bundle, log, rules), power_totals(channels, rules, run)
     held, held_nodes = channels.kept(EVERY_EPOCH + names_of(totals)), [node.with_totals_kept() for node in nodes]
     epochs = derive_epochs(log, steps, held, totals, held_nodes, workers_of(bundle))
-    whole = [epoch for epoch in epochs if epoch.epoch > 1 and epoch.is_whole]
+    resumed = resumption_of(bundle)
+    begun_before = resumed.epoch if resumed is not None else 0
+    whole = [epoch for epoch in epochs if epoch.epoch > begun_before + 1 and epoch.is_whole]
     phases = counters.count(bundle)
     later_phases = [phases[f"{counters.EPOCH} {epoch.epoch}"] for epoch in whole]
     later = [(phase.start_ns, phase.stop_ns) for phase in later_phases]
-    times, uncounted = time_figures(epochs, log), uncounted_intervals(log)
+    times, uncounted = time_figures(epochs, log, begun_before), uncounted_intervals(log)
     run_times = RunTimes(run, later, times["time_to_epoch_s"], uncounted)
     shares = [epoch.communication_s / epoch.end_to_end_s for epoch in whole]
     idle = idle_power(bundle.baseload(), totals)
@@ -117,7 +124,7 @@ def derive(bundle: Bundle) -> Summary:
     figures = {
         **times,
         **rank_figures(log, steps, shares, TOO_FEW),
-        **target_figures(log),
+        **target_figures(log, resumed),
         **gross_figures(run, uncounted),
         "initialisation_s": initialisation(log),
         **energies,
@@ -125,12 +132,17 @@ def derive(bundle: Bundle) -> Summary:
         **counters.counter_figures(phases.get(counters.RUN)),
         **counters.epoch_figures(later_phases),
         **machine_figures(channels, run),
+        **part_figures(log),
+        **memory_figures(bundle, log),
     }
     trained = sum(epoch.steps for epoch in epochs)
     if nodes:
         figures.update(joint_figures(nodes, run_times, trained))
     elif len(set(log.value("nodes_of_ranks") or [])) > 1:
         figures.update({name: unknown(figure.unit, figure.source, NOT_RECORDED) for name, figure in {**energies, **baseload}.items()})
+    if resumed is not None:
+        reason = RESUMED.format(resumed.epoch)
+        figures.update({name: unknown(figures[name].unit, figures[name].source, reason) for name in OF_THE_WHOLE_RUN})
     rows = node_rows(nodes, rules, run_times, trained)
     return Summary(
         schema=SCHEMA,
@@ -222,9 +234,17 @@ def _is_whole(log: Log, samples: int) -> bool:
     return not isinstance(expected, int) or samples >= expected
 
 
-def time_figures(epochs: Sequence[EpochFigures], log: Log) -> dict[str, Figure]:
-    """Epoch times and their parts: epoch 1 separately, and means over epochs 2..k with their spread. Epochs cut short are left out."""
-    later = [epoch for epoch in epochs if epoch.epoch > 1 and epoch.is_whole]
+def resumption_of(bundle: Bundle) -> Resumption | None:
+    """What the run says of the run that it continues; None if it continues none."""
+    return known_resumption(bundle.run().resumed) if (bundle.path / RUN).is_file() else None
+
+
+def time_figures(epochs: Sequence[EpochFigures], log: Log, before: int = 0) -> dict[str, Figure]:
+    """Epoch times and their parts: epoch 1 separately, and means over epochs 2..k with their spread. Epochs cut short are left out.
+
+    A resumed run has ``before`` epochs less; its first epoch, whose caches are cold, is in no mean either.
+    """
+    later = [epoch for epoch in epochs if epoch.epoch > before + 1 and epoch.is_whole]
     first = next((epoch for epoch in epochs if epoch.epoch == 1), None)
     cut_short = None if first is None or first.is_whole else CUT_SHORT.format(first.samples, log.value("train_samples"))
     figures = {
@@ -248,8 +268,11 @@ def gross_figures(run: Window | None, uncounted: Sequence[UncountedInterval]) ->
     return {"gross_time_s": Figure(gross_s, "s", LOG, 1), "uncounted_s": Figure(gross_s - counted_s(run, uncounted), "s", LOG, len(uncounted))}
 
 
-def target_figures(log: Log) -> dict[str, Figure]:
-    """Best accuracy, and epochs and counted time from run_start to the evaluation that reached the target."""
+def target_figures(log: Log, resumed: Resumption | None = None) -> dict[str, Figure]:
+    """Best accuracy, and epochs and counted time from run_start to the evaluation that reached the target.
+
+    Of a resumed run from the first run's run_start: time that was lost counts.
+    """
     accuracies = [event for event in log.all("eval_accuracy") if isinstance(event.value, int | float)]
     target, start = log.value("target_accuracy"), log.first("run_start")
     best = max((float(event.value) for event in accuracies), default=None)
@@ -261,6 +284,7 @@ def target_figures(log: Log) -> dict[str, Figure]:
     }
     if reached is not None and start is not None and reached.mono_ns is not None and start.mono_ns is not None:
         taken_s = counted_s((start.mono_ns, reached.mono_ns), uncounted_intervals(log))
+        taken_s += (resumed.before_s(start) or 0.0) if resumed is not None else 0.0
         figures["time_to_target_s"] = Figure(taken_s, "s", LOG, 1)
         figures["epochs_to_target"] = Figure(reached.epoch, "epochs", LOG, 1)
     return figures

@@ -124,7 +124,7 @@ def _in_time(t_ns: Times, values: Values) -> tuple[Times, Values]:
 
 def around(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Times, Values]:
     """The readings in the window, and the nearest ones before and after it; at least two, if there are two."""
-    first, last = max(0, int(np.searchsorted(t_ns, start_ns)) - 1), int(np.searchsorted(t_ns, stop_ns, side="right")) + 1
+    first, last = max(0, int(t_ns.searchsorted(start_ns)) - 1), int(t_ns.searchsorted(stop_ns, side="right")) + 1
     chosen = slice(max(0, min(first, len(t_ns) - 2)), max(last, first + 2))
     return t_ns[chosen], values[chosen]
 
@@ -148,7 +148,7 @@ def _coverage(t_s: Values, window_s: float, reach_s: float) -> tuple[float, int,
     """Seconds of the window between close readings, the number of gaps, and the longest pause (including those at the window's ends)."""
     if window_s <= 0 or not len(t_s):
         return 0.0, 0, None
-    steps_s, clipped_s = np.diff(t_s), np.diff(np.clip(t_s, 0.0, window_s))
+    steps_s, clipped_s = np.diff(t_s), np.diff(t_s.clip(0.0, window_s))
     within = clipped_s > 0
     is_gap = steps_s > reach_s * (1 + 1e-9)
     ends_s = [max(0.0, t_s[0]), max(0.0, window_s - t_s[-1])]

@@ -14,6 +14,8 @@ from suite.files.toml_file import read_toml
 
 Array = Any  # of float64
 
+MAX_MODES = 1_000_000
+
 
 class Role(str, enum.Enum):
     """What a resource does: number of cores or threads, share of the processor's time, or a clock."""
@@ -112,6 +114,3 @@ def grid(axes: Sequence[Axis]) -> Modes:
         raise SuiteError(f"The grid has {count if axes else 0} modes, and 1 to {MAX_MODES} can be predicted", "give fewer values per axis")
     rows = np.array(list(itertools.product(*(sorted(set(axis.values)) for axis in axes))), dtype=float)
     return Modes(tuple(axis.name for axis in axes), rows)
-
-
-MAX_MODES = 1_000_000

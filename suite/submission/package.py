@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from suite import __version__
 from suite.bundle import layout
 from suite.bundle.disclosures import described, disclosures
 from suite.bundle.layout import MANIFEST, SYSTEM
+from suite.bundle.machines import MACHINE, different_fields
 from suite.bundle.reader import FIRST_ROUND, Bundle
 from suite.errors import SuiteError
 from suite.files.digest import sha256
@@ -25,13 +25,6 @@ from suite.submission.folders import audit_path, probe_path
 from suite.submission.launches import declare_entries
 from suite.submission.signature import sign_submission
 
-MACHINE = (
-    "device", "board", "architecture", "cpu_model", "cpu_cores", "memory_size_bytes", "power_mode", "cpu_governor", "storage_medium", "kernel",
-    "operating_system", "board_digest",
-)  # fmt: skip
-"""Fields of system.json that describe the machine; the others describe the framework."""
-MEMORY_TOLERANCE = 0.01
-"""Of MemTotal: what firmware and kernel keep for themselves differs by some KiB from one start of a machine to the next."""
 PUBLIC = ("workload", "framework", "model", "platform")
 """Keys of a request whose names may be those of a user or a host."""
 MAX_NAMED = 10
@@ -116,6 +109,11 @@ def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, B
         of_run = bundle.run().request
         if not bundle.is_sealed:
             raise SuiteError(f"{bundle.path} is not a finished, sealed run; submit only runs that `suite run` finished.")
+        if bundle.run().study is not None:
+            raise SuiteError(
+                f"{bundle.path} was made for a study, and runs of studies are not submitted: make the entry's runs with `suite run`, and show the "
+                "study with `suite report`."
+            )
         if of_run["organization"] not in ("none", request.organization):
             raise SuiteError(f"{bundle.path} was run for {of_run['organization']!r}, not for {request.organization!r}, who cannot submit it.")
         parent = Path(plain_name(str(of_run["workload"]), "workload")) / plain_name(str(of_run["framework"]), "framework")
@@ -163,18 +161,6 @@ def _audits(folder: Path, folders: Mapping[Path, Bundle], request: PackageReques
             raise SuiteError(f"{path} is not the audit of one of these runs; make it with `suite audit RUN --output {path}`.")
         found[audit_path(folder, run_folder)] = path
     return found
-
-
-def different_fields(system: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """The fields of MACHINE in which two systems differ; memory sizes may, by MEMORY_TOLERANCE, and a board without a digest may be any."""
-    return [name for name in MACHINE if not _is_alike(name, system.get(name), other.get(name))]
-
-
-def _is_alike(name: str, value: Any, other: Any) -> bool:
-    if name == "board_digest" and None in (value, other):
-        return True
-    is_size = name == "memory_size_bytes" and all(isinstance(each, int) and not isinstance(each, bool) for each in (value, other))
-    return abs(value - other) <= MEMORY_TOLERANCE * max(value, other) if is_size else bool(value == other)
 
 
 def _one_round(bundles: Sequence[Bundle], asked: str | None) -> str:

@@ -51,6 +51,8 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     started_s = time.monotonic()
     bundle = Bundle(path)
     audited = _audited(bundle)
+    if bundle.run().resumed is not None:
+        raise SuiteError(f"{path} is a resumed run, whose first steps do not follow from its seed; audit a run that began with its initial weights.")
     original = request_of(bundle.run(), path / RUN)
     kept = None if options.state is None else open_state(bundle, original, options.state)
     prepared = _data(original, options.data)
@@ -93,8 +95,8 @@ class _Auditor:
         """Both sides' losses; and where they agree, those at a wrong learning rate."""
         float64, plain = None, None
         if self._request.parallel.ranks > 1 and self.has_referee:
-            float64, is_normalised = self._in_float64(self._request)
-            plain = None if is_normalised else self._plain(self._request).losses
+            float64, by_shares = self._in_float64(self._request)
+            plain = None if by_shares else self._plain(self._request).losses
         else:
             plain = self._plain(self._request).losses
         losses = self._with_referee(self._request, recorded, plain, float64)

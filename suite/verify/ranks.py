@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from reference_impls.contract import Optimizer, Parallel
+from reference_impls.contract import LOCAL, Optimizer, Parallel
 from reference_impls.probe import PROBE_VERSION, ProbeRequest
 from suite import __version__
 from suite.catalog.workloads import Workload
@@ -23,7 +23,7 @@ ONE_RANK, SHARES_IN_TURN = "one rank", "one rank, shares in turn"
 class RanksVerdict:
     """Differences between N ranks and one, the ``reference``, after ``steps`` steps in float64.
 
-    The reference trains on the whole mini-batches; for a model with batch normalisation it takes every rank's share in turn, each
+    The reference trains on the whole mini-batches; for a model whose ranks normalise locally it takes every rank's share in turn, each
     normalised by its own statistics.
     """
 
@@ -34,6 +34,7 @@ class RanksVerdict:
     ranks: int
     collective: str
     overlap: bool
+    normalisation: str
     steps: int
     batch_size: int
     reference: str
@@ -56,16 +57,16 @@ def verify_ranks(workload: Workload, implementation: ProbedImplementation, paral
     """
     report(f"{parallel.ranks} ranks of {implementation.name}")
     found = probe_as(implementation, _request(workload, parallel, parallel.ranks, 1))
-    is_normalised = any(name.startswith("statistic/") for name in found)
-    reference = SHARES_IN_TURN if is_normalised else ONE_RANK
+    by_shares = parallel.normalisation == LOCAL and any(name.startswith("statistic/") for name in found)
+    reference = SHARES_IN_TURN if by_shares else ONE_RANK
     report(f"{reference} of {implementation.name}")
-    expected = probe_as(implementation, _request(workload, ALONE, parallel.ranks, parallel.ranks if is_normalised else 1))
+    expected = probe_as(implementation, _request(workload, ALONE, parallel.ranks, parallel.ranks if by_shares else 1))
     tolerances = workload.verification.tolerances
     limits = {"losses": tolerances.losses, "parameter": tolerances.parameter, "statistic": tolerances.statistic}
     differences = (*compare(expected, found, limits), _apart(found))
     return RanksVerdict(
-        SCHEMA, __version__, workload.name, implementation.name, parallel.ranks, parallel.collective, parallel.overlap, STEPS,
-        _samples(workload, parallel.ranks), reference, differences,
+        SCHEMA, __version__, workload.name, implementation.name, parallel.ranks, parallel.collective, parallel.overlap,
+        parallel.normalisation, STEPS, _samples(workload, parallel.ranks), reference, differences,
     )  # fmt: skip
 
 

@@ -55,14 +55,12 @@ def replay(request: contract.Request, framework: Framework, start: Path | None =
 
 
 def replay_in_float64(request: contract.Request, framework: Framework, start: Path | None = None) -> tuple[tuple[float, ...], bool]:
-    """The same in float64, and whether the model has batch normalisation: then every rank's share of a mini-batch is normalised alone, as in the
-    run, and one rank cannot replace several.
-    """
+    """The same in float64, and whether every rank's share was normalised alone, as in the run: then one rank cannot replace several."""
     with tempfile.TemporaryDirectory(prefix="audit-") as folder:
         _train(request._replace(framework=framework.name, output_directory=folder), framework, f"{framework.module}.replay", start)
         try:
             with np.load(Path(folder) / LOSSES_NAME, allow_pickle=False) as archive:
-                return tuple(map(float, archive["losses"])), bool(archive["is_normalised"])
+                return tuple(map(float, archive["losses"])), bool(archive["by_shares"])
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise SuiteError(f"The replay in {framework.title} wrote no readable losses ({str(error)[:200]}).") from error
 

@@ -20,8 +20,8 @@ from suite.bundle.layout import MANIFEST
 from suite.bundle.log import read_log
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
+from suite.files.archive import pack
 from suite.files.json_file import read_json
-from suite.submission.archive import pack
 from suite.submission.declaration import SystemAvailability, read_declaration
 from suite.submission.package import PackageRequest, package
 from tests.builders import Scenario, make_bundle
@@ -56,7 +56,7 @@ def targets(watch: Watch) -> tuple[Target, ...]:
     scratch, seeds = watch.scratch, st.integers(0, 2**64 - 1)
     bundles = tuple(make_bundle(scratch / f"ranks{ranks}", _scenario(1, ranks)) for ranks in (1, 2))
     submission = _submission(scratch)
-    archive = pack(submission, scratch / "submission.tar")
+    archive = pack(submission, scratch / "submission.tar", base=submission.parent.parent)
     parts = st.tuples(st.sampled_from(bundles), seeds, json_values)
     return (
         Target("bytes of a log", 0.56, seeds, lambda seed: _log_bytes(watch, bundles[seed % 2], seed)),

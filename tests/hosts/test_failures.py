@@ -126,6 +126,15 @@ def test_an_mpirun_that_is_killed(training: Training, suite: Run) -> None:
 
 
 @pytest.mark.parametrize("rank", [0, 1])
+def test_a_proxy_of_mpirun_that_is_killed(training: Training, suite: Run, rank: int) -> None:
+    """The ranks would go on, and their results be lost at the end."""
+    found = training.cluster.processes(training.cluster.hosts[rank])
+    (pid,) = [pid for pid, words in found.items() if words and words.split()[0].endswith("hydra_pmi_proxy")]
+    os.kill(pid, signal.SIGKILL)
+    assert f"the launcher of rank {rank} on node node{rank + 1}" in expect_end(training, suite, rank)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
 def test_a_heartbeat_process_that_is_killed(training: Training, suite: Run, rank: int) -> None:
     os.kill(training.find(rank, "-m reference_impls.rank"), signal.SIGKILL)
     assert "the heartbeat process of rank" in expect_end(training, suite, rank)

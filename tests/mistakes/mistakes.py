@@ -58,7 +58,7 @@ PYTORCH, TENSORFLOW, CHAINER = (f"reference_impls/{name}/implementation.py" for 
 _PYTORCH_LOSS = "loss = nn.functional.cross_entropy(self._logits(images), labels)"
 _PYTORCH_UPDATE = "        self._optimizer.step()\n"
 _PYTORCH_RATE = 'group["lr"] = learning_rate'
-_PYTORCH_CORRECT = "return int((self._logits(images).argmax(dim=1) == labels).sum().item())"
+_PYTORCH_CORRECT = "int((self._logits(some).argmax(dim=1) == expected).sum().item())"
 
 IN_PYTORCH = (
     *_of(
@@ -101,9 +101,9 @@ IN_PYTORCH = (
     *_of(
         EVALUATION, PYTORCH, PROBE,
         ("pytorch: one of the top two is correct", _PYTORCH_CORRECT,
-         "return int((self._logits(images).topk(2, dim=1).indices == labels[:, None]).sum().item())"),
+         "int((self._logits(some).topk(2, dim=1).indices == expected[:, None]).sum().item())"),
         ("pytorch: the evaluation counts one sample less", _PYTORCH_CORRECT,
-         "return int((self._logits(images).argmax(dim=1) == labels)[1:].sum().item())"),
+         "int((self._logits(some).argmax(dim=1) == expected)[1:].sum().item())"),
         ("pytorch: an evaluation trains", "        self._model.eval()\n",
          "        with torch.enable_grad():\n            self.step(device_batch, 0.001, 1.0)\n        self._model.eval()\n"),
     ),

@@ -15,12 +15,13 @@ from suite.compliance.registry import ALL
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
-from tests.builders import RICH, Scenario, make_analysis, make_bundle
+from tests.builders import RICH, Scenario, make_analysis, make_bundle, make_experiment, make_replication
 from tests.mutation.mutations import Mutation, all_mutations
 from tests.suite.submission.conftest import EPOCHS_TO_TARGET, LATER_S, make_probe, started_name
 
 MIN_SCORE = 0.95
 RANKS = (1, 2)
+WHOLES = {Scope.ANALYSIS: make_analysis, Scope.EXPERIMENT: make_experiment, Scope.REPLICATION: make_replication}
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ def try_out(submissions: Mapping[int, Path], mutations: Iterable[Mutation], fold
     """Apply each mutation to a fresh copy of the submission with its number of ranks, and check the copy."""
     outcomes = []
     for mutation in mutations:
-        if mutation.fault.scope is Scope.ANALYSIS:
-            outcomes.append(_of_analysis(mutation, folder))
+        if mutation.fault.scope in WHOLES:
+            outcomes.append(_of_whole(mutation, folder))
             continue
         submission = submissions[mutation.fault.ranks]
         copy = folder / "mutated" / submission.parent.name / submission.name
@@ -79,11 +80,11 @@ def try_out(submissions: Mapping[int, Path], mutations: Iterable[Mutation], fold
     return outcomes
 
 
-def _of_analysis(mutation: Mutation, folder: Path) -> Outcome:
-    """The outcome for a stall analysis, made anew."""
-    analysis = make_analysis(folder / "mutated" / "analysis")
-    mutation.fault.change(analysis)
-    result = check_paths([analysis])
+def _of_whole(mutation: Mutation, folder: Path) -> Outcome:
+    """The outcome for a stall analysis or an experiment, made anew."""
+    whole = WHOLES[mutation.fault.scope](folder / "mutated" / "whole")
+    mutation.fault.change(whole)
+    result = check_paths([whole])
     shutil.rmtree(folder / "mutated")
     return Outcome(mutation, frozenset(finding.rule for _, finding in result.all_findings()), not result.complies)
 

@@ -4,6 +4,7 @@ import os
 
 from reference_impls.communication import MpiWorld
 from reference_impls.contract import Parallel
+from reference_impls.normalisation import Moments, Synchroniser
 from reference_impls.probe import ProbeRequest, main
 from reference_impls.pytorch.exchange import GradientExchange
 from reference_impls.pytorch.probe import ProbedPyTorchModel
@@ -38,7 +39,32 @@ def a_bucket_stays_at_home(model: Mistaken, world: MpiWorld, settings: Parallel)
     buckets.start = lambda bucket: None if bucket == last else start(bucket)
 
 
-MISTAKES = {function.__name__: function for function in (every_rank_counts_alike, nobody_gets_the_first_ranks_weights, a_bucket_stays_at_home)}
+def every_rank_normalises_alone(model: Mistaken, world: MpiWorld, settings: Parallel) -> None:
+    """No statistics are summed."""
+    world.separate_sum = lambda: lambda values: None
+    ProbedPyTorchModel.join(model, world, settings)
+
+
+def every_rank_weighs_alike_in_the_backward_pass(model: Mistaken, world: MpiWorld, settings: Parallel) -> None:
+    """As if every rank had as many samples as this one."""
+    ProbedPyTorchModel.join(model, world, settings)
+    corrections = Synchroniser.corrections
+    Synchroniser.corrections = lambda self, count, of_all, *sums: corrections(self, count, world.size * count, *sums)
+
+
+def biased_running_variances(model: Mistaken, world: MpiWorld, settings: Parallel) -> None:
+    """They are kept as the mini-batch was normalised by them."""
+    ProbedPyTorchModel.join(model, world, settings)
+    Moments.unbiased = property(lambda self: self.variance)
+
+
+MISTAKES = {
+    function.__name__: function
+    for function in (
+        every_rank_counts_alike, nobody_gets_the_first_ranks_weights, a_bucket_stays_at_home, every_rank_normalises_alone,
+        every_rank_weighs_alike_in_the_backward_pass, biased_running_variances,
+    )
+}  # fmt: skip
 
 
 def open_model(request: ProbeRequest) -> ProbedPyTorchModel:

@@ -28,6 +28,21 @@ def test_a_request_that_does_not_fit_is_refused_by_name(change: dict[str, object
         contract.request_from_dict(values)
 
 
+def test_a_request_of_an_earlier_version_normalised_locally(tmp_path: Path) -> None:
+    request = make_request(tmp_path, Scenario())
+    values = contract.request_to_dict(request)
+    del values["parallel"]["normalisation"]
+    assert contract.request_from_dict(values) == request
+    assert request.parallel.normalisation == contract.LOCAL
+
+
+def test_the_spans_of_ranks_are_their_shares_unless_they_synchronise(tmp_path: Path) -> None:
+    request = make_request(tmp_path, Scenario())._replace(global_batch_size=10, parallel=contract.Parallel(4, 4, "mpi", 0, False))
+    assert [contract.normalisation_span(request, rank) for rank in range(4)] == [3, 3, 2, 2]
+    synchronised = request._replace(parallel=request.parallel._replace(normalisation=contract.SYNCHRONISED))
+    assert [contract.normalisation_span(synchronised, rank) for rank in range(4)] == [10, 10, 10, 10]
+
+
 EVENTS = st.lists(
     st.tuples(
         st.sampled_from(["seed", "epoch_start", "eval_accuracy"]),

@@ -10,7 +10,8 @@ from suite.bundle.log import read_log
 from suite.bundle.reader import Bundle
 from tests.conftest import Run
 
-NEEDED = {event.key for event in definitions.EVENTS if event.needed != definitions.SEVERAL_RANKS}
+SOMETIMES = (definitions.SEVERAL_RANKS, definitions.IN_BUDGET, definitions.RESUMED)
+NEEDED = {event.key for event in definitions.EVENTS if event.needed not in SOMETIMES}
 
 
 @pytest.fixture(scope="module")

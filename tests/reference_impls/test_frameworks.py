@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reference_impls.contract import DataSet, Loading, Preprocessing
+from reference_impls.contract import SYNCHRONISED, DataSet, Loading, Parallel, Preprocessing, log_name
+from suite.bundle.log import read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.workloads import Workload, load_workload, load_workloads
 from suite.datasets.prepare import make
@@ -86,3 +87,20 @@ def test_the_open_variant_trains_nearly_as_the_reference(few: DataSet, tmp_path:
     assert tuned.losses == pytest.approx(reference.losses, rel=0.05)
     assert tuned.losses != pytest.approx(reference.losses, rel=1e-5)
     assert (tuned.log.value("precision"), reference.log.value("precision")) == ("bfloat16", "float32")
+
+
+def test_ranks_that_synchronise_their_normalisation_keep_equal_statistics(framework: str, tmp_path: Path) -> None:
+    """Their statistics are never averaged: the digests after every epoch are equal because those of every step were. Shares are unequal."""
+    definition = load_data_set("cifar10")
+    WRITERS["cifar10"](tmp_path, definition, 10, 5, 1)
+    data = DataSet("cifar10", str(tmp_path), "cifar10", 10, 10, 5, False, True)
+    workload = load_workload("resnet18")
+    preprocessing = Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), "none")
+    changes = {"model": "resnet18", "initial_weights": "kaiming_normal", "preprocessing": preprocessing, "epochs": 2, "target_accuracy": None}
+    parallel = Parallel(2, 1, "mpi", 2**20, True, SYNCHRONISED)
+    trained = train(framework, tmp_path / "run", data, global_batch_size=5, parallel=parallel, **changes)
+    logs = [trained.log, read_log(tmp_path / "run" / log_name(1))]
+    assert [log.value("model_bn_span") for log in logs] == [5, 5]
+    digests = [[event.value for event in log.all("state_digests")] for log in logs]
+    assert len(digests[0]) == 2 and digests[0] == digests[1]
+    assert digests[0][0]["statistic"] != digests[0][1]["statistic"]

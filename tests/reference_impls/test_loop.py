@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reference_impls import contract, loop
-from reference_impls.communication import World
+from reference_impls.communication import ClockOffset, World
 from reference_impls.contract import Batch, ContractError, Implementation, Pipeline, Request, StepResult
 from reference_impls.fake import implementation as fake
 from reference_impls.state_file import Progress, StateFile, write_state
@@ -85,6 +85,49 @@ class Stateful(Scripted):
     def training_state(self) -> dict[str, Any]:
         self.clock.now_ns += 10**9
         return {"parameter/a": array.array("d", [float(len(self.learning_rates))])}
+
+
+class Normalising(Scripted):
+    """A model with batch normalisation; counts how often its statistics are averaged."""
+
+    averaged = 0
+
+    def training_state(self) -> dict[str, Any]:
+        return {"parameter/a": array.array("d", [float(len(self.learning_rates))]), "statistic/a.running_mean": array.array("d", [0.5])}
+
+    def average_statistics(self, mean: Any) -> None:
+        self.averaged += 1
+
+
+class Twins(World):
+    """Rank 0 of two ranks that do the same."""
+
+    size = 2
+
+    @property
+    def nodes(self) -> list[str]:
+        return [self.node, self.node]
+
+    def allgather(self, value: Any) -> list[Any]:
+        return [value, value]
+
+    def gather(self, value: Any) -> list[Any]:
+        return [value, value]
+
+    def clock_offsets(self) -> list[ClockOffset]:
+        return [ClockOffset(0, 0), ClockOffset(0, 0)]
+
+
+@pytest.mark.parametrize(("normalisation", "span", "averaged"), [(contract.LOCAL, 2, 2), (contract.SYNCHRONISED, 4, 0)])
+def test_statistics_are_averaged_unless_the_ranks_synchronise_them(
+    normalisation: str, span: int, averaged: int, clock: Clock, tmp_path: Path
+) -> None:
+    """Averages would hide that ranks which should have equal statistics have others."""
+    scripted = Normalising(clock, [0.1, 0.4])
+    parallel = contract.Parallel(2, 1, "mpi", 0, False, normalisation)
+    loop.run(request_for(tmp_path, parallel=parallel, epochs=2), Twins(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}))
+    assert read_log(tmp_path / "log.txt").value("model_bn_span") == span
+    assert scripted.averaged == averaged
 
 
 def test_a_training_state_takes_no_counted_time(clock: Clock, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import reporter
 from reporter.board.boards import make_boards
 from reporter.data.bundle_rows import BundleRows
 from reporter.data.entries import entry_id
-from reporter.data.frames import Frames, Row, records
+from reporter.data.frames import SETTINGS, Frames, Row, records
 from reporter.data.load import Placed, make_frames
 from reporter.pages import page_kinds, templates
 from reporter.pages.shared import Page, make_contents
@@ -123,7 +123,7 @@ def _entry(template: Template, number: int, count: int, workload: str, names: Ma
     runs = 2 if number == 5 else 3
     for seed in range(1, runs + 1):
         name = f"{workload}-{framework}-20270115T080000Z-{number:04d}{seed:02d}"
-        run = {**template.run, **identity, "run_id": name, "seed": seed, "state": "accepted"}
+        run = {**template.run, **identity, "run_id": name, "seed": seed, "state": "accepted", SETTINGS: None}
         run["entry_id"] = entry_id(run)
         chance = random.Random(name)
         time, power = seconds * (1 + NOISE * chance.uniform(-1, 1)), machine.watts / 5.0 * (1 + NOISE * chance.uniform(-1, 1))

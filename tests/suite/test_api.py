@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,16 @@ def test_a_run_reports_progress_and_prints_nothing(home: Path, capfd: pytest.Cap
 def test_an_option_of_another_type_is_refused_by_name(home: Path, name: str, value: object, said: str) -> None:
     with pytest.raises(api.SuiteError, match=said):
         api.resolve(replace(OPTIONS, **{name: value}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({}, "has no batch normalisation"), ({"workload": "resnet18", "collective": api.Collective.NATIVE}, "the suite's all-reduce")],
+)
+def test_only_what_is_normalised_can_be_synchronised(home: Path, changes: dict[str, Any], said: str) -> None:
+    synchronised = replace(OPTIONS, normalisation=api.Normalisation.SYNCHRONISED, placement=api.Placement((), 2))
+    with pytest.raises(api.SuiteError, match=said):
+        api.resolve(replace(synchronised, **changes))
 
 
 def test_divisions_may_be_strings_and_folders_paths(home: Path, digits: Path) -> None:

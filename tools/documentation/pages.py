@@ -16,18 +16,20 @@ HOME = "docs/README.md"
 NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "Tutorials": ("docs/tutorials/owner.md", "docs/tutorials/vendor.md", "docs/tutorials/researcher.md", "docs/tutorials/maintainer.md"),
     "Measure": (
-        "docs/boards.md", "docs/environments.md", "docs/jetpack.md", "docs/data.md", "docs/measuring.md", "docs/memory.md", "docs/cluster.md",
-        "docs/linpack.md", "docs/trace.md", "docs/mistakes.md",
+        "docs/boards.md", "docs/tuning.md", "docs/environments.md", "docs/jetpack.md", "docs/data.md", "docs/measuring.md", "docs/memory.md",
+        "docs/concurrent.md", "docs/containers.md", "docs/cluster.md", "docs/linpack.md", "docs/trace.md", "docs/mistakes.md",
     ),
     "Implement and extend": ("docs/implementing.md", "docs/verifying.md", "docs/extending.md"),
     "Submit and review": (
-        "docs/submitting.md", "docs/auditing.md", "docs/witnessing.md", "docs/maintaining.md", "submissions/README.md", "submissions/REVIEW.md",
+        "docs/submitting.md", "docs/auditing.md", "docs/reproducing.md", "docs/witnessing.md", "docs/maintaining.md", "submissions/README.md",
+        "submissions/REVIEW.md",
     ),
-    "Results": ("docs/reporting.md", "docs/ranking.md", "docs/papers-figures.md", "docs/results-lenet.md", "docs/scaling.md", "docs/predicting.md"),
+    "Results": ("docs/reporting.md", "docs/ranking.md", "docs/papers-figures.md", "docs/papers.md", "docs/results-lenet.md", "docs/scaling.md",
+                "docs/predicting.md"),
     "Reference": (
         "rules/RULES.md", "reference/commands.md", "docs/api.md", "reference/library.md", "docs/json.md", "docs/models.md", "docs/checking.md",
     ),
-    "Design": ("docs/architecture.md", "docs/decisions.md", "docs/multi-node.md", "docs/emulated-board.md"),
+    "Design": ("docs/architecture.md", "docs/decisions.md", "docs/multi-node.md", "docs/host-faults.md", "docs/emulated-board.md"),
     "Project": ("CHANGELOG.md", "rules/CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
 }  # fmt: skip
 """Files of the repository, and generated pages (``reference/``), by the heading of the navigation that they are under."""

@@ -15,11 +15,14 @@ Options = ParamSpec("Options")
 
 
 class Scope(enum.Enum):
-    """What a fault changes: the folder of one bundle, of a submission with three runs, or of a stall analysis."""
+    """What a fault changes: the folder of one bundle, of a submission with three runs, of a stall analysis, of an experiment with training
+    beside inference, or of a replication."""
 
     BUNDLE = "bundle"
     SUBMISSION = "submission"
     ANALYSIS = "analysis"
+    EXPERIMENT = "experiment"
+    REPLICATION = "replication"
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,16 @@ def of_submission(name: str, change: Callable[[Path], object], ranks: int = 1) -
 def of_analysis(name: str, change: Callable[[Path], object]) -> Fault:
     """A change of a stall analysis's folder."""
     return Fault(name, change, Scope.ANALYSIS)
+
+
+def of_experiment(name: str, change: Callable[[Path], object]) -> Fault:
+    """A change of an experiment's folder."""
+    return Fault(name, change, Scope.EXPERIMENT)
+
+
+def of_replication(name: str, change: Callable[[Path], object]) -> Fault:
+    """A change of a replication's folder."""
+    return Fault(name, change, Scope.REPLICATION)
 
 
 def of_first_run(fault: Fault) -> Fault:

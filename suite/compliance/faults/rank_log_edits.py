@@ -1,7 +1,7 @@
 """Edits of the other ranks' logs: every chain value is recomputed, in all logs."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,18 @@ def set_in_all_logs(key: str, value: object) -> Callable[[EditableBundle], None]
     def change(logs: dict[int, Events]) -> None:
         for event in (event for events in logs.values() for event in events if event["key"] == key):
             event["value"] = value
+
+    return change_logs(change)
+
+
+def add_to_all_logs(key: str, values: Sequence[object]) -> Callable[[EditableBundle], None]:
+    """Log a value in every log, right before init_stop: the n-th one on rank n."""
+
+    def change(logs: dict[int, Events]) -> None:
+        for rank, events in logs.items():
+            stop = next(place for place, event in enumerate(events) if event["key"] == "init_stop")
+            metadata = dict(events[stop]["metadata"])
+            events.insert(stop, dict(events[stop], event_type="POINT_IN_TIME", key=key, value=values[rank], metadata=metadata))
 
     return change_logs(change)
 

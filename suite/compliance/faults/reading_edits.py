@@ -7,7 +7,7 @@ from suite.bundle.layout import BASELOAD
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit
 from suite.compliance.faults.log_edits import set_everywhere, set_request
-from suite.compliance.faults.table_edits import rename_source
+from suite.compliance.faults.table_edits import count_readings, rename_source
 
 if TYPE_CHECKING:
     import pandas
@@ -54,7 +54,7 @@ def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, va
     bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
     if all(meter["name"] != source for meter in bundle.run["meters"]):
         bundle.run["meters"].append({**bundle.run["meters"][0], "name": source, "period_s": period_s, "achieved_period_s": period_s})
-    _count(bundle)
+    count_readings(bundle)
 
 
 @edit
@@ -73,7 +73,7 @@ def copy_channel(bundle: EditableBundle, source: str, channel: str, name: str, u
 
     rows = bundle.readings[bundle.at(source, channel)].assign(channel=name, unit=unit, value=value)
     bundle.readings = pandas.concat([bundle.readings, rows]).reset_index(drop=True)
-    _count(bundle)
+    count_readings(bundle)
 
 
 @edit
@@ -161,7 +161,7 @@ def silence_clocks(bundle: EditableBundle, governor: str) -> None:
     bundle.system["cpu_governor"] = governor
     bundle.system["notes"].pop("cpu_governor", None)
     bundle.readings = bundle.readings[~_rows(bundle, "cpu", "frequency")].reset_index(drop=True)
-    _count(bundle)
+    count_readings(bundle)
 
 
 @edit
@@ -206,7 +206,7 @@ def round_reading_times(bundle: EditableBundle, to_ns: int) -> None:
     """Round every reading's time down; of those that coincide, the first stays."""
     bundle.readings["t_ns"] = bundle.readings["t_ns"] // to_ns * to_ns
     bundle.readings = bundle.readings.drop_duplicates(["t_ns", "source", "channel"]).reset_index(drop=True)
-    _count(bundle)
+    count_readings(bundle)
 
 
 @edit
@@ -215,7 +215,7 @@ def drop_readings(bundle: EditableBundle, name: str, first_s: float, last_s: flo
     start_ns = bundle.event("run_start")["metadata"]["mono_ns"]
     since_s = (bundle.readings["t_ns"] - start_ns) * 1e-9
     bundle.readings = bundle.readings[~(_rows(bundle, name) & since_s.between(first_s, last_s))].reset_index(drop=True)
-    _count(bundle)
+    count_readings(bundle)
 
 
 @edit
@@ -225,7 +225,7 @@ def shift_end(bundle: EditableBundle, by_s: float, name: str = "") -> None:
 
     last = bundle.readings[bundle.at(name) if name else bundle.readings["source"] != ""].drop_duplicates(["source", "channel"], keep="last")
     bundle.readings = pandas.concat([bundle.readings, last.assign(t_ns=last["t_ns"] + round(by_s * 1e9))]).reset_index(drop=True)
-    _count(bundle)
+    count_readings(bundle)
 
 
 @edit
@@ -266,6 +266,37 @@ def take_idle_from_run(bundle: EditableBundle, source: str) -> None:
     """Write the first readings of a meter in the run as those of the idle machine."""
     values = bundle.readings.loc[bundle.at(source), "value"].to_numpy()
     change_baseload(lambda rows: rows.assign(value=values[: len(rows)]))(bundle)
+
+
+@edit
+def read_twice_as_often(bundle: EditableBundle, source: str, channel: str, factor: float) -> None:
+    """Insert a reading of ``factor`` times the value in the middle between every two of a channel."""
+    import pandas  # start-up: slow to load
+
+    rows = bundle.readings[bundle.at(source, channel)]
+    between = rows.iloc[:-1].assign(t_ns=rows["t_ns"].to_numpy()[:-1] + rows["t_ns"].diff().iloc[1:].to_numpy().astype("int64") // 2)
+    more = between.assign(value=between["value"] * factor)
+    bundle.readings = pandas.concat([bundle.readings, more]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    count_readings(bundle)
+
+
+@edit
+def interpolate(bundle: EditableBundle, source: str, channel: str, every: int) -> None:
+    """Keep one value of ``every`` of a channel, and put the others on straight lines between them."""
+    import numpy as np  # start-up
+
+    rows = bundle.at(source, channel)
+    values = bundle.readings.loc[rows, "value"].to_numpy()
+    kept = np.arange(0, len(values), every)
+    bundle.readings.loc[rows, "value"] = np.interp(np.arange(len(values)), kept, values[kept])
+
+
+@edit
+def set_around_run(bundle: EditableBundle, source: str, channel: str, value: float) -> None:
+    """Set what a channel read before run_start and after run_stop."""
+    start_ns, stop_ns = (bundle.event(key)["metadata"]["mono_ns"] for key in ("run_start", "run_stop"))
+    outside = (bundle.readings["t_ns"] < start_ns) | (bundle.readings["t_ns"] > stop_ns)
+    bundle.readings.loc[bundle.at(source, channel) & outside, "value"] = value
 
 
 @edit
@@ -319,11 +350,3 @@ def _rows(bundle: EditableBundle, source: str, channel: str = "") -> "pandas.Ser
 def _seconds(bundle: EditableBundle, rows: "pandas.Series") -> "pandas.Series":
     times_ns = bundle.readings.loc[rows, "t_ns"]
     return (times_ns - times_ns.min()) * 1e-9
-
-
-def _count(bundle: EditableBundle) -> None:
-    """Let the meters' records count the readings that there are."""
-    counts = bundle.readings.groupby("source").size()
-    for meter in bundle.run["meters"]:
-        if meter["name"] != "recorder":
-            meter["readings"] = int(counts.get(meter["name"], 0))

@@ -1,6 +1,6 @@
 """Edits of losses and step times, as somebody makes them who prefers other figures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from suite.compliance.faults.editable_bundle import EditableBundle
@@ -23,6 +23,13 @@ def round_losses(bundle: EditableBundle, decimals: int) -> None:
 def change_losses(bundle: EditableBundle, formula: "Callable[[NDArray[float64]], NDArray[float64]]") -> None:
     """Compute every loss from its step's number."""
     bundle.steps["loss"] = formula(bundle.steps["step"].to_numpy(dtype="float64"))
+
+
+@edit
+def copy_rank(bundle: EditableBundle, columns: Sequence[str]) -> None:
+    """Write these columns of rank 0's steps into rank 1's."""
+    for column in columns:
+        bundle.steps.loc[bundle.steps["rank"] == 1, column] = bundle.steps.loc[bundle.steps["rank"] == 0, column].to_numpy()
 
 
 @edit

@@ -10,7 +10,7 @@ from suite.bundle.data_record import DATA
 from suite.bundle.layout import BASELOAD, MANIFEST, RUN, SYSTEM
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
-from suite.catalog.reference_points import load_points
+from suite.catalog.reference_points import newest_points
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import edit, first_run
 from suite.compliance.faults.file_edits import edit_json
@@ -258,7 +258,7 @@ def reach_target_at_once(submission: Path, rate: float | None = None) -> None:
     """Let every run end at the target after its first epoch, with losses that fit, at learning rate ``rate`` (None: the reference's)."""
     for path in sorted(submission.glob("lenet/*/run_*")):
         bundle = EditableBundle(path)
-        (reference,) = (point for point in load_points("lenet") if point.batch_size == bundle.request["global_batch_size"])
+        (reference,) = (point for point in newest_points("lenet") if point.batch_size == bundle.request["global_batch_size"])
         base = rate or reference.base_learning_rate
         logged = bundle.event("learning_rates")  # every rate of a schedule is proportional to the base
         logged["value"] = [value * base / bundle.request["optimizer"]["base_learning_rate"] for value in logged["value"]]

@@ -100,6 +100,14 @@ def speed_up(bundle: EditableBundle, device: str, factor: float) -> None:
     scale_column("compute_s", 1 / factor)(bundle)
 
 
+def count_readings(bundle: EditableBundle) -> None:
+    """Let the meters' records count the readings that there are."""
+    counts = bundle.readings.groupby("source").size()
+    for meter in bundle.run["meters"]:
+        if meter["name"] != "recorder":
+            meter["readings"] = int(counts.get(meter["name"], 0))
+
+
 @edit
 def halve_all_times(bundle: EditableBundle) -> None:
     """Halve every time of the run, as a processor with twice the clock would have had it; meters, which keep their period, have half the readings."""
@@ -110,8 +118,7 @@ def halve_all_times(bundle: EditableBundle) -> None:
         table[column] = start_ns + (table[column] - start_ns) // 2
     bundle.readings.loc[bundle.readings["channel"].str.startswith("frequency"), "value"] *= 2
     bundle.readings = bundle.readings[bundle.readings.groupby(["source", "channel"]).cumcount() % 2 == 0].reset_index(drop=True)
-    for meter in bundle.run["meters"]:
-        meter["readings"] = len(bundle.readings) if meter["name"] == "recorder" else int((bundle.readings["source"] == meter["name"]).sum())
+    count_readings(bundle)
 
 
 @edit

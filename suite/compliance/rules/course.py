@@ -62,24 +62,24 @@ def _events(context: BundleContext) -> Iterator[Violation]:
 def _epochs(context: BundleContext) -> Iterator[Violation]:
     """Check the order epoch_start 1, epoch_stop 1, [evaluation], epoch_start 2, … between run_start and run_stop, evaluated at every interval.
 
-    A last epoch that a step limit cut short is not evaluated.
+    A last epoch that a step limit cut short is not evaluated. A resumed run begins with the evaluation of the state that it continues from.
     """
-    events = [event for event in context.log.events if event.key in PER_EPOCH]
+    events, before = [event for event in context.log.events if event.key in PER_EPOCH], context.epochs_before
     for index, event in enumerate(events):
-        key, epoch = PER_EPOCH[index % 2], index // 2 + 1
+        key, epoch = PER_EPOCH[index % 2], before + index // 2 + 1
         if event.key != key or event.epoch != epoch:
             yield Violation("log.txt", f"{key} of epoch {epoch}", f"{event.key} of epoch {event.epoch}", TRAINING_LOOP, event.line)
             return
-    if not events or len(events) % 2:
+    if (not events and not before) or len(events) % 2:
         observed, line = (f"epoch {events[-1].epoch} has no epoch_stop", events[-1].line) if events else ("no epoch_start", None)
         yield Violation("log.txt", "at least one epoch, all of them finished", observed, TRAINING_LOOP, line)
         return
-    last, interval = len(events) // 2, context.request.eval_every_epochs
+    last, interval = before + len(events) // 2, context.request.eval_every_epochs
     cut_short = (
         context.request.steps is not None
         and last * -(-context.request.data.train_samples // context.request.global_batch_size) > context.request.steps
     )
-    expected = [epoch for epoch in range(1, last + 1 - cut_short) if epoch % interval == 0 or epoch == last]
+    expected = [epoch for epoch in range(max(1, before), last + 1 - cut_short) if epoch % interval == 0 or epoch == last]
     evaluated = [event.epoch for event in context.log.all("eval_accuracy")]
     if evaluated != expected:
         observed = f"after {numbers(epoch for epoch in evaluated if epoch is not None)}, {len(evaluated)} in all"
@@ -143,12 +143,13 @@ def _wall_clock(context: BundleContext) -> Iterator[Violation]:
 def _step_counts(context: BundleContext) -> Iterator[Violation]:
     """Check that every rank has every step once, and that the ranks' shares add up to each mini-batch."""
     samples, batch = context.request.data.train_samples, context.request.global_batch_size
-    finished = context.log.finished_epochs()
+    finished, before = context.log.finished_epochs(), context.epochs_before * -(-samples // batch)
     for rank, of_rank in context.steps.by_rank():
-        misplaced = next(((index, step) for index, step in enumerate(of_rank.step.tolist(), start=1) if step != index), None)
+        misplaced = next(((row, step) for row, step in enumerate(of_rank.step.tolist(), start=1) if step != before + row), None)
         if misplaced is not None:
             observed = f"step {misplaced[1]} in row {misplaced[0]} of epoch {int(of_rank.epoch[misplaced[0] - 1])}"
-            yield Violation(STEPS, f"steps 1 to {len(of_rank)} of rank {rank}, each once and in order", observed, TRAINING_LOOP)
+            expected = f"steps {before + 1} to {before + len(of_rank)} of rank {rank}, each once and in order"
+            yield Violation(STEPS, expected, observed, TRAINING_LOOP)
         if list(of_rank.epochs) != sorted(finished):
             yield Violation(STEPS, f"steps of rank {rank} in the epochs {numbers(finished)}", f"in {numbers(of_rank.epochs)}", TRAINING_LOOP)
     for epoch, of_epoch in context.steps.by_epoch():

@@ -37,9 +37,12 @@ DAY_MS = 86_400_000
 
 
 def _evaluations(context: BundleContext) -> Iterator[Violation]:
-    """Check that eval_start, eval_accuracy and eval_stop of an epoch follow its epoch_stop, with no other event in between."""
+    """Check that eval_start, eval_accuracy and eval_stop of an epoch follow its epoch_stop, with no other event in between.
+
+    The first one of a resumed run is of the epoch that it continues from.
+    """
     due: list[tuple[str, int | None]] = []
-    stopped_epoch: int | None = None
+    stopped_epoch: int | None = context.epochs_before or None
     for event in context.log.events:
         if event.key not in (*EVALUATION, "epoch_start", "epoch_stop", "run_stop"):
             continue
@@ -63,7 +66,7 @@ def _ends_as_requested(context: BundleContext) -> Iterator[Violation]:
     reached = [
         event for event in context.log.all("eval_accuracy") if target is not None and isinstance(event.value, int | float) and event.value >= target
     ]
-    last = max(epochs, default=0)
+    last = max(epochs, default=context.epochs_before)
     if reached and reached[0].epoch != last:
         yield Violation(
             "log.txt",
@@ -72,7 +75,8 @@ def _ends_as_requested(context: BundleContext) -> Iterator[Violation]:
             TRAINING_LOOP,
             reached[0].line,
         )
-    limited = request.steps is not None and len(context.steps.first_rank) == request.steps
+    before = context.epochs_before * -(-request.data.train_samples // request.global_batch_size)
+    limited = request.steps is not None and before + len(context.steps.first_rank) == request.steps
     if not reached and not limited and last < request.epochs:
         line = None if stop is None else stop.line
         yield Violation("log.txt", f"training until the target or epoch {request.epochs}", f"the run ended after epoch {last}", TRAINING_LOOP, line)

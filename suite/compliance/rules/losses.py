@@ -5,11 +5,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from suite.bundle.layout import STEPS
-from suite.catalog.frameworks import is_own, load_frameworks
-from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.catalog.frameworks import is_own, known_frameworks
 from suite.compliance.faults.fault import both
 from suite.compliance.faults.log_edits import EPOCHS, guess, reach_target_after
-from suite.compliance.faults.step_edits import change_losses, never_learn, repeat_losses, round_losses, smooth_losses, sort_losses, stretch_losses
+from suite.compliance.faults.step_edits import (
+    change_losses,
+    copy_rank,
+    never_learn,
+    repeat_losses,
+    round_losses,
+    smooth_losses,
+    sort_losses,
+    stretch_losses,
+)
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
@@ -95,7 +103,7 @@ def _single(context: BundleContext) -> Iterator[Violation]:
     import numpy as np  # start-up
 
     request = context.request
-    framework = next((each for each in load_frameworks() if each.name == request.framework), None)
+    framework = known_frameworks().get(request.framework)
     if framework is None or not framework.needs_environment or request.parallel.ranks > 1:
         return
     losses = context.steps.loss
@@ -114,11 +122,6 @@ def _of_ranks(context: BundleContext) -> Iterator[Violation]:
         equal = int((first[:count] == steps.loss[:count]).sum())
         if rank and equal >= MIN_EQUAL and equal > MAX_EQUAL_SHARE * count:
             yield Violation(STEPS, "losses of their own for every rank, which trains on other samples", f"{equal} of rank {rank} are rank 0's", FIX)
-
-
-def _copy_rank(bundle: EditableBundle) -> None:
-    """Write the losses of rank 0 into rank 1's steps."""
-    bundle.steps.loc[bundle.steps["rank"] == 1, "loss"] = bundle.steps.loc[bundle.steps["rank"] == 0, "loss"].to_numpy()
 
 
 RULES = (
@@ -161,7 +164,7 @@ RULES = (
         sentence="The ranks of the suite's own loop have losses of their own: at most a tenth are equal at the same steps.",
         rationale="Each rank trains on its share of a mini-batch, and logs the loss of that share.",
         bundle_check=_of_ranks,
-        faults=both("rank 1 with the losses of rank 0", _copy_rank, ranks=2),
+        faults=both("rank 1 with the losses of rank 0", copy_rank(("loss",)), ranks=2),
     ),
     Rule(
         id="accuracy-below-loss",

@@ -3,13 +3,12 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.devices import Device
-from suite.catalog.frameworks import Framework, load_frameworks
+from suite.catalog.frameworks import known_frameworks
 from suite.catalog.power import Coverage, PowerTotal, Tier, totals
 from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.file_edits import set_run, set_system, update_system
@@ -18,6 +17,7 @@ from suite.compliance.faults.reading_edits import add_constant_channel, silence_
 from suite.compliance.faults.table_edits import add_channel, rename_source, scale_counter, set_frequency
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.values import is_number
 
 ORDER = 75  # before the readings
 
@@ -41,11 +41,14 @@ OTHER_SYSTEMS = re.compile(r"\b(windows|mac ?os|darwin|(free|open|net)bsd|solari
 BOARD_SENSORS = ("ina3221", "tegrastats", "jtop")
 FASTEST_CORE_HZ = 7e9  # no processor that is sold runs as fast
 CLOCK_TOLERANCE = 1.08  # nominal clocks are rounded, and boards differ by one step of their table
+WIRED = "wired"
 SLOWEST_GOVERNOR, FAST_SHARE = "powersave", 0.9
 COVERED = (Coverage.CHIP, Coverage.MODULE, Coverage.BOARD, Coverage.WALL)
 MIN_WHOLE_SHARE = 0.8  # sensors differ
 NUMPY, MOST_LIBRARIES = "numpy", 200
 """As many are recorded at most, in the order of their names."""
+WIRELESS = re.compile(r"wlan\d+|wl[opPsux]\w*", re.ASCII)
+"""Names of wireless interfaces: the kernel's, and those of systemd (systemd.net-naming-scheme)."""
 ONLINE = re.compile(r"(\d+) are online", re.ASCII)
 
 
@@ -104,16 +107,10 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
             yield Violation(file, f"Python {'.'.join(map(str, MIN_PYTHON))} or later, which the suite needs", f"{system.get('python')!r}"[:100], KEEP)
 
 
-@cache
-def _frameworks() -> Mapping[str, Framework]:
-    """All frameworks by name, read once: every bundle asks for them."""
-    return {framework.name: framework for framework in load_frameworks()}
-
-
 def _libraries(context: BundleContext) -> Iterator[Violation]:
     """Check the framework's version against that of its package, and that the packages are not those of another framework."""
     libraries, named = _versions(context.system.get("libraries")), context.request.framework
-    frameworks = _frameworks()
+    frameworks = known_frameworks()
     own = frameworks.get(named)
     if own is None or not own.packages:
         return
@@ -215,6 +212,19 @@ def _cores(context: BundleContext) -> Iterator[Violation]:
         if isinstance(allowed, int) and not isinstance(allowed, bool) and read > allowed:
             expected = f"readings of at most {allowed} cores, as {node.system_file} has"
             yield Violation(node.file, expected, f"readings of {read} cores", KEEP)
+
+
+def _links(context: BundleContext) -> Iterator[Violation]:
+    """Check that no interface with the name of a wireless one is called wired, with a speed: drivers of wireless interfaces report none."""
+    for node in context.nodes:
+        links = node.system.get("links")
+        for link in links if isinstance(links, list | tuple) else ():
+            if not isinstance(link, Mapping) or link.get("kind") != WIRED or not is_number(link.get("speed_mbit_s")):
+                continue
+            name = link.get("interface")
+            if isinstance(name, str) and WIRELESS.fullmatch(name):
+                expected = f"a wireless link, by the name of the interface {name!r}"[:200]
+                yield Violation(node.system_file, expected, f"{WIRED}, {link['speed_mbit_s']:g} Mbit/s", KEEP)
 
 
 def _board(context: BundleContext) -> Iterator[Violation]:
@@ -357,6 +367,19 @@ RULES = (
         rationale="The kernel keeps governor and clock of a core in the same folder (cpufreq), which the meter reads.",
         bundle_check=_scaled,
         faults=both("a governor and no clock", silence_clocks("ondemand")),
+    ),
+    Rule(
+        id="links-described",
+        sentence="No interface with the name of a wireless one is described as wired, with a speed.",
+        rationale="The kernel's and systemd's names begin with wl where the driver says that it is wireless, and such drivers report no speed.",
+        bundle_check=_links,
+        faults=tuple(
+            fault
+            for name in ("wlan0", "wlp2s0")
+            for fault in both(
+                f"{name} as a wired link", set_system("links", [{"interface": name, "kind": "wired", "speed_mbit_s": 1000, "reason": None}])
+            )
+        ),
     ),
     Rule(
         id="cores-described",

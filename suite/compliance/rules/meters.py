@@ -15,6 +15,7 @@ from suite.compliance.faults.reading_edits import (
     free_meters,
     hurry_meters,
     leave_meter_out,
+    read_twice_as_often,
     round_reading_times,
     scale_longest_gaps,
     scale_meter_times,
@@ -41,6 +42,7 @@ MIN_EDGE_S, EDGE_SHARE, EDGE_PERIODS = 10.0, 0.1, 2.0
 SCHEDULED = ("cpu", "memory", "disk", "network", "wall-clock")
 """Meters of the kernel that the recorder reads on a fixed schedule. Others have a clock of their own, or are read at the edges of epochs, too."""
 MIN_SCHEDULED_READINGS, MIN_PERIOD_RATIO = 20, 0.97  # the last reading may come early; 0.999 and more in honest runs of 20 readings
+MORE_READINGS, READINGS_SLACK = 1.1, 5.0  # of one a period: a late recorder skips the turns that it missed, so it never catches up
 OWN_CLOCK, MAX_AHEAD_S = "meter-csv", 2.0
 """Tables of another program have its clock; honest ones ended up to 0.4 s after the other meters (a clock of whole seconds), or before them."""
 MIN_COST_S = 10.0  # of a run whose meters must have cost a microsecond; 0.01 s and more in honest runs of a second
@@ -74,11 +76,14 @@ def _periods(context: BundleContext) -> Iterator[Violation]:
 
 
 def _jitter(context: BundleContext) -> Iterator[Violation]:
-    """Check a stated jitter against the scatter of the times between the readings of one of the meter's channels; `suite finish` states none."""
+    """Check a stated jitter against the scatter of the times between the readings of one of the meter's channels; `suite finish` states none.
+
+    The recorder takes it from the meter's first channel, which may have fewer readings than others: processes end before their machine is idle.
+    """
     for node, name, record, channels in _meters(context):
         stated_s = record.get("jitter_s")
-        gaps = [channel.in_time.t_ns[1:] - channel.in_time.t_ns[:-1] for channel in channels if len(channel) >= MIN_READINGS]
-        if not is_number(stated_s) or not gaps:
+        gaps = [channel.in_time.t_ns[1:] - channel.in_time.t_ns[:-1] for channel in channels if len(channel) > 2]
+        if not is_number(stated_s) or not any(len(each) + 1 >= MIN_READINGS for each in gaps):
             continue
         nearest_s = min((float(each.std(ddof=1)) * SECONDS_PER_NS for each in gaps), key=lambda found_s: abs(found_s - stated_s))
         if abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * nearest_s + JITTER_SLACK_S:
@@ -183,6 +188,27 @@ def _end(context: BundleContext) -> Iterator[Violation]:
 
 
 def _schedule(context: BundleContext) -> Iterator[Violation]:
+    yield from _too_often(context)
+    yield from _too_many(context)
+
+
+def _too_many(context: BundleContext) -> Iterator[Violation]:
+    """Check that no channel of a kernel's meter has more readings than periods; `suite finish` takes the period from the readings."""
+    if context.run.closed_later is not None:
+        return
+    for node, name, record, channels in _meters(context):
+        period_s = record.get("period_s")
+        if name not in SCHEDULED or not is_number(period_s) or not period_s > 0:
+            continue
+        for channel in channels:
+            span_s = float(channel.t_ns.max() - channel.t_ns.min()) * SECONDS_PER_NS
+            most = MORE_READINGS * span_s / period_s + READINGS_SLACK
+            if len(channel) > most:
+                expected = f"at most {most:.0f} readings of {name} {channel.name} in {span_s:.1f} s, one every {period_s:g} s"
+                yield Violation(node.file, expected[:300], f"{len(channel)}", READINGS_AS_READ)
+
+
+def _too_often(context: BundleContext) -> Iterator[Violation]:
     """Check that the kernel's meters were not read more often than once a period: one at least was not, unless all their times were scaled."""
     found: dict[str, list[tuple[str, float, float]]] = {}
     for node, name, record, channels in _meters(context):
@@ -381,10 +407,14 @@ RULES = (
     ),
     Rule(
         id="meter-schedule",
-        sentence="The kernel's meters are read no more often than once a period.",
-        rationale="The recorder waits for the period to pass. Readings and records that were made to fit shorter times come faster.",
+        sentence="The kernel's meters are read no more often than once a period, and none of their channels has more readings than periods.",
+        rationale="The recorder waits for the period to pass. Readings and records that were made to fit shorter times come faster, and a second "
+        "series of readings that was put into a channel comes beside the first.",
         bundle_check=_schedule,
-        faults=(recomputed("all times of the kernel's meters a tenth shorter", hurry_meters(0.9)),),
+        faults=(
+            recomputed("all times of the kernel's meters a tenth shorter", hurry_meters(0.9)),
+            *both("a clock of 400 MHz between the readings of 1.4 GHz", read_twice_as_often("cpu", "frequency.core1", 0.4 / 1.4)),
+        ),
     ),
     Rule(
         id="meter-clock",

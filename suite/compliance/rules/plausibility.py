@@ -172,7 +172,7 @@ def _machine(context: BundleContext) -> Iterator[Violation]:
             yield Violation(SYSTEM, f"about the {device.cpu.cores} cores of {device.name}", f"{cores}", fix)
     size_bytes = system.get("memory_size_bytes")
     if device.memory is not None and isinstance(size_bytes, int) and size_bytes > MEMORY_OF_ANY_VARIANT * max(device.memory.sizes_gb) * GIB:
-        yield Violation(SYSTEM, f"about the {max(device.memory.sizes_gb)} GiB of {device.name}", f"{size_bytes} bytes", fix)
+        yield Violation(SYSTEM, f"about the {max(device.memory.sizes_gb):g} GiB of {device.name}", f"{size_bytes} bytes", fix)
     entries = system.get("compatible")
     if isinstance(entries, list) and device.identity.contradicts([str(entry) for entry in entries]):
         yield Violation(SYSTEM, f"a device tree of {device.name}: {', '.join(device.identity.compatible)}", f"{entries}"[:200], fix)

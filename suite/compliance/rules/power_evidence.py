@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import BASELOAD
-from suite.catalog.power import Tier, totals
+from suite.catalog.power import Coverage, Tier, totals
 from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
 from suite.compliance.faults.reading_edits import (
     add_channel,
@@ -17,8 +17,10 @@ from suite.compliance.faults.reading_edits import (
     clip_highest,
     copy_channel,
     count_energy,
+    interpolate,
     paste_idle_power,
     remove_baseload,
+    set_around_run,
     set_constant,
     set_units,
     set_values,
@@ -43,6 +45,9 @@ BLOCK, DISTINCT = 16, 10
 IDLE_BLOCK, IDLE_DISTINCT = 10, 8
 MIN_CLIPPED, MAX_CLIPPED_SHARE, MORE_THAN_OTHERS = 5, 0.03, 3.0
 """At the largest value: one reading of 59 to 395 in honest runs with such meters. Coarse sensors repeat their other values as often."""
+MAX_STRAIGHT_SHARE, STRAIGHT_W = 0.4, 1e-9
+"""Of three readings in a row, those with equal steps that are not nought: a tenth of a sensor's with three values; half if filled in."""
+MIN_AROUND, MIN_SHARE_AROUND = 4, 0.5
 MIN_RESOLVED = 5  # readings with the idle machine's; that as many of a finer meter are whole steps by chance is unlikely: 1e-5
 DECIMAL_STEPS_W = (100.0, 10.0, 1.0, 0.1)
 MAX_IMPLAUSIBLE_SHARE, MIN_IMPLAUSIBLE = 0.05, 3
@@ -154,6 +159,45 @@ def _unclipped(context: BundleContext) -> Iterator[Violation]:
             yield Violation(node.file, expected, observed, "choose a range of the meter that the board does not exceed; never edit readings")
 
 
+def _own_values(context: BundleContext) -> Iterator[Violation]:
+    """Check that a power channel's readings are rarely on a straight line with both neighbours; loggers of other programs may fill in values."""
+    import numpy as np  # start-up
+
+    window = context.window
+    for node, unit, channel in _power_channels(context):
+        if unit != "W" or channel.source in COARSE or window is None or not node.is_on_clock:
+            continue
+        steps_w = np.diff(channel.in_time.during(window).values)
+        if len(steps_w) < MIN_READINGS:
+            continue
+        is_straight = (np.abs(np.diff(steps_w)) <= STRAIGHT_W) & (np.abs(steps_w[1:]) > STRAIGHT_W)
+        count, places = int(is_straight.sum()), len(is_straight)
+        if count > MAX_STRAIGHT_SHARE * places:
+            expected = f"readings of {channel.source} {channel.name} that rarely are the mean of the one before and the one after"
+            observed = f"{count} of {places} are, the first of them number {int(is_straight.argmax()) + 2} in the run"
+            yield Violation(node.file, expected, observed, READINGS_AS_READ)
+
+
+def _around(context: BundleContext) -> Iterator[Violation]:
+    """Check a board's power right before and right after the run against the idle machine's: the same machine is on."""
+    window = context.window
+    for node in (node for node in context.nodes if node.is_on_clock and window is not None and not is_busy(node)):
+        assert window is not None
+        for total in totals(context.power_rules, ((channel.source, channel.name) for channel in node.channels)):
+            channels = [(node.channels.get(total.source, name), node.idle.get(total.source, name)) for name in total.channels]
+            if total.rule.coverage is not Coverage.BOARD or total.rule.unit != "W" or len(channels) != 1:
+                continue
+            channel, idle = channels[0]
+            before, after = channel.select(channel.t_ns < window[0]), channel.select(channel.t_ns > window[1])
+            if not len(idle) or not len(before) or not len(after) or len(before) + len(after) < MIN_AROUND:
+                continue
+            highest_w = max(before.maximum, after.maximum)
+            if highest_w < MIN_SHARE_AROUND * idle.minimum:
+                expected = f"{MIN_SHARE_AROUND * idle.minimum:.2f} W or more right before or after the run, half of the idle machine's lowest reading"
+                observed = f"{highest_w:.2f} W at most by {channel.source} {channel.name} in {len(before) + len(after)} readings"
+                yield Violation(node.file, expected, observed, READINGS_AS_READ)
+
+
 def _resolved(context: BundleContext) -> Iterator[Violation]:
     """Check the decimal step of an analyser's readings against the error that its total promises."""
     import numpy as np  # start-up
@@ -247,42 +291,46 @@ def _factors(volts: float, amperes: float) -> tuple[Edit, Edit]:
     return copy_channel("um25c", "power", "voltage", "V", volts), copy_channel("um25c", "power", "current", "A", amperes)
 
 
+def _powers(context: BundleContext) -> "Iterator[tuple[NodeContext, Channel]]":
+    """Every meter's own power, with its node."""
+    for node in context.nodes:
+        yield from ((node, channel) for channel in node.channels if channel.name == "power" and channel.unit == "W")
+
+
 def _own_factors(context: BundleContext) -> Iterator[Violation]:
     """Check each meter's power against its own voltage and current: of direct current their product, else at most that."""
-    for node in context.nodes:
-        for power in (channel for channel in node.channels if channel.name == "power" and channel.unit == "W"):
-            volts, amperes = (node.channels.get(power.source, name).in_time for name in ("voltage", "current"))
-            count = len(volts)
-            if count < MIN_FACTORS or len(amperes) != count or len(power) != count:
-                continue
-            power_w, product_w = float(power.values.mean()), float((volts.values * amperes.values).mean())
-            is_direct = float(volts.maximum) < MAX_DIRECT_V
-            share, amperes_off = (DIRECT_SLACK, DIRECT_STEP_A) if is_direct else (MAINS_SLACK, MAINS_STEP_A)
-            slack_w = share * product_w + amperes_off * float(volts.values.mean())
-            if power_w > product_w + slack_w or (is_direct and power_w < product_w - slack_w):
-                expected = f"{product_w - slack_w if is_direct else 0:.2f} to {product_w + slack_w:.2f} W, by voltage and current of {power.source}"
-                yield Violation(node.file, expected, f"a mean power of {power_w:.2f} W in {count} readings", READINGS_AS_READ)
+    for node, power in _powers(context):
+        volts, amperes = (node.channels.get(power.source, name).in_time for name in ("voltage", "current"))
+        count = len(volts)
+        if count < MIN_FACTORS or len(amperes) != count or len(power) != count:
+            continue
+        power_w, product_w = float(power.values.mean()), float((volts.values * amperes.values).mean())
+        is_direct = float(volts.maximum) < MAX_DIRECT_V
+        share, amperes_off = (DIRECT_SLACK, DIRECT_STEP_A) if is_direct else (MAINS_SLACK, MAINS_STEP_A)
+        slack_w = share * product_w + amperes_off * float(volts.values.mean())
+        if power_w > product_w + slack_w or (is_direct and power_w < product_w - slack_w):
+            expected = f"{product_w - slack_w if is_direct else 0:.2f} to {product_w + slack_w:.2f} W, by voltage and current of {power.source}"
+            yield Violation(node.file, expected, f"a mean power of {power_w:.2f} W in {count} readings", READINGS_AS_READ)
 
 
 def _own_counter(context: BundleContext) -> Iterator[Violation]:
     """Check each meter's power against its own energy counter, from the first time that the counter rises to the last."""
-    for node in context.nodes:
-        for power in (channel for channel in node.channels if channel.name == "power" and channel.unit == "W"):
-            energy = node.channels.get(power.source, "energy").in_time
-            rises = (energy.values[1:] > energy.values[:-1]).nonzero()[0] + 1
-            if energy.unit != "J" or len(rises) < MIN_RISES:
-                continue
-            first, last = int(rises[0]), int(rises[-1])
-            during = power.during((int(energy.t_ns[first]), int(energy.t_ns[last])))
-            length_s = float(energy.t_ns[last] - energy.t_ns[first]) * SECONDS_PER_NS
-            late_s = max(float(energy.t_ns[place] - energy.t_ns[place - 1]) for place in (first, last)) * SECONDS_PER_NS
-            if len(during) < MIN_FACTORS:
-                continue
-            counted_j, read_j = float(energy.values[last] - energy.values[first]), during.mean * length_s
-            slack_j = COUNTER_SLACK * counted_j + late_s * during.maximum + COUNTER_STEP_J
-            if abs(counted_j - read_j) > slack_j:
-                expected = f"{counted_j:.1f} J within {slack_j:.1f} J, by the energy counter of {power.source} in {length_s:.1f} s"
-                yield Violation(node.file, expected, f"{read_j:.1f} J by its power", READINGS_AS_READ)
+    for node, power in _powers(context):
+        energy = node.channels.get(power.source, "energy").in_time
+        rises = (energy.values[1:] > energy.values[:-1]).nonzero()[0] + 1
+        if energy.unit != "J" or len(rises) < MIN_RISES:
+            continue
+        first, last = int(rises[0]), int(rises[-1])
+        during = power.during((int(energy.t_ns[first]), int(energy.t_ns[last])))
+        length_s = float(energy.t_ns[last] - energy.t_ns[first]) * SECONDS_PER_NS
+        late_s = max(float(energy.t_ns[place] - energy.t_ns[place - 1]) for place in (first, last)) * SECONDS_PER_NS
+        if len(during) < MIN_FACTORS:
+            continue
+        counted_j, read_j = float(energy.values[last] - energy.values[first]), during.mean * length_s
+        slack_j = COUNTER_SLACK * counted_j + late_s * during.maximum + COUNTER_STEP_J
+        if abs(counted_j - read_j) > slack_j:
+            expected = f"{counted_j:.1f} J within {slack_j:.1f} J, by the energy counter of {power.source} in {length_s:.1f} s"
+            yield Violation(node.file, expected, f"{read_j:.1f} J by its power", READINGS_AS_READ)
 
 
 RULES = (
@@ -327,6 +375,24 @@ RULES = (
         rationale="Peaks of power differ in their last digits. A limit that is reached again and again is that of the meter's range, or of an edit.",
         bundle_check=_unclipped,
         faults=both("the highest tenth of the readings cut", clip_highest("um25c", "power", 0.1)),
+    ),
+    Rule(
+        id="power-uninterpolated",
+        sentence="At most two fifths of the readings of a power meter that the suite reads are on a straight line with both neighbours.",
+        rationale="Every reading has noise of its own in its last digits. Straight lines fill holes, or stretch few readings over a long run.",
+        severity=Severity.WARNING,
+        bundle_check=_own_values,
+        faults=(
+            *both("every fifth reading, the others on straight lines", interpolate("um25c", "power", 5)),
+            *both("every second reading, the others between them", interpolate("um25c", "power", 2)),
+        ),
+    ),
+    Rule(
+        id="power-around-run",
+        sentence="Right before and right after a run, a board that was idle before draws half of its lowest idle power or more.",
+        rationale="The same board is on. Lower readings at both ends draw the power down that is interpolated to the run's start and stop.",
+        bundle_check=_around,
+        faults=both("half a watt before and after the run", set_around_run("um25c", "power", 0.5)),
     ),
     Rule(
         id="power-resolved",

@@ -85,7 +85,7 @@ def _steady(context: BundleContext) -> Iterator[Violation]:
 
 
 def _changed_after(node: NodeContext) -> Iterator[Violation]:
-    """Settings that the meter does not read (governors), or that changed right before the run's end."""
+    """Settings that the meter does not read (energy preferences), or that changed right before the run's end."""
     changes = node.system.get("power_changes")
     for change in changes[:MAX_SHOWN] if isinstance(changes, list) else ():
         fix = "leave governor and power mode alone from before a run until after it, and stop what changes them (power-profiles-daemon, a script)"
@@ -104,7 +104,7 @@ def _variant(context: BundleContext) -> Iterator[Violation]:
     if device.memory is not None and isinstance(size_bytes, int | float) and not isinstance(size_bytes, bool):
         sizes = device.memory.sizes_gb
         if not any(MIN_SHARE_OF_MEMORY * size * GIB <= size_bytes <= size * GIB for size in sizes):
-            yield Violation(SYSTEM, f"memory of {' or '.join(map(str, sizes))} GiB", f"{size_bytes} bytes", fix)
+            yield Violation(SYSTEM, f"memory of {' or '.join(f'{size:g}' for size in sizes)} GiB", f"{size_bytes} bytes", fix)
 
 
 def _virtual(context: BundleContext) -> Iterator[Violation]:

@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from reference_impls.contract import log_name
+from reference_impls.contract import LOCAL, SYNCHRONISED, log_name, normalisation_span
 from reference_impls.schedules import SCHEDULES
 from suite.bundle.log import LogEvent
 from suite.bundle.nodes import read_nodes
 from suite.compliance.faults.fault import both, in_turn, recomputed
 from suite.compliance.faults.log_edits import set_event, set_everywhere, set_request
-from suite.compliance.faults.rank_log_edits import remove_of_rank, set_boot_of_rank, set_in_all_logs, set_of_rank
+from suite.compliance.faults.rank_log_edits import add_to_all_logs, remove_of_rank, set_boot_of_rank, set_in_all_logs, set_of_rank
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, RequestContext, Rule, Violation
@@ -22,6 +22,7 @@ COMPARED = ("sources", "packages", "request", "data", "weights")
 DIFFERENT = "put the same suite, environment and data on every node, then run again: `suite cluster doctor` names what differs"
 ONE_MACHINE = "let every host of the hostfile be a machine, and start several ranks on one with --ranks-per-node"
 RATE_TOLERANCE = 1e-9
+SPAN = "model_bn_span"
 MIN_SAMPLES_PER_RANK = 16
 """Batch normalisation over fewer samples converges worse: 23.7 % errors of ResNet-50 on ImageNet at 16 and 32 a worker, 24.8 % at 8, 27.3 % at 4
 (Wu and He, Group Normalization, ECCV 2018, table 2)."""
@@ -97,14 +98,44 @@ def _machines(context: BundleContext) -> Iterator[Violation]:
 
 
 def _share(context: RequestContext) -> Iterator[Violation]:
-    """Check that every rank normalises over enough samples, where the model has batch normalisation."""
+    """Check that every rank normalises over enough samples, where the model has batch normalisation and ranks do not synchronise it."""
     request = context.request
-    ranks = request.parallel.ranks
-    if ranks > 1 and context.workload.normalisation_statistics and request.global_batch_size // ranks < MIN_SAMPLES_PER_RANK:
+    ranks, is_local = request.parallel.ranks, request.parallel.normalisation == LOCAL
+    if ranks > 1 and is_local and context.workload.normalisation_statistics and request.global_batch_size // ranks < MIN_SAMPLES_PER_RANK:
         expected = f"a mini-batch of {MIN_SAMPLES_PER_RANK} samples or more for each of {ranks} ranks: {context.workload.name} normalises over them"
-        fix = f"use --batch-size {MIN_SAMPLES_PER_RANK * ranks} or more, or fewer ranks, or run it in the open division"
+        fix = f"use --batch-size {MIN_SAMPLES_PER_RANK * ranks} or more, fewer ranks or --normalisation synchronised, or run it in the open division"
         yield Violation(context.file, expected, f"{request.global_batch_size // ranks} samples ({request.global_batch_size} in all)", fix)
 
+
+def _synchronisable(context: RequestContext) -> Iterator[Violation]:
+    """Check that several ranks of a model with batch normalisation synchronise, with the suite's all-reduce, and nobody else."""
+    parallel = context.request.parallel
+    if parallel.normalisation == LOCAL:
+        return
+    fix = "leave --normalisation out, or run it in the open division"
+    for expected, is_so, observed in (
+        (f"parallel.normalisation = {LOCAL} of one rank", parallel.ranks > 1, "1 rank"),
+        (f"parallel.normalisation = {LOCAL}: no layer normalises", context.workload.normalisation_statistics, context.workload.model),
+        ("parallel.collective = mpi, which weights each rank by its samples", parallel.collective == "mpi", f"{parallel.collective}"[:100]),
+    ):
+        if not is_so:
+            yield Violation(context.file, expected, f"{observed}, and parallel.normalisation = {parallel.normalisation}", fix)
+
+
+def _span(context: BundleContext) -> Iterator[Violation]:
+    """Check the samples over which every rank says that it normalised; ranks that synchronise must say it."""
+    request = context.request
+    for rank, log in context.logs() if request.parallel.ranks > 1 else ():
+        event, span = log.first(SPAN), normalisation_span(request, rank)
+        if event is None and request.parallel.normalisation == LOCAL:
+            continue
+        if event is None or type(event.value) is not int or event.value != span:
+            expected = f"model_bn_span = {span}, the samples over which a rank normalises ({request.parallel.normalisation})"
+            observed = "no such event" if event is None else f"{event.value!r}"[:200]
+            yield Violation(log_name(rank), expected, observed, TRAINING_LOOP, event.line if event else None)
+
+
+_SYNCHRONISED_RESNET = in_turn(set_request("workload", "resnet18"), set_everywhere("parallel.normalisation", SYNCHRONISED))
 
 RULES = (
     Rule(
@@ -143,8 +174,37 @@ RULES = (
         faults=(recomputed("one boot id on both nodes", set_boot_of_rank(1, 0), ranks=2),),
     ),
     Rule(
+        id="normalisation-span",
+        sentence="Every rank logs over how many samples batch normalisation takes its statistics: its own, or all where the ranks synchronise them.",
+        rationale="Over more samples it is another model, which converges otherwise; the reference points differ in it.",
+        bundle_check=_span,
+        faults=(
+            recomputed("no span of ranks that synchronise", _SYNCHRONISED_RESNET, ranks=2),
+            recomputed("the share's span of ranks that synchronise", in_turn(_SYNCHRONISED_RESNET, add_to_all_logs(SPAN, [64, 64])), ranks=2),
+            recomputed("another span of rank 1", in_turn(_SYNCHRONISED_RESNET, add_to_all_logs(SPAN, [128, 64])), ranks=2),
+            recomputed("a span of 100 samples", in_turn(_SYNCHRONISED_RESNET, add_to_all_logs(SPAN, [100, 100])), ranks=2),
+            recomputed("the whole span of ranks that do not synchronise", add_to_all_logs(SPAN, [128, 128]), ranks=2),
+            recomputed("a span of words", add_to_all_logs(SPAN, ["64", "64"]), ranks=2),
+        ),
+    ),
+    Rule(
+        id="normalisation-synchronisable",
+        sentence="Only several ranks of a model with batch normalisation synchronise it, with the suite's all-reduce.",
+        rationale="Without statistics there is nothing to synchronise, and a framework's own all-reduce weights ranks otherwise.",
+        divisions=CLOSED,
+        request_check=_synchronisable,
+        faults=(
+            *both("LeNet-5, which has no batch normalisation, synchronised", set_everywhere("parallel.normalisation", SYNCHRONISED), ranks=2),
+            *both(
+                "one rank that synchronises",
+                in_turn(set_request("workload", "resnet18"), set_everywhere("parallel.normalisation", SYNCHRONISED)),
+            ),
+            *both("native sums, synchronised", in_turn(_SYNCHRONISED_RESNET, set_everywhere("parallel.collective", "native")), ranks=2),
+        ),
+    ),
+    Rule(
         id="closed-samples-per-rank",
-        sentence=f"Each of several ranks of a closed run has {MIN_SAMPLES_PER_RANK} samples of a mini-batch or more if the model normalises.",
+        sentence=f"Each of several ranks of a closed run has {MIN_SAMPLES_PER_RANK} samples of a mini-batch or more if it normalises them alone.",
         rationale="Statistics over fewer samples are another model: it converges worse, and its reference points say nothing of it.",
         divisions=CLOSED,
         request_check=_share,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from reference_impls.contract import EXACT
 from suite.catalog.frameworks import load_frameworks
 from suite.compliance.faults.fault import Fault, both
 from suite.compliance.faults.log_edits import set_everywhere
@@ -11,6 +12,7 @@ from suite.compliance.rule import CLOSED, RequestContext, Rule, Violation
 ORDER = 20  # before the records: they follow from the request
 
 OPEN_INSTEAD = "or run it in the open division"
+EXACT_SUMS = ("mpi", "native")
 
 
 def _data(context: RequestContext) -> Iterator[Violation]:
@@ -48,7 +50,14 @@ def _framework(context: RequestContext) -> Iterator[Violation]:
 
 def _collective(context: RequestContext) -> Iterator[Violation]:
     parallel = context.request.parallel
-    yield from _equal(context, "parallel.collective", "none" if parallel.ranks == 1 else "mpi", parallel.collective, "leave --collective out")
+    allowed = ("none",) if parallel.ranks == 1 else EXACT_SUMS
+    if parallel.collective not in allowed:
+        fix = f"leave --collective out {OPEN_INSTEAD}"
+        yield Violation(context.file, f"parallel.collective = {' or '.join(allowed)}", f"{parallel.collective}"[:200], fix)
+
+
+def _wire(context: RequestContext) -> Iterator[Violation]:
+    yield from _equal(context, "parallel.wire", EXACT, context.request.parallel.wire, "leave --wire out")
 
 
 def _length(context: RequestContext) -> Iterator[Violation]:
@@ -101,6 +110,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "closed-model": {"model": "lenet4"},
     "closed-arithmetic": {"framework": "pytorch_bf16"},
     "closed-collective": {"parallel.collective": "mpi"},
+    "closed-wire": {"parallel.wire": "float16"},
     "data-read": {"batches": "synthetic", "drop_cache_every_epoch": True},
 }  # fmt: skip
 """Values that are not allowed, by the rule that refuses them."""
@@ -145,13 +155,26 @@ RULES = (
     ),
     Rule(
         id="closed-collective",
-        sentence="A closed run of several ranks sums its gradients with the suite's all-reduce over MPI.",
-        rationale="One all-reduce for all frameworks can be timed; a framework's own one hides its time.",
+        sentence="A closed run of several ranks sums its gradients exactly: with the suite's all-reduce over MPI, or the framework's own.",
+        rationale="An exact sum is the same mathematics in every library; the ranks' digests after every epoch are equal only if all of them got "
+        "the same one. Leaderboards tell the two apart, because a framework's own hides its time.",
         divisions=CLOSED,
         request_check=_collective,
         faults=(
             *_refused("closed-collective"),
-            *both("gradients summed by the framework itself", set_everywhere("parallel.collective", "native"), ranks=2),
+            *both("gradients that nobody sums", set_everywhere("parallel.collective", "none"), ranks=2),
+            *both("gradients summed by another library", set_everywhere("parallel.collective", "gloo"), ranks=2),
+        ),
+    ),
+    Rule(
+        id="closed-wire",
+        sentence="A closed run sends its gradients as they are computed.",
+        rationale="Gradients rounded to 16 bits are another arithmetic, which converges otherwise, in half the time on the wire.",
+        divisions=CLOSED,
+        request_check=_wire,
+        faults=(
+            *_refused("closed-wire"),
+            *both("gradients sent as bfloat16", set_everywhere("parallel.wire", "bfloat16"), ranks=2),
         ),
     ),
     Rule(

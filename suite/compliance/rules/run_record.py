@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from reference_impls.contract import EXACT, FLOAT16, LOCAL, SYNCHRONISED
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.divisions import Division
-from suite.catalog.frameworks import load_frameworks
+from suite.catalog.frameworks import known_frameworks
 from suite.catalog.meter_choice import LEFT_OUT, left_out
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.compliance.faults.fault import both, in_turn, sealed
@@ -26,22 +27,23 @@ OPTIONS: Mapping[str, str] = {
     "--division": "division", "--workload": "workload", "--framework": "framework", "--org": "organization", "--seed": "seed",
     "--epochs": "epochs", "--steps": "steps", "--batch-size": "global_batch_size", "--learning-rate": "optimizer.base_learning_rate",
     "--threads": "threads", "--workers": "loading.workers", "--prefetch": "loading.prefetch", "--accelerator": "accelerator",
-    "--device": "platform",
+    "--device": "platform", "--normalisation": "parallel.normalisation", "--wire": "parallel.wire",
 }  # fmt: skip
 """Options of `suite run`, and the value of the request that each sets."""
 KNOWN = (
-    *OPTIONS, "--allow-invalid", "--baseload", "--collective", "--data", "--dry-run", "--force", "--help", "--hostfile", "--implementation", "--json",
-    "--keep-states", "--launch-agent", "--meters", "--no-identity", "--nodes", "--nonce", "--output", "--power-pulse", "--ranks-per-node",
-    "--run-number", "--stall-analysis", "--witness",
+    *OPTIONS, "--allow-invalid", "--baseload", "--collective", "--data", "--dry-run", "--force", "--help", "--hostfile", "--implementation",
+    "--isolation", "--json", "--keep-states", "--launch-agent", "--memory-budget", "--meters", "--no-identity", "--nodes", "--nonce", "--output",
+    "--power-pulse", "--ranks-per-node", "--resume", "--run-number", "--silence", "--stall-analysis", "--witness",
 )  # fmt: skip
 """Every option of `suite run`."""
 NO_RUN = ("--dry-run", "--help")
-COMMANDS, PROGRAMS = ("run", "sweep"), ("suite", "-c", "-m", "__main__.py")
+COMMANDS, PROGRAMS = ("run", "sweep", "reproduce"), ("suite", "-c", "-m", "__main__.py")
 """Commands that make runs, and the programs by which the suite itself may be started; any Python program is called so but the first."""
 CPU_BUILD = "+cpu"
 """End of the version of a package that was built without CUDA."""
 CHOSEN_BY_THE_SUITE = "auto"
 SET_BY_STALL_ANALYSIS = ("--epochs",)
+OF_SEVERAL_RANKS = ("--normalisation", "--wire")
 _RUN_ID = re.compile(r"(?P<name>.+)-(?P<stamp>\d{8}T\d{6}Z)-[\w.-]{1,100}", re.ASCII)
 MAX_BEFORE_START_S, MAX_AFTER_START_S = 30 * 86_400.0, 120.0  # runs that are requested together are named together, and run one after another
 
@@ -51,7 +53,7 @@ def _command(context: BundleContext) -> Iterator[Violation]:
     options = _options(context.run.command)
     if options is None:
         return
-    skipped = SET_BY_STALL_ANALYSIS if "--stall-analysis" in options else ()
+    skipped = (*(SET_BY_STALL_ANALYSIS if "--stall-analysis" in options else ()), *(OF_SEVERAL_RANKS if context.request.parallel.ranks == 1 else ()))
     for option, path in OPTIONS.items():
         typed, requested = options.get(option), _value(context.run.request, path)
         if typed is not None and option not in skipped and typed != CHOSEN_BY_THE_SUITE and not _is_same(typed, requested):
@@ -67,26 +69,34 @@ def _command(context: BundleContext) -> Iterator[Violation]:
         and not _is_folder(typed, data.directory)
     ):
         yield Violation(RUN, f"data.name = {typed!r}, as the command says (--data {typed})"[:300], f"{data.name!r}", KEEP)
-    if _is_suite_run(context.run.command):
+    if is_command(context.run.command, "run"):
         yield from _untyped(context, options)
         yield from _meters(context, options.get("--meters"))
 
 
-def _is_suite_run(command: Sequence[Any]) -> bool:
-    """Whether the command is `suite run` itself; a program that calls the suite's Python interface has options of its own."""
+def is_command(command: Sequence[Any], name: str) -> bool:
+    """Whether the command is that one of the suite itself; a program that calls the suite's Python interface has options of its own."""
     words = [str(word) for word in command[:2]]
-    return len(words) == 2 and words[0].rpartition("/")[2] in PROGRAMS and words[1] == "run"
+    return len(words) == 2 and words[0].rpartition("/")[2] in PROGRAMS and words[1] == name
 
 
 def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Violation]:
     """Check what only an option changes against the request, where the option was not typed."""
-    for option, default in (("--prefetch", PREFETCH), ("--workers", CPU_WORKERS), ("--steps", None)):
+    for option, default in (("--prefetch", PREFETCH), ("--workers", CPU_WORKERS), ("--steps", None), ("--normalisation", LOCAL), ("--wire", EXACT)):
         requested = _value(context.run.request, OPTIONS[option])
+        if requested is None and option in OF_SEVERAL_RANKS:  # requests of earlier versions lack it
+            continue
         if option not in options and requested != default and not (option == "--workers" and context.request.accelerator != "cpu"):
             expected = f"{OPTIONS[option]} = {default!r}, as without {option} in the command"
             yield Violation(RUN, expected, f"{requested!r}"[:200], KEEP)
+    if (context.request.recomputation is not None) is not ("--memory-budget" in options):
+        expected = "a schedule of recomputation where --memory-budget was typed, and only there"
+        yield Violation(RUN, expected, f"recomputation = {context.request.recomputation!r}"[:200], KEEP)
     if context.run.power_pulse is not None and "--power-pulse" not in options:
         yield Violation(RUN, "no power_pulse, as without --power-pulse in the command", "a record of one", KEEP)
+    typed, recorded = options.get("--isolation"), (context.run.isolation or {}).get("kind")
+    if typed != recorded:
+        yield Violation(RUN, f"isolation {typed}, as the command says (--isolation)"[:300], f"{recorded!r}"[:200], KEEP)
 
 
 def _meters(context: BundleContext, choice: str | None) -> Iterator[Violation]:
@@ -196,18 +206,14 @@ def _processor(context: BundleContext) -> Iterator[Violation]:
 
 
 def _build(context: BundleContext) -> Iterator[Violation]:
-    """Check that a run on a GPU was of a build that can use one, and that no record says that there is no GPU."""
+    """Check that a run on a GPU was of a build that can use one."""
     if context.request.accelerator != "cuda":
         return
-    libraries = context.system.get("libraries")
+    own, libraries = known_frameworks().get(context.request.framework), context.system.get("libraries")
     for name, version in libraries.items() if isinstance(libraries, Mapping) else ():
-        if name in _packages(context.request.framework) and str(version).endswith(CPU_BUILD):
+        if own is not None and name in own.packages and str(version).endswith(CPU_BUILD):
             fix = "install the framework with CUDA (suite env create on a machine with the driver), or run with --accelerator cpu"
             yield Violation(SYSTEM, "a build of the framework that can use a GPU", f"{name} {version}"[:200], fix)
-
-
-def _packages(framework: str) -> tuple[str, ...]:
-    return next((each.packages for each in load_frameworks() if each.name == framework), ())
 
 
 TYPED = ("suite", "run", "--division", "closed", "--workload", "lenet")
@@ -215,8 +221,8 @@ TYPED = ("suite", "run", "--division", "closed", "--workload", "lenet")
 RULES = (
     Rule(
         id="command-agrees",
-        sentence="Every option of the recorded command has the value that the request has; without --prefetch, --workers and --steps it has the "
-        "suite's own values. The meters that the command leaves out are those whose records say so.",
+        sentence="Every option of the recorded command has the value that the request has; without --prefetch, --workers, --steps, "
+        "--normalisation and --wire it has the suite's own values. The meters that the command leaves out are those whose records say so.",
         rationale="The request was made from the command; a value that was changed afterwards contradicts it.",
         bundle_check=_command,
         faults=(
@@ -227,10 +233,16 @@ RULES = (
             ),
             *both("16 mini-batches ahead, and nothing of it in the command", set_request("loading.prefetch", 16)),
             *both("two workers, and nothing of it in the command", set_request("loading.workers", 2)),
+            *both("gradients in float16, and nothing of it in the command", set_everywhere("parallel.wire", FLOAT16), ranks=2),
+            *both("statistics synchronised, and nothing of it in the command", set_everywhere("parallel.normalisation", SYNCHRONISED), ranks=2),
             *both("meters left out by the command only", set_run("command", [*TYPED, "--meters", "-cpu,-memory"])),
             *both("a meter left out by its record only", set_meter("cpu", reason=LEFT_OUT)),
             *both("a power pulse, and nothing of it in the command", set_run("power_pulse", {"loads_ns": []})),
+            *both("an isolation, and nothing of it in the command", set_run("isolation", {"kind": "namespace"})),
+            *both("the command has an isolation that is not recorded", set_run("command", [*TYPED, "--isolation", "namespace"])),
             sealed("the command has --data digits", set_run("command", [*TYPED, "--data", "digits"])),
+            sealed("the command has --memory-budget 2GB, and the request no schedule", set_run("command", [*TYPED, "--memory-budget", "2GB"])),
+            sealed("the command has --normalisation synchronised", set_run("command", [*TYPED, "--normalisation", "synchronised"]), ranks=2),
             sealed("the command has --threads of a word", set_run("command", [*TYPED, "--threads", "many"])),
         ),
     ),

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES, RUN
+from suite.bundle.layout import MANIFEST, RUN
+from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD, Source, sealed_files
 from suite.compliance.faults.fault import Fault, of_analysis
 from suite.compliance.faults.stall_edits import change_record, copy_run, exchange, reseal, set_requested
 from suite.compliance.faults.submission_edits import delete_folder
+from suite.compliance.folder_rule import FolderKind, FolderRule, check_seal
 from suite.compliance.rule import Violation
-from suite.compliance.stall_rule import StallContext, StallRule
 from suite.errors import FileError, SuiteError
-from suite.files.digest import sha256
 from suite.files.json_file import read_json
 from suite.metrics.json_diff import differences
 
@@ -21,47 +21,33 @@ ORDER = 97  # after the rules of bundles
 ANALYSE_AGAIN = "run the analysis again (`suite run --stall-analysis`); its records are never edited"
 
 
-def _sealed(context: StallContext) -> Iterator[Violation]:
+def _sealed(folder: Path) -> Iterator[Violation]:
     """Check the manifest: the record and the manifests of the three runs, each with its SHA-256."""
-    path = context.path / MANIFEST
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_MANIFEST_BYTES:
-        yield Violation(MANIFEST, f"the digests of {RECORD} and of the three runs' manifests", "no such file", ANALYSE_AGAIN)
-        return
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    names = [file.relative_to(context.path).as_posix() for file in sealed_files(context.path)]
-    listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    if sorted(listed) != sorted(names) or len(lines) != len(names):
-        yield Violation(MANIFEST, f"one line each for {', '.join(names)}", f"lines for {', '.join(listed)}"[:300], ANALYSE_AGAIN)
-    for number, name in ((number, name) for number, name in enumerate(listed, start=1) if name in names):
-        file = context.path / name
-        if file.is_symlink() or not file.is_file():
-            yield Violation(MANIFEST, f"the file {name}", "no such file", ANALYSE_AGAIN, number)
-        elif sha256(file) != listed[name]:
-            yield Violation(name, "content that fits its SHA-256 in the manifest", "other content", ANALYSE_AGAIN)
+    yield from check_seal(folder, sealed_files(folder), f"{RECORD} and of the three runs' manifests", ANALYSE_AGAIN)
 
 
-def _recomputed(context: StallContext) -> Iterator[Violation]:
+def _recomputed(folder: Path) -> Iterator[Violation]:
     """Analyse the three runs again and compare the result with the record, to 1e-9 relative."""
     from suite.metrics.stall_analysis import analyse  # start-up: loads numpy
 
     try:
-        written = read_json(context.path / RECORD)
-        computed = analyse(context.path).to_dict()
+        written = read_json(folder / RECORD)
+        computed = analyse(folder).to_dict()
     except (SuiteError, KeyError, TypeError, ValueError, AttributeError) as error:
         observed = str(error) if isinstance(error, SuiteError) else f"records that cannot be compared ({type(error).__name__}: {error})"
-        yield Violation(RECORD, "three runs that can be compared", observed.replace(f"{context.path}/", ""), ANALYSE_AGAIN)
+        yield Violation(RECORD, "three runs that can be compared", observed.replace(f"{folder}/", ""), ANALYSE_AGAIN)
         return
     for name, (expected, found) in differences(computed, written):
         yield Violation(RECORD, f"{name} as recomputed from the three runs: {expected}"[:300], f"{found}"[:200], ANALYSE_AGAIN)
 
 
-def _sources(context: StallContext) -> Iterator[Violation]:
+def _sources(folder: Path) -> Iterator[Violation]:
     """Check that each run has the batches and the page cache of its source, and that the three are three."""
     seen: dict[str, str] = {}
     for source in Source:
         name = f"{source.value}/{RUN}"
         try:
-            run = context.bundle(source).run()
+            run = Bundle(folder / source.value).run()
         except FileError as error:
             yield Violation(name, f"the {source.value} run", error.what, ANALYSE_AGAIN)
             continue
@@ -86,7 +72,8 @@ def _resealed(name: str, change: Callable[[Path], object]) -> Fault:
 
 
 RULES = (
-    StallRule(
+    FolderRule(
+        kind=FolderKind.STALLS,
         id="stalls-sealed",
         sentence="The manifest of a stall analysis seals stalls.json and the manifests of the three runs.",
         rationale="It shows changed, lost and exchanged files.",
@@ -98,7 +85,8 @@ RULES = (
             of_analysis("no manifest", lambda folder: (folder / MANIFEST).unlink()),
         ),
     ),
-    StallRule(
+    FolderRule(
+        kind=FolderKind.STALLS,
         id="stalls-recompute",
         sentence="stalls.json equals the analysis of the three runs beside it, which have the same settings.",
         rationale="Every number can be followed to its raw records.",
@@ -110,7 +98,8 @@ RULES = (
             _resealed("another device in the record", change_record(lambda content: content.update(device="orin"))),
         ),
     ),
-    StallRule(
+    FolderRule(
+        kind=FolderKind.STALLS,
         id="stalls-sources",
         sentence="The cold run drops the page cache every epoch, the warm one reads without dropping it, the synthetic one reads nothing.",
         rationale="The differences between the three mean nothing for other runs.",

@@ -11,7 +11,7 @@ from suite.catalog.frameworks import is_own
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.log_edits import delay_epochs
-from suite.compliance.faults.step_edits import average_steps, cut_slowest, repeat_step_times, round_steps, without_part
+from suite.compliance.faults.step_edits import average_steps, copy_rank, cut_slowest, repeat_step_times, round_steps, without_part
 from suite.compliance.faults.table_edits import scale_column, set_cell
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -173,17 +173,13 @@ def _pairs(context: BundleContext) -> Iterator[Violation]:
             return
 
 
+PAIR = ("fetch_stall_s", "compute_s")
+
+
 def _shuffle_epoch(bundle: EditableBundle) -> None:
     """Write the parts of epoch 2's steps, in the opposite order, into epoch 1."""
     first, second = (bundle.steps["epoch"] == epoch for epoch in (1, 2))
-    for part in ("fetch_stall_s", "compute_s"):
-        bundle.steps.loc[first, part] = bundle.steps.loc[second, part].to_numpy()[::-1]
-
-
-def _copy_rank(bundle: EditableBundle) -> None:
-    """Write the parts of rank 0's steps into rank 1's."""
-    for part in ("fetch_stall_s", "compute_s"):
-        bundle.steps.loc[bundle.steps["rank"] == 1, part] = bundle.steps.loc[bundle.steps["rank"] == 0, part].to_numpy()
+    bundle.steps.loc[first, list(PAIR)] = bundle.steps.loc[second, list(PAIR)].to_numpy()[::-1]
 
 
 RULES = (
@@ -235,7 +231,7 @@ RULES = (
         bundle_check=_pairs,
         faults=(
             *both("epoch 1 with the times of epoch 2 in another order", _shuffle_epoch),
-            *both("rank 1 with the times of rank 0", _copy_rank, ranks=2),
+            *both("rank 1 with the times of rank 0", copy_rank(PAIR), ranks=2),
         ),
     ),
     Rule(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from suite.bundle.layout import SYSTEM
+from suite.bundle.machines import MACHINE, MEMORY_TOLERANCE, different_fields
 from suite.compliance.faults.fault import Fault, of_first_run, of_submission, sealed
 from suite.compliance.faults.file_edits import set_system
 from suite.compliance.faults.log_edits import set_everywhere
@@ -20,9 +21,8 @@ from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.compliance.wording import shown
 from suite.submission.declaration import NAME
 from suite.submission.folders import AUDITS, PROBES
-from suite.submission.package import MACHINE, MEMORY_TOLERANCE, different_fields
 
-ORDER = 100  # after the rules of bundles
+ORDER = 101  # after the rules of bundles
 
 
 def _layout(context: SubmissionContext) -> Iterator[Violation]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.bundle.layout import RUN
-from suite.catalog.frameworks import REFERENCE, load_frameworks
+from suite.catalog.frameworks import REFERENCE, is_own, load_frameworks
 from suite.catalog.seeds import describe_implementation
 from suite.catalog.workloads import NARROW, OF_STATES, PARAMETER_COUNT, WIDE, Workload, load_workload
 from suite.compliance.faults.fault import of_submission
@@ -21,7 +21,7 @@ from suite.submission.folders import PROBES, probe_path
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
-ORDER = 103  # after the comparison of the runs
+ORDER = 104  # after the comparison of the runs
 
 ROUNDED = ("timed first loss", "timed losses", "timed update")
 """Quantities in which float32 differs from a referee in float64: by 4e-8 to 6e-6 in real verdicts."""
@@ -142,9 +142,8 @@ def _expected(workload: Workload, framework: str) -> dict[tuple[str, str], float
     Of the reference, which is compared with itself, the number of parameters and the timed steps; of an implementation outside the checkout, which
     keeps no training states, their losses and evaluations.
     """
-    is_inside = framework in {each.name for each in load_frameworks()}
     timed = {} if workload.verification.timed is None else workload.verification.timed.tolerances.by_quantity()
-    expected = {(WIDE, PARAMETER_COUNT): 0.0} | {(NARROW, name): value for name, value in timed.items() if is_inside or name not in OF_STATES}
+    expected = {(WIDE, PARAMETER_COUNT): 0.0} | {(NARROW, name): value for name, value in timed.items() if is_own(framework) or name not in OF_STATES}
     if framework == REFERENCE:
         return expected
     by_precision = workload.verification.tolerances.by_precision()

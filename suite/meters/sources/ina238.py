@@ -4,12 +4,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.machine.procfs import in_order, integer, text
+from suite.machine.procfs import device_tree, in_order, integer, text
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
 
 HWMON = "sys/class/hwmon"
 CHIP = "ina238"
-COMPATIBLE = "proc/device-tree/compatible"
 THOR = "nvidia,tegra264"
 INPUT_RAIL = "VIN"  # as tegrastats of JetPack 7 names it; the driver has no label
 
@@ -73,7 +72,7 @@ class Ina238Meter:
 
 def _monitors(root: Path) -> list[_Monitor]:
     chips = [folder for folder in in_order((root / HWMON).glob("hwmon*")) if text(folder / "name") == CHIP]
-    is_input = len(chips) == 1 and THOR in (text(root / COMPATIBLE) or "")
+    is_input = len(chips) == 1 and THOR in (device_tree(root, "compatible") or "")
     return [_Monitor(INPUT_RAIL if is_input else f"{CHIP}.{number}", folder) for number, folder in enumerate(chips)]
 
 

@@ -1,17 +1,17 @@
 """Power mode: whether anybody, or the kernel, changed the machine's limits during the run."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from suite.machine import nvpmodel
-from suite.machine.clocks import CPUS, devfreq_folders, online_cores, policy_folders
+from suite.machine.clocks import CPUS, boost_files, devfreq_folders, online_cores, policy_folders
 from suite.machine.power_limits import limit_files
-from suite.machine.procfs import integer
+from suite.machine.procfs import integer, text
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 
-CHANGED = "changed"
+CHANGED, GOVERNOR = "changed", "governor"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class _Setting:
 class PowerModeMeter:
     """Channels ``changed`` (how many settings differ from the first reading, in unit ``settings``), and each setting at the first reading and
     whenever it has another value: ``nvpmodel`` (a Jetson's mode, unit ``id``), ``<policy>.min`` and ``.max`` of the cores' clocks, ``<device>.min``
-    and ``.max`` of GPU and memory controller (Hz), ``<zone>.<n>`` (RAPL's limits, W), ``cores`` (online), ``turbo.off`` or ``turbo`` (``active``).
+    and ``.max`` of GPU and memory controller (Hz), ``<policy>.governor`` (its place among the governors that the kernel offers, which the settings
+    name, unit ``governor``), ``<zone>.<n>`` (RAPL's limits, W), ``cores`` (online), ``turbo.off`` or ``turbo`` (``active``).
 
     Upper limits of clocks also fall when the kernel cools the processor by them. Sources: suite.machine.clocks, nvpmodel and power_limits.
     """
@@ -67,6 +68,10 @@ class PowerModeMeter:
     def close(self) -> None:
         """Nothing to release."""
 
+    def settings(self) -> Mapping[str, str]:
+        """The governors of each policy, in the order of the values of its channel."""
+        return {f"{folder.name}.{GOVERNOR}": " ".join(_governors(folder)) for folder in policy_folders(self._root) if _governors(folder)}
+
     def _find(self) -> Iterator[_Setting]:
         """Every setting that can be read now."""
         for setting in self._candidates():
@@ -78,6 +83,7 @@ class PowerModeMeter:
         for folder in policy_folders(self._root):
             for limit in ("min", "max"):
                 yield _Setting(f"{folder.name}.{limit}", "Hz", _reader(folder / f"scaling_{limit}_freq", 1000.0))
+            yield _Setting(f"{folder.name}.{GOVERNOR}", GOVERNOR, _governor_reader(folder))
         for _, folder in devfreq_folders(self._root):
             for limit in ("min", "max"):
                 yield _Setting(f"{folder.name}.{limit}", "Hz", _reader(folder / f"{limit}_freq", 1.0))
@@ -85,6 +91,8 @@ class PowerModeMeter:
             yield _Setting(f"{path.parent.name}.{path.name.split('_')[1]}", "W", _reader(path, 1e-6))
         yield _Setting("turbo.off", "active", _reader(self._root / CPUS / "intel_pstate/no_turbo", 1.0))
         yield _Setting("turbo", "active", _reader(self._root / CPUS / "cpufreq/boost", 1.0))
+        for path in boost_files(self._root):
+            yield _Setting(f"{path.parent.name}.turbo", "active", _reader(path, 1.0))
         yield _Setting("cores", "cores", self._cores)
 
     def _mode_id(self) -> float | None:
@@ -94,6 +102,20 @@ class PowerModeMeter:
     def _cores(self) -> float | None:
         cores = online_cores(self._root)
         return None if cores is None else float(len(cores))
+
+
+def _governors(policy: Path) -> list[str]:
+    return (text(policy / "scaling_available_governors") or "").split()
+
+
+def _governor_reader(policy: Path) -> Callable[[], float | None]:
+    known = _governors(policy)
+
+    def read() -> float | None:
+        now = text(policy / "scaling_governor")
+        return float(known.index(now)) if now in known else None
+
+    return read
 
 
 def _reader(path: Path, scale: float) -> Callable[[], float | None]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from suite.bundle.arrays import Mask, Values, median
 from suite.errors import SuiteError
-from suite.metrics.traces.course import Course
+from suite.metrics.traces.course import MARGIN_S, Course
 from suite.metrics.uncertainty import CONFIDENCE, NORMAL
 
 MIN_COVERED = 0.9
@@ -32,6 +32,12 @@ QUARTZ = 100e-6
 WALL_CLOCK_S = 120.0
 """A logger whose times are absolute is searched near them first."""
 MAX_GRID, MAX_COURSE, MAX_FINE = 2**17, 2**12, 5_000
+MIN_STEP_SHARE = 0.2
+"""Of the power's standard deviation: where the run draws less than this above the times before and after it, it is not the run that is fitted."""
+MIN_SIDE = 4
+"""Places of the grid on one side of the run from which its power is judged."""
+OTHER_REACH_S, OTHER_SHARE = 30.0, 0.1
+"""Where power near the run, this long and as long as the run, is as high as in it for more than this share of it, another load may be fitted."""
 MIN_PULSE_SHARE = 0.1
 """Of the step from idle to computing: where power rises less in the pulse that the suite made, the run is elsewhere."""
 BLOCKS = 20
@@ -41,7 +47,7 @@ MAX_CHANCE = 5e-3
 MAX_HALF_SHARE = 0.05
 """Of the run: a fit that is less certain is refused."""
 REACH_SHARE = 0.1
-"""Of the run: another place within it widens the error of the offset, one beyond is another place."""
+"""Of the run with the harness's own work: another place within it widens the error of the offset, one beyond is another place."""
 MAX_REFINED = 4
 POWER_LAG_S = 0.1
 """How far the power may be late behind the activity that draws it (95 %): capacitors, filters of the sensor, a process that starts."""
@@ -112,7 +118,14 @@ def fit_clock(t_s: Values, power_w: Values, course: Course, *, is_absolute: bool
     _refuse_falling(fit, t_s, power_w, course)
     fit = _with_ends(fit, fine, course, period_s)
     _refuse_undetermined(fit, course, t_s)
-    second = _second(places, best, max(SAME_S, SAME_PERIODS * period_s, REACH_SHARE * course.run_s))
+    fit = _with_second(fit, places, best, max(SAME_S, SAME_PERIODS * period_s, REACH_SHARE * course.active_s))
+    _refuse_other_activity(fit, t_s, power_w, course, period_s)
+    return fit
+
+
+def _with_second(fit: ClockFit, places: "_Places", best: int, apart_s: float) -> ClockFit:
+    """The fit with the second-best place, further than ``apart_s`` away; raises NoFit where it fits nearly as well."""
+    second = _second(places, best, apart_s)
     if second is None:
         return fit
     ratio = math.sqrt(max(0.0, places.explained[second]) / places.explained[best])
@@ -170,12 +183,36 @@ def _refuse_falling(fit: ClockFit, t_s: Values, power_w: Values, course: Course)
         )
 
 
+def _refuse_other_activity(fit: ClockFit, t_s: Values, power_w: Values, course: Course, period_s: float) -> None:
+    """Another program's load may be what was fitted, where power is as high near the run as in it; a pulse tells them apart."""
+    if course.pulse is not None:
+        return
+    run_s = fit.to_run_s(t_s)
+    first_s, last_s = course.begin_s + MARGIN_S, course.end_s - MARGIN_S
+    reach_s = OTHER_REACH_S + course.active_s
+    near = ((run_s >= first_s - reach_s) & (run_s < first_s - SAME_S)) | ((run_s > last_s + SAME_S) & (run_s <= last_s + reach_s))
+    inside = (run_s >= 0) & (run_s <= course.run_s)
+    if np.count_nonzero(near) < MIN_READINGS or not inside.any():
+        return
+    quiet_w, whole_w = float(np.percentile(power_w[near], 10)), float(power_w[inside].mean())
+    busy_s = period_s * int(np.count_nonzero(power_w[near] > (quiet_w + whole_w) / 2))
+    if busy_s > max(SAME_S, OTHER_SHARE * course.active_s):
+        raise NoFit(
+            f"Within {reach_s:.0f} s of the run that was found at the offset {fit.offset_s:.2f} s, power is as high as in it for {busy_s:.1f} s: "
+            "other programs were running, or the run is elsewhere. Stop other programs, cut the trace to this run, give --offset, or run again with "
+            "--power-pulse."
+        )
+
+
 def _refuse_undetermined(fit: ClockFit, course: Course, t_s: Values) -> None:
     outside = [int(np.count_nonzero(side)) for side in (fit.to_run_s(t_s) < 0, fit.to_run_s(t_s) > course.run_s)]
     if not max(outside) or fit.half_width_s > MAX_HALF_SHARE * course.run_s:
+        remedy = "Let the logger begin before the run and end after it, or give --offset."
+        if min(outside) >= MIN_READINGS:
+            remedy = "Make a longer run, use a faster logger, run again with --power-pulse, or give --offset."
         raise NoFit(
-            f"The trace does not determine when the run began: the offset is {fit.offset_s:.2f} s, give or take {fit.half_width_s:.2f} s, with "
-            f"{outside[0]} readings before the run and {outside[1]} after it. Let the logger begin before the run and end after it, or give --offset."
+            f"The trace does not determine when the run of {course.run_s:.1f} s began: the offset is {fit.offset_s:.2f} s, give or take "
+            f"{fit.half_width_s:.2f} s, with {outside[0]} readings before the run and {outside[1]} after it. {remedy}"
         )
 
 
@@ -308,7 +345,12 @@ def _explained(grid: _Grid, course: Course, rate: float) -> Values:
     whole = squares - total**2 / np.maximum(number, 1)
     share = np.where(whole > 1e-12 * max(float(squares.max()), 1e-30), 1 - left / np.maximum(whole, 1e-30), 0.0)
     idle_w = levels[:, :2].min(axis=1)
+    run_w = sums(in_run, power)[covers] / np.maximum(sums(in_run, known)[covers], 1)
+    step_w = MIN_STEP_SHARE * np.sqrt(np.maximum(whole, 0.0) / np.maximum(number, 1))
     is_up = levels[:, -1] > idle_w
+    for side in columns[:2]:
+        length = sums(side, known)[covers]
+        is_up &= (length < MIN_SIDE) | (run_w - sums(side, power)[covers] / np.maximum(length, 1) > step_w)
     if course.pulse is not None:
         is_up &= levels[:, course.pulse] - idle_w > MIN_PULSE_SHARE * (levels[:, -1] - idle_w)
     explained[covers] = np.where(is_up, np.clip(share, 0.0, 1.0), 0.0)
@@ -425,7 +467,7 @@ class _Fine:
         shares = thin.shares(offset_s, rate)
         fitted = shares @ _levels(shares, thin.power_w)
         drawn = fitted[:, None] + _resampled(thin.power_w - fitted)
-        reach_s = max(20 * thin.period_s, REACH_SHARE * self.course.run_s)
+        reach_s = max(20 * thin.period_s, REACH_SHARE * self.course.active_s)
         away_s = np.geomspace(thin.period_s / 20, reach_s, PROFILE)
         others = [each - offset_s for each in others_s if abs(each - offset_s) <= reach_s]
         tried_s = np.concatenate((-away_s[::-1], [0.0], away_s, others))

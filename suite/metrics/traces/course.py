@@ -1,4 +1,6 @@
-"""The course of a run's activity: when it was loading, computing, waiting for data, evaluating, and when nothing of it ran."""
+"""The course of a run's activity: when the harness started and closed it, when it was loading, computing, waiting for data, evaluating, and when
+nothing of it ran.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +11,8 @@ import numpy as np
 from reference_impls.contract import NS_PER_S, SECONDS_PER_NS
 from suite.bundle.arrays import Values, Window
 from suite.bundle.attached import SOURCE
+from suite.bundle.layout import RUN
+from suite.bundle.lifetime import read_lifetime
 from suite.bundle.log import Log, run_window
 from suite.bundle.nodes import read_nodes
 from suite.bundle.reader import Bundle
@@ -19,6 +23,12 @@ MARGIN_S = 10.0
 """Of the time before and after the run's processes that is compared."""
 MIN_SHARE = 0.01
 """Of the run: a phase that is shorter is not distinguished from computing."""
+MAX_AROUND_S = 600
+"""Before and after the timed window in which the run's processes, and the harness's work, are looked for."""
+MIN_UNCLEAR_S, MAX_UNCLEAR_S = 0.5, 60
+"""Between the start of the harness's process and the moment from which it surely worked: less is work, more is not looked at."""
+ENDING_SHARE = 1
+"""Of the recorded closing (at least 0.5 s): as long as the sealing and the process's end may take. They took half of it on an idle machine."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +66,11 @@ class Course:
     phases: tuple[Phase, ...]
 
     @property
+    def active_s(self) -> float:
+        """The time in which the harness or the run's processes worked, and pauses between."""
+        return self.end_s - self.begin_s - 2 * MARGIN_S
+
+    @property
     def pulse(self) -> int | None:
         """The column of the power pulse in :meth:`shares`; None for a run without one."""
         return next((place for place, phase in enumerate(self.phases) if phase.name == "pulse"), None)
@@ -75,11 +90,10 @@ def course_of(bundle: Bundle) -> Course:
         raise SuiteError(f"{bundle.path} is not a finished run (no run_start and run_stop in its log), so no trace can be fitted to it.")
     if read_nodes(bundle) or len(set(log.value("nodes_of_ranks") or [])) > 1:
         raise SuiteError(f"{bundle.path} ran on several nodes, and one trace measures one machine: the trace cannot be attached.")
-    lived = _lifetime(bundle, log, window)
     pulses = pulse_windows(run.power_pulse)
-    phases = _phases(bundle, log, window, lived, pulses)
-    ends = [lived, *pulses]
-    begin_ns, end_ns = min(first for first, _ in ends), max(last for _, last in ends)
+    around = _around(bundle, log, window, pulses)
+    phases = _phases(bundle, log, window, around)
+    begin_ns, end_ns = around.begin_ns, around.end_ns
     return Course(
         origin_ns=window[0],
         wall_s=start.time_ms / 1000,
@@ -104,33 +118,89 @@ def _is_window(load: Any) -> bool:
     return isinstance(load, list) and len(load) == 2 and all(type(each) is int and 0 <= each < 2**63 for each in load) and load[0] < load[1]
 
 
-def _lifetime(bundle: Bundle, log: Log, window: Window) -> Window:
-    """From the start of the run's processes to their end: its own meters are read meanwhile; without readings, what was logged."""
+@dataclass(frozen=True)
+class _Around:
+    """What is known of the time around the timed window, ns. ``lived``: from the start of the training's processes to their end, by the readings of
+    its own meters, which run meanwhile. From ``started_ns`` to ``ended_ns`` the harness's process was there, and worked but in ``idle``. ``unclear``
+    is the time in which it may have worked: between the start of that process and the moment from which it surely worked (the disk was read, or a
+    program waited), and after the last moment that it recorded (the bundle is sealed, the process ends).
+    """
+
+    lived: Window
+    started_ns: int
+    ended_ns: int
+    idle: tuple[Window, ...]
+    unclear: tuple[Window, ...]
+    pulses: tuple[Window, ...]
+
+    @property
+    def begin_ns(self) -> int:
+        return min(first for first, _ in ((self.started_ns, 0), *self.unclear, *self.pulses))
+
+    @property
+    def end_ns(self) -> int:
+        return max(last for _, last in ((0, self.ended_ns), *self.unclear, *self.pulses))
+
+
+def _around(bundle: Bundle, log: Log, window: Window, pulses: Sequence[Window]) -> _Around:
+    """Without a record of the harness's own work (bundles of earlier versions) it is taken to be idle outside the training."""
+    longest_ns = MAX_AROUND_S * NS_PER_S
     logged = [event.mono_ns for event in log.events if event.mono_ns is not None]
     own = [channel for channel in bundle.channels() if channel.source != SOURCE]
     read = [moment for channel in own for moment in (int(channel.t_ns.min()), int(channel.t_ns.max()))]
-    begin_ns, end_ns = min([*logged, *read]), max([*logged, *read])
-    longest_ns = 600 * NS_PER_S
-    return max(begin_ns, window[0] - longest_ns), min(end_ns, window[1] + longest_ns)
+    lived = max(min([*logged, *read]), window[0] - longest_ns), min(max([*logged, *read]), window[1] + longest_ns)
+    try:
+        lifetime = read_lifetime(bundle.run().lifetime)
+    except ValueError as error:
+        raise SuiteError(f"{bundle.path / RUN}: {error}.") from error
+    if lifetime is None:
+        return _Around(lived, *lived, (), (), tuple(pulses))
+    started_ns = min(lived[0], max(lifetime.begin_ns, lived[0] - longest_ns))
+    ended_ns = max(lived[1], min(lifetime.closed_ns or lived[1], lived[1] + longest_ns))
+    process_ns = max(started_ns if lifetime.process_ns is None else lifetime.process_ns, started_ns - MAX_UNCLEAR_S * NS_PER_S)
+    if 0 <= started_ns - process_ns < MIN_UNCLEAR_S * NS_PER_S:
+        started_ns = process_ns
+    unclear = [(process_ns, started_ns)] if process_ns < started_ns else []
+    if ended_ns > lived[1]:
+        unclear.append((ended_ns, ended_ns + max(NS_PER_S // 2, ENDING_SHARE * (ended_ns - lived[1]))))
+    return _Around(lived, started_ns, ended_ns, tuple(sorted(lifetime.idle_ns)), tuple(unclear), tuple(pulses))
 
 
-def _phases(bundle: Bundle, log: Log, window: Window, lived: Window, pulses: Sequence[Window]) -> tuple[Phase, ...]:
+def _phases(bundle: Bundle, log: Log, window: Window, around: _Around) -> tuple[Phase, ...]:
     far_ns = 10**15
     evaluations = list(zip(_times(log, "eval_start"), _times(log, "eval_stop"), strict=False))
     uncounted = [(interval.start_ns, interval.stop_ns) for interval in uncounted_intervals(log)]
-    before, after = (window[0] - far_ns, lived[0]), (lived[1], window[1] + far_ns)
+    lived, idle = around.lived, around.idle
+    begin_ns = min([around.started_ns, *(first for first, _ in around.unclear)])
+    end_ns = max([around.ended_ns, *(last for _, last in around.unclear)])
+    waited = [_cut(each, around.started_ns, lived[0]) for each in idle], [_cut(each, lived[1], around.ended_ns) for each in idle]
+    worked = (_without([(around.started_ns, lived[0])], idle), _without([(lived[1], around.ended_ns)], idle))
     steps = bundle.steps().first_rank
     waits_ns = np.round(np.nan_to_num(steps.fetch_stall_s) * NS_PER_S).astype(np.int64)
     waiting = _phase("waiting", np.column_stack((steps.start_ns, steps.start_ns + waits_ns)), window[0])
     outside = [
-        _phase("before", _without([before], pulses), window[0]),
-        _phase("after", _without([after], pulses), window[0]),
+        _phase(name, _without(spans, around.pulses), window[0])
+        for name, spans in (
+            ("before", [(window[0] - far_ns, begin_ns), *waited[0]]),
+            ("after", [*waited[1], (end_ns, window[1] + far_ns)]),
+            ("unclear start", [each for each in around.unclear if each[0] < lived[0]]),
+            ("unclear end", [each for each in around.unclear if each[0] > lived[0]]),
+            ("starting", worked[0]),
+            ("closing", worked[1]),
+        )
+    ]
+    outside += [
         _phase("loading", [(lived[0], window[0]), (window[1], lived[1])], window[0]),
-        _phase("pulse", pulses, window[0]),
+        _phase("pulse", around.pulses, window[0]),
     ]
     least_s = MIN_SHARE * (window[1] - window[0]) * SECONDS_PER_NS
     inside = [waiting, _phase("evaluation", evaluations, window[0]), _phase("uncounted", uncounted, window[0])]
     return tuple(phase for phase in (*outside, *(phase for phase in inside if phase.length_s >= least_s)) if len(phase.starts_s))
+
+
+def _cut(span: Window, first_ns: int, last_ns: int) -> Window:
+    """The part of a span between two moments; empty where none of it is."""
+    return max(span[0], first_ns), min(span[1], last_ns)
 
 
 def _times(log: Log, key: str) -> list[int]:

@@ -15,12 +15,16 @@ import pandas
 
 from suite.bundle.arrays import Values
 from suite.errors import SuiteError
-from suite.metrics.traces.trace_format import UNITS, Rail, Trace, TraceFormat
+from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, Trace, TraceFormat
 
 BLOCK_BYTES = 8 * 2**20
 MAX_FILE_BYTES = 16 * 2**30
 MAX_READINGS = 500_000
 MAX_UNREADABLE_SHARE = 0.5
+MAX_LATE_SHARE = 0.2
+"""Of all rows: where more have a time that is not after the one before, the times are not understood."""
+MAX_MALFORMED_SHARE = 0.02
+"""Of all rows: where more have digits that this format does not read, its numbers are not understood, and the others may be read wrongly."""
 OWN_UNIT = r"([A-Za-zµμ]+)$"
 GROUPING = {".": ",", ",": "."}
 """The sign between groups of three digits, by the decimal sign."""
@@ -64,9 +68,15 @@ def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) ->
     except (OSError, EOFError, UnicodeError, ValueError) as error:
         raise SuiteError(f"{path} cannot be read as a trace: {str(error)[:200]}. `--dry-run` shows what is understood of it.") from error
     trace = points.trace(rows)
-    if rows.read == 0 or len(trace.t_s) < 2 or trace.unreadable + trace.late > MAX_UNREADABLE_SHARE * trace.rows:
+    if rows.malformed > MAX_MALFORMED_SHARE * trace.rows:
+        raise SuiteError(
+            f"{path} has numbers that differ in form: {rows.malformed} of {trace.rows} rows are like {rows.example!r}, with a decimal "
+            f"{'comma' if how.decimal == ',' else 'point'} in the others; export it with one decimal sign, and none between thousands."
+        )
+    is_late = trace.late > MAX_LATE_SHARE * trace.rows
+    if rows.read == 0 or len(trace.t_s) < 2 or is_late or trace.unreadable > MAX_UNREADABLE_SHARE * trace.rows:
         remedy = "correct the columns with --time and --power, or export it again"
-        if points.repeated > MAX_UNREADABLE_SHARE * trace.rows:
+        if points.repeated > MAX_LATE_SHARE * trace.rows:
             remedy = "its times are too coarse for its rows: give --rate HZ if the rows are evenly spaced, or export it with fractions of a second"
         raise SuiteError(
             f"{path} has {len(trace.t_s)} readings in {trace.rows} rows ({trace.unreadable} without numbers, {trace.late} with a time that is not "
@@ -96,6 +106,8 @@ class _Rows:
     how: TraceFormat
     read: int = 0
     unreadable: int = 0
+    malformed: int = 0
+    example: str = ""
     _day: tuple[float, float] = (0.0, -math.inf)
     _is_first: bool = True
 
@@ -141,7 +153,11 @@ class _Rows:
         if not pandas.api.types.is_numeric_dtype(column):
             column = column.astype(str).str.strip().str.replace(r"\s*[^\d\s.,eE+-]+$", "", regex=True)
             column = without_grouping(column, self.how.decimal)
+            written = column
             column = pandas.to_numeric(column.str.replace(",", ".") if self.how.decimal == "," else column, errors="coerce")
+            malformed = written[column.isna() & written.str.fullmatch(r"[-+]?\d[\d.,]*")]
+            self.malformed += len(malformed)
+            self.example = self.example or (str(malformed.iloc[0])[:40] if len(malformed) else "")
         return np.asarray(column, np.float64)
 
     def _times(self, frame: Any) -> Values:
@@ -169,7 +185,7 @@ class _Rows:
 
 def _size(text: str, unit: str) -> float:
     """The size of a cell's own unit; that of the column's ``unit`` where the text is no unit of the same quantity."""
-    own = text.replace("µ", "u").replace("μ", "u")
+    own = text.translate(MICRO)
     return UNITS[own if own in UNITS and own[-1] == unit[-1] else unit]
 
 

@@ -11,7 +11,7 @@ import pandas
 
 from suite.errors import SuiteError
 from suite.metrics.traces.reading import opened, seconds_of_dates, seconds_of_day
-from suite.metrics.traces.trace_format import MAX_COLUMNS, UNITS, Rail, TraceFormat
+from suite.metrics.traces.trace_format import MAX_COLUMNS, MICRO, UNITS, Rail, TraceFormat
 
 HEAD_BYTES, HEAD_LINES = 2**16, 400
 DELIMITERS = ",;\t|"
@@ -121,7 +121,7 @@ def _refuse_unknown_units(options: TraceOptions) -> None:
 def _refuse_changing_units(head: _Head) -> None:
     """A column beside the numbers that has their unit, row by row: meters that choose their range write one."""
     for place, name in enumerate(head.names):
-        found = {row[place].replace("µ", "u").replace("μ", "u") for row in head.rows}
+        found = {row[place].translate(MICRO) for row in head.rows}
         if len(found) > 1 and all(unit in UNITS for unit in found):
             raise SuiteError(f"The unit changes from row to row (column {name!r}: {', '.join(sorted(found))}): export the file in one unit.")
 
@@ -223,7 +223,7 @@ def _unit(name: str) -> str | None:
     bracketed: list[str] = [found.strip() for found in IN_BRACKETS.findall(name)]
     at_end: list[str] = AT_END.findall(name)
     for text in (*bracketed, *at_end, *_plain(name).split()[-1:], name.strip().lower()):
-        unit = WORDS.get(text.lower(), text.replace("µ", "u").replace("μ", "u"))
+        unit = WORDS.get(text.lower(), text.translate(MICRO))
         if unit in UNITS:
             return unit
         if unit.lower() in LOWER_CASE and unit != "MW":
@@ -383,7 +383,7 @@ def _unit_of(head: _Head, column: int, base: str, given: str | None) -> str:
     found = _unit(head.names[column]) if head.has_header else None
     if found is not None and found.endswith(base):
         return found
-    after_number = re.sub(r"^[-+\d.,eE\s]+", "", head.rows[0][column]).replace("µ", "u").replace("μ", "u")
+    after_number = re.sub(r"^[-+\d.,eE\s]+", "", head.rows[0][column]).translate(MICRO)
     if after_number in UNITS and after_number.endswith(base):
         return after_number
     words = {"W": POWER, "V": VOLTAGE, "A": CURRENT}[base]

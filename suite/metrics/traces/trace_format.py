@@ -15,6 +15,8 @@ UNITS = {
     "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "d": 86_400.0,
 }  # fmt: skip
 """Units and their sizes in W, V, A or s."""
+MICRO = str.maketrans("µμ", "uu")
+"""The micro sign and the Greek letter, to names of UNITS."""
 TIME_KINDS = ("number", "date", "time of day", "index")
 MAX_COLUMNS = 1000
 

@@ -108,10 +108,14 @@ def test_the_statistics_in_the_file_give_every_pair_of_it(reference_runs: Frames
     """One of the entries is at its own epochs."""
     for seed in range(1, 6):
         accuracies = (*(0.98,) * 9, 0.9905)
-        scenario = Scenario(name=f"late-{seed}", seed=seed, accuracies=accuracies, learning_rate=0.04, jitter=0.02, later_s=9000 * seed)
+        scenario = Scenario(
+            name=f"late-{seed}", seed=seed, accuracies=accuracies, batch_size=16, learning_rate=0.005, jitter=0.02, later_s=9000 * seed
+        )
         make_bundle(tmp_path / str(seed), scenario)
     for seed in (1, 2, 3):
-        scenario = Scenario(name=f"usual-{seed}", framework="chainer", seed=seed, learning_rate=0.04, jitter=0.02, later_s=90_000 + 9000 * seed)
+        scenario = Scenario(
+            name=f"usual-{seed}", framework="chainer", seed=seed, batch_size=16, learning_rate=0.005, jitter=0.02, later_s=90_000 + 9000 * seed
+        )
         make_bundle(tmp_path / f"usual-{seed}", scenario)
     for board in (*make_boards(reference_runs), board_of(reporter.load([tmp_path]))):
         content = files(board)["comparisons.json"]

@@ -50,6 +50,14 @@ MISTAKES: tuple[tuple[str, str, int], ...] = (
     ("suite explain log-chian", "did you mean 'log-chain'", 2),
     ("suite list data sets", "Did you mean 'data-sets'", 2),
     ("suite sweep --study batchsize --workload lenet", "did you mean 'batch-size'", 2),
+    ("suite sweep --workload lenet", "--vary batch_size=16,32", 2),
+    ("suite sweep --vary batchsize=8,16 --workload lenet", "did you mean 'batch_size'", 2),
+    ("suite sweep --vary batch_size=8,x --workload lenet", "is not a whole number", 2),
+    ("suite sweep --vary framework=fake,pytorhc --workload lenet --data digits", "did you mean 'pytorch'", 2),
+    ("suite sweep --file nowhere.toml --workload lenet", "nowhere.toml cannot be read", 2),
+    ("suite power set MAXM", "There is no power mode 'MAXM'", 2),
+    ("suite power set", "Name a mode or a setting", 2),
+    ("suite power set --cores 100000", "this machine has", 2),
     ("suite verify-model lenet", "suite env create pytorch", 2),
     ("suite audit empty", "empty", 2),
     ("suite power attach empty trace.csv", "Missing option '--covers'", 2),
@@ -63,6 +71,9 @@ MISTAKES: tuple[tuple[str, str, int], ...] = (
     ("suite memory plan resnet152 --budget 300MB", "give at least", 2),
     ("suite memory plan resnet18 --budget 2GB --image 0", "has no pixels", 2),
     ("suite memory plan resnet18 --budget 2GB --optimizer adamw", "sgd-momentum", 2),
+    ("suite memory study --networks resnet19", "choose of resnet18", 2),
+    ("suite run --division open --workload lenet --memory-budget 100MB --dry-run", "use --memory-budget", 2),
+    ("suite run --division open --workload lenet --framework chainer --memory-budget 1GB --dry-run", "use --framework pytorch", 2),
 )
 """What was typed, words that must be said, and the exit code."""
 

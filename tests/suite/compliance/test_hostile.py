@@ -17,7 +17,7 @@ from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, escaped
 from suite.compliance.rule import MAX_VIOLATIONS
 from suite.errors import SuiteError
-from suite.submission.archive import pack, unpack
+from suite.files.archive import pack, unpack
 
 Run = Callable[..., Any]
 
@@ -81,7 +81,7 @@ def test_metadata_of_any_type_is_compared(boot: object, good_bundle: Path) -> No
 
 def test_a_compressed_archive_is_refused_before_it_is_decompressed(submission_folder: Path, tmp_path: Path) -> None:
     archive = tmp_path / "bomb.tar"
-    archive.write_bytes(gzip.compress(pack(submission_folder, tmp_path / "plain.tar").read_bytes()))
+    archive.write_bytes(gzip.compress(pack(submission_folder, tmp_path / "plain.tar", base=submission_folder.parent.parent).read_bytes()))
     with pytest.raises(SuiteError, match="not a whole tar archive"):
         unpack(archive, tmp_path / "target")
     assert not (tmp_path / "target").exists()

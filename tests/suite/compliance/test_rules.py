@@ -17,12 +17,14 @@ from suite.compliance.registry import ALL, LAST, MODULES, RULES, AnyRule, discov
 from suite.compliance.rule import Rule
 from suite.compliance.submission_rule import SubmissionRule
 from suite.compliance.submissions import SubmissionVerdict, check_submission
-from tests.builders import RICH, make_analysis, make_bundle
+from tests.builders import RICH, make_analysis, make_bundle, make_experiment, make_replication
 from tests.mutation.score import good_submission
 
 MISSED = "target-missed"
 FAULTS = [(rule, fault) for rule in ALL for fault in rule.faults]
-OF_BUNDLES, OF_SUBMISSIONS, OF_ANALYSES = ([(rule, fault) for rule, fault in FAULTS if fault.scope is scope] for scope in Scope)
+OF_BUNDLES, OF_SUBMISSIONS, OF_ANALYSES, OF_EXPERIMENTS, OF_REPLICATIONS = (
+    [(rule, fault) for rule, fault in FAULTS if fault.scope is scope] for scope in Scope
+)
 
 
 def names(faults: list[tuple[AnyRule, Fault]]) -> list[str]:
@@ -63,6 +65,42 @@ def test_a_good_analysis_has_no_finding(_good_analysis: Path) -> None:
 @pytest.mark.parametrize(("rule", "fault"), OF_ANALYSES, ids=names(OF_ANALYSES))
 def test_a_rule_finds_its_fault_in_an_analysis(rule: AnyRule, fault: Fault, _good_analysis: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(_good_analysis, tmp_path / "analysis"))
+    fault.change(folder)
+    result = check_paths([folder])
+    assert_found(rule, tuple(finding for _, finding in result.all_findings()), result.complies)
+
+
+@pytest.fixture(scope="session")
+def _good_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_experiment(tmp_path_factory.mktemp("experiments") / "good")
+
+
+def test_a_good_experiment_has_no_finding(_good_experiment: Path) -> None:
+    result = check_paths([_good_experiment])
+    assert (result.complies, list(result.all_findings()), len(result.analyses)) == (True, [], 1)
+
+
+@pytest.mark.parametrize(("rule", "fault"), OF_EXPERIMENTS, ids=names(OF_EXPERIMENTS))
+def test_a_rule_finds_its_fault_in_an_experiment(rule: AnyRule, fault: Fault, _good_experiment: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(_good_experiment, tmp_path / "experiment"))
+    fault.change(folder)
+    result = check_paths([folder])
+    assert_found(rule, tuple(finding for _, finding in result.all_findings()), result.complies)
+
+
+@pytest.fixture(scope="session")
+def _good_replication(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_replication(tmp_path_factory.mktemp("replications") / "good")
+
+
+def test_a_good_replication_has_no_finding(_good_replication: Path) -> None:
+    result = check_paths([_good_replication])
+    assert (result.complies, list(result.all_findings()), len(result.bundles), len(result.analyses)) == (True, [], 3, 1)
+
+
+@pytest.mark.parametrize(("rule", "fault"), OF_REPLICATIONS, ids=names(OF_REPLICATIONS))
+def test_a_rule_finds_its_fault_in_a_replication(rule: AnyRule, fault: Fault, _good_replication: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(_good_replication, tmp_path / "replication"))
     fault.change(folder)
     result = check_paths([folder])
     assert_found(rule, tuple(finding for _, finding in result.all_findings()), result.complies)

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from reference_impls.rank import HEARTBEAT_PERIOD_S, HEARTBEAT_TIMEOUT_S, TOKEN_VARIABLE, name_of, state_of
+from reference_impls.rank import HEARTBEAT_PERIOD_S, HEARTBEAT_TIMEOUT_S, SILENCE_VARIABLE, TOKEN_VARIABLE, name_of, parent_of, state_of
 from suite.execution import heartbeat
 from suite.execution.heartbeat import RELEASE_TIMEOUT_S, START_TIMEOUT_S, Heartbeat, HeartbeatMonitor
 from suite.execution.recorder import ATTACH_TIMEOUT_S
@@ -63,6 +63,33 @@ def test_a_rank_without_heartbeats_is_named_with_its_node(monitor: HeartbeatMoni
     clock.now_s += HEARTBEAT_TIMEOUT_S + 1
     monitor.receive(line(monitor, 0))
     assert str(monitor.failure()).startswith("no heartbeat from rank 1 on node node2 for 10 s")
+
+
+def test_how_long_a_rank_may_be_silent_is_a_setting(clock: Clock) -> None:
+    patient = HeartbeatMonitor(2, (), clock, silence_s=60)
+    assert patient.variables[SILENCE_VARIABLE] == "60"
+    patient.receive(line(patient, 0))
+    clock.now_s += 59
+    patient.receive(line(patient, 1))
+    assert patient.failure() is None
+    clock.now_s += 2
+    assert str(patient.failure()).startswith("no heartbeat from rank 0 on node node1 for 60 s")
+    patient.close()
+
+
+def test_a_rank_whose_launcher_was_ended_is_named(monitor: HeartbeatMonitor) -> None:
+    said = json.loads(line(monitor, 1))
+    monitor.receive(json.dumps({**said, "orphaned": False}).encode())
+    assert monitor.failure() is None
+    monitor.receive(json.dumps({**said, "orphaned": True}).encode())
+    assert "the launcher of rank 1 on node node2" in str(monitor.failure())
+
+
+def test_a_process_has_a_parent() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert parent_of(process.pid) == os.getpid()
+        process.kill()
+    assert parent_of(process.pid) is None
 
 
 def test_a_rank_that_stays_stopped_has_failed(monitor: HeartbeatMonitor, clock: Clock) -> None:

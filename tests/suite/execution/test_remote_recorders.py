@@ -201,7 +201,7 @@ exec sleep 9
 def test_a_recorder_whose_harness_is_gone_exits_and_leaves_no_file(tmp_path: Path) -> None:
     settings = (
         f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "with_identity": false, "left_out": [], "peer": null, '
-        '"baseload_s": 0, "goes_on": false}'
+        '"baseload_s": 0, "goes_on": false, "silence_s": 10}'
     )
     temporary = tmp_path / "tmp"
     temporary.mkdir()

@@ -11,7 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from suite.bundle.data_record import DATA
+from suite.bundle.layout import LOCK, RUN
 from suite.bundle.reader import Bundle
+from suite.errors import SuiteError
+from suite.execution.run import make_output
 from suite.files.paths import repository_root
 from tests.conftest import Run, interruptible
 
@@ -111,6 +115,17 @@ def test_an_existing_output_is_not_touched(suite: Run, digits: Path, tmp_path: P
     assert suite(*FAKE, "--output", tmp_path / "run").returncode == 2
     assert suite(*FAKE, "--output", tmp_path / "run", "--force").returncode == 2
     assert (tmp_path / "run" / "thesis.txt").read_text() == "years of work"
+
+
+def test_what_a_run_left_that_was_killed_as_it_began_is_replaced(tmp_path: Path) -> None:
+    for name in (LOCK, DATA, f".{RUN}"):
+        (tmp_path / name).touch()
+    make_output(tmp_path, force=True)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / LOCK).touch()
+    (tmp_path / "thesis.txt").touch()
+    with pytest.raises(SuiteError, match="is no run directory"):
+        make_output(tmp_path, force=True)
 
 
 def test_truncated_data_are_named(suite: Run, digits: Path, tmp_path: Path) -> None:

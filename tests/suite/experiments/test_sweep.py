@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle.layout import MANIFEST
+from suite.bundle.layout import MANIFEST, RUN
 from suite.catalog.divisions import Division
 from suite.catalog.studies import Variable, load_studies, load_study
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions
 from suite.experiments.sweep import plan
+from suite.files.json_file import read_json, write_json
 from suite.files.paths import repository_root
 from suite.metrics.scaling_model import Scaling
 from tests.conftest import Run, interruptible
@@ -93,7 +94,8 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(suite: Run, digits: P
     assert json.loads((out / "study.json").read_text()) == {name: value for name, value in record.items() if name not in ("format", "path")}
     seals = {path.parent.name: path.read_bytes() for path in out.glob("*/" + MANIFEST)}
     (out / "8-r2" / "log.txt").write_bytes((out / "8-r2" / "log.txt").read_bytes()[:-1])  # damaged
-    (out / "16-r1" / MANIFEST).unlink()  # never came to its end
+    (out / "16-r1" / MANIFEST).unlink()  # killed in training
+    write_json(out / "16-r1" / RUN, {**read_json(out / "16-r1" / RUN), "status": "running"})
     again = suite(*command)
     assert again.returncode == 0, again.stderr
     assert again.stderr.count("finished before, kept") == 2

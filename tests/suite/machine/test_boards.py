@@ -181,3 +181,22 @@ def test_variants_are_found_by_their_device_tree(entries: tuple[str, ...], name:
     (tmp_path / "proc/device-tree").mkdir(parents=True)
     (tmp_path / "proc/device-tree/compatible").write_bytes("\0".join((*entries, "")).encode())
     assert identify(tmp_path).device.name == name
+
+
+@pytest.mark.parametrize(("model", "name"), [("Intel(R) N95", "n100"), ("Intel(R) Processor N100", "n100"), ("Intel(R) N950", "generic")])
+def test_a_number_in_a_processor_s_name_is_no_part_of_a_longer_one(model: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cpuinfo").write_text(f"processor\t: 0\nmodel name\t: {model}\n")
+    assert identify(tmp_path).device.name == name
+
+
+def test_a_container_without_the_link_to_the_device_tree_is_recognised(tmp_path: Path) -> None:
+    folder = tmp_path / "sys/firmware/devicetree/base"
+    folder.mkdir(parents=True)
+    (folder / "compatible").write_bytes(b"nvidia,p3768-0000+p3767-0005-super\0nvidia,p3767-0005\0nvidia,tegra234\0")
+    assert identify(tmp_path).device.name == "orin-nano"
+
+
+def test_the_sizes_of_a_raspberry_pi_3_include_the_a_plus() -> None:
+    memory = load_device("raspberry-pi-3").memory
+    assert memory is not None and memory.sizes_gb == (0.5, 1)

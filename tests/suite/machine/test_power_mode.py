@@ -141,6 +141,25 @@ def test_the_limits_of_rapl(board: Callable[[str], Path]) -> None:
     assert limits[0].window_s == pytest.approx(27.98, abs=0.01) and limits[2].window_s is None
 
 
+def test_of_two_limits_of_one_package_the_lower_one_is_in_the_label(board: Callable[[str], Path]) -> None:
+    """Intel's packages have a limit by MSR and another by MMIO."""
+    root = board("n100")
+    label, zone = read_power_settings(root).label, root / "sys/class/powercap/intel-rapl-mmio:0"
+    zone.mkdir(parents=True)
+    files = {"name": "package-0", "constraint_0_name": "long_term", "constraint_0_power_limit_uw": 15000000}
+    assert read_power_settings(write(root, {f"{zone.relative_to(root)}/{name}": value for name, value in files.items()})).label == label
+    write(root, {f"{zone.relative_to(root)}/constraint_0_power_limit_uw": 6000000})
+    assert str(read_power_settings(root).label).endswith("limited to 6 W and 25 W")
+
+
+def test_turbo_is_read_per_policy_where_there_is_no_switch_for_all_cores(tmp_path: Path) -> None:
+    folder = tmp_path / POLICY
+    folder.mkdir(parents=True)
+    write(tmp_path, {f"{POLICY}/{name}": value for name, value in {"affected_cpus": 0, "scaling_governor": "schedutil", "boost": 0}.items()})
+    assert read_power_settings(tmp_path).turbo is False
+    assert read_power_settings(write(tmp_path, {f"{POLICY}/boost": 1})).turbo is True
+
+
 def test_a_clock_that_only_root_reads_does_not_change_the_label(board: Callable[[str], Path]) -> None:
     root = board("orin-nano")
     label = read_power_settings(root).label

@@ -58,9 +58,9 @@ def test_the_optimizers_state_is_counted(optimizer: str, words: int) -> None:
 
 
 def test_a_budget_below_the_weights_is_refused_with_one_that_works() -> None:
-    with pytest.raises(SuiteError, match=r"does not train in 400 MB .*give at least (\d+) MB") as refused:
+    with pytest.raises(SuiteError, match=r"does not train in 400 MB .*give at least --budget (\d+)MB") as refused:
         plan(workplace(), 8, 400_000_000)
-    least = int(str(refused.value).split("give at least ")[1].split(" MB")[0]) * 1_000_000
+    least = int(str(refused.value).split("give at least --budget ")[1].split("MB")[0]) * 1_000_000
     assert plan(workplace(), 1, least).schedule is not None
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from suite.catalog.reference_points import load_points
+from suite.catalog.reference_points import frozen_points
+from suite.catalog.rounds import load_round
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Measured, columns, pair_bounds
 from suite.metrics.costs import TrainingCost, measured_score
@@ -32,8 +33,8 @@ SCORING = load_scoring()
 
 
 def reference() -> ExpectedEpochs:
-    """What LeNet-5's reference runs need at batch size 128."""
-    (point,) = (point for point in load_points("lenet") if point.batch_size == 128)
+    """What LeNet-5's reference runs of round v0.1 need at batch size 128."""
+    (point,) = (point for point in frozen_points(load_round("v0.1"), "lenet") if point.batch_size == 128)
     found = expected_epochs([point], point.batch_size, point.base_learning_rate, point.local_batch_size, SCORING.rate_tolerance)
     assert found is not None
     return found

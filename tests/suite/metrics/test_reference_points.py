@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.reference_points import ReferenceRun, frozen_points, load_points, newest_points, write_points
+from reference_impls.contract import LOCAL, SYNCHRONISED
+from suite.catalog.reference_points import ReferenceRun, frozen_points, load_points, local_batch_size, newest_points, write_points
 from suite.catalog.rounds import load_rounds
 from suite.catalog.workloads import Workload, load_workloads
 from suite.errors import SuiteError
@@ -36,6 +37,13 @@ def test_another_batch_size_is_added_and_the_same_replaced(tmp_path: Path) -> No
     write_points(make_points(bundles(tmp_path / "b", batch_size=64)), tmp_path)
     write_points(make_points(bundles(tmp_path / "c")[:1]), tmp_path)
     assert [(point.batch_size, len(point.runs)) for point in load_points("lenet", tmp_path)] == [(64, 2), (128, 1)]
+
+
+def test_ranks_that_synchronise_have_the_points_of_one_rank() -> None:
+    assert local_batch_size("resnet18", 128, 1, LOCAL) == local_batch_size("resnet18", 128, 4, SYNCHRONISED) == 128
+    assert local_batch_size("resnet18", 128, 4, LOCAL) == 32
+    assert local_batch_size("resnet18", 130, 4, LOCAL) == 33, "the largest share"
+    assert local_batch_size("vgg11", 128, 4, LOCAL) is None
 
 
 def test_a_run_that_missed_its_target_is_kept(tmp_path: Path) -> None:
@@ -92,7 +100,7 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
 def test_the_repositorys_points_match_the_workloads_current_definition(workload: Workload) -> None:
     for point in load_points(workload.name):
         assert point.eval_every_epochs == workload.eval_every_epochs
-        assert all(1 <= run.epochs_to_target <= workload.epochs for run in point.runs)
+        assert all(1 <= run.epochs_trained <= workload.epochs for run in point.runs)
 
 
 def test_a_frozen_point_is_kept_beside_the_new_one_of_its_setting(tmp_path: Path) -> None:

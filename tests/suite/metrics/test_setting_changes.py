@@ -56,6 +56,22 @@ def test_what_the_meter_reads_is_what_is_found(tmp_path: Path) -> None:
     assert (change.channel, change.before, change.after) == ("policy0.max", 1.8e9, 6e8)
 
 
+def test_a_governor_that_changes_during_the_run_is_found(tmp_path: Path) -> None:
+    policy = tmp_path / "sys/devices/system/cpu/cpufreq/policy0"
+    policy.mkdir(parents=True)
+    (policy / "scaling_available_governors").write_text("performance schedutil \n")
+    (policy / "scaling_governor").write_text("schedutil\n")
+    meter = PowerModeMeter(tmp_path)
+    meter.open(MeteredProcess(1, tmp_path))
+    rows = [meter.read()]
+    (policy / "scaling_governor").write_text("performance\n")
+    rows += [meter.read()]
+    assert meter.settings() == {"policy0.governor": "performance schedutil"}
+    taken = pandas.DataFrame([(r.t_ns, r.source, r.channel, r.value, r.unit) for row in rows for r in row], columns=COLUMNS)
+    (change,) = find_setting_changes(channels_of_frame(taken), int(taken["t_ns"].min()), int(taken["t_ns"].max()))
+    assert (change.channel, change.before, change.after, change.unit) == ("policy0.governor", 1, 0, "governor")
+
+
 def test_a_change_is_a_warning_with_its_time_and_a_remedy(good_bundle: Path) -> None:
     bundle = EditableBundle(good_bundle)
     lower_limits_in_mid_run(bundle)

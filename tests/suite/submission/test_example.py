@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from suite.compliance.paths import check_paths
+from suite.files.archive import pack
 from suite.files.paths import repository_root
-from suite.submission.archive import pack
 from suite.submission.folders import find_submissions
 
 TREE = repository_root() / "submissions"
@@ -15,10 +15,11 @@ TREE = repository_root() / "submissions"
 def test_every_submission_of_the_checkout_complies() -> None:
     verdict = check_paths([TREE])
     assert not verdict.broken
-    assert [(str(path), finding.rule, finding.observed) for path, finding in verdict.all_findings()] == []
+    found = [(path.relative_to(TREE).as_posix(), finding.rule) for path, finding in verdict.all_findings()]
+    assert found == [("v0.2/reference/lenet/pytorch/run_2", "foreign-load")]  # a warning, true: another program was busy during that run
 
 
 @pytest.mark.parametrize("submission", find_submissions(TREE), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_its_archive_complies_too(submission: Path, tmp_path: Path) -> None:
-    pack(submission, tmp_path / "submission.tar")
+    pack(submission, tmp_path / "submission.tar", base=submission.parent.parent)
     assert check_paths([tmp_path / "submission.tar"]).complies

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.bundle.study_mark import StudyMark
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.errors import SuiteError
 from suite.submission.declaration import read_declaration
@@ -43,4 +44,14 @@ def test_other_files_are_refused(digests: tuple[str, ...], given: tuple[str, str
     implementations = () if given is None else (PackagedImplementation(given[0], tmp_path, given[1]),)
     with pytest.raises(SuiteError, match=words):
         package(runs_by(tmp_path / "runs", *digests), replace(offer, implementations=implementations), tmp_path / "submissions")
+    assert not (tmp_path / "submissions").exists()
+
+
+def test_a_run_of_a_study_is_not_packaged(offer: PackageRequest, tmp_path: Path) -> None:
+    paths = make_runs(tmp_path / "runs", 3)
+    bundle = EditableBundle(paths[1])
+    bundle.run["study"] = StudyMark("Batches", (("batch_size", "16"),), 5).to_dict()
+    bundle.save()
+    with pytest.raises(SuiteError, match="run2 was made for a study"):
+        package(paths, offer, tmp_path / "submissions")
     assert not (tmp_path / "submissions").exists()

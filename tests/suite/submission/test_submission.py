@@ -15,7 +15,7 @@ from suite.compliance.faults.log_edits import shift_wall_clock
 from suite.compliance.paths import check_paths
 from suite.compliance.submissions import check_submission, check_submissions
 from suite.errors import SuiteError
-from suite.submission.archive import pack, unpack
+from suite.files.archive import pack, unpack
 from suite.submission.package import PackageRequest, package
 from tests.suite.submission.conftest import make_runs
 
@@ -63,23 +63,23 @@ def test_runs_of_different_machines_are_refused(offer: PackageRequest, tmp_path:
 
 
 def test_the_same_submission_gives_the_same_bytes(submission: Path, tmp_path: Path) -> None:
-    first, second = pack(submission, tmp_path / "one.tar"), None
+    first, second = pack(submission, tmp_path / "one.tar", base=submission.parent.parent), None
     copy = tmp_path / "elsewhere/v0.2/acme"
     shutil.copytree(submission, copy)
     for path in copy.rglob("*"):
         path.touch()
-    second = pack(copy, tmp_path / "two.tar")
+    second = pack(copy, tmp_path / "two.tar", base=copy.parent.parent)
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_an_archive_unpacks_to_the_same_submission(submission: Path, tmp_path: Path) -> None:
     target = tmp_path / "unpacked"
-    unpack(pack(submission, tmp_path / "one.tar"), target)
+    unpack(pack(submission, tmp_path / "one.tar", base=submission.parent.parent), target)
     assert check_submission(target / "v0.2/acme").complies
 
 
 def test_a_truncated_archive_is_refused(submission: Path, tmp_path: Path) -> None:
-    whole = pack(submission, tmp_path / "whole.tar").read_bytes()
+    whole = pack(submission, tmp_path / "whole.tar", base=submission.parent.parent).read_bytes()
     with tarfile.open(tmp_path / "whole.tar") as archive:
         ends = [member.offset for member in archive]
     for number, size in enumerate([1, 100, *ends[::4], ends[-1] + 600, len(whole.rstrip(b"\0")) + 20]):
@@ -127,10 +127,10 @@ def test_a_hostile_archive_is_refused_and_nothing_is_outside(members: list[tarfi
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suite.submission.archive.MAX_BYTES", 10_000)
+    monkeypatch.setattr("suite.files.archive.MAX_BYTES", 10_000)
     with pytest.raises(SuiteError, match="more than"):
         unpack(hostile(tmp_path / "bomb.tar", *(member(f"f{index}", size=3000) for index in range(5))), tmp_path / "target")
-    monkeypatch.setattr("suite.submission.archive.MAX_FILES", 3)
+    monkeypatch.setattr("suite.files.archive.MAX_FILES", 3)
     with pytest.raises(SuiteError, match="more than"):
         unpack(hostile(tmp_path / "many.tar", *(member(f"f{index}") for index in range(5))), tmp_path / "target2")
 
@@ -170,7 +170,7 @@ def edit_declaration(path: Path, **values: object) -> None:
 
 
 def test_folders_and_archives_are_checked_together(submission: Path, tmp_path: Path) -> None:
-    archive = pack(submission, tmp_path / "sent.tar")
+    archive = pack(submission, tmp_path / "sent.tar", base=submission.parent.parent)
     alone = make_runs(tmp_path / "alone", 1)
     result = check_paths((tmp_path / "submissions", tmp_path / "alone", archive))
     assert [bundle.path for bundle in result.bundles] == alone

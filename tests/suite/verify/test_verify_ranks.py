@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from reference_impls.contract import Parallel
+from reference_impls.contract import LOCAL, Parallel
 from suite.catalog.workloads import load_workload
 from suite.files.paths import home
+from suite.verify import ranks
 from suite.verify.probing import ProbedImplementation
 from suite.verify.ranks import BUCKET_BYTES, ONE_RANK, SHARES_IN_TURN, STEPS, RanksVerdict, verify_ranks
 from tests.conftest import Run, environment_of
@@ -20,6 +21,8 @@ MISTAKES = {
     "a_bucket_stays_at_home": {"losses", "parameter", "ranks apart"},
 }
 """Each and what must show it: ranks that make the same mistake stay together."""
+
+MISTAKES_OF_STATISTICS = ("every_rank_normalises_alone", "every_rank_weighs_alike_in_the_backward_pass", "biased_running_variances")
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -38,6 +41,25 @@ def test_the_frameworks_own_collective_does_the_same(framework: str, suite: Run)
     assert json.loads(answer.stdout)["rows"][0]["collective"] == "native"
 
 
+def test_synchronised_normalisation_is_that_of_one_rank_with_the_whole_mini_batch(framework: str, suite: Run) -> None:
+    """Losses, parameters and running statistics after 50 steps in float64; the ranks' shares are unequal. Four ranks take longer."""
+    command = ("verify-ranks", "resnet18", "--framework", framework, "--ranks", 2, "--normalisation", "synchronised", "--json")
+    answer = suite(*command, SUITE_HOME=str(home()))
+    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
+    for verdict in json.loads(answer.stdout)["rows"]:
+        assert (verdict["normalisation"], verdict["reference"]) == ("synchronised", ONE_RANK)
+        assert {"losses", "parameter", "statistic", "ranks apart"} <= {one["quantity"] for one in verdict["differences"]}
+
+
+@pytest.mark.pytorch
+@pytest.mark.parametrize("mistake", MISTAKES_OF_STATISTICS)
+def test_a_mistake_in_the_statistics_is_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MISTAKE", mistake)
+    monkeypatch.setattr(ranks, "STEPS", 6)  # in float64 the first step shows it
+    verdict = _verdict("tests.reference_impls.mistaken_exchange", overlap=True, workload="resnet18", normalisation="synchronised")
+    assert "statistic" in {one.quantity for one in verdict.differences if not one.passed}
+
+
 @pytest.mark.pytorch
 def test_without_overlap_the_sums_are_the_same() -> None:
     assert _verdict("reference_impls.pytorch.probe", overlap=False).passed
@@ -52,6 +74,6 @@ def test_a_mistake_is_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert missed == MISTAKES[mistake]
 
 
-def _verdict(module: str, overlap: bool) -> RanksVerdict:
+def _verdict(module: str, overlap: bool, workload: str = "lenet", normalisation: str = LOCAL) -> RanksVerdict:
     subject = ProbedImplementation("pytorch", environment_of("pytorch").interpreter, module)
-    return verify_ranks(load_workload("lenet"), subject, Parallel(2, 1, "mpi", BUCKET_BYTES, overlap), lambda words: None)
+    return verify_ranks(load_workload(workload), subject, Parallel(2, 1, "mpi", BUCKET_BYTES, overlap, normalisation), lambda words: None)

@@ -203,8 +203,85 @@ def test_a_power_pulse_places_a_run_among_equal_ones(tmp_path: Path) -> None:
     path.write_text("time (s),power (W)\n" + "".join(f"{a:.3f},{b:.3f}\n" for a, b in zip(whole_s, whole_w, strict=True)), encoding="utf-8")
     assert api.attach_power(bundle, path, covers="wall", dry_run=True).fit.offset_s == pytest.approx(-length_s, abs=0.1)
     _edit_run(bundle, power_pulse=None)
-    with pytest.raises(SuiteError, match="at several places"):
+    with pytest.raises(SuiteError, match="run again with --power-pulse"):
         api.attach_power(bundle, path, covers="wall", dry_run=True)
+
+
+STARTED_S, CLOSED_S, IDLE_S = 8.0, 5.0, (-5.0, -3.0)
+"""Of the harness: its work before the run's processes and after them, and a baseload before them."""
+
+
+def harness_trace(bundle: Path, lasted_s: float = STARTED_S) -> tuple[str, dict[str, object]]:
+    """A logger's file of a run whose harness worked before and after its processes, but in a pause, and the record of that."""
+    plain = course_of(Bundle(bundle))
+    lived = plain.begin_s + 10, plain.end_s - 10
+    t_s = np.arange(lived[0] - lasted_s - 12, lived[1] + CLOSED_S + 12, 0.1)
+    shares = plain.shares(t_s - 0.05, t_s + 0.05)
+    names = [phase.name for phase in plain.phases]
+    idle = shares[:, [names.index("before"), names.index("after")]].sum(axis=1)
+    worked = ((t_s > lived[0] - lasted_s) & (t_s < lived[0] + IDLE_S[0])) | ((t_s > lived[0] + IDLE_S[1]) & (t_s < lived[0]))
+    worked |= (t_s > lived[1]) & (t_s < lived[1] + CLOSED_S)
+    power_w = 7 - 5 * np.where(worked, 0.2, idle) + np.random.default_rng(1).normal(0, 0.2, len(t_s))
+    text = "time (s),power (W)\n" + "".join(f"{START_S + a:.3f},{b:.3f}\n" for a, b in zip(t_s, power_w, strict=True))
+
+    def at(time_s: float) -> int:
+        return plain.origin_ns + round(time_s * 1e9)
+
+    idle_ns = [[at(lived[0] + IDLE_S[0]), at(lived[0] + IDLE_S[1])]]
+    return text, {"process_ns": None, "begin_ns": at(lived[0] - lasted_s), "idle_ns": idle_ns, "closed_ns": at(lived[1] + CLOSED_S)}
+
+
+def test_the_harness_s_own_work_is_part_of_the_course(tmp_path: Path) -> None:
+    """Its start and closing draw power as the run does."""
+    bundle, path = make_bundle(tmp_path / "run", RICH), tmp_path / "logger.csv"
+    text, lifetime = harness_trace(bundle)
+    path.write_text(text, encoding="utf-8")
+    _edit_run(bundle, lifetime=lifetime)
+    found = api.attach_power(bundle, path, covers="wall", dry_run=True)
+    assert found.fit.offset_s == pytest.approx(-START_S, abs=0.15)
+    assert abs(found.fit.offset_s + START_S) <= found.fit.half_width_s
+    names = [phase.name for phase in found.course.phases]
+    lengths_s = {phase.name: phase.length_s for phase in found.course.phases}
+    assert names[:2] == ["before", "after"]
+    assert lengths_s["starting"] == pytest.approx(STARTED_S - 2.0)
+    assert lengths_s["closing"] == pytest.approx(CLOSED_S)
+
+
+def test_another_program_s_load_is_not_taken_for_the_run(tmp_path: Path) -> None:
+    """Beside the run, in the ten minutes before it and after it, something else draws more power than it, again and again."""
+    bundle, path, random = make_bundle(tmp_path / "run", RICH), tmp_path / "logger.csv", np.random.default_rng(2)
+    plain = course_of(Bundle(bundle))
+    t_s = np.arange(plain.begin_s - 300, plain.end_s + 300, 0.2)
+    shares = plain.shares(t_s - 0.1, t_s + 0.1)
+    idle = shares[:, [phase.name in ("before", "after") for phase in plain.phases] + [False]].sum(axis=1)
+    places = []
+    for _ in range(5):
+        busy = np.cumsum(random.choice([1, -1], len(t_s)) * (random.random(len(t_s)) < 0.02)) % 2
+        power_w = 7 - 5 * idle + 10 * busy + random.normal(0, 0.2, len(t_s))
+        path.write_text("time (s),power (W)\n" + "".join(f"{a:.3f},{b:.3f}\n" for a, b in zip(t_s, power_w, strict=True)), encoding="utf-8")
+        try:
+            places.append(api.attach_power(bundle, path, covers="wall", dry_run=True).fit)
+        except SuiteError as error:
+            assert "--power-pulse" in str(error) or "does not follow the run" in str(error)
+    assert all(abs(fit.offset_s) <= fit.half_width_s for fit in places)
+
+
+@pytest.mark.parametrize(("earlier_s", "names"), [(0.2, {"starting"}), (20.0, {"starting", "unclear start"})])
+def test_a_process_that_waited_before_the_suite_began_is_told_from_its_start(earlier_s: float, names: set[str], tmp_path: Path) -> None:
+    bundle = make_bundle(tmp_path / "run", RICH)
+    _, lifetime = harness_trace(bundle)
+    process_ns = int(str(lifetime["begin_ns"])) - round(earlier_s * 1e9)
+    _edit_run(bundle, lifetime={**lifetime, "process_ns": process_ns})
+    phases = {phase.name: phase.length_s for phase in course_of(Bundle(bundle)).phases}
+    assert {"starting", "unclear start"} & set(phases) == names
+    assert phases["starting"] == pytest.approx(STARTED_S - 2.0 + (earlier_s if "unclear start" not in names else 0))
+    assert phases.get("unclear start", earlier_s) == pytest.approx(earlier_s)
+
+
+def test_a_malformed_record_of_the_harness_is_one_sentence(good_bundle: Path, trace: Path) -> None:
+    _edit_run(good_bundle, lifetime={"begin_ns": "early"})
+    with pytest.raises(SuiteError, match="lifetime"):
+        api.attach_power(good_bundle, trace, covers="wall", dry_run=True)
 
 
 def _edit_run(bundle: Path, **values: object) -> None:

@@ -1,6 +1,7 @@
 """Reading loggers' files: what is understood of the formats that loggers write, and what is refused."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -194,3 +195,21 @@ def test_three_decimals_are_not_taken_for_thousands(tmp_path: Path) -> None:
     """Where nothing in the column groups digits, the sign that is not the file's decimal sign stays what it was."""
     text = "t [s];P [W]\n" + "".join(f"{n},5;{4 + n % 3}.125\n" for n in range(30))
     assert trace_of(tmp_path / "trace.csv", text).power_w[0] == pytest.approx(4.125)
+
+
+def test_two_rows_in_one_second_do_not_lose_one_of_them_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Time,Power (W)\n" + "".join(f"2026-11-22 07:00:{n // 2:02d},{4 + n % 3}\n" for n in range(100)), encoding="utf-8")
+    with pytest.raises(SuiteError, match="--rate HZ"):
+        read_trace(path, understand(path, NOTHING))
+    assert len(read_trace(path, understand(path, TraceOptions(rate_hz=2.0))).trace.t_s) == 100
+
+
+def test_numbers_of_two_forms_in_one_file_are_refused(tmp_path: Path) -> None:
+    """Half of the rows cannot be read, and the others are a thousand times too small: 1.000 is 1000 where the times have decimal commas."""
+    path = tmp_path / "t.csv"
+    rows = [f"{n // 2},{n % 2 * 5};{'1.000' if n % 2 else '1.234,5'}\n" for n in range(100)]
+    path.write_text("t [s];P [mW]\n" + "".join(rows), encoding="utf-8")
+    how = replace(understand(path, NOTHING), decimal=".")
+    with pytest.raises(SuiteError, match=r"numbers that differ in form: .* rows are like '"):
+        read_trace(path, how)

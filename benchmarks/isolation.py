@@ -1,0 +1,93 @@
+"""What isolation costs: the same run bare and isolated, in turns: time of an epoch, CPU time, memory, start-up.
+
+Start-up is from the harness's release to the implementation's first event. Memory is the largest process's peak resident set, which has the same
+definition with and without a parent in between. Null tests compare bare runs with bare runs in the same way: 95 % of their intervals should hold 1.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from benchmarks.runner.benchmark import Benchmark, Ratio, Skipped, alternating, ratio_of
+from benchmarks.runner.child import output_of
+from benchmarks.runner.command_line import run_alone
+from benchmarks.runner.needs import framework_environment
+from benchmarks.runner.training import generated_data, run_command
+from suite.bundle.reader import Bundle
+from suite.errors import SuiteError
+from suite.launch.isolation import Isolation, refuse_isolation
+from suite.metrics.summary import read_summary
+
+BARE = Isolation.NONE.value
+FIGURES = {"time_to_epoch_s": ("epoch", "s"), "cpu_time_per_epoch_s": ("CPU time of an epoch", "s"), "peak_process_rss_bytes": ("memory", "B")}
+START_UP = "start-up"
+NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line can change."""
+
+    framework: Annotated[str, "framework of the implementation"] = "pytorch"
+    isolation: Annotated[str, "what is compared with none"] = "namespace"
+    data: Annotated[str | None, "a data set's name or folder (default: generated)"] = None
+    samples: Annotated[int, "generated training samples"] = 6000
+    epochs: Annotated[int, "epochs of a run"] = 4
+    pairs: Annotated[int, "runs of each kind"] = 6
+    null_tests: Annotated[int, "comparisons of bare with bare runs"] = 0
+
+
+def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
+    """A ratio for each figure, of each comparison."""
+    try:
+        refuse_isolation(Isolation(settings.isolation))
+    except SuiteError as error:
+        yield Skipped(settings.isolation, str(error))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        data = settings.data or str(generated_data("mnist", settings.samples, folder / "home"))
+        yield from _compare(settings, data, folder / "isolated", settings.isolation, settings.isolation)
+        for number in range(settings.null_tests):
+            yield from _compare(settings, data, folder / f"null-{number}", BARE, f"null test {number + 1}")
+
+
+def _compare(settings: Settings, data: str, folder: Path, isolation: str, name: str) -> Iterator[Ratio]:
+    pairs = []
+    for pair in range(settings.pairs):
+        sides = alternating(pair, (0, isolation), (1, BARE))
+        found = {side: _run(settings, data, folder / f"{pair}-{side}", kind) for side, kind in sides}
+        pairs.append((found[0], found[1]))
+    for figure in (*FIGURES, START_UP):
+        known = [(one[figure], other[figure]) for one, other in pairs if figure in one and figure in other]  # a short run may have no memory reading
+        title, unit = FIGURES.get(figure, (START_UP, "s"))
+        if known:
+            yield ratio_of(f"{title}, {settings.framework}", name, BARE, known, unit)
+
+
+def _run(settings: Settings, data: str, folder: Path, isolation: str) -> Mapping[str, float]:
+    """The figures of one run that are known."""
+    options = {"framework": settings.framework, "data": data, "epochs": settings.epochs, "output": folder, "isolation": isolation}
+    output_of(run_command(options))
+    bundle = Bundle(folder)
+    figures: dict[str, dict[str, Any]] = read_summary(bundle)["figures"]
+    values = {name: float(figures[name]["value"]) for name in FIGURES if figures[name]["value"] is not None}
+    released_ns = (bundle.run().isolation or {})["released_ns"]
+    first_ns = next(event.mono_ns for event in bundle.log().events if event.key == "init_start")
+    return {**values, START_UP: (first_ns - released_ns) / NS_PER_S}
+
+
+BENCHMARK = Benchmark(
+    "What do Linux namespaces cost a training run?",
+    measure,
+    Settings(),
+    Settings(framework="fake", samples=1000, epochs=2, pairs=1),
+    full_s=200,
+    quick_s=15,
+    needs=(framework_environment("pytorch"),),
+)
+
+if __name__ == "__main__":
+    run_alone(BENCHMARK, __doc__)

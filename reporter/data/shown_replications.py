@@ -1,0 +1,46 @@
+"""A replication as pages show it, and the badges that entries earn by replications."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.metrics.replication_record import ReplicationVerdict
+
+AVAILABLE, FUNCTIONAL, REPRODUCED = "available", "functional", "reproduced"
+"""Badges, as those of ACM's Artifact Review and Badging: code that everybody can get; runs that others made again; results that they confirmed."""
+
+
+@dataclass(frozen=True)
+class ShownReplication:
+    """A replication whose record complies and whose originals are among the runs shown.
+
+    ``replication_id`` is ten hexadecimal digits of the record's SHA-256, ``file`` the record. Verdicts are confirmed, refuted or undecided.
+    """
+
+    replication_id: str
+    file: Path
+    organization: str
+    is_by_others: bool
+    losses: str
+    accuracy: str
+    times: str
+    verdict: str
+    reason: str | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    runs: tuple[str, ...]
+
+
+def badges_of(replications: Sequence[ShownReplication], code_is_public: bool) -> tuple[str, ...]:
+    """The badges of an entry: only replications by others count; those that refute are told, too."""
+    others = [each for each in replications if each.is_by_others]
+    confirmed, refuted = ReplicationVerdict.CONFIRMED.value, ReplicationVerdict.REFUTED.value
+    earned = (
+        (AVAILABLE, code_is_public),
+        (FUNCTIONAL, any(each.losses == confirmed for each in others)),
+        (REPRODUCED, any(each.verdict == confirmed for each in others)),
+    )
+    count = (f"{len(others)} replication{'s' if len(others) != 1 else ''}",) if others else ()
+    against = sum(each.verdict == refuted for each in others)
+    return (*(name for name, is_earned in earned if is_earned), *count, *((f"refuted by {against} of them",) if against else ()))

@@ -1,0 +1,100 @@
+"""Draws an item of rules/papers.toml from its runs, with the presets of `suite figure`, and compares it with the paper."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reporter.data.load import load
+from reporter.papers import beside, calculated
+from reporter.papers.captions import caption_of
+from reporter.papers.comparing import Compared, compare
+from reporter.papers.exports import to_csv, to_latex, to_page
+from reporter.papers.make import draw, preset_of
+from reporter.papers.measures import Source
+from reporter.papers.model import Missing, PaperFigure, Table
+from reporter.papers.render import render
+from reporter.papers.style import Look
+from suite.catalog.papers import Item, Registry, RunKind, RunSet, State
+from suite.concurrent import layout
+from suite.errors import SuiteError
+
+TABLE_WIDTH_IN = 6.6
+REAL_STATES = {
+    State.REAL: "Drawn from real runs.",
+    State.CALCULATED: "Calculated; no run.",
+    State.EMULATED: "Emulated: several hosts on one machine. Nothing here is a measurement of boards.",
+    State.NEEDS: "Drawn from real runs.",
+}
+BESIDE = "concurrent-"
+
+
+@dataclass(frozen=True)
+class DrawnItem:
+    """An item, drawn: its figure, caption, and the comparison with the paper."""
+
+    item: Item
+    figure: PaperFigure
+    caption: str
+    compared: tuple[Compared, ...]
+    paper: str
+
+
+def source_of(runs: RunSet | None, folders: Sequence[Path]) -> Source | None:
+    """What the folders hold of an item's runs; None where they hold nothing of the kind. Raises SuiteError for what cannot be read."""
+    if runs is None:
+        return Source()
+    there = [folder for folder in folders if folder.exists()]
+    if runs.kind is RunKind.BESIDE:
+        found = next((folder for folder in there if layout.batch_sizes(folder)), None)
+        return None if found is None else Source(folder=found)
+    if not there:
+        return None
+    frames = load(there)
+    return None if frames.measured().runs.empty else Source(frames=frames.measured())
+
+
+def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnItem | Missing:
+    """The item drawn, or what its runs lack."""
+    if item.state is State.CALCULATED:
+        figure = calculated.draw(item)
+        return _drawn(registry, item, figure, f"{item.title}.\n{figure.about}\n", Source())
+    if source is None:
+        return Missing("there are no runs of it")
+    if source.folder is not None:
+        title, draw_it = beside.FIGURES[item.id.removeprefix(BESIDE)]
+        figure = draw_it(source.folder)
+        return _drawn(registry, item, figure, f"{title}.\n{figure.about}\nError bars: {figure.error_bars}.\n", source)
+    assert source.frames is not None
+    preset = preset_of(item.figure or item.id)
+    found = draw(preset, source.frames)
+    return found if isinstance(found, Missing) else _drawn(registry, item, found, caption_of(preset, found, source.frames), source)
+
+
+def _drawn(registry: Registry, item: Item, figure: PaperFigure, caption: str, source: Source) -> DrawnItem:
+    paper = registry.paper(item)
+    told = [caption.rstrip(), REAL_STATES[item.state]] + ([f"Differs from the paper: {item.differs}."] if item.differs else [])
+    return DrawnItem(item, figure, "\n".join(told) + "\n", compare(item, source), f"{item.number} of {paper.source}")
+
+
+def write_item(drawn: DrawnItem, folder: Path) -> tuple[Path, ...]:
+    """Write the item as PDF, CSV, LaTeX, page and caption; returns the files."""
+    item = drawn.item
+    is_table = any(isinstance(panel, Table) for panel in drawn.figure.panels)
+    look = Look(width_in=TABLE_WIDTH_IN) if is_table else Look()
+    title = f"{item.title} ({drawn.paper})"
+    files = {
+        "pdf": render(drawn.figure, item.title, look, "pdf"),
+        "csv": to_csv(drawn.figure).encode("utf-8"),
+        "tex": to_latex(item.id, drawn.figure, drawn.caption, drawn.compared).encode("utf-8"),
+        "txt": drawn.caption.encode("utf-8"),
+        "html": to_page(
+            title, REAL_STATES[item.state], render(drawn.figure, item.title, look, "svg"), drawn.figure, drawn.caption, drawn.compared
+        ).encode("utf-8"),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, content in files.items():
+            (folder / f"{item.id}.{suffix}").write_bytes(content)
+    except OSError as error:
+        raise SuiteError(f"{folder} could not be written: {error.strerror or error}. Choose another --output.") from error
+    return tuple(folder / f"{item.id}.{suffix}" for suffix in files)

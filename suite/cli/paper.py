@@ -1,0 +1,195 @@
+"""`suite paper list|make|check`: the data tables and panels of published papers, from one's own runs, compared with the papers."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from suite.catalog.papers import Item, Registry, RunSet, State, load_papers
+from suite.cli.json_output import print_json, print_rows
+from suite.cli.options import Json
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+
+if TYPE_CHECKING:
+    from reporter.papers.comparing import Compared
+    from reporter.papers.measures import Source
+
+app = typer.Typer(
+    no_args_is_help=True, help="Draw the data tables and panels of published papers from your own runs, and compare with what they state."
+)
+
+RUNS, OUTPUT = Path("runs/papers"), Path("papers")
+ASKED = {"second": "a folder with the data set on a second storage medium", "hosts": "a file with a host per line"}
+"""What only the user knows, by its name in the commands."""
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="Of a table or panel (`suite paper list`).")]
+Paths = Annotated[
+    list[Path] | None, typer.Argument(metavar="PATHS...", help="Runs to use (default: those that come with the project, else runs/papers).")
+]
+
+
+@app.command(name="list")
+def list_command(json: Json = False) -> None:
+    """List every data table and panel: whether it can be drawn from real runs here, is calculated or emulated, or what it needs."""
+    registry = load_papers()
+    if json:
+        print_rows("paper-list", [_row(registry, item) for item in registry.items])
+        return
+    for paper in registry.papers:
+        print(f"{paper.title} ({paper.source})")
+        for item in (item for item in registry.items if item.paper == paper.name):
+            print(f"  {item.id:<16}{item.number:<11}{_state(registry, item):<24}{item.title}{_needed(item)}")
+        print()
+    counts = {state: sum(item.state is state for item in registry.items) for state in State}
+    print(f"{len(registry.items)} tables and panels: {', '.join(f'{count} {state.value}' for state, count in counts.items())}.")
+    print("real: from runs on this machine; calculated: without a run; emulated: several hosts on one machine; needs: other hardware, as named.")
+
+
+@app.command()
+def make(
+    name: Id,
+    paths: Paths = None,
+    output: Annotated[Path, typer.Option(help="Folder of the files.")] = OUTPUT,
+    given: Annotated[list[str] | None, typer.Option("--with", metavar="NAME=PATH", help="What the runs need: second=FOLDER, hosts=FILE.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say which runs are missing and what they cost; run nothing.")] = False,
+    json: Json = False,
+) -> None:
+    """Draw a table or panel: page, PDF, CSV, LaTeX and caption. Runs that are missing are made first, after saying what they cost."""
+    from reporter.papers.items import draw_item, write_item  # start-up: pandas
+    from reporter.papers.model import Missing  # start-up: pandas
+
+    registry = load_papers()
+    item = registry.item(name)
+    drawn = draw_item(registry, item, _source(registry, item, paths))
+    runs = registry.runs_of(item)
+    if isinstance(drawn, Missing) and runs is not None and _may_run(item, paths):
+        commands = _commands(item, runs, given or [])
+        print(f"{item.id} needs {runs.title}; about {runs.minutes} minutes on two cores:", file=sys.stderr)
+        print("\n".join(f"  suite {shlex.join(command)}" for command in commands), file=sys.stderr)
+        if dry_run:
+            return
+        for command in commands:
+            _run(command)
+        drawn = draw_item(registry, item, _source(registry, item, None))
+    if isinstance(drawn, Missing):
+        raise SuiteError(f"{item.id} is not drawn: {drawn.reason}. It needs {item.needs or (runs.title if runs else 'runs')}.")
+    files = write_item(drawn, output)
+    if json:
+        compared = [_plain(one) for one in drawn.compared]
+        print_json("paper-make", {"id": item.id, "files": [str(file) for file in files], "caption": drawn.caption, "compared": compared})
+    else:
+        print(f"{drawn.caption}\n{'  '.join(map(str, files))}")
+
+
+@app.command()
+def check(name: Id, paths: Paths = None, json: Json = False) -> None:
+    """Compare ours with what the paper's text states. Exit code: 0 what is comparable agrees, 1 something differs, 2 nothing is comparable."""
+    from reporter.papers.comparing import Agreement, compare  # start-up: pandas
+
+    registry = load_papers()
+    item = registry.item(name)
+    compared = compare(item, _source(registry, item, paths))
+    verdicts = {one.verdict for one in compared}
+    if json:
+        print_json("paper-check", {"id": item.id, "paper": registry.paper(item).title, "number": item.number, "differs": item.differs,
+                                   "compared": [_plain(one) for one in compared]})  # fmt: skip
+    else:
+        print("\n".join(_lines(registry, item, compared)))
+    raise typer.Exit(1 if Agreement.DIFFERS in verdicts else 0 if Agreement.AGREES in verdicts else 2)
+
+
+def _lines(registry: Registry, item: Item, compared: "tuple[Compared, ...]") -> Iterator[str]:
+    yield f"{item.number} of {registry.paper(item).title}: {item.title}"
+    if item.differs:
+        yield f"ours: {item.differs}"
+    if not compared:
+        yield "The paper's text states no value of it."
+    for one in compared:
+        ours = "" if one.ours is None else f", ours {one.ours}"
+        reason = f" ({one.why})" if one.why else ""
+        quote = f'; {one.place}: "{one.quote}"' if one.quote else f"; {one.place}"
+        yield f"  {one.verdict.value}{reason}: {one.quantity}: published {one.published or 'unknown'}{ours}{quote}"
+
+
+def _source(registry: Registry, item: Item, paths: list[Path] | None) -> "Source | None":
+    from reporter.papers.items import source_of  # start-up: pandas
+
+    runs = registry.runs_of(item)
+    if paths is not None:
+        missing = next((path for path in paths if not path.exists()), None)
+        if missing is not None:
+            raise SuiteError(f"{missing} does not exist; name folders with runs, or none to use those that come with the project.")
+        return source_of(runs, paths)
+    return source_of(runs, _places(runs))
+
+
+def _places(runs: RunSet | None) -> list[Path]:
+    """Where the runs may be: with the project, or where `make` puts them. The first that exists is used."""
+    if runs is None:
+        return []
+    shipped = [] if runs.folder is None else [repository_root() / runs.folder, Path(__file__).resolve().parents[2] / runs.folder]
+    return [place for place in (RUNS / runs.name, *shipped) if place.is_dir()][:1]
+
+
+def _may_run(item: Item, paths: list[Path] | None) -> bool:
+    return paths is None and item.state in (State.REAL, State.EMULATED)
+
+
+def _commands(item: Item, runs: RunSet, given: list[str]) -> list[list[str]]:
+    """The commands with their folders; raises SuiteError for what the user has to name."""
+    names = {"runs": str(RUNS / runs.name), **dict(_named(text) for text in given)}
+    try:
+        return [[word.format(**names) for word in shlex.split(command)] for command in runs.commands]
+    except KeyError as error:
+        key = str(error.args[0])
+        raise SuiteError(f"{item.id} needs {ASKED[key]}: give --with {key}=PATH.") from None
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    if name not in ASKED or not value:
+        raise SuiteError(f"--with {text!r} is not one of {', '.join(f'{key}=PATH' for key in ASKED)}.")
+    return name, value
+
+
+def _run(command: list[str]) -> None:
+    """Run a command of the suite; its output goes to standard error."""
+    program = [sys.executable, "-c", "from suite.cli.app import main; main()", *command]
+    code = subprocess.run(program, stdout=sys.stderr, check=False).returncode
+    if code != 0:
+        raise SuiteError(f"`suite {shlex.join(command)}` ended with exit code {code}; its message is above. Rerun `suite paper make` to continue.")
+
+
+def _state(registry: Registry, item: Item) -> str:
+    runs = registry.runs_of(item)
+    if item.state in (State.CALCULATED, State.NEEDS) or runs is None:
+        return str(item.state.value)
+    return f"{item.state.value}, {'runs are here' if _places(runs) else f'{runs.minutes} min of runs'}"
+
+
+def _needed(item: Item) -> str:
+    return f"; needs {item.needs}" if item.state is State.NEEDS else ""
+
+
+def _row(registry: Registry, item: Item) -> dict[str, object]:
+    runs = registry.runs_of(item)
+    return {
+        **{name: getattr(item, name) for name in ("id", "paper", "number", "title", "needs", "differs")},
+        "state": item.state.value,
+        "figure": item.figure or item.id,
+        "runs": runs and runs.name,
+        "commands": list(runs.commands) if runs else [],
+        "minutes": runs.minutes if runs else 0,
+        "has_runs": item.state is State.CALCULATED or bool(_places(runs)),
+        "published_values": len(item.values),
+    }
+
+
+def _plain(one: "Compared") -> dict[str, object]:
+    return {**asdict(one), "verdict": one.verdict.value}

@@ -1,0 +1,150 @@
+"""Training beside inference: the seal, the figures, the baselines, and schedules that say who ran when."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES
+from suite.bundle.manifest import digests
+from suite.compliance.faults.beside_edits import change_figures, change_setting, lose, move_batch, move_steps, resealed
+from suite.compliance.faults.fault import of_experiment
+from suite.compliance.folder_rule import FolderKind, FolderRule
+from suite.compliance.rule import Violation
+from suite.concurrent.layout import FIGURES, MEASUREMENT, batch_sizes, beside, inference_alone, training_alone
+from suite.errors import FileError, SuiteError
+from suite.files.json_file import read_json
+from suite.metrics.json_diff import differences, json_values
+
+ORDER = 98  # after the rules of stall analyses
+AGAIN = "measure again (`suite concurrent`); records are never edited"
+SHARED = ("infers", "trains", "kind", "rate_per_s", "seed", "batch", "deadline_s", "threads_infer", "threads_train")
+"""What a measurement of both sides has in common with its baselines, as far as they have it."""
+
+
+def _sealed(folder: Path) -> Iterator[Violation]:
+    """Compare the manifest with every file."""
+    path = folder / MANIFEST
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_MANIFEST_BYTES:
+        yield Violation(MANIFEST, "the SHA-256 of every file of the experiment", "no such file", AGAIN)
+        return
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    found = digests(folder)
+    for name in sorted({*listed, *found}):
+        if name not in found:
+            yield Violation(name[:200], "the file that the manifest lists", "no such file", AGAIN)
+        elif name not in listed:
+            yield Violation(name, "no file that the manifest does not list", "such a file", AGAIN)
+        elif listed[name] != found[name]:
+            yield Violation(name, "content that fits its SHA-256 in the manifest", "other content", AGAIN)
+
+
+def _recomputed(folder: Path) -> Iterator[Violation]:
+    """Compute the figures from the raw records again and compare them, to 1e-9 relative."""
+    from suite.concurrent.results import as_dict, read_results  # start-up: loads NumPy
+
+    try:
+        written = read_json(folder / FIGURES)
+        computed = as_dict(read_results(folder))
+    except (SuiteError, OSError) as error:
+        yield Violation(FIGURES, "figures, and records that they can be computed from", str(error).replace(f"{folder}/", "")[:300], AGAIN)
+        return
+    for name, (expected, found) in differences(json_values(computed), {key: value for key, value in written.items() if key != "schema"}):
+        yield Violation(FIGURES, f"{name} as recomputed from the records: {expected}"[:300], f"{found}"[:200], AGAIN)
+
+
+def _baselines(folder: Path) -> Iterator[Violation]:
+    """Compare the settings of each measurement with those of its two baselines."""
+    for batch in batch_sizes(folder):
+        both = _setting(beside(folder, batch))
+        for baseline, absent in ((training_alone(folder), "infers"), (inference_alone(folder, batch), "trains")):
+            name = f"{baseline.name}/{MEASUREMENT}"
+            alone = _setting(baseline)
+            if alone is None or both is None:
+                yield Violation(name, f"a baseline of batch size {batch}", "no setting that can be read", AGAIN)
+                continue
+            if alone.get(absent) is not None:
+                yield Violation(name, f"{absent} = null in a baseline", f"{alone[absent]!r}"[:100], AGAIN)
+            for key in SHARED:
+                is_own = key == absent or (key == "batch" and absent == "infers")
+                if not is_own and alone.get(key) != both.get(key):
+                    yield Violation(name, f"{key} = {both.get(key)!r}, as in the measurement of both"[:300], f"{alone.get(key)!r}"[:100], AGAIN)
+
+
+def _setting(folder: Path) -> dict[str, Any] | None:
+    try:
+        return read_json(folder / MEASUREMENT)
+    except (OSError, FileError):
+        return None
+
+
+def _exclusive(folder: Path) -> Iterator[Violation]:
+    """Check that, with managed interleaving, no training step overlaps a batch of inference."""
+    from suite.concurrent.overlap import overlaps  # start-up: loads NumPy
+    from suite.concurrent.records import read_recording  # start-up: loads NumPy
+
+    for batch in batch_sizes(folder):
+        try:
+            found = read_recording(beside(folder, batch))
+        except SuiteError:
+            continue  # beside-recompute reports it
+        if found.setting.schedule == "managed":
+            for step, of_batch in overlaps(found):
+                name = f"{beside(folder, batch).name}/training/step_times.csv"
+                yield Violation(name, "training steps between the batches of inference", f"step {step} runs during batch {of_batch}", AGAIN, step + 1)
+
+
+def _halve_latency(content: Any) -> None:
+    content["batches"][0]["beside"]["latency_s"]["value"] *= 0.5
+
+
+RULES = (
+    FolderRule(
+        kind=FolderKind.BESIDE,
+        id="beside-sealed",
+        sentence="The manifest of an experiment with training beside inference seals every file.",
+        rationale="It shows changed, lost and added files.",
+        check=_sealed,
+        faults=(
+            of_experiment("a latency halved", change_figures(_halve_latency)),
+            of_experiment("the training's steps lost", lose("beside-b4/training/step_times.csv")),
+            of_experiment("no manifest", lose(MANIFEST)),
+            of_experiment("a file added", lambda folder: (folder / "better.json").write_text("{}")),
+        ),
+    ),
+    FolderRule(
+        kind=FolderKind.BESIDE,
+        id="beside-recompute",
+        sentence="beside.json follows from the raw records: batches, noticed arrivals, and the arrivals that the setting gives.",
+        rationale="Latencies count from intended arrivals, which nobody can move: they are in no file.",
+        check=_recomputed,
+        faults=(
+            resealed("a latency halved", change_figures(_halve_latency)),
+            resealed("a batch that ends earlier", move_batch(5, "end_ns", -2_000_000)),
+            resealed("a batch sent before its images were there", move_batch(5, "sent_ns", -60_000_000)),
+            resealed("another seed of the arrivals", change_setting("beside-b4", seed=9)),
+            resealed("a lower rate", change_setting("beside-b4", rate_per_s=10.0)),
+            resealed("the baseline of the training lost", lose("training-alone/measurement.json")),
+        ),
+    ),
+    FolderRule(
+        kind=FolderKind.BESIDE,
+        id="beside-baselines",
+        sentence="Baselines have the arrivals, batch size and threads of the measurement that they are compared with, and one side only.",
+        rationale="Interference is the difference that the other side makes, and nothing else.",
+        check=_baselines,
+        faults=(
+            resealed("a baseline with more threads", change_setting("training-alone", threads_train=8)),
+            resealed("a baseline at another rate", change_setting("inference-alone-b4", rate_per_s=20.0)),
+            resealed("a baseline beside a training", change_setting("inference-alone-b4", trains="lenet")),
+        ),
+    ),
+    FolderRule(
+        kind=FolderKind.BESIDE,
+        id="beside-exclusive",
+        sentence="With managed interleaving no training step overlaps a batch of inference.",
+        rationale="The schedule promises it; overlapping steps are those of another schedule.",
+        check=_exclusive,
+        faults=(resealed("steps moved into the batches", move_steps(30_000_000)),),
+    ),
+)

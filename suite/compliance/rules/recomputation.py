@@ -1,0 +1,144 @@
+"""Recomputation: a run in a memory budget follows its schedule, and the plan agrees with what was measured."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from reference_impls.contract import Recomputation
+from suite.bundle.layout import RUN
+from suite.compliance.faults.fault import both, in_turn, recomputed
+from suite.compliance.faults.log_edits import add_point, remove_event
+from suite.compliance.faults.recomputation_edits import ACTIONS, claim_budget
+from suite.compliance.finding import Severity
+from suite.compliance.remedies import TRAINING_LOOP
+from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.values import is_number
+
+ORDER = 78  # after the processes' memory
+
+EVENT = "recomputation"
+KEPT_AS_WRITTEN = "hand in run.json as `suite run --memory-budget` wrote it"
+MAX_DEVIATION = 0.1
+"""Of the measured peak from the planned one. ResNet-18 in suite run: 3 to 5 % (docs/memory.md)."""
+
+FORWARD = ("keep", "checkpoint", "skip")
+CLOCKS = 1.01  # the schedule's time lies inside the steps' compute time, by the same clock
+
+
+def _scheduled(context: BundleContext) -> Iterator[Violation]:
+    """Check the schedule itself, and what the log counted against it."""
+    planned, event = context.request.recomputation, context.log.first(EVENT)
+    if planned is None:
+        if event is not None:
+            yield Violation("log.txt", "no recomputation, as the request has no memory budget", f"{event.value!r}"[:200], TRAINING_LOOP, event.line)
+        return
+    problem = problem_of(planned)
+    if problem is not None:
+        yield Violation(RUN, "a schedule that runs every block backward once and reads what it kept", problem, KEPT_AS_WRITTEN)
+        return
+    if event is None:
+        yield Violation("log.txt", f"the event {EVENT}, as the request has a memory budget", "no such event", TRAINING_LOOP)
+        return
+    counted, steps = event.value if isinstance(event.value, dict) else {}, len(context.steps)
+    forwards = sum(action in FORWARD for action, _ in planned.actions)
+    expected = {"blocks": len(planned.blocks), "forwards": forwards * steps, "backwards": len(planned.blocks) * steps}
+    for name, value in expected.items():
+        if counted.get(name) != value:
+            wanted = f"{name} = {value}: the schedule has {forwards} forward runs of {len(planned.blocks)} blocks, in each of {steps} steps"
+            yield Violation("log.txt", wanted, f"{counted.get(name)!r}"[:200], TRAINING_LOOP, event.line)
+    spilled = counted.get("spilled_bytes")
+    if type(spilled) is not int or spilled < 0:
+        yield Violation("log.txt", "spilled_bytes, a whole number", f"{spilled!r}"[:200], TRAINING_LOOP, event.line)
+    yield from _times(context, counted, event.line)
+
+
+def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Iterator[Violation]:
+    """Check that blocks that ran again took part of the passes' time, and the passes part of the steps'."""
+    passes_s, again_s = counted.get("passes_s"), counted.get("again_s")
+    if passes_s is None and again_s is None and context.request.accelerator != "cpu":
+        return
+    compute_s = context.steps.sum_s("compute_s")
+    if not is_number(passes_s) or not is_number(again_s) or not 0 <= again_s <= passes_s <= CLOCKS * compute_s:
+        expected = f"0 <= again_s <= passes_s <= {compute_s:.6g} s, the compute time of all steps"
+        yield Violation("log.txt", expected, f"again_s = {again_s!r}, passes_s = {passes_s!r}"[:200], TRAINING_LOOP, line)
+
+
+def problem_of(planned: Recomputation) -> str | None:
+    """What is wrong with a schedule; None if every block runs backward once, last to first, from what was kept."""
+    count = len(planned.blocks)
+    inputs, kept, at, done = {0}, set(), 0, count
+    for action, block in planned.actions:
+        if not 0 <= block < count:
+            return f"the block {block} of {count}"
+        if action == "restore" and block in inputs:
+            at = block
+        elif action == "backward" and block in kept and block == done - 1:
+            done, at = block, -1
+            kept.discard(block)
+            inputs.discard(block)
+        elif action in FORWARD and block == at:
+            at = block + 1
+            inputs |= set() if action == "skip" else {block}
+            kept |= {block} if action == "keep" else set()
+        else:
+            return f"{action[:20]!r} of block {block}, which reads what is not there"
+    return None if done == 0 and count else f"no backward run of block {done - 1}"
+
+
+def _measured(context: BundleContext) -> Iterator[Violation]:
+    """Report a measured peak that is above the budget, or far from the plan."""
+    planned, event = context.request.recomputation, context.log.first("peak_rss_of_ranks")
+    if planned is None:
+        return
+    peak = _first_number(event.value if event is not None else None)
+    if event is None or peak is None:
+        expected = f"peak_rss_of_ranks, to compare with the planned {planned.planned_bytes} bytes"
+        yield Violation("log.txt", expected, "no such event" if event is None else f"{event.value!r}"[:200], TRAINING_LOOP)
+        return
+    if peak > planned.budget_bytes:
+        fix = "give a larger --memory-budget or a smaller --batch-size; `suite memory framework` measures what the framework takes here"
+        yield Violation("log.txt", f"{planned.budget_bytes} bytes at most, the memory budget", f"{peak:.0f} bytes", fix, event.line)
+    if abs(peak / planned.planned_bytes - 1) > MAX_DEVIATION:
+        expected = f"{planned.planned_bytes} bytes, the planned peak, to {MAX_DEVIATION:.0%}"
+        fix = "measure the framework's own size with `suite memory framework`, then run again"
+        yield Violation("log.txt", expected, f"{peak:.0f} bytes ({peak / planned.planned_bytes - 1:+.1%})", fix, event.line)
+
+
+def _first_number(peaks: Any) -> float | None:
+    value = peaks[0] if isinstance(peaks, Sequence) and peaks else None
+    return float(value) if is_number(value) else None
+
+
+RULES = (
+    Rule(
+        id="recomputation-followed",
+        sentence="A run in a memory budget has a schedule of recomputation that is possible, and its log counts the runs of blocks of that schedule.",
+        rationale="Recomputation changes no mathematics and is allowed in closed; the schedule is part of the entry, so it must be the one that ran.",
+        bundle_check=_scheduled,
+        faults=(
+            *both("a budget and no event", in_turn(claim_budget(), remove_event(EVENT))),
+            *both("no budget and the event", add_point(EVENT, {"blocks": 2})),
+            *both("fewer forward runs than the schedule has", claim_budget(counts={"forwards": 7})),
+            recomputed("more blocks than the schedule has", claim_budget(counts={"blocks": 3})),
+            recomputed("backward runs that are missing", claim_budget(counts={"backwards": 5})),
+            recomputed("spilled bytes below zero", claim_budget(counts={"spilled_bytes": -1})),
+            recomputed("blocks that ran again for longer than all passes", claim_budget(counts={"again_s": 1e6})),
+            recomputed("passes without a time on a CPU", claim_budget(counts={"passes_s": None, "again_s": None})),
+            recomputed("passes that took a day", claim_budget(counts={"passes_s": 86400.0})),
+            recomputed("a block that never runs backward", claim_budget(actions=ACTIONS[:-1])),
+            recomputed("a block that is read and was not kept", claim_budget(actions=ACTIONS[1:])),
+            recomputed("a block that there is not", claim_budget(actions=[*ACTIONS, ["keep", 7]])),
+        ),
+    ),
+    Rule(
+        id="memory-as-planned",
+        sentence="The highest resident memory of a run in a memory budget is within the budget, and within a tenth of the plan.",
+        rationale="The budget is a claim about a board that has no more; a plan that is far off was made for another framework or another allocator.",
+        severity=Severity.WARNING,
+        bundle_check=_measured,
+        faults=(
+            recomputed("a peak above the budget", claim_budget(measured=1.3)),
+            recomputed("a peak a fifth below the plan", claim_budget(measured=0.8)),
+            recomputed("no peak", in_turn(claim_budget(), remove_event("peak_rss_of_ranks"))),
+        ),
+    ),
+)

@@ -1,0 +1,119 @@
+"""Replications: the record, its seal, and the fresh runs that it follows from"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from suite.bundle.layout import MANIFEST
+from suite.bundle.reader import Bundle
+from suite.bundle.replication_folder import MAX_RUNS, RECORD, fresh_runs, sealed_files
+from suite.compliance.faults.fault import of_replication
+from suite.compliance.faults.replication_edits import change_replication, copy_first_run, halve_fresh_times, lose_run, resealed
+from suite.compliance.folder_rule import FolderKind, FolderRule, check_seal
+from suite.compliance.rule import Violation
+from suite.errors import FileError, SuiteError
+from suite.metrics.json_diff import differences, json_values
+
+ORDER = 99  # after the rules of experiments
+AGAIN = "reproduce it again (`suite reproduce`); its records are never edited"
+
+
+def _sealed(folder: Path) -> Iterator[Violation]:
+    """Check the manifest: the record and the manifests of the fresh runs, each with its SHA-256."""
+    yield from check_seal(folder, sealed_files(folder), f"{RECORD} and of the fresh runs' manifests", AGAIN)
+
+
+def _recomputed(folder: Path) -> Iterator[Violation]:
+    """Measure the fresh runs again, compare them with the originals of the record again, and compare the result with the record."""
+    from suite.metrics.replication import compare_runs  # start-up: loads numpy
+    from suite.metrics.replication_record import measure, read_replication  # start-up: loads numpy
+
+    try:
+        record = read_replication(folder / RECORD)
+        runs = tuple(measure(Bundle(path)) for path in fresh_runs(folder)[:MAX_RUNS])
+        computed = {"runs": runs, "comparisons": compare_runs(record.originals, runs, record.replays)}
+    except (SuiteError, KeyError, TypeError, ValueError, AttributeError) as error:
+        observed = error.what if isinstance(error, FileError) else f"{error}" or type(error).__name__
+        yield Violation(RECORD, "originals and fresh runs that can be compared", observed.replace(f"{folder}/", "")[:300], AGAIN)
+        return
+    for name, (expected, found) in differences(json_values(computed), json_values({"runs": record.runs, "comparisons": record.comparisons})):
+        yield Violation(RECORD, f"{name} as recomputed from the fresh runs: {expected}"[:300], f"{found}"[:200], AGAIN)
+
+
+def _by_its_maker(folder: Path) -> Iterator[Violation]:
+    """Check that the fresh runs were made for the organization of the record, and after the originals."""
+    from suite.metrics.replication_record import read_replication  # start-up: loads numpy
+
+    try:
+        record = read_replication(folder / RECORD)
+    except SuiteError:
+        return  # replication-recomputes reports it
+    latest = max(run.started_time_ms for run in record.originals)
+    for run in record.runs:
+        if run.organization != record.organization:
+            yield Violation(RECORD, f"fresh runs of {record.organization!r}", f"{run.run_id} of {run.organization!r}"[:200], AGAIN)
+        if run.started_time_ms <= latest:
+            yield Violation(RECORD, "fresh runs that began after the originals", f"{run.run_id} began earlier"[:200], AGAIN)
+
+
+def _confirm(content: Any) -> None:
+    content["comparisons"]["times"]["verdict"] = content["comparisons"]["verdict"] = "confirmed"
+    content["comparisons"]["times"]["ratio"] = 1.001
+
+
+def _halve_fresh(content: Any) -> None:
+    for run in content["runs"]:
+        run["time_to_epoch_s"] /= 2
+
+
+def _other_maker(content: Any) -> None:
+    content["organization"] = "somebody else"
+
+
+def _later_originals(content: Any) -> None:
+    for run in content["originals"]:
+        run["started_time_ms"] += 10**12
+
+
+RULES = (
+    FolderRule(
+        kind=FolderKind.REPLICATION,
+        id="replication-sealed",
+        sentence=f"The manifest of a replication seals {RECORD} and the manifests of its fresh runs.",
+        rationale="It shows changed, lost and added runs, and a changed record.",
+        check=_sealed,
+        faults=(
+            of_replication("a verdict changed", change_replication(_confirm)),
+            of_replication("a fresh run lost", lose_run(2)),
+            of_replication("no manifest", lambda folder: (folder / MANIFEST).unlink()),
+        ),
+    ),
+    FolderRule(
+        kind=FolderKind.REPLICATION,
+        id="replication-recomputes",
+        sentence="A replication's figures follow from its fresh runs, and its verdicts from them and the originals' figures.",
+        rationale="Anybody can compute the verdict again; nobody has to believe it.",
+        check=_recomputed,
+        faults=(
+            resealed("a verdict changed", change_replication(_confirm)),
+            resealed("the fresh runs' times halved in the record", change_replication(_halve_fresh)),
+            resealed("a fresh run lost", lose_run(2)),
+            resealed("a fresh run that is a copy of the first", copy_first_run(3)),
+            resealed("an unknown key", change_replication(lambda content: content.update(remark="x"))),
+            resealed("another schema", change_replication(lambda content: content.update(schema=9))),
+            resealed("no original", change_replication(lambda content: content.update(originals=[]))),
+            resealed("a fresh run with half the times", halve_fresh_times(2)),
+        ),
+    ),
+    FolderRule(
+        kind=FolderKind.REPLICATION,
+        id="replication-maker",
+        sentence="The fresh runs of a replication were made for its organization, after the originals.",
+        rationale="Runs of somebody else, or from before, repeat nothing.",
+        check=_by_its_maker,
+        faults=(
+            resealed("another organization", change_replication(_other_maker)),
+            resealed("originals that began later", change_replication(_later_originals)),
+        ),
+    ),
+)

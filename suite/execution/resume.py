@@ -1,0 +1,118 @@
+"""`suite run --resume RUN`: finds the last training state that an interrupted run kept, and what the new run records of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reference_impls.contract import ContractError
+from reference_impls.state_file import StateFile, state_name
+from reference_impls.training_state import digests
+from suite.bundle.data_record import DATA, read_data_record
+from suite.bundle.log import Log
+from suite.bundle.reader import Bundle, RunRecord
+from suite.bundle.resumption import Resumption, read_resumption
+from suite.catalog.divisions import Division
+from suite.errors import FileError, SuiteError
+from suite.execution.kept_states import states_folder
+from suite.execution.redacting import recorded_request, redactor_of
+from suite.execution.request import Resume, RunRequest
+from suite.execution.run_lock import is_held
+from suite.metrics.uncounted import uncounted_intervals
+
+FINISHED = "finished"
+MAY_DIFFER = (
+    "division", "threads", "cache_cleared", "output_directory", "data.directory", "parallel.ranks", "parallel.nodes", "parallel.collective",
+    "parallel.bucket_bytes", "parallel.overlap",
+)  # fmt: skip
+"""Values of the request that follow from the nodes that are left, or that change nothing that is computed but rounding."""
+OF_SEVERAL_RANKS = ("parallel.normalisation", "parallel.wire")
+"""Values that one rank does not have."""
+
+
+def resume(request: RunRequest, run: Path) -> RunRequest:
+    """The request as one that continues an interrupted run from the last state that it kept.
+
+    Raises SuiteError for a run that still runs, that finished, that kept no state, or that trained something else than is requested.
+    """
+    if request.training.division == Division.CLOSED.value:
+        raise SuiteError("A run of the closed division trains from its initial weights to its end; resume with --division open.")
+    if request.framework.outside is not None:
+        raise SuiteError(f"{request.framework.title} is not in the checkout; only its implementations continue from training states: run it anew.")
+    if Path(request.training.output_directory) == run.absolute():
+        raise SuiteError(f"{run} is the run to resume, whose records are kept; choose another --output.")
+    if is_held(run):
+        raise SuiteError(f"{run} still runs; wait for its end.")
+    bundle = Bundle(run)
+    record, log = bundle.run(), bundle.log()
+    if record.status == FINISHED:
+        raise SuiteError(f"{run} finished; there is nothing to resume.")
+    _refuse_other_training(request, record, run)
+    file, epoch, state = _last_state(run, log)
+    return replace(request, resume=Resume(file, run, _resumption(record, log, epoch, state)))
+
+
+def refuse_other_data(path: Path, run: Path) -> None:
+    """Raise SuiteError unless the data sets of two run directories have the same files, by their digests."""
+    own, before = (replace(read_data_record(Bundle(each)), taken_ns=0) for each in (path, run))
+    if own != before:
+        raise SuiteError(f"The data set is another one than that of {run} ({DATA} has the digests of both); prepare the same data, or run anew.")
+
+
+def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) -> None:
+    wanted, found = dict(_flat(record.request)), dict(_flat(recorded_request(request.training, redactor_of(request))))
+    alone = request.training.parallel.ranks == 1 or wanted.get("parallel.ranks") == 1
+    skipped = (*MAY_DIFFER, *(OF_SEVERAL_RANKS if alone else ()))
+    differing = sorted(name for name in wanted.keys() | found.keys() if name not in skipped and wanted.get(name) != found.get(name))
+    if differing:
+        first = differing[0]
+        raise SuiteError(
+            f"{run} trained with {first} = {wanted.get(first)!r}, and {found.get(first)!r} is requested; type the command of that run "
+            f"with --resume, another --output, and the hosts that are left."
+        )
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _last_state(run: Path, log: Log) -> tuple[Path, int, Mapping[str, str]]:
+    """The file of the last kept state, its epoch, and its digests, which the run logged."""
+    folder = states_folder(run)
+    epochs = sorted((event.epoch for event in log.all("state_digests") if event.epoch is not None), reverse=True)
+    for epoch in epochs:
+        file, logged = folder / state_name(epoch), next(event.value for event in log.all("state_digests") if event.epoch == epoch)
+        if not file.is_file():
+            continue
+        try:
+            state = digests(StateFile(str(file)).of_rank(0))
+        except ContractError as error:
+            raise SuiteError(f"{str(error).rstrip('.')}; remove the file to go on from the epoch before.") from error
+        if state != logged:
+            raise SuiteError(f"{file} is not the state that {run} logged after epoch {epoch}; remove the file to go on from the epoch before.")
+        return file.absolute(), epoch, state
+    raise SuiteError(f"{run} kept no training state of a finished epoch in {folder}; only runs with --keep-states can be resumed: run it anew.")
+
+
+def _resumption(record: RunRecord, log: Log, epoch: int, state: Mapping[str, str]) -> Resumption:
+    try:
+        before = read_resumption(record.resumed)
+    except ValueError as error:
+        raise FileError(Path("run.json"), f"{error} in `resumed`") from error
+    start = log.first("run_start")
+    if start is None or start.mono_ns is None:
+        raise SuiteError("The run to resume has no run_start in its log; run it anew.")
+    parallel = record.request["parallel"]
+    reason = record.message or "its harness ended without saying why: killed, or a power failure"
+    boot = start.metadata.get("boot")
+    began = (int(start.time_ms), start.mono_ns, boot if isinstance(boot, str) else None)
+    if before is not None:
+        began = (before.began_time_ms, before.began_mono_ns, before.boot)
+    uncounted_s = sum(interval.length_s for interval in uncounted_intervals(log)) + (before.uncounted_s if before is not None else 0.0)
+    return Resumption(
+        record.run_id, epoch, state, parallel["ranks"], parallel["nodes"], reason[:900], int(log.events[-1].time_ms), *began, uncounted_s
+    )

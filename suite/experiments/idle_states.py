@@ -1,0 +1,133 @@
+"""The power of an idle machine in four states: with and without logging, with the clocks free, and suspended.
+
+Source: Prashanthi et al. (POMACS 2022), section 5.6: (i) a clean start with logging and fixed clocks, (ii) without logging, (iii) with DVFS, (iv)
+suspended, woken by the network. On boards without an external meter only (i) to (iii) can be measured, and reading the power is itself some logging.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from suite.bundle.layout import BASELOAD_RAW
+from suite.bundle.readings_table import ReadingsMemory, read_raw_channels
+from suite.catalog.power import load_power_rules
+from suite.errors import SuiteError
+from suite.execution.baseload import baseload_meters, recorded_baseload
+from suite.machine.modes.keeper import held_modes, refuse_mode
+from suite.machine.modes.offer import Offer, read_offer
+from suite.machine.modes.places import SYSTEM
+from suite.machine.modes.wanted import WantedMode
+from suite.machine.power_mode import read_power_settings
+from suite.meters.choice import chosen_meters
+from suite.meters.meter import Meter
+from suite.metrics.energy_figures import idle_power
+from suite.metrics.figure import Figure, unknown
+from suite.metrics.power import power_totals
+from suite.metrics.traces.reading import read_trace
+from suite.metrics.traces.sniffing import TraceOptions, understand
+
+LOGGED, QUIET, FREE, SUSPENDED = "logged", "quiet", "free", "suspended"
+SETTLE_S = 5.0
+"""A meter's averages and the clocks' governor still show what was before."""
+PERFORMANCE = "performance"
+GOVERNORS = ("schedutil", "ondemand", "powersave")
+"""Governors that let the clock follow the load, the first that is offered; powersave does so with intel_pstate."""
+HOW_TO_SUSPEND = (
+    "nothing on this machine can read it while it sleeps: let an external logger record `sudo rtcwake -m mem -s 300`, and name its file "
+    "(--suspended LOG.csv)"
+)
+NO_CLOCKS = "the clocks of this machine cannot be set (`suite power list`)"
+
+
+@dataclass(frozen=True)
+class IdleState:
+    """A state's power: what was read, by which meters, with which clocks; unknown with a reason."""
+
+    state: str
+    title: str
+    power: Figure
+    meters: tuple[str, ...]
+    power_mode: str | None
+    time_s: float
+
+
+TITLES = {
+    LOGGED: "idle, all meters read, clocks fixed",
+    QUIET: "idle, only power read, clocks fixed",
+    FREE: "idle, only power read, clocks free (DVFS)",
+    SUSPENDED: "suspended",
+}
+
+
+def measure_idle_states(
+    time_s: float, suspended: Path | None = None, report: Callable[[str], None] = lambda line: None, root: Path = SYSTEM
+) -> tuple[IdleState, ...]:
+    """Measure each state for ``time_s``; ``suspended`` is the file of an external logger that recorded the sleeping machine.
+
+    Clocks are put back at the end. Raises SuiteError where nothing reads power, where clocks need root, and for a file that is no trace.
+    """
+    asleep = _suspended(suspended)
+    if not baseload_meters(chosen_meters((), root)):
+        raise SuiteError("No power meter is available, so no idle state can be measured; `suite doctor` says what each meter lacks.")
+    fixed, free = clock_modes(read_offer(root))
+    for mode in (fixed, free):
+        if mode is not None and not mode.is_empty:
+            refuse_mode(mode, root)
+    found = []
+    with _settable(fixed is not None, root) as set_mode:
+        for state, mode, is_logged in ((LOGGED, fixed, True), (QUIET, fixed, False), (FREE, free, False)):
+            report(f"{TITLES[state]}: {time_s:g} s")
+            if mode is None and state == FREE:
+                found.append(IdleState(state, TITLES[state], unknown("W", BASELOAD_RAW, NO_CLOCKS), (), None, 0.0))
+                continue
+            if mode is not None:
+                set_mode(mode)
+            found.append(_measure(state, is_logged, time_s, root))
+    return (*found, asleep)
+
+
+def clock_modes(offer: Offer) -> tuple[WantedMode | None, WantedMode | None]:
+    """The modes with fixed clocks and with free ones; None where the machine's clocks cannot be set."""
+    governors = {name for domain in offer.domains for name in domain.governors}
+    if offer.jetson_clocks is not None:
+        return WantedMode(jetson_clocks=True), WantedMode()
+    moving = next((name for name in GOVERNORS if name in governors), None)
+    if PERFORMANCE in governors and moving is not None:
+        return WantedMode(governor=PERFORMANCE), WantedMode(governor=moving)
+    return None, None
+
+
+@contextmanager
+def _settable(is_settable: bool, root: Path) -> Iterator[Callable[[WantedMode], None]]:
+    if not is_settable:
+        yield lambda mode: None
+        return
+    with held_modes(root) as set_mode:
+        yield set_mode
+
+
+def _measure(state: str, is_logged: bool, time_s: float, root: Path) -> IdleState:
+    """Read all meters, as in a run, or those of power alone, which keeps the CPU meter: it says how idle the machine was."""
+    meters: Sequence[Meter] = chosen_meters((), root) if is_logged else baseload_meters(chosen_meters((), root))
+    with tempfile.TemporaryDirectory() as folder:
+        with recorded_baseload(meters, Path(folder)):
+            time.sleep(SETTLE_S + time_s)
+        readings = read_raw_channels(Path(folder, BASELOAD_RAW), ReadingsMemory())
+    power = idle_power(readings, power_totals(readings, load_power_rules(), None))
+    names = tuple(dict.fromkeys(channel.source for channel in readings))
+    return IdleState(state, TITLES[state], power, names, read_power_settings(root).label, time_s)
+
+
+def _suspended(trace: Path | None) -> IdleState:
+    """The median power of an external logger's file: falling asleep and waking up are its ends."""
+    if trace is None:
+        return IdleState(SUSPENDED, TITLES[SUSPENDED], unknown("W", "a logger's file", HOW_TO_SUSPEND), (), None, 0.0)
+    read = read_trace(trace, understand(trace, TraceOptions())).trace
+    method = "median of an external logger's readings"
+    figure = Figure(float(np.median(read.power_w)), "W", trace.name, len(read.power_w), method=method)
+    return IdleState(SUSPENDED, TITLES[SUSPENDED], figure, ("external logger",), None, float(read.t_s[-1] - read.t_s[0]))

@@ -1,0 +1,385 @@
+"""A matrix of runs: several settings varied at once, from the command line or a TOML file, planned and validated whole before the first run."""
+
+import dataclasses
+import enum
+import json
+import math
+import random
+import re
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any
+
+from suite.bundle.study_mark import MAX_LENGTH
+from suite.catalog.divisions import Division
+from suite.catalog.studies import StudyDefinition, Variable
+from suite.catalog.workloads import load_workload
+from suite.errors import SuiteError
+from suite.execution.machine_names import of_this_machine
+from suite.execution.request import Accelerator, Collective, PageCache, RunOptions, choose_data
+from suite.files.redaction import Redactor
+from suite.files.toml_file import from_plain
+from suite.launch.isolation import Isolation
+from suite.machine.modes.wanted import WantedMode
+from suite.metrics.matrix import MatrixPlan, MatrixPointPlan, Setting
+from suite.metrics.study import folder_name
+
+MAX_RUNS = 100_000
+WARM_UP_STEPS = 5
+_OF_OPTIONS = (
+    "workload", "framework", "data", "batch_size", "epochs", "steps", "learning_rate", "threads", "workers", "prefetch", "accelerator", "collective",
+)  # fmt: skip
+_OF_MODES = ("cores", "cpu_mhz", "gpu_mhz", "emc_mhz", "governor", "turbo", "fan", "jetson_clocks")
+_UNSAFE = re.compile(r"[^A-Za-z0-9]+")
+_MAX_NAME = 40
+_DIGEST = 8
+
+
+class Order(str, enum.Enum):
+    """Order of the runs: every point once, then every point again; within each round as listed, or shuffled."""
+
+    INTERLEAVED = "interleaved"
+    SHUFFLED = "shuffled"
+
+
+@dataclass(frozen=True)
+class Values:
+    """One value of each setting; None: the workload's or machine's own.
+
+    ``data`` may be NAME=FOLDER, for a copy on another storage medium. ``nodes`` is a number of the hostfile's first hosts. ``page_cache`` is cold or
+    warm. ``meters`` is as `suite run --meters` takes it. ``cpu_quota`` limits the implementation to the CPU time of N cores, as 0.5,
+    ``read_mb_s`` its reads from the data's disk to 10^6 bytes a second: a slower storage medium, emulated. ``isolation`` is none or namespace.
+    ``power_mode`` and what follows it are as `suite power set` takes them.
+    """
+
+    workload: str | None = None
+    framework: str | None = None
+    data: str | None = None
+    batch_size: int | None = None
+    epochs: int | None = None
+    steps: int | None = None
+    learning_rate: float | None = None
+    threads: int | None = None
+    workers: int | None = None
+    prefetch: int | None = None
+    accelerator: Accelerator | None = None
+    collective: Collective | None = None
+    nodes: int | None = None
+    page_cache: PageCache | None = None
+    meters: str | None = None
+    cpu_quota: float | None = None
+    read_mb_s: float | None = None
+    isolation: Isolation | None = None
+    power_mode: str | None = None
+    cores: str | None = None
+    cpu_mhz: int | None = None
+    gpu_mhz: int | None = None
+    emc_mhz: int | None = None
+    governor: str | None = None
+    turbo: str | None = None
+    fan: str | None = None
+    jetson_clocks: bool | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings that have a value."""
+        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if getattr(self, each.name) is not None}
+
+    @property
+    def mode(self) -> WantedMode:
+        """The power mode among them."""
+        found = {name: getattr(self, name) for name in _OF_MODES if getattr(self, name) is not None}
+        return WantedMode(mode=self.power_mode, **found)
+
+    def text(self, name: str) -> str:
+        """A value in words, as it is typed."""
+        value = getattr(self, name)
+        if isinstance(value, enum.Enum):
+            return str(value.value)
+        return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Vary:
+    """Several values of each setting that is varied; what they are: :class:`Values`."""
+
+    workload: tuple[str, ...] = ()
+    framework: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    batch_size: tuple[int, ...] = ()
+    epochs: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
+    learning_rate: tuple[float, ...] = ()
+    threads: tuple[int, ...] = ()
+    workers: tuple[int, ...] = ()
+    prefetch: tuple[int, ...] = ()
+    accelerator: tuple[Accelerator, ...] = ()
+    collective: tuple[Collective, ...] = ()
+    nodes: tuple[int, ...] = ()
+    page_cache: tuple[PageCache, ...] = ()
+    meters: tuple[str, ...] = ()
+    cpu_quota: tuple[float, ...] = ()
+    read_mb_s: tuple[float, ...] = ()
+    isolation: tuple[Isolation, ...] = ()
+    power_mode: tuple[str, ...] = ()
+    cores: tuple[str, ...] = ()
+    cpu_mhz: tuple[int, ...] = ()
+    gpu_mhz: tuple[int, ...] = ()
+    emc_mhz: tuple[int, ...] = ()
+    governor: tuple[str, ...] = ()
+    turbo: tuple[str, ...] = ()
+    fan: tuple[str, ...] = ()
+    jetson_clocks: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class MatrixDefinition:
+    """A matrix as its file has it.
+
+    The points are the grid of ``vary``, ``random`` of that grid's points drawn with ``draw_seed``, or the list ``points``. ``fixed`` holds for every
+    point. Each point is run ``seeds`` times, with consecutive seeds from ``first_seed``. Before each run the hottest sensor cools to ``cool_to_c``.
+    ``needs_power``: without a power meter nothing is run.
+    """
+
+    workload: str | None = None
+    title: str | None = None
+    division: Division = Division.OPEN
+    device: str = "auto"
+    seeds: int = 3
+    first_seed: int = 1
+    warm_up_steps: int = WARM_UP_STEPS
+    order: Order = Order.INTERLEAVED
+    order_seed: int = 1
+    random: int | None = None
+    draw_seed: int = 1
+    cool_to_c: float | None = None
+    cool_timeout_s: float = 900.0
+    needs_power: bool = False
+    vary: Vary = Vary()
+    points: tuple[Values, ...] = ()
+    fixed: Values = Values()
+
+
+@dataclass(frozen=True)
+class MatrixRun:
+    """One run of a matrix: its point, its repetition (from 1), the options of `suite run`, and what those options do not have."""
+
+    point: MatrixPointPlan
+    repetition: int
+    options: RunOptions
+    mode: WantedMode
+    page_cache: PageCache
+    meters: str | None
+    cpu_quota: float | None
+    read_mb_s: float | None
+    isolation: Isolation | None = None
+
+    @property
+    def folder(self) -> str:
+        """Its directory, relative to the matrix's."""
+        return folder_name(self.point.name, self.repetition)
+
+
+@dataclass(frozen=True)
+class PlannedMatrix:
+    """A planned matrix: its runs in the order in which they are made."""
+
+    plan: MatrixPlan
+    runs: tuple[MatrixRun, ...]
+    cool_to_c: float | None = None
+    cool_timeout_s: float = 900.0
+    needs_power: bool = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each run, for progress messages."""
+        return tuple(f"{run.point.label}, run {run.repetition} of {self.plan.seeds}" for run in self.runs)
+
+    @property
+    def sets_modes(self) -> bool:
+        """Whether a run needs another power mode than the machine's."""
+        return any(not run.mode.is_empty for run in self.runs)
+
+
+def parse_vary(options: Sequence[str]) -> Vary:
+    """The varied settings of ``--vary NAME=VALUE,VALUE``, one text for each; raises SuiteError for an unknown name and a value of another kind."""
+    values: dict[str, list[Any]] = {}
+    kinds = {name: typing.get_args(hint)[0] for name, hint in typing.get_type_hints(Vary).items()}
+    for option in options:
+        name, equals, listed = option.partition("=")
+        name = name.strip().replace("-", "_")
+        words = [word.strip() for word in listed.split(",") if word.strip()]
+        if not equals or not words:
+            raise SuiteError(f"--vary {option!r} has no values; write --vary NAME=VALUE,VALUE, as in --vary batch_size=16,32.")
+        if name in values:
+            raise SuiteError(f"--vary {name} is given twice; write its values once, as {name}=A,B.")
+        values[name] = [_typed(word, kinds.get(name, str), name) for word in words]
+    return from_plain(values, Vary, "--vary: ")
+
+
+def _typed(word: str, kind: Any, name: str) -> Any:
+    """A word of the command line as the setting's kind: a number where it is one; the rest is judged as in a file."""
+    if kind is bool and word in ("true", "false"):
+        return word == "true"
+    if kind not in (int, float):
+        return word
+    try:
+        return kind(word)
+    except ValueError:
+        raise SuiteError(f"--vary {name}: {word!r} is not a {'whole ' if kind is int else ''}number.") from None
+
+
+def matrix_of_study(study: StudyDefinition) -> MatrixDefinition:
+    """The study as a matrix of its one setting, to vary further ones. Raises SuiteError for a study of nodes, which has a model of its own."""
+    if study.variable is Variable.NODES:
+        raise SuiteError(f"The study {study.name!r} has a scaling model of one variable; leave --vary out, or vary nodes in a matrix of your own.")
+    vary = parse_vary([f"{study.variable.value}={','.join(study.values)}"])
+    fixed = Values(**{name: value for name, value in dataclasses.asdict(study.fixed).items() if value is not None})
+    return MatrixDefinition(title=study.title, seeds=study.repetitions, warm_up_steps=study.warm_up_steps, vary=vary, fixed=fixed)
+
+
+def with_varied(definition: MatrixDefinition, vary: Vary) -> MatrixDefinition:
+    """The matrix with more varied settings, which replace its fixed ones; raises SuiteError for one that it varies already."""
+    more = {name: getattr(vary, name) for name in _names() if getattr(vary, name)}
+    twice = next((name for name in more if getattr(definition.vary, name)), None)
+    if twice is not None:
+        raise SuiteError(f"{twice} is varied by the study already; give its values by --values.")
+    return replace(definition, vary=replace(definition.vary, **more), fixed=replace(definition.fixed, **dict.fromkeys(more)), title=None)
+
+
+def plan_matrix(definition: MatrixDefinition, options: RunOptions, hosts: tuple[str, ...] = ()) -> PlannedMatrix:
+    """Plan every run. ``options`` hold where the matrix says nothing; nodes are taken from ``hosts``.
+
+    Raises SuiteError for settings that contradict each other. What needs the machine, as its power modes, is judged before the first run.
+    """
+    _validate(definition)
+    chosen = list(_chosen(definition))
+    variables = tuple(name for name in _names() if any(name in values.given for values in chosen))
+    redactor = of_this_machine()  # a folder of ``data`` may name a person
+    points = [_Point(_point_plan(values, variables, definition.fixed, redactor), _merged(definition.fixed, values)) for values in chosen]
+    if definition.points and len(set(chosen)) < len(chosen):
+        twice = next(point.plan.label for point, values in zip(points, chosen, strict=True) if chosen.count(values) > 1)
+        raise SuiteError(f"The point ({twice}) is listed twice; leave one out.")
+    base = replace(options, division=definition.division, workload=definition.workload or options.workload, device=definition.device)
+    if len(points) * definition.seeds > MAX_RUNS:
+        raise SuiteError(f"The matrix has {len(points) * definition.seeds} runs, more than {MAX_RUNS}; draw points with --random N.")
+    runs = tuple(
+        _run(point, repetition, base, definition, hosts)
+        for repetition in range(1, definition.seeds + 1)
+        for point in _ordered(points, definition, repetition)
+    )
+    first = runs[0].options
+    plan = MatrixPlan(
+        title=definition.title or f"Matrix of {' x '.join(variables).replace('_', ' ')}"[:MAX_LENGTH],
+        workload=", ".join(dict.fromkeys(run.options.workload for run in runs)),
+        data=choose_data(load_workload(first.workload), first.data).name,
+        variables=variables,
+        points=tuple(point.plan for point in points),
+        seeds=definition.seeds,
+        first_seed=definition.first_seed,
+        warm_up_steps=definition.warm_up_steps,
+        order=definition.order.value,
+    )
+    return PlannedMatrix(plan, runs, definition.cool_to_c, definition.cool_timeout_s, definition.needs_power)
+
+
+@dataclass(frozen=True)
+class _Point:
+    plan: MatrixPointPlan
+    values: Values = field(repr=False)
+
+
+def _validate(definition: MatrixDefinition) -> None:
+    varied = [name for name in _names() if getattr(definition.vary, name)]
+    if bool(varied) == bool(definition.points):
+        raise SuiteError("A matrix varies settings (--vary NAME=A,B, or [vary] in its file) or lists its [[points]]: one of the two.")
+    if definition.random is not None and (definition.points or definition.random < 1):
+        raise SuiteError("--random N draws N points, 1 or more, from the grid of the varied settings; a list of points is run as it is.")
+    both = [name for name in varied if name in definition.fixed.given]
+    if both:
+        raise SuiteError(f"{both[0]} is both varied and fixed; leave one out.")
+    if definition.title is not None and not 0 < len(definition.title) <= MAX_LENGTH:
+        raise SuiteError(f"The title of a matrix has 1 to {MAX_LENGTH} characters.")
+    if definition.seeds < 1 or definition.warm_up_steps < 0 or definition.cool_timeout_s <= 0:
+        raise SuiteError("A matrix needs 1 seed or more, 0 warm-up steps or more, and a positive time for cooling.")
+    uneven = next((values for values in definition.points if set(values.given) != set(definition.points[0].given)), None)
+    if uneven is not None or (definition.points and not definition.points[0].given):
+        raise SuiteError("Every one of the [[points]] needs a value for the same settings.")
+
+
+def _chosen(definition: MatrixDefinition) -> Iterator[Values]:
+    """The points: the list, the grid, or those that are drawn from the grid, in its order."""
+    if definition.points:
+        yield from definition.points
+        return
+    varied = {name: dict.fromkeys(getattr(definition.vary, name)) for name in _names() if getattr(definition.vary, name)}
+    count = math.prod(map(len, varied.values()))
+    drawn: Sequence[int] = range(count)
+    if definition.random is not None:
+        if definition.random > count:
+            raise SuiteError(f"--random {definition.random}: the grid has {count} points.")
+        drawn = sorted(random.Random(definition.draw_seed).sample(range(count), definition.random))
+    elif count > MAX_RUNS:
+        raise SuiteError(f"The grid has {count} points, more than {MAX_RUNS}; draw points with --random N.")
+    for number in drawn:
+        yield Values(**_nth(varied, number))
+
+
+def _nth(varied: Mapping[str, Mapping[Any, None]], number: int) -> dict[str, Any]:
+    """The settings of a grid's point by its number; the last setting varies fastest."""
+    found = {}
+    for name, values in reversed(list(varied.items())):
+        number, index = divmod(number, len(values))
+        found[name] = list(values)[index]
+    return dict(reversed(list(found.items())))
+
+
+def _point_plan(values: Values, variables: Sequence[str], fixed: Values, redactor: Redactor) -> MatrixPointPlan:
+    """The point with a folder name that does not depend on the other points: its values, and a digest of all its settings."""
+    whole = _merged(fixed, values)
+    words = "_".join(_UNSAFE.sub("-", values.text(name)).strip("-") for name in variables)[:_MAX_NAME].strip("-_") or "point"
+    digest = sha256(json.dumps({name: whole.text(name) for name in sorted(whole.given)}).encode()).hexdigest()[:_DIGEST]
+    settings = tuple(Setting(name, redactor.text(values.text(name))) for name in variables)
+    too_long = next((setting for setting in settings if len(setting.value) > MAX_LENGTH), None)
+    if too_long is not None:
+        raise SuiteError(f"{too_long.name}: a value has {len(too_long.value)} characters, more than {MAX_LENGTH}; choose a shorter path.")
+    return MatrixPointPlan(f"{words}-{digest}", settings)
+
+
+def _ordered(points: Sequence[_Point], definition: MatrixDefinition, repetition: int) -> list[_Point]:
+    """Each round's order; a shuffled one is the same whenever the matrix is planned, so that it can be resumed."""
+    ordered = list(points)
+    if definition.order is Order.SHUFFLED:
+        random.Random(f"{definition.order_seed} {repetition}").shuffle(ordered)
+    return ordered
+
+
+def _run(point: _Point, repetition: int, base: RunOptions, definition: MatrixDefinition, hosts: tuple[str, ...]) -> MatrixRun:
+    values = point.values
+    changes: dict[str, Any] = {name: getattr(values, name) for name in _OF_OPTIONS if getattr(values, name) is not None}
+    options = replace(base, **changes, seed=definition.first_seed + repetition - 1)
+    if options.implementation is not None and "framework" in changes:
+        raise SuiteError("A matrix varies frameworks by name; leave --implementation out.")
+    if values.nodes is not None:
+        if not 1 <= values.nodes <= len(hosts):
+            raise SuiteError(f"nodes {values.nodes}: the hostfile names {len(hosts)} hosts (--hostfile).")
+        options = replace(options, placement=replace(options.placement, hosts=hosts[: values.nodes]))
+    if values.isolation is not None and options.placement.hosts:
+        raise SuiteError("isolation is for one rank on this machine; leave --hostfile out.")
+    limited = next((name for name in ("cpu_quota", "read_mb_s") if getattr(values, name) is not None), None)
+    if limited is not None and options.placement.hosts:
+        raise SuiteError(f"{limited} limits processes of this machine only; leave --hostfile out.")
+    if options.steps is not None and options.steps <= definition.warm_up_steps:
+        raise SuiteError(f"The first {definition.warm_up_steps} steps are warm-up and count in no figure; ask for more --steps than that.")
+    page_cache = values.page_cache or PageCache.COLD
+    return MatrixRun(point.plan, repetition, options, values.mode, page_cache, values.meters, values.cpu_quota, values.read_mb_s, values.isolation)
+
+
+def _merged(fixed: Values, values: Values) -> Values:
+    return replace(fixed, **values.given)
+
+
+def _names() -> tuple[str, ...]:
+    return tuple(each.name for each in dataclasses.fields(Values))

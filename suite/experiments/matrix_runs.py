@@ -1,0 +1,177 @@
+"""Makes the runs of a matrix that are missing or broken, in their power modes, and computes it. All is validated before the first run."""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from suite.bundle.study_mark import READ_MB_S, StudyMark
+from suite.catalog.power import load_power_rules, power_sources
+from suite.catalog.workloads import load_workload
+from suite.errors import SuiteError
+from suite.execution.baseload import baseload_meters
+from suite.execution.preflight import preflight
+from suite.execution.request import RunRequest
+from suite.execution.resolve import resolve_options
+from suite.experiments.cooling import cool_down, refuse_without_sensor
+from suite.experiments.events import CoolingDown, Progress, silent
+from suite.experiments.matrix import MatrixRun, PlannedMatrix
+from suite.experiments.matrix_cost import estimate
+from suite.experiments.sweep_runs import are_done, run_all
+from suite.launch.environments import find
+from suite.launch.isolation import refuse_isolation
+from suite.machine.limits import Limit, cpu_quota, read_limit, refuse_limit
+from suite.machine.modes.keeper import held_modes, refuse_mode
+from suite.machine.modes.offer import Offer, read_offer
+from suite.machine.modes.places import SYSTEM
+from suite.machine.modes.wanted import WantedMode, cores_on_line
+from suite.meters.choice import chosen_meters, left_out_meters
+from suite.metrics.matrix import Matrix, analyse_matrix, write_matrix
+
+RUN_BYTES = 4 * 2**20
+"""A short run's bundle: the readings of all meters for a few minutes, and its step records."""
+MAX_PROBLEMS = 10
+
+
+def run_matrix(
+    matrix: PlannedMatrix, directory: Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent, system_root: Path = SYSTEM
+) -> Matrix:
+    """Make every run of the matrix below ``directory`` and write ``matrix.json`` there. Resumable: call it again to continue.
+
+    Raises as :func:`make_runs`.
+    """
+    make_runs(matrix, directory, command=command, progress=progress, system_root=system_root)
+    computed = analyse_matrix(directory, matrix.plan)
+    write_matrix(computed, directory)
+    return computed
+
+
+def make_runs(
+    matrix: PlannedMatrix, directory: Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent, system_root: Path = SYSTEM
+) -> None:
+    """Make those runs of the matrix that are missing below ``directory``.
+
+    Power modes are set before each run that wants one, and put back at the end, however it ends. Raises SuiteError with everything that is wrong,
+    before the first run starts; then as ``run_one``.
+    """
+    requests = resolve_matrix(matrix, directory, system_root=system_root)
+    validate(matrix, requests, directory, system_root)
+    are_kept = are_done(requests)
+    missing = [request for request, kept in zip(requests, are_kept, strict=True) if not kept]
+    progress(estimate(missing, directory))
+    with _modes(matrix, bool(missing), system_root) as set_mode:
+
+        def prepare(index: int) -> None:
+            set_mode(matrix.runs[index].mode)
+            if matrix.cool_to_c is not None:
+                to_c = matrix.cool_to_c
+                cool_down(to_c, matrix.cool_timeout_s, lambda from_c: progress(CoolingDown(from_c, to_c)), system_root)
+
+        run_all(requests, matrix.labels, are_kept, command, progress, prepare)
+
+
+def resolve_matrix(matrix: PlannedMatrix, directory: Path, *, to_show: bool = False, system_root: Path = SYSTEM) -> tuple[RunRequest, ...]:
+    """The request of every run, in the order in which they are made. Raises SuiteError with every distinct problem; ``to_show`` needs no data.
+
+    Without a number of threads, a run in a power mode has as many as that mode has cores on line.
+    """
+    offer = read_offer(system_root)
+    found, problems = [], dict[str, None]()
+    for run in matrix.runs:
+        try:
+            found.append(_request(matrix, run, directory, to_show, offer))
+        except SuiteError as error:
+            problems.setdefault(str(error))
+    _raise(problems)
+    return tuple(found)
+
+
+def validate(matrix: PlannedMatrix, requests: Sequence[RunRequest], directory: Path, system_root: Path = SYSTEM) -> None:
+    """Raise SuiteError with everything that would end the matrix later: environments, memory, disk, power modes, rights, sensors."""
+    frameworks = {request.framework.name: request.framework for request in requests}
+    checks: list[Callable[[], object]] = [lambda each=each: find(each) for each in frameworks.values()]  # type: ignore[misc]
+    checks += [lambda mode=mode: refuse_mode(mode, system_root) for mode in _distinct_modes(matrix)]  # type: ignore[misc]
+    checks += [lambda each=each: preflight(each) for each in {run.point.name: request for run, request in _pairs(matrix, requests)}.values()]  # type: ignore[misc]
+    limits = dict.fromkeys(limit for request in requests for limit in request.limits)
+    checks += [lambda limit=limit: refuse_limit(limit, system_root) for limit in limits]  # type: ignore[misc]
+    isolations = {(request.isolation, request.training.parallel.ranks) for request in requests}
+    checks += [lambda kind=kind, ranks=ranks: refuse_isolation(kind, ranks) for kind, ranks in isolations]  # type: ignore[misc]
+    checks.append(lambda: _refuse_full_disk(requests, directory))
+    if matrix.cool_to_c is not None:
+        checks.append(lambda: refuse_without_sensor(system_root))
+    if matrix.needs_power:
+        checks.append(lambda: _refuse_without_power(requests))
+    problems = dict[str, None]()
+    for check in checks:
+        try:
+            check()
+        except SuiteError as error:
+            problems.setdefault(str(error))
+    _raise(problems)
+
+
+def _request(matrix: PlannedMatrix, run: MatrixRun, directory: Path, to_show: bool, offer: Offer) -> RunRequest:
+    settings = {setting.name: setting.value for setting in run.point.settings}
+    for name, value in {"cpu_quota": run.cpu_quota, READ_MB_S: run.read_mb_s}.items():
+        if value is not None:  # no other record of the run has it
+            settings.setdefault(name, f"{value:g}")
+    mark = StudyMark(matrix.plan.title, tuple(settings.items()), matrix.plan.warm_up_steps)
+    options = run.options
+    if options.threads is None and load_workload(options.workload).threads is None and not run.mode.is_empty:
+        options = replace(options, threads=cores_on_line(run.mode, offer))
+    request = resolve_options(options, directory / run.folder, as_published=to_show)
+    limits = tuple(_limits(run, Path(request.training.data.directory)))
+    left_out = left_out_meters(run.meters)
+    return replace(request, page_cache=run.page_cache, left_out=left_out, study=mark, limits=limits, isolation=run.isolation)
+
+
+def _limits(run: MatrixRun, data: Path) -> Iterator[Limit]:
+    if run.cpu_quota is not None:
+        yield cpu_quota(run.cpu_quota)
+    if run.read_mb_s is not None:
+        yield read_limit(run.read_mb_s, data)
+
+
+@contextmanager
+def _modes(matrix: PlannedMatrix, is_needed: bool, system_root: Path) -> Iterator[Callable[[WantedMode], None]]:
+    """A function that sets a run's power mode; of a matrix that varies none, one that does nothing."""
+    if not (matrix.sets_modes and is_needed):
+        yield lambda wanted: None
+        return
+    with held_modes(system_root) as apply:
+        yield apply
+
+
+def _distinct_modes(matrix: PlannedMatrix) -> tuple[WantedMode, ...]:
+    return tuple(dict.fromkeys(run.mode for run in matrix.runs if not run.mode.is_empty))
+
+
+def _pairs(matrix: PlannedMatrix, requests: Sequence[RunRequest]) -> Iterator[tuple[MatrixRun, RunRequest]]:
+    return zip(matrix.runs, requests, strict=True)
+
+
+def _refuse_full_disk(requests: Sequence[RunRequest], directory: Path) -> None:
+    place = next(parent for parent in (directory, *directory.parents) if parent.exists())
+    missing = sum(not Path(request.training.output_directory).exists() for request in requests)
+    free, needed = shutil.disk_usage(place).free, missing * RUN_BYTES
+    if free < needed:
+        raise SuiteError(
+            f"The disk that holds {place} has {free // 2**20} MiB free and {missing} runs need about {needed // 2**20} MiB; free some space, "
+            "or choose another --output."
+        )
+
+
+def _refuse_without_power(requests: Sequence[RunRequest]) -> None:
+    for left_out in dict.fromkeys(request.left_out for request in requests):
+        if not baseload_meters(chosen_meters(left_out)):
+            known = ", ".join(sorted(power_sources(load_power_rules())))
+            raise SuiteError(f"No power meter is available ({known}), and the matrix needs one; `suite doctor` says what each lacks.")
+
+
+def _raise(problems: dict[str, None]) -> None:
+    """Raise all problems in one error, one to a line; of many, the first ones."""
+    said = list(problems)
+    if said:
+        more = [f"… and {len(said) - MAX_PROBLEMS} more problems."] if len(said) > MAX_PROBLEMS else []
+        raise SuiteError("\n".join([*said[:MAX_PROBLEMS], *more]))

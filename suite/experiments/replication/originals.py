@@ -1,0 +1,121 @@
+"""The original runs: the bundles of one entry, and the options that make them again on this machine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reference_impls import contract
+from suite.bundle.layout import MANIFEST, RUN, WITHDRAWN
+from suite.bundle.manifest import digests
+from suite.bundle.reader import Bundle
+from suite.catalog.divisions import Division
+from suite.catalog.frameworks import load_frameworks
+from suite.catalog.workloads import load_workload
+from suite.compliance.checker import find_bundles, request_of
+from suite.errors import FileError, SuiteError
+from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Wire
+from suite.launch.placement import Placement
+from suite.metrics.replication_record import settings
+
+MAX_ORIGINALS = 100
+
+
+@dataclass(frozen=True)
+class Original:
+    """A sealed bundle and its request."""
+
+    bundle: Bundle
+    request: contract.Request
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a fresh run must have in common with it."""
+        return settings(self.bundle.run().request)
+
+
+def find_originals(path: Path) -> tuple[Original, ...]:
+    """The bundle at ``path``, or all bundles below it, which must be of one entry.
+
+    Raises SuiteError for bundles that differ in more than the seed, that have one seed twice, or whose files are not those that were sealed.
+    """
+    found = tuple(_original(bundle) for bundle in find_bundles(path))
+    if len(found) > MAX_ORIGINALS:
+        raise SuiteError(f"{path} holds {len(found)} runs; give the folder of one entry, or one run.")
+    for other in found[1:]:
+        _refuse_other_entry(found[0], other)
+    seeds = [original.request.seed for original in found]
+    twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
+    if twice is not None:
+        raise SuiteError(f"{path} holds two runs of seed {twice}; give the folder of one entry, or one run.")
+    return found
+
+
+def _original(path: Path) -> Original:
+    bundle = Bundle(path)
+    if not bundle.is_sealed:
+        raise SuiteError(f"{path} is not sealed; only a run that `suite run` finished can be reproduced.")
+    listed = set(bundle.manifest())
+    for name, digest in digests(path).items():
+        if name != WITHDRAWN and f"{digest}  {name}" not in listed:
+            raise FileError(path / name, f"is not a file that {MANIFEST} seals; `suite check` says more")
+    return Original(bundle, request_of(bundle.run(), path / RUN))
+
+
+def _refuse_other_entry(first: Original, other: Original) -> None:
+    one, two = first.settings, other.settings
+    different = sorted(name for name in {*one, *two} if one.get(name) != two.get(name))
+    if different:
+        raise SuiteError(
+            f"{other.bundle.path} is of another entry than {first.bundle.path}: it differs in {', '.join(different)}; "
+            "give the folder of one entry, or one run."
+        )
+
+
+def options_of(original: Original, organization: str, data: Path | None, implementation: Path | None) -> RunOptions:
+    """The options that make the run again here; raises SuiteError where this machine alone cannot."""
+    request = original.request
+    if request.parallel.nodes > 1:
+        raise SuiteError("The run was made on several nodes; `suite reproduce` makes runs on this machine only.")
+    inside = request.framework in {framework.name for framework in load_frameworks()}
+    if not inside and implementation is None:
+        raise SuiteError(f"The run was made by {request.framework[:80]!r}, which is not in the checkout; give its folder with --implementation DIR.")
+    if inside and implementation is not None:
+        raise SuiteError(f"The run was made by {request.framework!r}, which is in the checkout; leave --implementation out.")
+    return RunOptions(
+        division=Division(request.division),
+        device="auto",
+        workload=request.workload,
+        framework=request.framework,
+        data=_data(request, data),
+        seed=request.seed,
+        epochs=request.epochs,
+        steps=request.steps,
+        batch_size=request.global_batch_size,
+        learning_rate=float(request.optimizer.base_learning_rate),
+        threads=request.threads,
+        accelerator=Accelerator(request.accelerator),
+        workers=request.loading.workers,
+        prefetch=request.loading.prefetch,
+        organization=organization,
+        placement=Placement(ranks_per_node=request.parallel.ranks),
+        collective=Collective(request.parallel.collective) if request.parallel.ranks > 1 else Collective.MPI,
+        normalisation=Normalisation(request.parallel.normalisation),
+        wire=Wire(request.parallel.wire),
+        implementation=None if implementation is None else str(implementation),
+    )
+
+
+def _data(request: contract.Request, folder: Path | None) -> str | None:
+    """What ``--data`` of the run is here."""
+    is_own = request.data.name == load_workload(request.workload).data
+    if folder is not None:
+        return str(folder) if is_own else f"{request.data.name}={folder}"
+    if request.data.synthetic is True:
+        return "synthetic"
+    return None if is_own else request.data.name
+
+
+def in_turn(originals: Sequence[Original], runs: int) -> tuple[Original, ...]:
+    """The original that each fresh run repeats: all of them in turn, so that a machine that becomes slower does so for all alike."""
+    return tuple(originals[number % len(originals)] for number in range(runs))

@@ -1,0 +1,91 @@
+"""A folder as one file, a submission or a run: written reproducibly, read as hostile input.
+
+The archive is a plain tar: bundles hold compressed tables, and a compressor's version would change the bytes.
+"""
+
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from suite.errors import SuiteError
+from suite.files.tree import MAX_BYTES, MAX_FILES, below
+
+MAX_DEPTH = 12
+CHUNK_BYTES = 2**20
+
+
+def pack(directory: Path, target: Path, *, base: Path) -> Path:
+    """Write every plain file below ``directory`` into the new tar ``target``, named relative to ``base``; the same input gives the same bytes.
+
+    Members are sorted and carry no times and owners. Raises SuiteError for a link or anything else that is no file or folder.
+    """
+    with target.open("xb") as stream, tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path in below(directory):
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                raise SuiteError(f"{path} is neither a file nor a folder; remove it.")
+            if path.is_file():
+                member = tarfile.TarInfo(path.relative_to(base).as_posix())
+                member.size, member.mode, member.mtime = path.stat().st_size, 0o644, 0
+                with path.open("rb") as content:
+                    archive.addfile(member, content)
+    return target
+
+
+def unpack(path: Path, directory: Path) -> None:
+    """Write an archive's plain files below ``directory``, which must be empty.
+
+    Raises SuiteError, before anything more is written, for a member that is not a plain file or folder, for a name that leads out of
+    ``directory`` or occurs twice, and for more than MAX_FILES files, MAX_BYTES bytes or MAX_DEPTH nested folders.
+    """
+    try:
+        with tarfile.open(path, "r:") as archive:  # plain tar only: a compressed archive may be a bomb
+            written, seen = 0, set()
+            for count, member in enumerate(_members(archive, path)):
+                name = _safe_name(member, path)
+                written += member.size
+                if count >= MAX_FILES or written > MAX_BYTES:
+                    raise SuiteError(f"{path} holds more than {MAX_FILES} files or {MAX_BYTES // 2**20} MiB; unpacking stopped.")
+                if name in seen:
+                    raise SuiteError(f"{path} holds {name} twice; unpacking stopped.")
+                seen.add(name)
+                _write(archive, member, directory / name)
+            _require_end(archive, path)
+    except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
+        raise SuiteError(f"{path} is not a whole tar archive ({str(error)[:200]}); pack it again.") from error
+
+
+def _members(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
+    """The plain files; folders follow from their names."""
+    for member in archive:
+        if member.isdir():
+            continue
+        if not member.isreg() or member.issparse():
+            raise SuiteError(f"{path} holds {member.name[:100]!r}, which is not a plain file; unpacking stopped.")
+        yield member
+
+
+def _require_end(archive: tarfile.TarFile, path: Path) -> None:
+    """Raise ReadError unless two empty blocks end the archive: tarfile accepts an archive cut off between two members."""
+    with path.open("rb") as stream:
+        stream.seek(archive.offset)
+        if stream.read(2 * tarfile.BLOCKSIZE) != bytes(2 * tarfile.BLOCKSIZE):
+            raise tarfile.ReadError("its end is missing")
+
+
+def _safe_name(member: tarfile.TarInfo, path: Path) -> PurePosixPath:
+    name = PurePosixPath(member.name)
+    is_unsafe = (
+        name.is_absolute() or ".." in name.parts or "\0" in member.name or "\\" in member.name or len(name.parts) > MAX_DEPTH or not name.parts
+    )
+    if is_unsafe:
+        raise SuiteError(f"{path} holds a file named {member.name[:100]!r}, which leads out of the folder; unpacking stopped.")
+    return name
+
+
+def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    content = archive.extractfile(member)
+    assert content is not None  # it is a plain file
+    with content, target.open("xb") as out:
+        while chunk := content.read(CHUNK_BYTES):
+            out.write(chunk)

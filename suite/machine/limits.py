@@ -1,0 +1,126 @@
+"""Limits on what processes may use of this machine, CPU time and reads from a disk, by a cgroup of their own (version 1 or 2)."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.errors import SuiteError
+from suite.machine.block_device import disk_of, mount_of
+from suite.machine.procfs import text
+
+PERIOD_US = 100_000
+MIN_CORES, MAX_CORES = 0.01, 4096.0
+MIN_READ_MB_S, MAX_READ_MB_S = 0.1, 100_000.0
+PREFIX = "edge-training-suite-"
+_CGROUPS = "sys/fs/cgroup"
+_MB = 1_000_000
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit as the kernel takes it: ``setting`` is what a person typed, the others are controllers and the files to write, in each version."""
+
+    setting: str
+    v1: str
+    v2: str
+    v1_values: tuple[tuple[str, str], ...]
+    v2_values: tuple[tuple[str, str], ...]
+
+
+def cpu_quota(cores: float) -> Limit:
+    """CPU time of ``cores`` cores in each tenth of a second."""
+    if not MIN_CORES <= cores <= MAX_CORES:
+        raise SuiteError(f"cpu_quota {cores:g}: name a number of cores of {MIN_CORES:g} or more, as 0.5.")
+    quota_us = max(1000, round(cores * PERIOD_US))
+    v1 = (("cpu.cfs_period_us", str(PERIOD_US)), ("cpu.cfs_quota_us", str(quota_us)))
+    return Limit(f"cpu_quota {cores:g}", "cpu", "cpu", v1, (("cpu.max", f"{quota_us} {PERIOD_US}"),))
+
+
+def read_limit(mb_s: float, folder: Path, root: Path = Path("/")) -> Limit:
+    """Reads from the disk that holds ``folder``, in 10^6 bytes a second: a slower storage medium, emulated. Reads from the page cache are free.
+
+    Raises SuiteError where the folder is on no disk of this machine.
+    """
+    setting = f"read_mb_s {mb_s:g}"
+    if not MIN_READ_MB_S <= mb_s <= MAX_READ_MB_S:
+        raise SuiteError(f"{setting}: name {MIN_READ_MB_S:g} to {MAX_READ_MB_S:g} million bytes a second.")
+    mount = mount_of(folder.resolve() if root == Path("/") else folder, root)
+    disk = None if mount is None else disk_of(mount, root)
+    number = None if disk is None else text(disk / "dev")
+    if number is None:
+        where = "nothing that the mount table has" if mount is None else f"{mount.file_system} ({mount.source})"
+        raise SuiteError(f"{setting}: {folder} is on {where}, which is on no disk of this machine; put the data on one (--data).")
+    rate = f"{number.strip()} {round(mb_s * _MB)}"
+    return Limit(setting, "blkio", "io", (("blkio.throttle.read_bps_device", rate),), (("io.max", rate.replace(" ", " rbps=")),))
+
+
+@contextmanager
+def limited(limits: Sequence[Limit], root: Path = Path("/")) -> Iterator[Callable[[int], None]]:
+    """A function that puts a process, and what it starts, under the limits; without any, one that does nothing.
+
+    The groups are removed after the block, and so are groups that killed commands left. Raises SuiteError where one cannot be made.
+    """
+    with ExitStack() as stack:
+        groups = [stack.enter_context(_group(limit, root)) for limit in limits]
+
+        def limit_process(pid: int) -> None:
+            for group in groups:
+                _write(group / "cgroup.procs", str(pid), f"Process {pid} cannot be limited")
+
+        yield limit_process
+
+
+def refuse_limit(limit: Limit, root: Path = Path("/")) -> None:
+    """Raise SuiteError where this machine or user cannot set the limit."""
+    folder = _folder(limit, root)
+    if not os.access(folder, os.W_OK):
+        raise SuiteError(f"Only root may set limits ({limit.setting}: {folder} cannot be written); type sudo before the command.")
+
+
+@contextmanager
+def _group(limit: Limit, root: Path) -> Iterator[Path]:
+    folder = _folder(limit, root)
+    for left in folder.glob(f"{PREFIX}*"):
+        _remove(left)
+    group, said = folder / f"{PREFIX}{os.getpid()}", f"{limit.setting} cannot be set"
+    try:
+        group.mkdir(exist_ok=True)
+    except OSError as error:
+        raise SuiteError(f"{said} in {group}: {error.strerror}.") from error
+    try:
+        is_v1 = folder.name == limit.v1
+        if not is_v1 and limit.v2 not in (text(folder / "cgroup.subtree_control") or "").split():
+            _write(folder / "cgroup.subtree_control", f"+{limit.v2}", said)
+        for name, value in limit.v1_values if is_v1 else limit.v2_values:
+            _write(group / name, value, said)
+        yield group
+    finally:
+        _remove(group)
+
+
+def _folder(limit: Limit, root: Path) -> Path:
+    """The folder of the controller in which groups are made."""
+    v1, v2 = root / _CGROUPS / limit.v1, root / _CGROUPS
+    if (v1 / "cgroup.procs").exists():
+        return v1
+    if limit.v2 in (text(v2 / "cgroup.controllers") or "").split():
+        return v2
+    raise SuiteError(
+        f"{limit.setting}: the kernel offers no cgroup with the controller for it (/{_CGROUPS}/{limit.v1}, or {limit.v2} in "
+        f"/{_CGROUPS}/cgroup.controllers)."
+    )
+
+
+def _write(path: Path, value: str, said: str) -> None:
+    try:
+        path.write_text(value, encoding="ascii")
+    except OSError as error:
+        raise SuiteError(f"{said} in {path.parent}: {error.strerror}.") from error
+
+
+def _remove(group: Path) -> None:
+    """Remove a group without processes; one that still has some stays for the next call."""
+    with suppress(OSError):
+        group.rmdir()

@@ -1,0 +1,121 @@
+"""Every setting that a power mode can change: read before the change, written back after it, compared."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from suite.errors import SuiteError
+from suite.machine.modes.offer import Offer
+from suite.machine.modes.programs import call
+from suite.machine.nvpmodel import read_status
+from suite.machine.procfs import in_order, text
+
+PASSES = 3
+"""Some files can be written only after others (a minimum above the old maximum, clocks of a core that is off line)."""
+_SETTING = re.compile(r"sys/(devices|class|kernel)/[\w./:@+-]+")
+
+
+@dataclass(frozen=True)
+class FileValue:
+    """A file of the kernel, relative to the root, and what it holds."""
+
+    file: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a machine at one moment: files in the order in which they can be written, nvpmodel's mode and its fan mode."""
+
+    files: tuple[FileValue, ...]
+    mode_id: int | None = None
+    fan_mode: str | None = None
+
+    def with_files(self, found: Iterable[FileValue]) -> "Settings":
+        """The same with files that it lacks."""
+        known = {one.file for one in self.files}
+        return replace(self, files=(*self.files, *(one for one in found if one.file not in known)))
+
+
+def read_settings(root: Path, offer: Offer) -> Settings:
+    """What is set now. A file that cannot be read (the clock of a core that is off line) is left out."""
+    found = ((file, text(root / file)) for file in _files(root, offer))
+    status = read_status(root) if offer.nvpmodel is not None else None
+    mode_id, fan_mode = status or (None, None)
+    return Settings(tuple(FileValue(file, value) for file, value in found if value), mode_id, fan_mode)
+
+
+def differences(root: Path, wanted: Settings) -> tuple[str, ...]:
+    """The settings that are not as ``wanted``, one text for each: ``sys/…/scaling_max_freq is 1190400 instead of 2265600``."""
+    found = [f"{one.file} is {text(root / one.file) or 'gone'} instead of {one.value}" for one in _different(root, wanted)]
+    mode_id, fan_mode = read_status(root) or (None, None)
+    if wanted.mode_id is not None and mode_id != wanted.mode_id:
+        found.insert(0, f"the mode of nvpmodel is {mode_id} instead of {wanted.mode_id}")
+    if wanted.fan_mode is not None and fan_mode != wanted.fan_mode:
+        found.append(f"the fan mode of nvpmodel is {fan_mode} instead of {wanted.fan_mode}")
+    return tuple(found)
+
+
+def put_back(root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None = None) -> None:
+    """Set everything as it was. Raises SuiteError for what cannot be set.
+
+    ``lock`` is inherited by the programs that are called. ``stored_clocks`` is the file of `jetson_clocks --store`, where that was called.
+    """
+    if stored_clocks is not None and offer.jetson_clocks is not None:
+        call(root, offer.jetson_clocks, ("--restore", str(stored_clocks)), lock)
+    mode_id, fan_mode = read_status(root) or (None, None)
+    if offer.nvpmodel is not None and before.mode_id is not None and mode_id != before.mode_id:
+        call(root, offer.nvpmodel, ("-m", str(before.mode_id)), lock)
+    if offer.nvpmodel is not None and before.fan_mode is not None and fan_mode != before.fan_mode:
+        call(root, offer.nvpmodel, ("-d", before.fan_mode), lock)
+    for _ in range(PASSES):
+        for one in _different(root, before):
+            if not _takes_off_line(one):
+                _try_to_write(root / one.file, one.value)
+    for one in filter(_takes_off_line, _different(root, before)):  # last: the clocks of such a core cannot be set
+        _try_to_write(root / one.file, one.value)
+    left = differences(root, before)
+    if left:
+        raise SuiteError(f"{len(left)} power settings could not be put back: {'; '.join(left[:3])}. Set them by hand, or restart the machine.")
+
+
+def files_to_write(root: Path, wanted: Settings) -> tuple[str, ...]:
+    """The files that would have to be written to set everything as ``wanted``."""
+    return tuple(one.file for one in _different(root, wanted))
+
+
+def refuse_other_files(settings: Settings) -> None:
+    """Raise SuiteError for a file outside the kernel's settings: a journal is read from disk."""
+    wrong = next((one.file for one in settings.files if not _SETTING.fullmatch(one.file) or ".." in one.file.split("/")), None)
+    if wrong is not None:
+        raise SuiteError(f"the file {wrong!r} is no setting of the kernel")
+
+
+def _different(root: Path, wanted: Settings) -> list[FileValue]:
+    """Files that hold another value. A file that is there and cannot be read is the clock of a core that is off line, and not counted."""
+    found = [(one, text(root / one.file)) for one in wanted.files]
+    return [one for one, value in found if value != one.value and not (value is None and (root / one.file).is_file())]
+
+
+def _takes_off_line(one: FileValue) -> bool:
+    return one.file.endswith("/online") and one.value == "0"
+
+
+def _files(root: Path, offer: Offer) -> Iterator[str]:
+    yield from offer.switches.values()
+    if offer.turbo is not None:
+        yield offer.turbo.file
+    for domain in offer.domains:
+        yield from (file for file in (domain.governor_file, domain.preference_file, domain.max_file, domain.min_file) if file is not None)
+    for path in in_order((root / "sys/class/hwmon").glob("hwmon*/pwm1_enable")):
+        yield path.relative_to(root).as_posix()
+    if offer.fan_file is not None:
+        yield offer.fan_file
+
+
+def _try_to_write(path: Path, value: str) -> None:
+    """Write; what the kernel refuses now may be possible in the next pass, and is found by :func:`differences` after the last one."""
+    with suppress(OSError):
+        path.write_text(value, encoding="ascii")

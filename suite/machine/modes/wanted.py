@@ -1,0 +1,256 @@
+"""A power mode that somebody wants, and the steps that set it on a machine. What the machine does not offer is refused before anything changes."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from suite.errors import SuiteError
+from suite.machine.clocks import CPU, GPU, MEMORY
+from suite.machine.modes.offer import Domain, Offer
+from suite.machine.nvpmodel import Model
+from suite.machine.procfs import integer
+
+MHZ = 1_000_000
+MAX_DUTY = 255
+ROUNDED = 0.015
+_KINDS = {CPU: "cpu_mhz", GPU: "gpu_mhz", MEMORY: "emc_mhz"}
+_SHOWN = 12
+CORES_PARAMETER = "CPU_ONLINE"  # of nvpmodel.conf
+_LEFT_ALONE = "left as it is"
+
+
+@dataclass(frozen=True)
+class WantedMode:
+    """A power mode; None: left as it is.
+
+    ``mode`` is a name or id of nvpmodel. ``cores`` is a number (the first N) or a list as 0-3,6. ``cpu_mhz``, ``gpu_mhz`` and ``emc_mhz`` are upper
+    limits of clocks. ``turbo`` is on or off. ``fan`` is a duty from 0 to 255, or the name of nvpmodel's fan mode. ``jetson_clocks`` locks the clocks
+    at their upper limits.
+    """
+
+    mode: str | None = None
+    cores: str | None = None
+    cpu_mhz: int | None = None
+    gpu_mhz: int | None = None
+    emc_mhz: int | None = None
+    governor: str | None = None
+    turbo: str | None = None
+    fan: str | None = None
+    jetson_clocks: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it leaves everything as it is."""
+        return self == WantedMode()
+
+    @property
+    def label(self) -> str:
+        """What is set, in words: ``MAXN, cores 4, cpu_mhz 1190``."""
+        named = ((field.name, getattr(self, field.name)) for field in fields(self))
+        parts = [str(value) if name == "mode" else f"{name} {value}" for name, value in named if value is not None and value is not False]
+        return ", ".join(parts).replace(" True", "") or _LEFT_ALONE
+
+
+@dataclass(frozen=True)
+class Write:
+    """A value for a file of the kernel, relative to the root."""
+
+    file: str
+    value: str
+
+    @property
+    def brings_on_line(self) -> bool:
+        """Whether it brings a core on line."""
+        return self.file.endswith("/online") and self.value == "1"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of one of NVIDIA's programs: its file, relative to the root, and its arguments."""
+
+    program: str
+    arguments: tuple[str, ...]
+
+
+Step = Write | Call
+
+
+def steps_of(wanted: WantedMode, offer: Offer, root: Path = Path("/")) -> tuple[Step, ...]:
+    """The steps that set a mode, in an order that the kernel accepts: nvpmodel first, cores that go off line last.
+
+    Raises SuiteError for a mode that this machine does not offer, with what it offers.
+    """
+    if wanted.is_empty:
+        raise SuiteError("Name a mode or a setting to change, as `suite power set MAXN` or `suite power set --cores 2`.")
+    switched = tuple(_core_steps(wanted.cores, offer)) if wanted.cores is not None else ()
+    return (
+        *_mode_steps(wanted, offer),
+        *(step for step in switched if step.brings_on_line),
+        *_turbo_steps(wanted, offer),
+        *_governor_steps(wanted, offer),
+        *(step for kind, name in _KINDS.items() for step in _clock_steps(kind, getattr(wanted, name), offer, root)),
+        *_fan_steps(wanted, offer),
+        *_locking_steps(wanted, offer),
+        *(step for step in switched if not step.brings_on_line),
+    )
+
+
+def find_mode(name: str, modes: Sequence[Model]) -> Model:
+    """The mode of nvpmodel with this name or id; raises SuiteError with the known ones."""
+    found = next((mode for mode in modes if name in (mode.name, str(mode.id))), None)
+    if found is None:
+        raise SuiteError(_unknown("power mode", name, [mode.name for mode in modes], "this machine has no modes of nvpmodel"))
+    return found
+
+
+def chosen_cores(cores: str, offer: Offer) -> tuple[int, ...]:
+    """The cores of a number (the first N) or a list (0-3,6); raises SuiteError for others than the machine has, or that leave out one always on."""
+    always_on = [core for core in offer.cores if core not in offer.switches]
+    if cores.isdigit():
+        chosen = tuple(sorted(offer.cores, key=lambda core: (core not in always_on, core))[: int(cores)])
+        possible = 1 <= int(cores) <= len(offer.cores)
+    else:
+        chosen = tuple(_numbers(cores))
+        possible = bool(chosen) and set(chosen) <= set(offer.cores)
+    if not possible:
+        raise SuiteError(f"There are no cores {cores!r}: this machine has {len(offer.cores)}, numbered {_span(offer.cores)}.")
+    left_out = [core for core in always_on if core not in chosen]
+    if left_out:
+        raise SuiteError(f"Core {left_out[0]} cannot be taken off line (the kernel has no switch for it); it must be one of the --cores {cores}.")
+    return chosen
+
+
+def cores_on_line(wanted: WantedMode, offer: Offer) -> int | None:
+    """The number of cores that are on line in the mode; None where it leaves them as they are. Raises SuiteError as :func:`steps_of`."""
+    if wanted.cores is not None:
+        return len(chosen_cores(wanted.cores, offer))
+    if wanted.mode is None:
+        return None
+    switched = [value for parameter, _, value in find_mode(wanted.mode, offer.modes).settings if parameter == CORES_PARAMETER]
+    return switched.count("1") or None
+
+
+def _numbers(listed: str) -> Iterator[int]:
+    for part in listed.split(","):
+        first, _, last = part.strip().partition("-")
+        if not first.isdigit() or (last and not last.isdigit()) or int(last or first) > 4096:
+            raise SuiteError(f"{listed!r} names no cores; write a number (4) or a list (0-3,6).")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def _span(cores: Sequence[int]) -> str:
+    return f"{cores[0]} to {cores[-1]}" if cores else "nothing"
+
+
+def _mode_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
+    if wanted.mode is not None:
+        mode = find_mode(wanted.mode, offer.modes)
+        assert offer.nvpmodel is not None, "there are modes only with the program"
+        yield Call(offer.nvpmodel, ("-m", str(mode.id)))
+
+
+def _core_steps(cores: str, offer: Offer) -> Iterator[Write]:
+    chosen = chosen_cores(cores, offer)
+    for core, file in offer.switches.items():
+        yield Write(file, "1" if core in chosen else "0")
+
+
+def _governor_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
+    if wanted.governor is None:
+        return
+    domains = offer.domains_of(CPU)
+    known = list(dict.fromkeys(governor for domain in domains for governor in domain.governors))
+    if wanted.governor not in known:
+        raise SuiteError(_unknown("governor", wanted.governor, known, "the kernel offers no cpufreq on this machine"))
+    for domain in domains:
+        if wanted.governor in domain.governors and domain.governor_file is not None:
+            yield Write(domain.governor_file, wanted.governor)
+
+
+def _clock_steps(kind: str, limit_mhz: int | None, offer: Offer, root: Path) -> Iterator[Step]:
+    """Cap every clock of the kind. Clocks that lack the frequency (the small cores of two kinds) get their next one below."""
+    if limit_mhz is None:
+        return
+    domains = offer.domains_of(kind)
+    informed = [domain for domain in domains if domain.frequencies_hz or domain.highest_hz]  # a clock whose cores are off line tells nothing
+    if not domains or limit_mhz <= 0 or (informed and not any(_has(domain, limit_mhz) for domain in informed)):
+        raise SuiteError(_no_clock(kind, limit_mhz, domains))
+    for domain in domains:
+        cap_hz = _cap_hz(domain, limit_mhz)
+        lower = None if domain.min_file is None else integer(root / domain.min_file)
+        if domain.min_file is not None and lower is not None and lower * domain.unit_hz > cap_hz:
+            yield Write(domain.min_file, str((domain.lowest_hz or cap_hz) // domain.unit_hz))  # the kernel refuses a maximum below the minimum
+        yield Write(domain.max_file, str(cap_hz // domain.unit_hz))
+
+
+def _has(domain: Domain, limit_mhz: int) -> bool:
+    if domain.frequencies_hz:
+        return any(_is_near(frequency, limit_mhz) for frequency in domain.frequencies_hz)
+    lowest, highest = domain.lowest_hz or 1, domain.highest_hz or limit_mhz * MHZ
+    return lowest - MHZ < limit_mhz * MHZ < highest + MHZ
+
+
+def _is_near(frequency_hz: int, limit_mhz: int) -> bool:
+    """Whether somebody who writes this limit means the clock's step: papers and data sheets round them (1200 for 1190.4 MHz)."""
+    return abs(frequency_hz - limit_mhz * MHZ) <= max(MHZ, ROUNDED * frequency_hz)
+
+
+def _cap_hz(domain: Domain, limit_mhz: int) -> int:
+    limit_hz = limit_mhz * MHZ
+    if domain.frequencies_hz:
+        near = [frequency for frequency in domain.frequencies_hz if _is_near(frequency, limit_mhz)]
+        if near:
+            return min(near, key=lambda frequency: abs(frequency - limit_hz))
+        return max((frequency for frequency in domain.frequencies_hz if frequency < limit_hz), default=min(domain.frequencies_hz))
+    return min(max(limit_hz, domain.lowest_hz or limit_hz), domain.highest_hz or limit_hz)
+
+
+def _no_clock(kind: str, limit_mhz: int, domains: Sequence[Domain]) -> str:
+    flag = f"--{_KINDS[kind].replace('_', '-')}"
+    if not domains:
+        return f"{flag} {limit_mhz}: this machine offers no limit for the {kind}'s clock (a virtual machine has none)."
+    listed = sorted({round(frequency / MHZ) for domain in domains for frequency in domain.frequencies_hz})
+    if listed:
+        nearest = sorted(sorted(listed, key=lambda frequency: abs(frequency - limit_mhz))[:_SHOWN])
+        return f"{flag} {limit_mhz}: no {kind} clock has that frequency; the nearest are {', '.join(map(str, nearest))} MHz."
+    ends = [(domain.lowest_hz or 0) // MHZ for domain in domains], [(domain.highest_hz or 0) // MHZ for domain in domains]
+    return f"{flag} {limit_mhz} is not between {min(ends[0])} and {max(ends[1])} MHz."
+
+
+def _turbo_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
+    if wanted.turbo is None:
+        return
+    if wanted.turbo not in ("on", "off"):
+        raise SuiteError(f"--turbo is {wanted.turbo!r}; it is on or off.")
+    if offer.turbo is None:
+        raise SuiteError(f"--turbo {wanted.turbo}: this machine has no switch for turbo.")
+    yield Write(offer.turbo.file, offer.turbo.on if wanted.turbo == "on" else offer.turbo.off)
+
+
+def _fan_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
+    if wanted.fan is None:
+        return
+    if wanted.fan.isdigit():
+        if offer.fan_file is None or int(wanted.fan) > MAX_DUTY:
+            raise SuiteError(f"--fan {wanted.fan}: " + ("this machine has no fan that the kernel drives." if offer.fan_file is None else "0 to 255."))
+        yield Write(offer.fan_file, wanted.fan)
+    elif offer.nvpmodel is None:
+        raise SuiteError(f"--fan {wanted.fan}: only nvpmodel has fan modes with names; give a duty from 0 to {MAX_DUTY}.")
+    else:
+        yield Call(offer.nvpmodel, ("-d", wanted.fan))
+
+
+def _locking_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
+    if wanted.jetson_clocks:
+        if offer.jetson_clocks is None:
+            raise SuiteError("--jetson-clocks: this machine has no program jetson_clocks; only Jetsons have it.")
+        yield Call(offer.jetson_clocks, ())
+
+
+def _unknown(what: str, name: str, known: Sequence[str], none: str) -> str:
+    if not known:
+        return f"There is no {what} {name!r}: {none}."
+    nearest = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    return f"There is no {what} {name!r}; {hint}`suite power list` shows the known ones ({', '.join(known)})."

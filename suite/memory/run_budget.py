@@ -1,0 +1,109 @@
+"""A run in a budget of memory: the schedule of recomputation for its network, mini-batch, data and optimizer."""
+
+import math
+from dataclasses import dataclass, replace
+
+from reference_impls import contract
+from suite.catalog.frameworks import Framework
+from suite.catalog.workloads import load_workload
+from suite.errors import SuiteError
+from suite.memory.chain import WORD_BYTES
+from suite.memory.network import Network, load_network
+from suite.memory.planning import Options, Workplace, plan
+from suite.memory.resident import Resident
+from suite.memory.sizes import write_size
+
+LEFT_FREE = 0.05
+"""Share of the budget for what is not planned: kernels' scratch memory and gaps between tensors."""
+
+MAPPED_LAYOUTS = ("idx", "cifar10")
+"""Data sets that the training process maps into its memory; pictures of others are read one by one."""
+
+BATCHES_AT_ONCE = 2
+"""The mini-batch that is trained, and the next one while it is made."""
+
+OF_RUN = Options("--batch-size", "--memory-budget", LEFT_FREE)
+
+
+@dataclass(frozen=True)
+class Data:
+    """What the data pipeline keeps in the training process, bytes: mapped files, and mini-batches beside the one that is trained."""
+
+    mapped_bytes: int
+    batch_bytes: int
+
+
+def recomputation(training: contract.Request, framework: Framework, size: Resident, budget_bytes: int) -> contract.Recomputation:
+    """The fastest schedule for this run in this budget.
+
+    Raises SuiteError, with the nearest thing that works, for a budget that nothing fits, and for what follows no schedule: another framework, several
+    ranks, a model that is not the workload's own.
+    """
+    _refuse_others(training, framework)
+    network = network_of(training)
+    data = data_of(training, network)
+    optimizer = "sgd-momentum" if training.optimizer.momentum else "sgd"
+    where = Workplace(network, network.image[1], optimizer, size, data.mapped_bytes + data.batch_bytes)
+    usable = int(budget_bytes * (1 - LEFT_FREE))
+    _refuse_too_little(where, budget_bytes, usable)
+    made = plan(where, training.global_batch_size, usable, OF_RUN)
+    if made.schedule is None or made.planned_bytes is None:
+        raise SuiteError(f"{network.title} fits {write_size(budget_bytes)} with no schedule", "give a larger --memory-budget")
+    schedule = made.schedule.schedule
+    return contract.Recomputation(
+        budget_bytes=budget_bytes,
+        planned_bytes=max(made.planned_bytes, where.fixed_bytes + copies_bytes(network)),
+        planned_factor=made.schedule.cost.recompute_factor,
+        schedule=schedule.name,
+        blocks=[[block.first, block.last] for block in made.blocks],
+        actions=[[step.action.value, step.block] for step in schedule.steps],
+    )
+
+
+def network_of(training: contract.Request) -> Network:
+    """The stored network of the run's workload, its last layer for the classes of the run's data."""
+    network = load_network(f"workload-{training.workload}")
+    last = network.operations[-1]
+    if last.kind != "linear" or last.channels == training.data.classes:
+        return network
+    own = replace(last, channels=training.data.classes, parameters=last.parameters // last.channels * training.data.classes)
+    return replace(network, operations=(*network.operations[:-1], own))
+
+
+def data_of(training: contract.Request, network: Network) -> Data:
+    """What the pipeline keeps: a byte per pixel of a mapped data set, and float32 pictures with their bytes of one more mini-batch."""
+    pixels = math.prod(network.image)
+    samples = training.data.train_samples + training.data.eval_samples
+    mapped = samples * pixels if training.data.layout in MAPPED_LAYOUTS else 0
+    in_process = BATCHES_AT_ONCE - 1 if training.loading.workers == 0 else 0
+    return Data(mapped, in_process * training.global_batch_size * pixels * (WORD_BYTES + 1))
+
+
+def copies_bytes(network: Network) -> int:
+    """Gradients, and the copies of weights, velocities and statistics that are made after an epoch, when no activations are left."""
+    return (3 * network.parameters + network.buffers) * WORD_BYTES
+
+
+def _refuse_others(training: contract.Request, framework: Framework) -> None:
+    if framework.without_recomputation:
+        raise SuiteError(
+            f"{framework.title} takes no memory budget: {framework.without_recomputation}", "use --framework pytorch, or leave --memory-budget out"
+        )
+    if training.parallel.ranks > 1:
+        raise SuiteError("A memory budget is for one rank; leave --hostfile, --ranks-per-node and --nodes out.")
+    if training.accelerator != "cpu":
+        raise SuiteError("A memory budget is planned for a CPU's memory, not for a GPU's; use --accelerator cpu, or leave --memory-budget out.")
+    own = load_workload(training.workload).model
+    if training.model != own:
+        raise SuiteError(f"A memory budget is planned for the workload's model {own}, not for {training.model}; leave --data out.")
+
+
+def _refuse_too_little(where: Workplace, budget_bytes: int, usable: int) -> None:
+    """Refuse a budget that not even weights, state and their copies after an epoch fit."""
+    least = where.fixed_bytes + copies_bytes(where.network)
+    if least > usable:
+        raise SuiteError(
+            f"{where.network.title} does not train in {write_size(budget_bytes)}: framework, data, weights, gradients, optimizer state and "
+            f"their copies after an epoch take {write_size(least)}, and {LEFT_FREE:.0%} of a budget are left free",
+            f"use --memory-budget {OF_RUN.named(least)} or more",
+        )

@@ -1,0 +1,161 @@
+"""A matrix: runs over several varied settings. Everything in ``matrix.json`` is computed from the bundles in its folder."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.bundle.layout import MANIFEST, SCHEMA, STEPS, SUMMARY
+from suite.bundle.manifest import seal_files
+from suite.bundle.reader import Bundle
+from suite.errors import FileError
+from suite.files.digest import sha256
+from suite.files.json_file import read_record, write_json
+from suite.files.toml_file import from_plain
+from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.study import TOO_SHORT, VALUE, StudyRun, folder_name, run_times
+from suite.metrics.summary import read_summary
+
+MATRIX = "matrix.json"
+OF_SUMMARY = {
+    "time_to_epoch_s": "s",
+    "fetch_stall_s": "s",
+    "energy_j": "J",
+    "energy_per_epoch_j": "J",
+    "temperature_max_degc": "degC",
+}
+"""Figures of each run's summary whose means a matrix has, with their units."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A varied setting and one of its values, as text."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class MatrixPointPlan:
+    """A point: the name of its runs' folders, and its value of every varied setting."""
+
+    name: str
+    settings: tuple[Setting, ...]
+
+    @property
+    def label(self) -> str:
+        """The settings in words: ``framework pytorch, batch_size 16``."""
+        return ", ".join(f"{setting.name} {setting.value}" for setting in self.settings)
+
+
+@dataclass(frozen=True)
+class MatrixPlan:
+    """What was asked for. Each point is run ``seeds`` times; figures exclude each run's first ``warm_up_steps``."""
+
+    title: str
+    workload: str
+    data: str
+    variables: tuple[str, ...]
+    points: tuple[MatrixPointPlan, ...]
+    seeds: int
+    first_seed: int
+    warm_up_steps: int
+    order: str
+
+
+@dataclass(frozen=True)
+class MatrixFigures:
+    """Figures of one point: means over its runs, with their spreads. ``mean_power_w`` is a run's energy over its time from start to stop."""
+
+    step_s: Figure
+    samples_per_s: Figure
+    time_to_epoch_s: Figure
+    fetch_stall_s: Figure
+    energy_j: Figure
+    energy_per_epoch_j: Figure
+    mean_power_w: Figure
+    temperature_max_degc: Figure
+
+
+@dataclass(frozen=True)
+class MatrixPoint:
+    """One point: its name, runs and figures."""
+
+    name: str
+    runs: tuple[StudyRun, ...]
+    figures: MatrixFigures
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """``matrix.json``."""
+
+    schema: int
+    plan: MatrixPlan
+    points: tuple[MatrixPoint, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+def analyse_matrix(directory: Path, plan: MatrixPlan) -> Matrix:
+    """Compute the matrix from its sealed bundles; raises SuiteError if one is missing or not finished."""
+    points = []
+    for point in plan.points:
+        bundles = [Bundle(directory / folder_name(point.name, k)) for k in range(1, plan.seeds + 1)]
+        runs = tuple(StudyRun(bundle.path.name, bundle.run().run_id, sha256(bundle.path / MANIFEST)) for bundle in bundles)
+        points.append(MatrixPoint(point.name, runs, _figures(bundles, plan.warm_up_steps)))
+    return Matrix(SCHEMA, plan, tuple(points), ())
+
+
+def _figures(bundles: Sequence[Bundle], warm_up_steps: int) -> MatrixFigures:
+    times = [run_times(bundle, warm_up_steps) for bundle in bundles]
+    summaries = [read_summary(bundle)["figures"] for bundle in bundles]
+    means = {name: _mean([summary[name] for summary in summaries], unit) for name, unit in OF_SUMMARY.items()}
+    return MatrixFigures(
+        step_s=mean_figure([run.step_s for run in times], "s", STEPS, TOO_SHORT),
+        samples_per_s=mean_figure([run.samples_per_step / run.step_s for run in times], "samples/s", STEPS, TOO_SHORT),
+        mean_power_w=_mean([_power(summary) for summary in summaries], "W"),
+        **means,
+    )
+
+
+def _power(summary: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    energy_j, time_s = summary["energy_j"]["value"], summary["gross_time_s"]["value"]
+    if energy_j is None or not time_s:
+        return {"value": None, "reason": summary["energy_j"]["reason"] or summary["gross_time_s"]["reason"]}
+    return {"value": energy_j / time_s}
+
+
+def _mean(figures: Sequence[Mapping[str, Any]], unit: str) -> Figure:
+    """The mean of a figure of all runs; unknown, with the reason, where a run lacks it."""
+    lacking = next((figure for figure in figures if figure["value"] is None), None)
+    if lacking is not None:
+        return unknown(unit, SUMMARY, str(lacking.get("reason") or "a run has no such figure"))
+    return mean_figure([figure["value"] for figure in figures], unit, SUMMARY, "there are no runs")
+
+
+def write_matrix(matrix: Matrix, directory: Path) -> Path:
+    """Write ``matrix.json``, and a manifest over it and the runs' manifests; returns the path of ``matrix.json``."""
+    path = directory / MATRIX
+    write_json(path, matrix.to_dict())
+    seal_files(directory, [path, *(directory / run.folder / MANIFEST for point in matrix.points for run in point.runs)])
+    return path
+
+
+def read_matrix(directory: Path) -> Matrix:
+    """Read ``matrix.json``, an untrusted file; raises FileError if it is missing or malformed."""
+    path = directory / MATRIX
+    matrix = from_plain(read_record(path, SCHEMA), Matrix, f"{path}: ")
+    invalid = [point.name for point in matrix.plan.points if not VALUE.fullmatch(point.name)]
+    if invalid:
+        raise FileError(path, f"has the point {invalid[0]!r}, which is not allowed (letters, digits, - and _ only)")
+    if not matrix.points or [(point.name, len(point.runs)) for point in matrix.points] != [
+        (one.name, matrix.plan.seeds) for one in matrix.plan.points
+    ]:
+        raise FileError(path, "does not name the runs of its plan")
+    if any(tuple(setting.name for setting in point.settings) != matrix.plan.variables for point in matrix.plan.points):
+        raise FileError(path, "has a point without a value of every varied setting")
+    return matrix

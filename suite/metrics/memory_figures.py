@@ -1,0 +1,90 @@
+"""Figures of a run's memory: its peak by part, and what was planned and measured in a memory budget."""
+
+from typing import Any
+
+from reference_impls.contract import ContractError, Recomputation
+from suite.bundle.layout import RUN
+from suite.bundle.log import Log
+from suite.bundle.reader import Bundle
+from suite.metrics.figure import Figure, unknown
+
+LOG = "log.txt"
+NOT_LOGGED = "the log has no such number: the run was not finished, or an accelerator worked, whose times are not taken"
+
+
+def memory_figures(bundle: Bundle, log: Log) -> dict[str, Figure]:
+    """Planned and measured peak, recompute factors and spilled bytes; nothing for a run without a budget."""
+    planned = planned_recomputation(bundle)
+    if planned is None:
+        return {}
+    counted = log.value("recomputation")
+    counted = counted if isinstance(counted, dict) else {}
+    peaks = log.value("peak_rss_of_ranks")
+    measured = peaks[0] if isinstance(peaks, list) and peaks else None
+    return {
+        "memory_budget_bytes": Figure(planned.budget_bytes, "B", RUN, 1),
+        "planned_memory_bytes": Figure(planned.planned_bytes, "B", RUN, 1),
+        "measured_memory_bytes": _logged(measured, "B", "highest resident set (VmHWM) of the training process"),
+        "planned_recompute_factor": Figure(planned.planned_factor, "ratio", RUN, 1),
+        "recompute_factor": _factor(counted),
+        "spilled_bytes": _logged(counted.get("spilled_bytes"), "B", "activations written to storage"),
+    }
+
+
+PARTS = (
+    ("memory_framework_bytes", "framework", "resident before the model was built: interpreter and libraries"),
+    ("memory_mapped_bytes", "mapped", "files mapped from then on: the data set, and code of kernels"),
+    ("memory_weights_bytes", "parameter", "weights"),
+    ("memory_gradients_bytes", "parameter", "one gradient per weight, as many bytes as the weights"),
+    ("memory_state_bytes", "velocity", "velocities of the optimizer"),
+    ("memory_statistics_bytes", "statistic", "running means and variances of batch normalisation"),
+)
+REST = "peak of rank 0 less the other parts: activations, mini-batches, scratch memory of kernels, and gaps of the allocator"
+ON_GPU = "the training state is in the accelerator's memory"
+
+
+def part_figures(log: Log) -> dict[str, Figure]:
+    """The peak of rank 0's process by part; nothing where the implementation logged no parts."""
+    logged = log.value("memory_parts")
+    if not isinstance(logged, dict):
+        return {}
+    if log.value("accelerator") != "cpu":
+        return {name: unknown("B", LOG, ON_GPU) for name, _, _ in PARTS}
+    figures = {name: _logged(logged.get(part), "B", method) for name, part, method in PARTS}
+    peaks, known = log.value("peak_rss_of_ranks"), [figure.value for figure in figures.values()]
+    peak = peaks[0] if isinstance(peaks, list) and peaks and _is_number(peaks[0]) else None
+    parts = [value for value in known if value is not None]
+    rest = unknown("B", LOG, NOT_LOGGED)
+    if peak is not None and len(parts) == len(known):
+        rest = Figure(float(peak) - sum(parts), "B", LOG, 1, method=REST)
+    return {**figures, "memory_rest_bytes": rest}
+
+
+def planned_recomputation(bundle: Bundle) -> Recomputation | None:
+    """The schedule that the run's request has; None without one, and for one that cannot be read."""
+    if not (bundle.path / RUN).is_file():
+        return None  # an implementation without the harness
+    values = bundle.run().request.get("recomputation")
+    try:
+        planned = Recomputation(**values) if isinstance(values, dict) else None
+    except (TypeError, ContractError):
+        return None
+    numbers = () if planned is None else (planned.budget_bytes, planned.planned_bytes, planned.planned_factor)
+    return planned if planned is not None and all(_is_number(value) for value in numbers) else None
+
+
+def _factor(counted: dict[str, Any]) -> Figure:
+    """Time of the passes over that without the blocks that had run before."""
+    passes_s, again_s = counted.get("passes_s"), counted.get("again_s")
+    if passes_s is None or again_s is None or not (_is_number(passes_s) and _is_number(again_s) and 0 <= again_s < passes_s):
+        return unknown("ratio", LOG, NOT_LOGGED)
+    method = "time of all forward and backward passes over the same without the blocks that had run in their step before"
+    return Figure(passes_s / (passes_s - again_s), "ratio", LOG, 1, method=method)
+
+
+def _logged(value: object, unit: str, method: str) -> Figure:
+    return Figure(value, unit, LOG, 1, method=method) if _is_number(value) else unknown(unit, LOG, NOT_LOGGED)  # type: ignore[arg-type]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**63

@@ -1,0 +1,197 @@
+"""`make host-faults`: faults of a run on two namespace hosts, each at a random moment; writes the table of docs/host-faults.md.
+
+``python -m tests.host_faults [SEED [NAME …]]``: only faults whose names begin with a NAME; their rows replace those of an earlier campaign.
+"""
+
+import os
+import platform
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from suite.bundle.reader import Bundle
+from suite.catalog.frameworks import load_framework
+from suite.compliance.checker import check_bundle
+from suite.datasets.locate import find as find_data
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+from suite.launch.environments import find
+from tests.host_faults.faults import FAULTS, Fault, Scene
+from tests.hosts.training import Trainer
+from tests.namespaces import OVER_THE_WIRE, Cluster, joined_hosts
+
+DOCUMENT = repository_root() / "docs/host-faults.md"
+BEGIN, END = "<!-- measured: host faults -->\n", "<!-- end -->\n"
+ENDLESS = ("--epochs", 100000, "--learning-rate", 1e-9, "--baseload", 0)
+START_S, END_S, GONE_S, LATEST_S, GOES_ON_S = 120.0, 45.0, 30.0, 3.0, 90.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a fault did: when it was made, seconds until the command ended (None: the run went on), what it said, and what remained."""
+
+    fault: Fault
+    moment: str
+    seconds: float | None
+    exit_code: int | None
+    sentence: str
+    epochs: int
+    left: int
+    is_silent: bool
+
+
+def main(words: Sequence[str]) -> int:
+    """Exit code 0 if no fault was silent and no process stayed."""
+    seed, names = int(words[0]) if words else 0, tuple(words[1:]) or ("",)
+    chance, began_s = random.Random(seed), time.monotonic()
+    outcomes = []
+    for fault in (fault for fault in FAULTS if fault.name.startswith(names)):
+        outcome = tried(fault, chance.uniform(0, LATEST_S))
+        outcomes.append(outcome)
+        print(row(outcome), flush=True)
+        write_document(outcomes, seed)
+    bad = [outcome for outcome in outcomes if outcome.is_silent or outcome.left]
+    print(f"{len(outcomes)} faults in {time.monotonic() - began_s:.0f} s, {len(bad)} silent or with a process left")
+    return 1 if bad else 0
+
+
+def tried(fault: Fault, after_s: float) -> Outcome:
+    """Make the hosts, the run and the fault."""
+    prepared, interpreter = find_data("digits").directory, find(load_framework("pytorch")).interpreter
+    with tempfile.TemporaryDirectory() as name, joined_hosts(2, Path(name)) as cluster:
+        folder = Path(name)
+        data = Path(shutil.copytree(prepared, folder / "digits"))  # a file that is prepared again meanwhile ends the mount in its place
+        trainer = Trainer(cluster, data, cluster.hostfile(folder / "hosts.txt"), OVER_THE_WIRE)
+        scene = Scene(trainer, interpreter, folder)
+        if fault.before is not None:
+            fault.before(scene)
+        began_s = time.monotonic()
+        process = trainer.start("pytorch", folder / "run", *(ENDLESS if fault.during is not None else ("--epochs", 3, "--baseload", 0)))
+        try:
+            return ended(fault, replace(scene, harness=process), process, began_s, after_s)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def ended(fault: Fault, scene: Scene, process: "subprocess.Popen[str]", began_s: float, after_s: float) -> Outcome:
+    """Make the fault while the run trains, wait for its end, and look at what remains."""
+    path, moment, said = scene.folder / "run", "before the run", ""
+    if fault.during is not None:
+        await_epoch(path, process, 1)
+        time.sleep(after_s)
+        moment, began_s = f"{after_s:.1f} s after epoch 1", time.monotonic()
+        fault.during(scene)
+        if fault.undo is not None:
+            time.sleep(fault.undo[0])
+            fault.undo[1](scene)
+    went_on = fault.goes_on and await_epoch(path, process, finished(path) + 2, GOES_ON_S)
+    if went_on:
+        process.send_signal(signal.SIGINT)
+    limit_s = END_S if fault.during is not None else START_S + END_S
+    try:
+        _, said = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        said = f"error: still running after {limit_s:.0f} s\n"
+    seconds = time.monotonic() - began_s
+    release_stopped(scene.cluster)
+    left = left_after(scene.cluster, GONE_S)
+    sentence = next((line.removeprefix("error: ") for line in said.splitlines() if line.startswith("error: ")), "")
+    notices = " ".join(line for line in said.splitlines() if "was lost" in line)
+    if went_on:
+        sentence = notices or "(the run goes on)"
+    is_silent = not went_on and (process.returncode == 0 or not sentence) and process.returncode not in (-signal.SIGKILL, -signal.SIGTERM)
+    return Outcome(fault, moment, None if went_on else seconds, process.returncode, sentence, kept(path), left, is_silent or complies(path))
+
+
+def await_epoch(path: Path, process: "subprocess.Popen[str]", epoch: int, seconds: float = START_S) -> bool:
+    """Wait until an epoch is finished; False if it is not in time, or the command ended."""
+    deadline_s = time.monotonic() + seconds
+    while finished(path) < epoch and process.poll() is None and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    return finished(path) >= epoch
+
+
+def finished(path: Path) -> int:
+    """The last finished epoch; 0: none."""
+    return max(Bundle(path).log().finished_epochs(), default=0) if (path / "log.txt").exists() else 0
+
+
+def kept(path: Path) -> int:
+    """Epochs that can be read from the run directory."""
+    try:
+        return len(set(Bundle(path).steps_frame()["epoch"])) if (path / "log.txt").exists() else 0
+    except (SuiteError, OSError):
+        return 0
+
+
+def complies(path: Path) -> bool:
+    """Whether the checker takes what is there for a result."""
+    try:
+        return (path / "run.json").exists() and check_bundle(path).complies
+    except SuiteError:
+        return False
+
+
+def release_stopped(cluster: Cluster) -> None:
+    """Let everything that was stopped run again, as a machine that hung and woke up."""
+    for host in cluster.hosts:
+        for pid in cluster.processes(host):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def left_after(cluster: Cluster, seconds: float) -> int:
+    """Processes on any host, besides SSH servers, that are still there after this time."""
+    deadline_s = time.monotonic() + seconds
+    while (left := list(others(cluster))) and time.monotonic() < deadline_s:
+        time.sleep(0.2)
+    return len(left)
+
+
+def others(cluster: Cluster) -> Iterator[str]:
+    """Command lines of what runs on the hosts besides SSH servers."""
+    return (words for host in cluster.hosts for words in cluster.processes(host).values() if words and "sshd" not in words.split()[0])
+
+
+def row(outcome: Outcome) -> str:
+    """One line of the table."""
+    took = "goes on" if outcome.seconds is None else f"{outcome.seconds:.1f}"
+    code = "" if outcome.seconds is None else str(outcome.exit_code)
+    sentence = re.sub(rf"{tempfile.gettempdir()}/\w+", "…", outcome.sentence.replace("|", "/"))
+    remained = f"{outcome.epochs} epochs" + (f", {outcome.left} processes" if outcome.left else "")
+    silent = " **silent**" if outcome.is_silent else ""
+    return f"| {outcome.fault.name} | {outcome.moment} | {took} | {code}{silent} | {sentence} | {remained} |"
+
+
+def write_document(outcomes: Sequence[Outcome], seed: int) -> None:
+    """Put the rows in the places of those of the same faults in the document's table."""
+    before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
+    old, _, after = rest.partition(END)
+    rows = {line.split("|")[1].strip(): line for line in old.splitlines()[4:]} | {outcome.fault.name: row(outcome) for outcome in outcomes}
+    ordered = [rows[fault.name] for fault in FAULTS if fault.name in rows]
+    date, cores = datetime.now(timezone.utc).strftime("%Y-%m-%d"), os.cpu_count()
+    lines = [
+        f"The last rows with the seed {seed} on {date}: {len(ordered)} faults, two hosts on a virtual machine with {cores} cores "
+        f"({platform.machine()}), load {os.getloadavg()[0]:.0f}.",
+        "",
+        "| fault | moment | s | exit code | sentence | remained |",
+        "|---|---|---|---|---|---|",
+        *ordered,
+    ]
+    DOCUMENT.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Commands that change power modes and are killed at random moments."""

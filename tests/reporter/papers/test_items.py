@@ -1,0 +1,166 @@
+"""The papers' tables and panels: each is registered once, drawn by what draws `suite figure`, and compared with what the paper states."""
+
+import csv
+import io
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from reporter.data.frames import Frames
+from reporter.papers.beside import FIGURES
+from reporter.papers.calculated import PANELS, highest_gib, least_factor, memory_bytes
+from reporter.papers.comparing import Agreement, compare, judge
+from reporter.papers.exports import to_latex
+from reporter.papers.items import BESIDE, DrawnItem, draw_item, source_of, write_item
+from reporter.papers.measures import NAMED, Found, Source, Unknown, measure
+from reporter.papers.model import Missing, PaperFigure, Table
+from reporter.papers.presets import PRESETS
+from reporter.papers.render import render
+from reporter.papers.style import Look
+from suite.catalog.papers import Item, Measure, PublishedValue, Relation, Selection, State, load_papers
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+from suite.memory.paper_tables import cells
+from tests.builders import make_experiment
+
+REGISTRY = load_papers()
+COUNTS = {"jetson": 31, "pi": 12, "memory": 7, "concurrent": 3, "trends": 1}
+CALCULATED = [item for item in REGISTRY.items if item.state is State.CALCULATED]
+FROM_RUNS = [item for item in REGISTRY.items if item.state is not State.CALCULATED and not item.id.startswith(BESIDE)]
+SHIPPED = (
+    "jetson-2b",
+    "jetson-5a",
+    "pi-1d",
+    "jetson-2a",
+    "jetson-4a",
+    "jetson-4b",
+    "jetson-4c",
+    "pi-1a",
+    "pi-1b",
+    "concurrent-1a",
+    "concurrent-1b",
+    "concurrent-1c",
+)
+by_id = pytest.mark.parametrize("item", REGISTRY.items, ids=lambda item: item.id)
+
+
+def test_every_table_and_panel_is_registered_once() -> None:
+    assert Counter(item.paper for item in REGISTRY.items) == COUNTS
+    assert len(REGISTRY.by_id) == len(REGISTRY.items) == 54
+    assert len({(item.paper, item.number) for item in REGISTRY.items}) == 54
+
+
+@by_id
+def test_an_item_names_what_draws_it_and_what_it_needs(item: Item) -> None:
+    presets = {preset.name for preset in PRESETS}
+    is_drawn = item.state is State.CALCULATED or item.id.removeprefix(BESIDE) in FIGURES or (item.figure or item.id) in presets
+    assert is_drawn and (item.needs is not None or item.state in (State.REAL, State.CALCULATED))
+    assert (REGISTRY.runs_of(item) is None) is (item.state is State.CALCULATED)
+
+
+@pytest.mark.parametrize("value", [value for item in REGISTRY.items for value in item.values], ids=lambda value: value.quantity)
+def test_a_published_value_has_its_place_and_either_ours_or_a_reason(value: PublishedValue) -> None:
+    assert value.place and value.quote and (value.ours is None) is (value.not_comparable is not None)
+    assert value.ours is None or value.ours.measure in NAMED or (value.ours.measure is None and value.ours.figure)
+
+
+@pytest.mark.parametrize("item", CALCULATED, ids=lambda item: item.id)
+def test_what_is_calculated_is_drawn_into_five_files(item: Item, tmp_path: Path) -> None:
+    drawn = draw_item(REGISTRY, item, Source())
+    assert isinstance(drawn, DrawnItem) and "Calculated; no run." in drawn.caption
+    files = {path.suffix: path for path in write_item(drawn, tmp_path)}
+    assert set(files) == {".pdf", ".csv", ".tex", ".txt", ".html"} and files[".pdf"].read_bytes().startswith(b"%PDF")
+    rows = list(csv.reader(io.StringIO(files[".csv"].read_text(encoding="utf-8"))))
+    assert len(rows) > 3 and len({len(row) for row in rows}) == 1
+    assert item.title in files[".html"].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("item", FROM_RUNS, ids=lambda item: item.id)
+def test_what_needs_runs_is_drawn_by_the_preset_and_its_caption_says_how(item: Item, paper_frames: Frames) -> None:
+    drawn = draw_item(REGISTRY, item, Source(frames=paper_frames))
+    assert isinstance(drawn, DrawnItem)
+    assert ("Emulated" in drawn.caption) is (item.state is State.EMULATED) and "n = " in drawn.caption
+    assert item.differs is None or item.differs in drawn.caption
+
+
+def test_without_runs_the_reason_is_said() -> None:
+    assert draw_item(REGISTRY, REGISTRY.item("pi-1a"), None) == Missing("there are no runs of it")
+    assert {one.verdict for one in compare(REGISTRY.item("pi-1a"), None)} == {Agreement.NOT_COMPARABLE}
+
+
+def test_an_experiment_is_drawn_and_held_against_the_paper(tmp_path: Path) -> None:
+    source = Source(folder=make_experiment(tmp_path / "beside"))
+    drawn = draw_item(REGISTRY, REGISTRY.item("concurrent-1b"), source)
+    assert isinstance(drawn, DrawnItem)
+    assert "batches of 64 were not measured" in {one.why for one in drawn.compared}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_an_item_is_drawn_from_the_runs_that_come_with_the_project(name: str, tmp_path: Path) -> None:
+    item = REGISTRY.item(name)
+    runs = REGISTRY.runs_of(item)
+    assert runs is not None and runs.folder is not None
+    drawn = draw_item(REGISTRY, item, source_of(runs, [repository_root() / runs.folder]))
+    assert isinstance(drawn, DrawnItem) and len(write_item(drawn, tmp_path)) == 5
+
+
+def value(published: float, relation: Relation, tolerance: float = 0.1) -> PublishedValue:
+    return PublishedValue("speed", published, relation, "Section 1", "fast", tolerance)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "verdict"),
+    [
+        (value(1.0, Relation.BELOW), Found(0.8, 0.7, 0.9), Agreement.AGREES),
+        (value(1.0, Relation.BELOW), Found(1.2, 1.1, 1.3), Agreement.DIFFERS),
+        (value(1.0, Relation.BELOW), Found(0.95, 0.8, 1.1), Agreement.NOT_COMPARABLE),
+        (value(1.0, Relation.ABOVE), Found(1.2, 1.1, 1.3), Agreement.AGREES),
+        (value(1.0, Relation.ABOVE), Found(0.9), Agreement.DIFFERS),
+        (value(1.0, Relation.ABOVE), Found(1.0), Agreement.DIFFERS),
+        (value(2.0, Relation.ABOUT), Found(2.19), Agreement.AGREES),
+        (value(2.0, Relation.ABOUT), Found(2.3), Agreement.DIFFERS),
+        (value(2.0, Relation.ABOUT), Found(2.4, 2.1, 2.7), Agreement.AGREES),
+        (value(0.0, Relation.ABOUT, 0.0), Found(1.0), Agreement.DIFFERS),
+    ],
+)
+def test_a_verdict_follows_relation_tolerance_and_interval(wanted: PublishedValue, found: Found, verdict: Agreement) -> None:
+    assert judge(wanted, found)[0] is verdict
+
+
+def test_a_ratio_is_of_entries_that_are_alike_in_all_else(paper_frames: Frames) -> None:
+    wanted = Measure("time_to_epoch_s", Selection(framework="chainer", batch_size=2048), Selection(framework="pytorch", batch_size=2048))
+    found = measure(wanted, Source(frames=paper_frames))
+    assert isinstance(found, Found) and found.low is not None and found.high is not None and found.low < found.value < found.high
+    nobody = measure(Measure("time_to_epoch_s", Selection(batch_size=7)), Source(frames=paper_frames))
+    assert isinstance(nobody, Unknown) and "batch_size 7" in nobody.reason
+
+
+def test_all_cells_of_the_memory_tables_agree_within_a_hundredth() -> None:
+    compared = [one for number in (1, 2, 3) for one in compare(REGISTRY.item(f"memory-table-{number}"), Source())]
+    assert len(compared) == len(cells()) and {one.verdict for one in compared} == {Agreement.AGREES}
+
+
+@pytest.mark.parametrize(("image", "batch"), PANELS.values())
+def test_more_recomputation_never_needs_more_memory(image: int, batch: int) -> None:
+    found = [memory_bytes(50, image, batch, 1 + step / 10) for step in range(20)]
+    assert found == sorted(found, reverse=True)
+    factor = least_factor(image, batch)
+    assert highest_gib(image, batch, factor) <= 2.0 and (factor == 1.0 or highest_gib(image, batch, factor - 0.01) > 2.0)
+
+
+def test_a_device_that_differs_from_the_paper_is_said() -> None:
+    found = {one.quantity: one for one in compare(REGISTRY.item("jetson-table-1"), Source())}
+    assert found["power W, Xavier NX"].verdict is Agreement.DIFFERS and found["CUDA cores, AGX Orin"].verdict is Agreement.AGREES
+
+
+def test_a_table_is_drawn_within_its_edges_and_latex_escapes_special_letters() -> None:
+    figure = PaperFigure((Table(("a_b", "50 %"), (("x & y", "±1"),)),), (), "about", "")
+    assert render(figure, "table", Look(), "svg").startswith(b"<?xml")
+    latex = to_latex("t", figure, "100 % of #1", ())
+    assert r"a\_b & 50 \%" in latex and r"x \& y & $\pm$1" in latex and r"\caption{100 \% of \#1}" in latex
+
+
+def test_an_unknown_item_names_the_nearest() -> None:
+    with pytest.raises(SuiteError, match="did you mean 'jetson-2a'"):
+        REGISTRY.item("jetson2a")

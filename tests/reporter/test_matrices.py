@@ -1,0 +1,135 @@
+"""Matrices in frames and on pages: no leaderboard takes their runs, settings are columns, and values of a setting are compared."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import reporter
+from reporter.board.boards import make_boards
+from reporter.data.frames import STUDIED, Frames
+from reporter.data.studies import find_studies
+from reporter.site import build
+from suite.bundle import manifest
+from suite.bundle.layout import RUN
+from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S, StudyMark, read_mark
+from suite.errors import SuiteError
+from suite.files.json_file import read_json, write_json
+from suite.metrics.matrix import MATRIX, read_matrix
+from tests.sweeps import make_matrix
+
+TIMES_S = {("pytorch", "16"): 0.010, ("pytorch", "32"): 0.018, ("tensorflow", "16"): 0.020, ("tensorflow", "32"): 0.018}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as written by `suite sweep --vary`; tests must not change it."""
+    folder = tmp_path_factory.mktemp("matrices") / "matrix"
+    make_matrix(folder, TIMES_S)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frames(made: Path) -> Frames:
+    return reporter.load([made])
+
+
+def test_the_runs_of_a_matrix_are_on_no_leaderboard(frames: Frames) -> None:
+    assert set(frames.runs["state"]) == {STUDIED} and set(frames.runs["study"]) == {"Frameworks and batches"}
+    assert make_boards(frames) == []
+    assert frames.accepted().runs.empty and frames.measured().runs.empty, "what these bundles hold contradicts itself"
+    assert len(frames.entries) == 4, "points are entries of their own"
+
+
+def test_the_documented_line_gives_a_mean_for_every_point(frames: Frames) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reporting.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^steps = (.*)$", page, re.MULTILINE)
+    steps = eval(line, {"frames": frames})  # noqa: S307 - a line of our own documentation
+    described = steps.groupby(["framework", "batch_size"])["value"].describe()
+    assert list(described["count"]) == [3.0] * 4 and described["mean"].notna().all()
+    assert described["mean"]["pytorch", 16] == pytest.approx(0.010, rel=0.03)
+
+
+def test_a_setting_is_compared_where_the_others_are_the_same(frames: Frames) -> None:
+    slower, equal = reporter.compare(frames, by="framework", figure="step_s")
+    assert (slower.where, slower.value, slower.base, slower.runs) == ("batch_size 16", "pytorch", "tensorflow", 3)
+    assert slower.ratio == pytest.approx(0.5, rel=0.05) and slower.low is not None and slower.low < 0.5 < (slower.high or 0) and slower.differs
+    assert equal.ratio == pytest.approx(1, rel=0.05) and equal.differs is False
+    assert None not in (slower.p, slower.p_corrected, equal.p, equal.p_corrected)
+    assert slower.p_corrected == pytest.approx(2 * (slower.p or 0)) and (equal.p_corrected or 0) >= (equal.p or 0)
+    assert {pair.where for pair in reporter.compare(frames, by="batch_size")} == {"framework pytorch", "framework tensorflow"}
+
+
+def test_what_cannot_be_compared_says_why(frames: Frames) -> None:
+    with pytest.raises(SuiteError, match="varied are framework, batch_size"):
+        reporter.compare(frames, by="threads")
+    with pytest.raises(SuiteError, match="No run has a figure 'steps_s'"):
+        reporter.compare(frames, by="framework", figure="steps_s")
+    assert all(pair.ratio is None and pair.reason for pair in reporter.compare(frames, by="framework", figure="energy_j"))
+
+
+def test_a_matrix_has_a_page(made: Path, tmp_path: Path) -> None:
+    (study,), broken = find_studies([made])
+    assert broken == () and study.title == "Frameworks and batches: lenet" and ("batch size", "16, 32") in study.facts
+    page = (build([made], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
+    assert 'id="matrix-throughput"' in page and "framework pytorch, batch_size 16" in page
+
+
+def test_runs_of_a_study_are_on_its_page_and_their_own(made: Path, frames: Frames, tmp_path: Path) -> None:
+    site = build([made], tmp_path / "site").parent
+    pages = {page.relative_to(site) for page in site.rglob("*.html") if any(name in page.read_text() for name in frames.runs["run_id"])}
+    assert {page.parts[0] for page in pages} == {"studies", "runs", "entries", "search.html"}
+    assert not list(site.glob("boards/*.html"))
+
+
+def test_a_matrix_that_disagrees_with_its_runs_is_not_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "matrix"
+    make_matrix(folder, TIMES_S)
+    record = json.loads((folder / MATRIX).read_text())
+    record["points"][0]["figures"]["step_s"]["value"] *= 0.9
+    (folder / MATRIX).write_text(json.dumps(record))
+    studies, (broken,) = find_studies([folder])
+    assert studies == () and "disagrees with its runs in points" in broken["reason"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda record: record["plan"]["points"][0].update(name="../../etc"), "is not allowed"),
+        (lambda record: record["points"].pop(), "does not name the runs of its plan"),
+        (lambda record: record["plan"]["points"][0]["settings"].pop(), "without a value of every varied setting"),
+        (lambda record: record["plan"].update(seedz=3), "did you mean 'seeds'"),
+    ],
+)
+def test_a_matrix_is_an_untrusted_file(made: Path, tmp_path: Path, change: object, words: str) -> None:
+    record = json.loads((made / MATRIX).read_text())
+    change(record)  # type: ignore[operator]
+    (tmp_path / MATRIX).write_text(json.dumps(record))
+    with pytest.raises(SuiteError, match=words):
+        read_matrix(tmp_path)
+
+
+@pytest.mark.parametrize("mark", [{}, {"settings": {"a": 1}, "title": "t", "warm_up_steps": 5}, {"settings": {}, "title": "t" * (MAX_LENGTH + 1)}])
+def test_a_mark_that_the_suite_does_not_write_is_refused(mark: dict[str, object], made: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the mark of a study"):
+        read_mark(mark)
+    run = next(path.parent for path in make_and_list(tmp_path))
+    write_json(run / RUN, {**read_json(run / RUN), "study": mark})
+    manifest.seal(run)
+    frames = reporter.load([tmp_path])
+    assert any("does not hold what the suite writes" in reason for reason in frames.broken["reason"])
+
+
+def test_a_limited_medium_says_that_it_is_emulated(made: Path, tmp_path: Path) -> None:
+    run = next(path.parent for path in make_and_list(tmp_path))
+    record = read_json(run / RUN)
+    write_json(run / RUN, {**record, "study": StudyMark("Storage", ((READ_MB_S, "20"),), 0).to_dict()})
+    manifest.seal(run)
+    media = reporter.load([tmp_path]).runs.set_index("run_id")["storage_medium"]
+    assert media.pop(record["run_id"]).endswith(", emulated 20 MB/s") and not media.str.contains("emulated").any()
+
+
+def make_and_list(folder: Path) -> list[Path]:
+    make_matrix(folder / "matrix", {("pytorch", "16"): 0.01}, seeds=2)
+    return sorted((folder / "matrix").glob("*/run.json"))

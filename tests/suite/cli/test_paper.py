@@ -1,0 +1,59 @@
+"""`suite paper`: all 54 are listed, what is missing is said with its cost, and what needs other hardware names it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from suite.cli import paper
+from suite.cli.app import main
+from suite.cli.json_formats import FORMATS
+
+
+def suite(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr("sys.argv", ["suite", "paper", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return int(end.value.code or 0)
+
+
+def test_all_are_listed_with_their_state(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert suite(monkeypatch, "list", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert len(rows) == 54 and all(set(row) == set(FORMATS["paper-list"].keys) for row in rows)
+    assert suite(monkeypatch, "list") == 0
+    printed = capsys.readouterr().out
+    assert all(row["id"] in printed for row in rows) and "54 tables and panels" in printed
+
+
+def test_what_is_missing_is_said_with_its_cost_and_not_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paper, "_run", lambda command: pytest.fail("nothing may be run"))
+    assert suite(monkeypatch, "make", "jetson-9a", "--dry-run") == 0
+    said = capsys.readouterr().err
+    assert "minutes on two cores" in said and "suite sweep --workload lenet --data digits --vary cores=1,2" in said
+    assert suite(monkeypatch, "make", "jetson-3a", "--dry-run") == 2
+    assert "give --with second=PATH" in capsys.readouterr().err
+
+
+def test_hardware_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert suite(monkeypatch, "make", "jetson-7") == 2
+    assert "a power sensor" in capsys.readouterr().err
+
+
+def test_a_check_ends_with_the_verdict(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert suite(monkeypatch, "check", "memory-table-1") == 0
+    capsys.readouterr()
+    assert suite(monkeypatch, "check", "jetson-table-1", "--json") == 1
+    printed = json.loads(capsys.readouterr().out)
+    assert set(printed) == {"format", *FORMATS["paper-check"].keys}
+    assert {one["verdict"] for one in printed["compared"]} == {"agrees", "differs"}
+    assert suite(monkeypatch, "check", "pi-2a") == 2
+
+
+def test_folders_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert suite(monkeypatch, "make", "pi-1a", "nowhere") == 2
+    assert "nowhere does not exist" in capsys.readouterr().err

@@ -1,0 +1,45 @@
+"""Rules about recomputation: a run in a budget complies, and schedules are judged as they are simulated."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reference_impls.contract import Recomputation
+from suite.bundle.reader import Bundle
+from suite.compliance.checker import check_bundle
+from suite.compliance.faults.fault import save_after
+from suite.compliance.faults.recomputation_edits import claim_budget
+from suite.compliance.rules.recomputation import problem_of
+from suite.memory import schedulers
+from suite.memory.schedule import Schedule
+from suite.metrics.summary import read_summary
+
+
+def as_planned(schedule: Schedule, count: int) -> Recomputation:
+    actions = [[step.action.value, step.block] for step in schedule.steps]
+    return Recomputation(2, 1, 1.0, schedule.name, [[block, block] for block in range(count)], actions)
+
+
+def test_a_run_in_its_budget_complies_and_has_figures(good_bundle_of: Callable[[int], Path]) -> None:
+    bundle = good_bundle_of(1)
+    save_after(claim_budget(), recompute=True)(bundle)
+    assert [finding for finding in check_bundle(bundle).findings if finding.rule in ("recomputation-followed", "memory-as-planned")] == []
+    figures = read_summary(Bundle(bundle))["figures"]
+    assert figures["recompute_factor"]["value"] == pytest.approx(0.8 / 0.6)
+    assert figures["measured_memory_bytes"]["value"] == figures["planned_memory_bytes"]["value"] > 0
+    assert figures["spilled_bytes"]["value"] == 0
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 52])
+def test_every_schedule_of_the_planner_is_possible(count: int) -> None:
+    kinds = [schedulers.none(count), *(schedulers.segments(count, parts) for parts in range(2, min(count, 6)))]
+    kinds += [schedulers.revolve(count, slots) for slots in range(1, count)]
+    assert [problem_of(as_planned(schedule, count)) for schedule in kinds] == [None] * len(kinds)
+
+
+def test_schedules_that_cannot_run_are_found() -> None:
+    good = as_planned(schedulers.revolve(6, 2), 6)
+    for place in range(len(good.actions)):
+        shortened = good._replace(actions=good.actions[:place] + good.actions[place + 1 :])
+        assert problem_of(shortened) is not None, good.actions[place]

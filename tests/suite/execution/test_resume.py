@@ -1,0 +1,203 @@
+"""An interrupted run is resumed from its last kept state: the losses are those of a run that nothing interrupted; lost time counts."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reference_impls.state_file import StateFile, write_state
+from suite.bundle.log import LogEvent
+from suite.bundle.reader import Bundle
+from suite.bundle.resumption import Resumption, read_resumption
+from suite.execution.kept_states import states_folder
+from suite.files.paths import repository_root
+from tests.conftest import Run, environment_of, interruptible
+
+EPOCHS = 4
+OPTIONS = ("--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--epochs", EPOCHS, "--batch-size", 96)
+RECORD = Resumption("before", 2, {"parameter": "p", "velocity": "v", "statistic": "s"}, 3, 3, "lost", 5_000, 1_000, 10**9, "boot", 0.5)
+
+
+@pytest.fixture(scope="module")
+def whole_run(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing interrupted."""
+    path = tmp_path_factory.mktemp("whole") / "run"
+    answer = suite("run", *OPTIONS, "--output", path, "--baseload", 0)
+    assert answer.returncode == 0, answer.stderr
+    return path
+
+
+@pytest.fixture(scope="module")
+def interrupted(suite_home: Path, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that kept its states and was interrupted after its first epochs."""
+    path = tmp_path_factory.mktemp("interrupted") / "run"
+    interrupt_after(path, 1, suite_home, *OPTIONS)
+    return path
+
+
+def interrupt_after(path: Path, epoch: int, home: Path, *options: object) -> None:
+    """Start a run that keeps its states; end its harness, and with it the training, as soon as the state of ``epoch`` is whole."""
+    words = [Path(sys.executable).with_name("suite"), "run", *options, "--keep-states", "--baseload", 0, "--output", path]
+    process = subprocess.Popen(
+        list(map(str, words)),
+        env={**os.environ, "SUITE_HOME": str(home)},
+        cwd=repository_root(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=interruptible,
+    )
+    kept, deadline_s = states_folder(path) / f"epoch_{epoch}.npz", time.monotonic() + 120
+    while not kept.exists() and process.poll() is None and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    process.kill()
+    _, said = process.communicate()
+    assert kept.exists(), said
+
+
+def resumed(suite: Run, run: Path, output: Path, *more: object) -> Path:
+    answer = suite("run", *OPTIONS, "--resume", run, "--output", output, "--baseload", 0, *more)
+    assert answer.returncode == 0, answer.stderr
+    return output
+
+
+def losses(run: Path) -> dict[int, float]:
+    steps = Bundle(run).steps_frame()
+    return dict(zip(steps["step"], steps["loss"], strict=True))
+
+
+@pytest.fixture(scope="module")
+def again(suite: Run, interrupted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interrupted run, resumed to its end."""
+    return resumed(suite, interrupted, tmp_path_factory.mktemp("again") / "run")
+
+
+def test_the_losses_are_those_of_a_run_without_a_break(suite: Run, whole_run: Path, again: Path) -> None:
+    bundle = Bundle(again)
+    record = read_resumption(bundle.run().resumed)
+    assert record is not None and 1 <= record.epoch < EPOCHS
+    found, wanted = losses(again), losses(whole_run)
+    assert found == {step: loss for step, loss in wanted.items() if step > record.epoch * 15}
+    accuracies = [{event.epoch: event.value for event in Bundle(run).log().all("eval_accuracy")} for run in (again, whole_run)]
+    assert accuracies[0] == {epoch: value for epoch, value in accuracies[1].items() if epoch is not None and epoch >= record.epoch}
+    restored = bundle.log().first("state_restored")
+    assert restored is not None and restored.value == dict(record.state)
+    assert record.reason and record.ranks == 1
+    checked = suite("check", again)
+    assert checked.returncode == 0, checked.stdout
+    energy = bundle.json("summary.json")["figures"]["energy_j"]
+    assert energy["value"] is None and "resumed after epoch" in energy["reason"]
+
+
+def test_a_resumed_run_is_resumed_again(suite: Run, suite_home: Path, interrupted: Path, again: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second"
+    first = read_resumption(Bundle(again).run().resumed)
+    assert first is not None
+    interrupt_after(second, first.epoch + 1, suite_home, *OPTIONS, "--resume", interrupted)
+    record = read_resumption(Bundle(resumed(suite, second, tmp_path / "third")).run().resumed)
+    assert record is not None and record.epoch > first.epoch
+    assert (record.began_time_ms, record.began_mono_ns) == (first.began_time_ms, first.began_mono_ns)
+    assert record.run_id == Bundle(second).run().run_id
+
+
+def test_a_closed_interrupted_run_can_be_resumed(suite: Run, interrupted: Path, tmp_path: Path) -> None:
+    closed = Path(shutil.copytree(interrupted, tmp_path / "run"))
+    shutil.copytree(states_folder(interrupted), states_folder(closed))
+    assert suite("finish", closed).returncode == 0
+    resumed(suite, closed, tmp_path / "again")
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (("--seed", 7), "trained with seed = 1, and 7 is requested"),
+        (("--learning-rate", 0.5), "optimizer.base_learning_rate"),
+        (("--batch-size", 48), "global_batch_size"),
+    ],
+)
+def test_another_training_is_refused(suite: Run, interrupted: Path, tmp_path: Path, more: tuple[object, ...], sentence: str) -> None:
+    answer = suite("run", *OPTIONS, *more, "--resume", interrupted, "--output", tmp_path / "again")
+    assert answer.returncode == 2
+    assert sentence in answer.stderr
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_run_that_finished_is_not_resumed(suite: Run, whole_run: Path, tmp_path: Path) -> None:
+    answer = suite("run", *OPTIONS, "--resume", whole_run, "--output", tmp_path / "again")
+    assert answer.returncode == 2 and "finished; there is nothing to resume" in answer.stderr
+
+
+def test_a_run_that_kept_no_state_is_not_resumed(suite: Run, interrupted: Path, tmp_path: Path) -> None:
+    alone = shutil.copytree(interrupted, tmp_path / "alone")
+    answer = suite("run", *OPTIONS, "--resume", alone, "--output", tmp_path / "again")
+    assert answer.returncode == 2 and "only runs with --keep-states can be resumed" in answer.stderr
+
+
+def test_an_edited_state_is_refused(suite: Run, interrupted: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(interrupted, tmp_path / "copy"))
+    states_folder(copy).mkdir()
+    for path in states_folder(interrupted).glob("epoch_*.npz"):
+        file = StateFile(str(path))
+        arrays = {name: bytearray(file[name]) for name in file}
+        arrays["velocity/weights"][0] ^= 1
+        write_state(str(states_folder(copy) / path.name), {name: memoryview(value).cast("d") for name, value in arrays.items()}, file.progress)
+    answer = suite("run", *OPTIONS, "--resume", copy, "--output", tmp_path / "again")
+    assert answer.returncode == 2
+    assert "remove the file to go on from the epoch before" in answer.stderr
+
+
+def test_the_closed_division_resumes_nothing(suite: Run, interrupted: Path, tmp_path: Path) -> None:
+    closed = [{"open": "closed"}.get(str(word), word) for word in OPTIONS]
+    answer = suite("run", *closed, "--allow-invalid", "--resume", interrupted, "--output", tmp_path / "again")
+    assert answer.returncode == 2 and "resume with --division open" in answer.stderr
+
+
+def test_a_resumed_run_is_not_audited(suite: Run, again: Path) -> None:
+    answer = suite("audit", again)
+    assert answer.returncode == 2 and "is a resumed run" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("boot", "before_s"),
+    [pytest.param("boot", 6.5, id="by the monotonic clock"), pytest.param("another", 8.5, id="by the wall clock after a restart")],
+)
+def test_the_lost_time_counts(boot: str, before_s: float) -> None:
+    start = LogEvent(1, 10_000, "INTERVAL_START", "run_start", None, {"mono_ns": 8 * 10**9, "boot": boot})
+    assert RECORD.before_s(start) == pytest.approx(before_s)
+
+
+def test_a_record_reads_back() -> None:
+    values = json.loads(json.dumps({**vars(RECORD), "state": dict(RECORD.state)}))
+    assert read_resumption(values) == replace(RECORD, state=values["state"])
+    assert read_resumption(None) is None
+    for name, wrong in (("epoch", -1), ("epoch", True), ("reason", 3), ("state", {}), ("uncounted_s", float("nan")), ("boot", 1)):
+        with pytest.raises(ValueError, match=name):
+            read_resumption({**values, name: wrong})
+
+
+@pytest.mark.pytorch
+def test_fewer_ranks_go_on(suite: Run, digits: Path, tmp_path: Path) -> None:
+    """LeNet-5 on two ranks of this machine: on two ranks again, with the same losses, and on the one that is left."""
+    home = {"SUITE_HOME": str(environment_of("pytorch").interpreter.parents[3])}
+    options = [{"fake": "pytorch", "digits": f"digits={digits}"}.get(str(word), word) for word in (*OPTIONS, "--threads", 1, "--ranks-per-node", 2)]
+    interrupt_after(tmp_path / "run", 1, Path(home["SUITE_HOME"]), *options)
+    whole, again, alone = (tmp_path / name for name in ("whole", "again", "alone"))
+    for output, more in ((whole, ()), (again, ("--resume", tmp_path / "run")), (alone, ("--resume", tmp_path / "run", "--ranks-per-node", 1))):
+        answer = suite("run", *options, *more, "--output", output, "--baseload", 0, **home)
+        assert answer.returncode == 0, answer.stderr
+    record = read_resumption(Bundle(again).run().resumed)
+    assert record is not None and (record.ranks, record.nodes) == (2, 1)
+    both, wanted = (Bundle(run).steps_frame().sort_values(["step", "rank"]) for run in (again, whole))
+    assert list(both["loss"]) == list(wanted[wanted["step"] > record.epoch * 15]["loss"])
+    accuracies = [{event.epoch: event.value for event in Bundle(run).log().all("eval_accuracy")} for run in (alone, whole)]
+    assert accuracies[0][record.epoch] == accuracies[1][record.epoch]
+    for run in (again, alone):
+        checked = suite("check", run)
+        assert checked.returncode == 0, checked.stdout

@@ -1,0 +1,287 @@
+"""Matrices: planned from the command line or a file, refused whole before the first run, resumed after kill -9, with power modes put back."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import reporter
+from reporter.data.frames import STUDIED
+from suite.bundle.reader import Bundle
+from suite.bundle.study_mark import read_mark
+from suite.catalog.divisions import Division
+from suite.catalog.studies import load_study
+from suite.errors import SuiteError
+from suite.execution.request import PageCache, RunOptions
+from suite.experiments import matrix_runs
+from suite.experiments.cooling import cool_down, hottest_c, refuse_without_sensor
+from suite.experiments.events import CostEstimated
+from suite.experiments.matrix import MatrixDefinition, Order, PlannedMatrix, Values, Vary, matrix_of_study, parse_vary, plan_matrix, with_varied
+from suite.experiments.matrix_cost import estimate
+from suite.experiments.matrix_runs import resolve_matrix, run_matrix, validate
+from suite.files.paths import repository_root
+from suite.files.toml_file import read_toml
+from suite.machine.limits import read_limit
+from suite.machine.modes.wanted import WantedMode
+from suite.metrics.matrix import read_matrix
+from tests.conftest import Run
+from tests.disks import simulated_disk
+from tests.interruptions.sweep_kills import Killed, kill_when, problems
+from tests.simulated_board import settings_of, simulated_board
+
+OPTIONS = RunOptions(division=Division.OPEN, device="generic", workload="lenet", framework="fake", data="digits", steps=10)
+MATRIX = ("sweep", "--vary", "batch_size=8,16", "--vary", "threads=1,2", "--workload", "lenet", "--framework", "fake", "--data", "digits")
+SHORT = ("--steps", "10", "--seeds", "2")
+
+
+def planned(definition: MatrixDefinition) -> PlannedMatrix:
+    return plan_matrix(replace(definition, device="generic"), OPTIONS)
+
+
+def order_of(matrix: PlannedMatrix) -> list[tuple[str, int]]:
+    return [(run.point.label, run.repetition) for run in matrix.runs]
+
+
+def test_a_grid_has_every_combination_and_each_seed_is_a_round() -> None:
+    matrix = planned(MatrixDefinition(seeds=2, vary=parse_vary(["batch_size=8,16", "framework=fake,pytorch"])))
+    assert [run.point.label for run in matrix.runs[:4]] == [
+        "framework fake, batch_size 8",
+        "framework fake, batch_size 16",
+        "framework pytorch, batch_size 8",
+        "framework pytorch, batch_size 16",
+    ]
+    assert [run.options.seed for run in matrix.runs] == [1] * 4 + [2] * 4
+    assert [(run.options.framework, run.options.batch_size) for run in matrix.runs[:2]] == [("fake", 8), ("fake", 16)]
+
+
+def test_a_list_of_points_is_run_as_it_is() -> None:
+    points = (Values(batch_size=8, threads=1), Values(batch_size=64, threads=2))
+    assert order_of(planned(MatrixDefinition(seeds=1, points=points))) == [("batch_size 8, threads 1", 1), ("batch_size 64, threads 2", 1)]
+
+
+def test_random_points_are_drawn_from_the_grid_and_are_the_same_again() -> None:
+    definition = MatrixDefinition(seeds=1, random=20, vary=Vary(batch_size=tuple(range(8, 108)), threads=(1, 2, 4)))
+    drawn = order_of(planned(definition))
+    assert len(set(drawn)) == 20 and drawn == order_of(planned(definition))
+    assert drawn != order_of(planned(replace(definition, draw_seed=2)))
+    with pytest.raises(SuiteError, match="the grid has 300 points"):
+        planned(replace(definition, random=301))
+
+
+def test_a_shuffled_order_differs_between_rounds_and_is_the_same_again() -> None:
+    definition = MatrixDefinition(seeds=2, order=Order.SHUFFLED, vary=Vary(batch_size=tuple(range(8, 28))))
+    order = order_of(planned(definition))
+    first, second = [label for label, number in order if number == 1], [label for label, number in order if number == 2]
+    assert first != second and sorted(first) == sorted(second) and order == order_of(planned(definition))
+
+
+def test_a_runs_folder_does_not_depend_on_the_other_points() -> None:
+    few, many = (planned(MatrixDefinition(seeds=1, vary=Vary(batch_size=sizes))) for sizes in ((8, 16), (4, 8, 16)))
+    assert {run.folder for run in few.runs} < {run.folder for run in many.runs}
+    fixed = planned(MatrixDefinition(seeds=1, vary=Vary(batch_size=(8, 16)), fixed=Values(cores="1")))
+    assert not {run.folder for run in few.runs} & {run.folder for run in fixed.runs}
+
+
+def test_no_record_names_the_owner_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "digits").mkdir()
+    matrix = planned(MatrixDefinition(seeds=1, vary=Vary(data=(str(tmp_path / "digits"),))))
+    assert str(tmp_path) not in matrix.plan.points[0].label and matrix.runs[0].options.data == str(tmp_path / "digits")
+
+
+def test_every_setting_reaches_its_run() -> None:
+    values = Values(framework="fake", page_cache=PageCache.WARM, meters="cpu,load", power_mode="MAXN", cores="2", gpu_mhz=905, jetson_clocks=True)
+    (run,) = planned(MatrixDefinition(seeds=1, points=(values,))).runs
+    assert (run.page_cache, run.meters) == (PageCache.WARM, "cpu,load")
+    assert run.mode == WantedMode("MAXN", cores="2", gpu_mhz=905, jetson_clocks=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["batchsize=8"], "did you mean 'batch_size'"),
+        (["batch_size=8,x"], "'x' is not a whole number"),
+        (["batch_size"], "has no values"),
+        (["threads=1", "threads=2"], "given twice"),
+        (["page_cache=tepid"], "expected one of cold, warm"),
+    ],
+)
+def test_a_typo_is_refused_with_the_nearest_name(options: list[str], words: str) -> None:
+    with pytest.raises(SuiteError, match=words):
+        parse_vary(options)
+
+
+def test_a_file_has_the_whole_matrix_and_its_typos_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "matrix.toml"
+    text = 'title = "T"\nworkload = "lenet"\nseeds = 2\norder = "shuffled"\n[vary]\nframework = ["fake"]\nbatch_size = [8, 16]\n[fixed]\nsteps = 12\n'
+    file.write_text(text)
+    matrix = planned(read_toml(file, MatrixDefinition))
+    assert (matrix.plan.title, len(matrix.runs), matrix.runs[0].options.steps) == ("T", 4, 12)
+    file.write_text(text.replace("batch_size", "batch_sizes"))
+    with pytest.raises(SuiteError, match=r"matrix\.toml: vary\.there is no key 'batch_sizes'; did you mean 'batch_size'"):
+        read_toml(file, MatrixDefinition)
+
+
+@pytest.mark.parametrize("file", sorted((repository_root() / "examples/matrices").glob("*.toml")), ids=lambda file: file.stem)
+def test_every_example_can_be_planned(file: Path) -> None:
+    matrix = plan_matrix(replace(read_toml(file, MatrixDefinition), device="generic"), replace(OPTIONS, steps=None, data=None))
+    assert len({run.folder for run in matrix.runs}) == len(matrix.runs) >= 12
+    assert file.name in file.read_text().split("title")[0], "the comment has the command"
+
+
+@pytest.mark.parametrize(
+    ("definition", "words"),
+    [
+        (MatrixDefinition(), "varies settings .* or lists its"),
+        (MatrixDefinition(vary=Vary(threads=(1,)), points=(Values(threads=1),)), "one of the two"),
+        (MatrixDefinition(vary=Vary(threads=(1, 2)), fixed=Values(threads=1)), "threads is both varied and fixed"),
+        (MatrixDefinition(points=(Values(threads=1), Values(batch_size=8))), "a value for the same settings"),
+        (MatrixDefinition(points=(Values(threads=1), Values(threads=1))), r"The point \(threads 1\) is listed twice"),
+        (MatrixDefinition(vary=Vary(steps=(3, 40))), "ask for more --steps"),
+        (MatrixDefinition(vary=Vary(nodes=(2,))), "the hostfile names 0 hosts"),
+        (MatrixDefinition(vary=Vary(batch_size=tuple(range(1000)), threads=tuple(range(1000)))), "draw points with --random"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(definition: MatrixDefinition, words: str) -> None:
+    with pytest.raises(SuiteError, match=words):
+        planned(definition)
+
+
+def test_a_study_is_a_matrix_of_one_setting_that_can_be_varied_further() -> None:
+    study = matrix_of_study(load_study("prefetch"))
+    matrix = planned(with_varied(study, parse_vary(["workers=1,2", "framework=fake"])))
+    assert matrix.plan.variables == ("framework", "workers", "prefetch") and len(matrix.runs) == 2 * 3 * 3
+    assert {(run.options.workers, run.options.steps) for run in matrix.runs} == {(1, 45), (2, 45)}
+    with pytest.raises(SuiteError, match="prefetch is varied by the study already"):
+        with_varied(study, parse_vary(["prefetch=1"]))
+    with pytest.raises(SuiteError, match="scaling model"):
+        matrix_of_study(load_study("scaling"))
+
+
+def test_everything_that_is_wrong_is_said_before_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = simulated_board(tmp_path / "board")
+    definition = MatrixDefinition(seeds=1, vary=Vary(power_mode=("MAXM",), cores=("2", "99")), cool_to_c=40.0, needs_power=True)
+    matrix = planned(replace(definition, fixed=Values(framework="fake", threads=1)))
+    requests = resolve_matrix(matrix, tmp_path / "out", to_show=True)
+    monkeypatch.setattr(matrix_runs.shutil, "disk_usage", lambda place: SimpleNamespace(total=0, used=0, free=0))
+    monkeypatch.setattr(matrix_runs, "baseload_meters", lambda meters: ())
+    with pytest.raises(SuiteError) as refused:
+        validate(matrix, requests, tmp_path / "out", board)
+    said = str(refused.value)
+    for words in ("did you mean 'MAXN'", "has 0 MiB free", "needs a temperature sensor", "No power meter is available"):
+        assert words in said, said
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_of_every_point_are_judged_at_once(tmp_path: Path) -> None:
+    matrix = planned(MatrixDefinition(seeds=2, vary=Vary(framework=("fake", "pytorhc"), workers=(0, 1000))))
+    with pytest.raises(SuiteError) as refused:
+        resolve_matrix(matrix, tmp_path, to_show=True)
+    assert "did you mean 'pytorch'" in str(refused.value) and "--workers must be between" in str(refused.value)
+
+
+def test_each_run_has_its_power_mode_and_all_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = simulated_board(tmp_path / "board")
+    before, held = settings_of(board), []
+
+    def end_the_third(*_: object, **__: object) -> None:
+        held.append(settings_of(board)["sys/class/devfreq/17000000.gv11b/max_freq"])
+        if len(held) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("suite.experiments.sweep_runs.run_one", end_the_third)
+    monkeypatch.setattr(matrix_runs, "resolve_matrix", lambda *given, **named: resolve_matrix(*given, **named, to_show=True))
+    matrix = planned(MatrixDefinition(seeds=2, vary=Vary(gpu_mhz=(905, 1377))))
+    with pytest.raises(KeyboardInterrupt):
+        run_matrix(matrix, tmp_path / "out", system_root=board)
+    assert held == ["905250000", "1377000000", "905250000"]
+    assert settings_of(board) == before
+
+
+def test_limits_reach_the_run_and_its_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated_disk(tmp_path, "/")
+    monkeypatch.setattr(matrix_runs, "read_limit", lambda mb_s, folder: read_limit(mb_s, folder, tmp_path))
+    matrix = planned(MatrixDefinition(seeds=1, vary=Vary(read_mb_s=(5.0, 80.0)), fixed=Values(cpu_quota=0.5)))
+    slow, _ = resolve_matrix(matrix, tmp_path, to_show=True)
+    assert [limit.setting for limit in slow.limits] == ["cpu_quota 0.5", "read_mb_s 5"]
+    assert slow.study is not None and dict(slow.study.settings) == {"read_mb_s": "5", "cpu_quota": "0.5"}
+    assert slow.study.emulated_reads == "5"
+
+
+def test_threads_follow_the_cores_of_the_mode(tmp_path: Path) -> None:
+    board = simulated_board(tmp_path / "board")
+    options = replace(OPTIONS, workload="resnet18", data=None)  # LeNet-5 has one thread, whatever the machine has
+    matrix = plan_matrix(MatrixDefinition(seeds=1, device="generic", vary=Vary(power_mode=("MAXN", "MODE_15W"))), options)
+    assert [each.training.threads for each in resolve_matrix(matrix, tmp_path, to_show=True, system_root=board)] == [8, 4]
+    matrix = planned(MatrixDefinition(seeds=1, vary=Vary(cores=("1", "0,2-3"), threads=(2,))))
+    assert [each.training.threads for each in resolve_matrix(matrix, tmp_path, to_show=True, system_root=board)] == [2, 2]
+
+
+def test_a_run_waits_until_the_machine_is_cool(tmp_path: Path) -> None:
+    zone = tmp_path / "sys/class/thermal/thermal_zone0"
+    zone.mkdir(parents=True)
+    (zone / "type").write_text("cpu")
+    (zone / "temp").write_text("61500")
+    reported: list[float] = []
+    falling = iter((52000, 44900))
+    ended_c = cool_down(45.0, 900, reported.append, tmp_path, wait=lambda _: (zone / "temp").write_text(str(next(falling))) and None)
+    assert (reported, ended_c, hottest_c(tmp_path)) == ([61.5], 44.9, 44.9)
+    with pytest.raises(SuiteError, match=r"still at 44\.9 degC after 0 s"):
+        cool_down(20.0, 0, reported.append, tmp_path, wait=lambda _: None)
+    with pytest.raises(SuiteError, match="--cool-to needs a temperature sensor"):
+        refuse_without_sensor(tmp_path / "nothing")
+
+
+@pytest.mark.slow
+def test_a_matrix_from_one_command_to_a_notebook(suite: Run, digits: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    answer = suite(*MATRIX, *SHORT, "--output", out, "--json")
+    assert answer.returncode == 0, answer.stderr
+    assert "8 runs to make; what they take is unknown" in answer.stderr
+    record = json.loads(answer.stdout)
+    assert json.loads((out / "matrix.json").read_text()) == {name: value for name, value in record.items() if name not in ("format", "path")}
+    assert len(read_matrix(out).points) == 4
+    frames = reporter.load([out])
+    assert set(frames.runs["state"]) == {STUDIED} and len(frames.entries) == 4 and len(frames.measured().runs) == 8
+    assert sorted(frames.points[["batch_size", "threads"]].drop_duplicates().itertuples(index=False, name=None)) == [(8, 1), (8, 2), (16, 1), (16, 2)]
+    means = frames.figures.query("figure == 'step_s'").merge(frames.points, on="run_id").groupby(["batch_size", "threads"])["value"].mean()
+    assert len(means) == 4 and means.notna().all()
+    pairs = reporter.compare(frames, by="batch_size", figure="step_s")
+    assert [(pair.where, pair.value, pair.base, pair.reason) for pair in pairs] == [(f"threads {each}", "8", "16", None) for each in (1, 2)]
+    (mark,) = {read_mark(Bundle(path.parent).run().study) for path in out.glob("8_1-*-r1/run.json")}
+    assert mark is not None and mark.settings == (("batch_size", "8"), ("threads", "1"))
+    again = suite(*MATRIX, *SHORT, "--output", out)
+    assert again.stderr.count("finished before, kept") == 8 and "0 runs to make" in again.stderr
+
+
+@pytest.mark.slow
+def test_kill_9_loses_no_point_and_makes_none_twice(suite_home: Path, suite: Run, digits: Path, tmp_path: Path) -> None:
+    out, killed = tmp_path / "out", Killed()
+    command = [str(Path(sys.executable).with_name("suite")), *MATRIX, *SHORT, "--output", str(out)]
+    for finished in (1, 3, 5):
+        kill_when(command, suite_home, out, finished, 0.0, killed)
+    resumed = suite(*MATRIX, *SHORT, "--output", out)
+    assert resumed.returncode == 0, resumed.stderr
+    assert len(killed.kept) >= 5 and resumed.stderr.count("finished before, kept") >= len(killed.kept)
+    assert list(problems(out, killed, 8)) == []
+
+
+@pytest.mark.slow
+def test_what_is_left_is_estimated_from_finished_runs(
+    suite: Run, digits: Path, suite_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUITE_HOME", str(suite_home))
+    assert suite(*MATRIX[:3], *MATRIX[5:], "--steps", "10", "--seeds", "1", "--output", tmp_path / "first").returncode == 0
+    requests = resolve_matrix(planned(MatrixDefinition(seeds=3, vary=Vary(batch_size=(8, 16)))), tmp_path / "second")
+    found = estimate(requests, tmp_path / "second")
+    assert isinstance(found, CostEstimated) and found.runs == 6 and found.time_s is not None and 0 < found.time_s < 600
+    other = [replace(request, framework=replace(request.framework, name="pytorch")) for request in requests]
+    assert estimate(other, tmp_path / "second").time_s is None
+
+
+def test_nothing_to_vary_is_refused_with_what_to_type(suite: Run) -> None:
+    assert "--vary batch_size=16,32" in suite("sweep", "--workload", "lenet").stderr
+    assert "belong to a --study" in suite("sweep", "--vary", "threads=1", "--values", "2", "--workload", "lenet").stderr

@@ -1,0 +1,317 @@
+"""Power modes on a simulated board: what is offered, set and put back; what is impossible is said before anything changes."""
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from suite.cli import app
+from suite.errors import SuiteError
+from suite.machine.modes import places
+from suite.machine.modes.access import refuse_without_access
+from suite.machine.modes.journal import SCHEMA, Entry, Journal, Kind, Owner, open_journal, owner_of
+from suite.machine.modes.keeper import held_modes, left_settings, recover, refuse_mode, restore, set_mode, settings_now
+from suite.machine.modes.offer import read_offer
+from suite.machine.modes.places import FOLDER, has_records
+from suite.machine.modes.wanted import WantedMode, chosen_cores
+from suite.machine.power_mode import read_power_settings
+from tests.power_modes.campaign import kill_at
+from tests.power_modes.sweep_modes import HELD, KEPT
+from tests.simulated_board import EMC_CAP, FAN, settings_of, simulated_board, with_kernel_rules
+
+POLICY = "sys/devices/system/cpu/cpufreq/policy0"
+NOBODY = Owner(2**22 + 1, 1, "another boot")
+"""A process that no longer runs."""
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    return simulated_board(tmp_path / "board")
+
+
+@pytest.fixture
+def pi(tmp_path: Path) -> Path:
+    """A Raspberry Pi: cpufreq, and none of NVIDIA's programs."""
+    root = simulated_board(tmp_path / "pi", "raspberry-pi-4")
+    for name in ("usr/sbin/nvpmodel", "usr/bin/jetson_clocks", EMC_CAP, FAN, "var/lib/nvpmodel/status"):
+        (root / name).unlink()
+    return root
+
+
+def abandon(root: Path, kind: Kind = Kind.HELD) -> None:
+    """What a command leaves that was killed after its first change."""
+    journal = open_journal(root)
+    journal.write(kind, Entry(SCHEMA, NOBODY, "cpu_mhz 1190", settings_now(root)))
+    (root / POLICY / "scaling_max_freq").write_text("1190400\n")
+
+
+def test_a_jetson_offers_its_modes_cores_and_clocks(board: Path) -> None:
+    offer = read_offer(board)
+    assert [mode.name for mode in offer.modes][:2] == ["MAXN", "MODE_15W"]
+    assert offer.cores == tuple(range(8)) and len(offer.switches) == 8
+    assert [domain.kind for domain in offer.domains] == ["cpu"] * 4 + ["gpu", "memory"]
+    assert (offer.nvpmodel, offer.jetson_clocks, offer.fan_file) == ("usr/sbin/nvpmodel", "usr/bin/jetson_clocks", FAN)
+
+
+def test_a_machine_without_cpufreq_offers_nothing_and_says_so(tmp_path: Path) -> None:
+    assert read_offer(tmp_path).domains == ()
+    with pytest.raises(SuiteError, match="a virtual machine has none"):
+        refuse_mode(WantedMode(cpu_mhz=1000), tmp_path)
+    with pytest.raises(SuiteError, match="this machine has no modes of nvpmodel"):
+        refuse_mode(WantedMode("MAXN"), tmp_path)
+
+
+def test_a_mode_of_nvpmodel_is_set_and_put_back(board: Path) -> None:
+    before = settings_of(board)
+    set_mode(WantedMode("MODE_15W"), board)
+    label = read_power_settings(board).label
+    assert label is not None and label.startswith("MODE_15W: 4 cores up to 1")
+    assert [done.wanted for done in restore(board)] == ["MODE_15W"]
+    assert settings_of(board) == before and not has_records(board)
+
+
+def test_cores_clocks_governor_and_fan_are_set_and_put_back(board: Path) -> None:
+    before = settings_of(board)
+    set_mode(WantedMode(cores="4", cpu_mhz=1200, gpu_mhz=900, emc_mhz=1600, governor="performance", fan="120"), board)
+    now = settings_of(board)
+    assert [now[f"sys/devices/system/cpu/cpu{core}/online"] for core in range(8)] == ["1"] * 4 + ["0"] * 4
+    assert (now[f"{POLICY}/scaling_max_freq"], now[f"{POLICY}/scaling_governor"]) == ("1190400", "performance")
+    assert now["sys/class/devfreq/17000000.gv11b/max_freq"] == "905250000" and now[EMC_CAP] == "1600000000" and now[FAN] == "120"
+    restore(board)
+    assert settings_of(board) == before
+
+
+def test_a_limit_below_the_minimum_lowers_the_minimum_first(board: Path) -> None:
+    assert (board / POLICY / "scaling_min_freq").read_text().strip() == "1190400"
+    steps = [str(step) for step in refuse_mode(WantedMode(cpu_mhz=115), board)]
+    assert "scaling_min_freq" in steps[0] and "scaling_max_freq" in steps[1]
+
+
+def test_settings_are_put_back_in_an_order_that_the_kernel_accepts(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = settings_of(board)
+    with monkeypatch.context() as patch:
+        with_kernel_rules(board, patch)
+        with held_modes(board) as apply:
+            apply(WantedMode(cores="2", cpu_mhz=115, gpu_mhz=115))
+            apply(WantedMode("MODE_15W", cpu_mhz=115))
+            apply(WantedMode(cpu_mhz=2266, cores="0,3-5"))
+        set_mode(WantedMode(cores="2", cpu_mhz=115), board)
+        set_mode(WantedMode(cores="8", cpu_mhz=2266), board)
+        set_mode(WantedMode(cores="1"), board)
+        restore(board)
+    assert settings_of(board) == before
+
+
+def test_clocks_of_cores_that_were_off_line_are_put_back_too(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for core in (6, 7):
+        (board / f"sys/devices/system/cpu/cpu{core}/online").write_text("0\n")
+    before = settings_of(board)
+    with monkeypatch.context() as patch:
+        with_kernel_rules(board, patch)
+        set_mode(WantedMode(cores="8", cpu_mhz=115), board)
+        assert (board / "sys/devices/system/cpu/cpufreq/policy6/scaling_max_freq").read_text() == "115200"
+        restore(board)
+    assert settings_of(board) == before
+
+
+def test_locked_clocks_are_unlocked_by_jetson_clocks_itself(board: Path) -> None:
+    before = settings_of(board)
+    set_mode(WantedMode(jetson_clocks=True), board)
+    assert read_power_settings(board).clocks_locked and settings_of(board)[FAN] == "255"
+    set_mode(WantedMode("MODE_15W", jetson_clocks=True), board)
+    restore(board)
+    assert settings_of(board) == before
+    assert sorted(path.name for path in (board / FOLDER).iterdir()) == ["lock"]
+
+
+def test_several_modes_one_after_the_other_restore_what_was_before_the_first(board: Path) -> None:
+    before = settings_of(board)
+    for wanted in (WantedMode("MODE_15W"), WantedMode(cpu_mhz=1190), WantedMode("MAXN")):
+        set_mode(wanted, board)
+    restore(board)
+    assert settings_of(board) == before
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (WantedMode("MAXM"), "did you mean 'MAXN'"),
+        (WantedMode(cores="9"), "this machine has 8, numbered 0 to 7"),
+        (WantedMode(cores="7-9"), "There are no cores '7-9'"),
+        (WantedMode(cores="four"), "names no cores"),
+        (WantedMode(cpu_mhz=1700), "the nearest are 115, 1190, 1421, 1498, 1907, 2266 MHz"),
+        (WantedMode(gpu_mhz=2000), "no gpu clock has that frequency"),
+        (WantedMode(governor="perfomance"), "did you mean 'performance'"),
+        (WantedMode(turbo="on"), "no switch for turbo"),
+        (WantedMode(fan="300"), "0 to 255"),
+        (WantedMode(), "Name a mode or a setting"),
+    ],
+)
+def test_an_impossible_mode_is_refused_before_anything_changes(board: Path, wanted: WantedMode, words: str) -> None:
+    before = settings_of(board)
+    with pytest.raises(SuiteError, match=words):
+        set_mode(wanted, board)
+    assert settings_of(board) == before and not (board / FOLDER).exists()
+
+
+def test_what_another_board_has_is_refused_by_name(pi: Path) -> None:
+    for wanted, words in (
+        (WantedMode("MAXN"), "no modes of nvpmodel"),
+        (WantedMode(jetson_clocks=True), "only Jetsons"),
+        (WantedMode(fan="9"), "no fan"),
+    ):
+        with pytest.raises(SuiteError, match=words):
+            refuse_mode(wanted, pi)
+
+
+def test_a_core_without_a_switch_stays(pi: Path) -> None:
+    (pi / "sys/devices/system/cpu/cpu0/online").unlink()
+    offer = read_offer(pi)
+    assert chosen_cores("2", offer) == (0, 1)
+    with pytest.raises(SuiteError, match="Core 0 cannot be taken off line"):
+        chosen_cores("1-3", offer)
+
+
+def test_root_is_asked_for_with_the_command_to_type(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr("sys.argv", ["suite", "power", "set", "--cores", "2"])
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(SuiteError, match=r"Only root may write /sys/.*; type: sudo /.*suite power set --cores 2"):
+        refuse_mode(WantedMode(cores="2"), board)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(SuiteError, match="file system that is read-only, as in a container"):
+        refuse_without_access(board, ["sys/x"], [])
+
+
+def test_a_step_that_fails_leaves_everything_as_it_was(board: Path) -> None:
+    before = settings_of(board)
+    (board / "usr/bin/jetson_clocks").write_text('#!/bin/sh\n[ -n "$1" ] && exit 0\necho broken; exit 3\n')
+    with pytest.raises(SuiteError, match="failed with exit code 3: broken"):
+        set_mode(WantedMode("MODE_15W", cores="2", jetson_clocks=True), board)
+    assert settings_of(board) == before and not has_records(board)
+
+
+def test_on_a_full_disk_nothing_is_changed(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = settings_of(board)
+
+    def refuse(path: Path, value: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("suite.machine.modes.journal.write_json", refuse)
+    with pytest.raises(SuiteError, match="No space left on device; free some space"):
+        set_mode(WantedMode("MODE_15W"), board)
+    with pytest.raises(SuiteError, match="No space left on device"), held_modes(board):
+        pass
+    assert settings_of(board) == before
+
+
+def test_nvpmodel_that_asks_for_a_restart_is_reported(board: Path) -> None:
+    (board / "usr/sbin/nvpmodel").write_text("#!/bin/sh\necho 'DO YOU WANT TO REBOOT NOW? enter YES/yes to confirm:'\n")
+    with pytest.raises(SuiteError, match="it may need a restart; type `sudo nvpmodel -m 2`"):
+        set_mode(WantedMode("MODE_15W"), board)
+    assert not has_records(board)
+
+
+def test_held_modes_each_start_from_what_was_before(board: Path) -> None:
+    before = settings_of(board)
+    with held_modes(board) as apply:
+        apply(WantedMode(cores="2"))
+        apply(WantedMode(gpu_mhz=905))
+        assert settings_of(board)["sys/devices/system/cpu/cpu7/online"] == "1"
+        apply(WantedMode())
+        assert settings_of(board) == before
+        apply(WantedMode("MODE_15W"))
+        assert recover(board) == ()  # the process that holds them still runs
+    assert settings_of(board) == before and not has_records(board)
+
+
+def test_modes_that_a_running_command_holds_are_not_changed_by_another(board: Path) -> None:
+    running = owner_of(os.getppid())
+    open_journal(board).write(Kind.HELD, Entry(SCHEMA, running, "MAXN", settings_now(board)))
+    for change in (lambda: set_mode(WantedMode("MODE_15W"), board), lambda: restore(board)):
+        with pytest.raises(SuiteError, match=f"Process {running.pid} changes power modes while it runs"):
+            change()
+
+
+def test_a_sweep_on_top_of_a_kept_mode_puts_that_mode_back(board: Path) -> None:
+    before = settings_of(board)
+    set_mode(WantedMode("MODE_15W"), board)
+    kept = settings_of(board)
+    with held_modes(board) as apply:
+        apply(WantedMode("MAXN"))
+    assert settings_of(board) == kept
+    restore(board)
+    assert settings_of(board) == before
+
+
+def test_another_process_with_the_same_number_is_not_the_owner() -> None:
+    now = owner_of(os.getpid())
+    assert now.is_alive and not Owner(now.pid, now.start_ticks + 1, now.boot_id).is_alive and not Owner(now.pid, now.start_ticks, "other").is_alive
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_what_a_killed_command_left_is_put_back(board: Path, kind: Kind) -> None:
+    before = settings_of(board)
+    abandon(board, kind)
+    (left,) = left_settings(board)
+    assert not left.is_alive and left.changed == (f"{POLICY}/scaling_max_freq is 1190400 instead of 2265600",)
+    (done,) = recover(board)
+    assert done.changed == left.changed and settings_of(board) == before and recover(board) == ()
+
+
+def test_a_kept_mode_stays_after_its_command(board: Path) -> None:
+    set_mode(WantedMode("MODE_15W"), board)
+    journal = Journal(board / FOLDER)
+    entry = journal.read(Kind.KEPT)
+    assert entry is not None and entry.is_complete
+    journal.write(Kind.KEPT, Entry(SCHEMA, NOBODY, entry.wanted, entry.before, is_complete=True))
+    assert recover(board) == () and (read_power_settings(board).label or "").startswith("MODE_15W")
+
+
+def test_without_root_the_next_command_says_how(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    abandon(board)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(SuiteError, match=r"did not put back what was before .* type: sudo /.* power restore"):
+        recover(board)
+
+
+def test_any_command_puts_back_what_was_left(board: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    before = settings_of(board)
+    abandon(board)
+    monkeypatch.setattr("suite.cli.app.has_records", lambda: has_records(board))
+    monkeypatch.setattr("suite.machine.modes.keeper.recover", lambda: recover(board))
+    monkeypatch.setattr("sys.argv", ["suite", "explain", "seeds"])
+    with pytest.raises(SystemExit):
+        app.main()
+    assert "Put back 1 power settings as they were before process" in capsys.readouterr().err
+    assert settings_of(board) == before
+
+
+def test_a_journal_of_somebody_else_is_not_trusted(board: Path) -> None:
+    abandon(board)
+    (board / FOLDER / "held.json").chmod(0o666)
+    with pytest.raises(SuiteError, match="not trusted"):
+        recover(board)
+
+
+@pytest.mark.parametrize("file", ["etc/passwd", "sys/devices/../../etc/passwd", "/sys/devices/x"])
+def test_a_journal_names_only_settings_of_the_kernel(board: Path, file: str) -> None:
+    abandon(board)
+    path = board / FOLDER / "held.json"
+    record = json.loads(path.read_text())
+    record["before"]["files"][0]["file"] = file
+    path.write_text(json.dumps(record))
+    with pytest.raises(SuiteError, match="is no setting of the kernel"):
+        recover(board)
+
+
+def test_the_journal_of_the_real_machine_is_the_machines_or_the_users() -> None:
+    assert [folder.name for folder in places.folders(Path("/"))] == ["power", "power"]
+
+
+@pytest.mark.parametrize(("kind", "wait_s"), [(HELD, 0.0), (HELD, 0.05), (HELD, 0.13), (KEPT, 0.02), (KEPT, 0.09)])
+@pytest.mark.slow
+def test_a_killed_sweep_of_modes_leaves_nothing(board: Path, kind: str, wait_s: float) -> None:
+    assert kill_at(board, 7, kind, wait_s).is_restored

@@ -1,0 +1,124 @@
+"""Limits of CPU time and reads: both versions of cgroups, real throttled processes, and what cannot be limited."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from suite.errors import SuiteError
+from suite.machine.limits import PREFIX, cpu_quota, limited, read_limit, refuse_limit
+from tests.disks import simulated_disk
+
+V1, V2 = "sys/fs/cgroup/cpu", "sys/fs/cgroup"
+OWN = f"{PREFIX}{os.getpid()}"
+
+
+def test_version_1_has_a_quota_and_a_period(tmp_path: Path) -> None:
+    (tmp_path / V1).mkdir(parents=True)
+    (tmp_path / V1 / "cgroup.procs").touch()
+    with limited([cpu_quota(0.5)], tmp_path) as limit:
+        limit(42)
+        files = {path.name: path.read_text() for path in (tmp_path / V1 / OWN).iterdir()}
+    assert files == {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000", "cgroup.procs": "42"}
+
+
+def test_version_2_has_one_file_and_needs_the_controller(tmp_path: Path) -> None:
+    (tmp_path / V2).mkdir(parents=True)
+    (tmp_path / V2 / "cgroup.controllers").write_text("cpuset cpu io memory\n")
+    (tmp_path / V2 / "cgroup.subtree_control").write_text("memory\n")
+    with limited([cpu_quota(1.5)], tmp_path) as limit:
+        limit(42)
+        assert (tmp_path / V2 / OWN / "cpu.max").read_text() == "150000 100000"
+    assert (tmp_path / V2 / "cgroup.subtree_control").read_text() == "+cpu"
+
+
+def test_a_group_that_a_killed_command_left_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / V1 / f"{PREFIX}1"
+    left.mkdir(parents=True)
+    (tmp_path / V1 / "cgroup.procs").touch()
+    with limited([cpu_quota(0.5)], tmp_path):
+        assert not left.exists()
+
+
+def test_without_a_limit_nothing_is_made(tmp_path: Path) -> None:
+    with limited([], tmp_path) as limit:
+        limit(42)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("cores", "words"), [(0.0, "0.01 or more"), (0.5, "no cgroup with the controller")])
+def test_what_cannot_be_limited_is_said(tmp_path: Path, cores: float, words: str) -> None:
+    with pytest.raises(SuiteError, match=words):
+        refuse_limit(cpu_quota(cores), tmp_path)
+
+
+def test_a_real_process_is_throttled() -> None:
+    try:
+        refuse_limit(cpu_quota(0.2))
+        with limited([cpu_quota(0.2)]) as limit:
+            _assert_throttled(limit, Path("/") / (V1 if (Path("/") / V1 / "cgroup.procs").exists() else V2) / OWN)
+    except SuiteError as error:
+        pytest.skip(str(error))
+    assert not (Path("/") / V1 / OWN).exists()
+
+
+def _assert_throttled(limit: object, group: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        limit(process.pid)  # type: ignore[operator]
+        limit_s = time.monotonic() + 60
+        while "nr_throttled 0" in (group / "cpu.stat").read_text():
+            assert time.monotonic() < limit_s, "it was never throttled"
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_reads_are_limited_on_the_whole_disk(tmp_path: Path) -> None:
+    simulated_disk(tmp_path, "/")
+    limit = read_limit(12.5, Path("/data/mnist"), tmp_path)
+    for folder, name, expected in (("blkio", "blkio.throttle.read_bps_device", "8:0 12500000"), ("", "io.max", "8:0 rbps=12500000")):
+        groups = tmp_path / V2 / folder
+        groups.mkdir(parents=True, exist_ok=True)
+        (groups / ("cgroup.procs" if folder else "cgroup.controllers")).write_text("" if folder else "io\n")
+        with limited([limit], tmp_path):
+            assert (groups / OWN / name).read_text() == expected
+        if folder:
+            shutil.rmtree(groups)
+
+
+def test_data_on_no_disk_are_refused(tmp_path: Path) -> None:
+    simulated_disk(tmp_path, "/", "0:31", "tmpfs")
+    (tmp_path / "sys/dev/block/8:1").unlink()
+    with pytest.raises(SuiteError, match=r"is on tmpfs \(/dev/sda1\), which is on no disk"):
+        read_limit(10, Path("/data"), tmp_path)
+    with pytest.raises(SuiteError, match=r"name 0\.1 to 100000 million bytes"):
+        read_limit(0, Path("/data"), tmp_path)
+
+
+def test_a_real_disk_is_read_slowly() -> None:
+    path = Path.home() / f".cache/{OWN}"
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(os.urandom(4_000_000))
+        limit = read_limit(4, path.parent)
+        refuse_limit(limit)
+        with limited([limit]) as limit_process:
+            os.sync()
+            read = subprocess.Popen(
+                ["sh", "-c", f"read go; exec dd if={path} of=/dev/null bs=64k iflag=direct"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            limit_process(read.pid)
+            began_s = time.monotonic()
+            _, said = read.communicate("go\n")
+            assert read.returncode == 0, said
+            assert time.monotonic() - began_s > 0.8, "4 MB at 4 MB/s"
+    except SuiteError as error:
+        pytest.skip(str(error))
+    finally:
+        path.unlink(missing_ok=True)
