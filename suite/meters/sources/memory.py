@@ -1,6 +1,5 @@
 """Memory: available memory of the machine, resident memory of the implementation."""
 
-import os
 import re
 import time
 from pathlib import Path
@@ -10,7 +9,6 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 
 _KILOBYTES = re.compile(rb"^(\w+):\s+(\d+) kB$", re.MULTILINE)
 PSS_PAUSE = 1000.0  # times the CPU time of a reading
-PAGE_SIZE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class MemoryMeter:
@@ -59,18 +57,18 @@ class MemoryMeter:
         """Nothing to release."""
 
     def _implementation(self) -> list[Reading]:
-        pids = process_tree(self._root, self._pid)
+        """Both sizes of a process come from one reading of its status: one that exits has neither, and no peak is below its resident set."""
         t_ns = time.monotonic_ns()
-        resident = {pid: size for pid in pids if (size := _resident_bytes(self._root / "proc" / str(pid) / "statm"))}
+        statuses = {pid: _sizes_bytes(self._root / "proc" / str(pid) / "status") for pid in process_tree(self._root, self._pid)}
+        resident = {pid: status for pid, status in statuses.items() if status.get("VmRSS") and "VmHWM" in status}  # a zombie has none
         if not resident:
             return []
         readings = [
-            Reading(t_ns, self.name, "process_tree_rss", sum(resident.values()), "B"),
+            Reading(t_ns, self.name, "process_tree_rss", sum(status["VmRSS"] for status in resident.values()), "B"),
             Reading(t_ns, self.name, "process_tree_size", len(resident), "processes"),
+            Reading(t_ns, self.name, "largest_process_peak_rss", max(status["VmHWM"] for status in resident.values()), "B"),
         ]
-        readings += self._proportional(list(resident))
-        peaks = [size for pid in pids if (size := _sizes_bytes(self._root / "proc" / str(pid) / "status").get("VmHWM"))]  # a zombie has none
-        return [*readings, Reading(t_ns, self.name, "largest_process_peak_rss", max(peaks), "B")] if peaks else readings
+        return readings + self._proportional(list(resident))
 
     def _proportional(self, pids: list[int]) -> list[Reading]:
         """The sum of the proportional set sizes of several processes, where it is due and each can be read; of one it is the resident set."""
@@ -90,14 +88,6 @@ def _sizes_bytes(path: Path) -> dict[str, int]:
         return {name.decode(): int(kilobytes) * 1024 for name, kilobytes in _KILOBYTES.findall(path.read_bytes())}
     except OSError:
         return {}
-
-
-def _resident_bytes(path: Path) -> int | None:
-    """Resident set of a process; 0 for a zombie, None once it is gone."""
-    try:
-        return int(path.read_bytes().split()[1]) * PAGE_SIZE_BYTES
-    except OSError:
-        return None
 
 
 METER = MemoryMeter

@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from suite.meters.meter import MeteredProcess, Reading
-from suite.meters.sources.memory import PAGE_SIZE_BYTES, MemoryMeter
+from suite.meters.sources.memory import MemoryMeter
 
 MEMINFO = """\
 MemTotal:        4059000 kB
@@ -40,16 +40,26 @@ def test_the_tree_holds_what_its_processes_hold_and_a_zombie_holds_nothing(tree)
         "proc/100/stat": "100 (python) S 1",
         "proc/101/stat": "101 (worker) S 100",
         "proc/102/stat": "102 (done) Z 100",
-        "proc/100/statm": "9000 1000 10 1 0 0 0",
-        "proc/101/statm": "9000 500 10 1 0 0 0",
-        "proc/102/statm": "0 0 0 0 0 0 0",
         "proc/100/status": "Name:\tmpirun\nVmHWM:\t    8000 kB\nVmRSS:\t    4000 kB\n",
         "proc/101/status": "Name:\tpython\nVmHWM:\t    9000 kB\nVmRSS:\t    2000 kB\n",
+        "proc/102/status": "Name:\tdone\n",
     }
     found = values(opened(tree({"proc/meminfo": MEMINFO, **processes})).read())
-    assert found["process_tree_rss"] == 1500 * PAGE_SIZE_BYTES
+    assert found["process_tree_rss"] == 6_144_000
     assert found["process_tree_size"] == 2
     assert found["largest_process_peak_rss"] == 9_216_000
+
+
+def test_a_process_that_exits_while_it_is_read_counts_in_no_reading(tree) -> None:
+    """Else the memory in use could be above the peaks of the processes that remain."""
+    processes = {
+        "proc/100/stat": "100 (mpirun) S 1",
+        "proc/101/stat": "101 (python) S 100",
+        "proc/101/statm": "9000 50000 10 1 0 0 0",
+        "proc/100/status": "VmHWM:\t    8000 kB\nVmRSS:\t    4000 kB\n",
+    }
+    found = values(opened(tree({"proc/meminfo": MEMINFO, **processes})).read())
+    assert (found["process_tree_rss"], found["process_tree_size"], found["largest_process_peak_rss"]) == (4_096_000, 1, 8_192_000)
 
 
 def test_a_kernel_too_old_to_say_what_is_available_is_told_apart(tree) -> None:
@@ -132,7 +142,7 @@ def test_pages_that_forked_workers_share_count_once() -> None:
 
 def test_proportional_sets_are_read_of_several_processes_only_and_seldom(tree) -> None:
     rollup = "00400000-7fff [rollup]\nRss:  4000 kB\nPss:  3000 kB\n"
-    one = {"proc/100/stat": "100 (python) S 1", "proc/100/statm": "9000 1000 10 1 0 0 0", "proc/100/smaps_rollup": rollup}
+    one = {"proc/100/stat": "100 (python) S 1", "proc/100/status": "VmHWM: 4000 kB\nVmRSS: 4000 kB\n", "proc/100/smaps_rollup": rollup}
     root = tree({"proc/meminfo": MEMINFO, **one})
     meter = opened(root)
     assert "process_tree_pss" not in values(meter.read())
