@@ -29,7 +29,7 @@ from reporter.pages.standings import Standing, standings_of
 from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.nodes import NODES
-from suite.bundle.reader import Bundle, RunRecord
+from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.resumption import known_resumption
 from suite.compliance.checker import BundleVerdict
 from suite.metrics.summary import read_summary
@@ -84,7 +84,7 @@ def evidence_of_runs(frames: Frames) -> Iterator[RunEvidence]:
 
 def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: jinja2.Environment) -> Iterator[Page]:
     """runs/<id>/index.html, its charts, and copies of the bundle's files."""
-    run, verdict, bundle = evidence.run, evidence.verdict, Bundle(Path(evidence.run["path"]))
+    run, verdict, bundle = evidence.run, evidence.verdict, CachedBundle(Path(evidence.run["path"]))
     log, record, summary = bundle.log(), bundle.run(), read_summary(bundle)
     figures = sorted(evidence.figures, key=lambda figure: figure["value"] is None)
     links = {figure["figure"]: _evidence(figure, log) for figure in figures}

@@ -5,10 +5,10 @@ A channel's readings are fetched when they are used: the tables of a long run ho
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from suite.bundle.arrays import Integers, Times, Values, Window, median
 
 if TYPE_CHECKING:
     import pandas
+
+Result = TypeVar("Result")
 
 MAX_CHANNELS = 10_000
 """More than any machine's meters have. Each channel becomes an object, and a table may be hostile."""
@@ -169,6 +171,16 @@ class Channels:
         """The same readings; those of the channels of these sources and names stay in memory as long as the result does."""
         wanted = set(names)
         return replace(self, channels=tuple(one.copied() if (one.source, one.name) in wanted else one for one in self.channels))
+
+    def remembered(self, what: Hashable, compute: Callable[[], Result]) -> Result:
+        """What follows from these readings alone, computed the first time: several figures and rules ask for the same energy."""
+        if what not in self._results:
+            self._results[what] = compute()
+        return cast("Result", self._results[what])
+
+    @cached_property
+    def _results(self) -> dict[Hashable, Any]:
+        return {}
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, str], Channel]:

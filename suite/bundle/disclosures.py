@@ -3,7 +3,7 @@
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +27,8 @@ VERSIONS = "libraries"
 """Key of an object whose texts are versions."""
 TOKEN = "token"
 """Key of a witness's signed statement, which has a serial number of its own."""
+SAID_BY_KEY = ("hostname", "host_name", "serial", "serial_number")
+"""Keys whose texts are names, whatever they look like."""
 _TABLE, _PACKED, _JSON = ".parquet", ".gz", ".json"
 
 
@@ -54,8 +56,15 @@ def disclosures(folder: Path, files: Sequence[Path], names: Sequence[str] = ()) 
 
 def _of_file(path: Path, name: str, names: Sequence[str]) -> Iterator[Disclosure]:
     seen: set[tuple[str, str]] = set()
+    harmless: set[str] = set()
+    also = tuple(names)
     for where, line, text, has_versions in _texts(path):
-        for found in (_in_short if len(text) <= SHORT else _in_text)(text, tuple(names), has_versions):
+        if text in harmless:
+            continue
+        every = (_in_short if len(text) <= SHORT else _in_text)(text, also, has_versions)
+        if not every and len(text) <= SHORT and not has_versions:
+            harmless.add(text)
+        for found in every:
             if (where, found.text) not in seen:
                 seen.add((where, found.text))
                 yield Disclosure(name, where, found.kind, found.text, found.shortened, line)
@@ -90,19 +99,20 @@ def _texts(path: Path) -> Iterator[tuple[str, int | None, str, bool]]:
         yield f"line {number}", number, text, False
 
 
-def _texts_of_json(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+def _texts_of_json(values: Any) -> Iterator[tuple[str, str]]:
     """Every text in JSON values with its key, dotted. A text under ``hostname`` or ``serial`` is preceded by that word, which says what it is."""
-    if isinstance(value, str):
-        word = key.rpartition(".")[2]
-        yield key, f"{word}: {value}" if word.lower() in ("hostname", "host_name", "serial", "serial_number") else value
-    elif isinstance(value, Mapping):
-        for name, each in value.items():
-            if name != TOKEN:
-                yield key, name
-                yield from _texts_of_json(each, f"{key}.{name}" if key else name)
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _texts_of_json(each, f"{key}.{index}")
+    waiting = [("", values)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, str):
+            word = key.rpartition(".")[2]
+            yield key, f"{word}: {value}" if word.lower() in SAID_BY_KEY else value
+            continue
+        before = f"{key}." if key else ""
+        items = list(value.items()) if isinstance(value, dict) else [(str(index), each) for index, each in enumerate(value)]
+        if isinstance(value, dict):
+            yield from ((key, name) for name, _ in items if name != TOKEN)
+        waiting += [(before + name, each) for name, each in reversed(items) if isinstance(each, str | dict | list) and name != TOKEN]
 
 
 def _texts_of_table(path: Path) -> Iterator[tuple[str, str]]:

@@ -222,9 +222,13 @@ class Bundle:
 
 @dataclass(frozen=True)
 class CachedBundle(Bundle):
-    """A bundle whose log and tables are read once. Use it for bundles that do not change; treat results as immutable."""
+    """A bundle whose request, log and tables are read once. Use it for bundles that do not change; treat results as immutable."""
 
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def run(self) -> RunRecord:
+        """The request and how the run ended."""
+        return cast("RunRecord", self.cached("run", lambda: Bundle.run(self)))
 
     def log(self, rank: int = 0) -> Log:
         """A rank's log."""

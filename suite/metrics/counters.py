@@ -18,7 +18,7 @@ from suite.catalog.counter_events import AT, HARDWARE_EVENTS, SOFTWARE_EVENTS
 from suite.metrics.edges import Edge, edge_of, edge_uncertainty
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.uncertainty import Uncertainty
-from suite.metrics.window import Counter, Measured
+from suite.metrics.window import Counter
 
 SOURCE = "counters"
 USER_ONLY = ":u"
@@ -222,9 +222,9 @@ def _count_in(counters: Mapping[str, Counter], scopes: Mapping[str, str], window
     ``unknown`` is returned, with a reason, where nothing was counted.
     """
     measured = {each: _increase(counters, f"{scope}.count", window) for each, scope in scopes.items()}
-    reason = next((each.reason for each in measured.values() if each.value is None), None)
+    reason = next((why for value, why in measured.values() if value is None), None)
     running_ratio = _running_ratio(counters, scopes, window)
-    raw = {each: one.value for each, one in measured.items() if one.value is not None}
+    raw = {each: value for each, (value, _) in measured.items() if value is not None}
     is_hardware = any(f"{scope}.enabled" in counters for scope in scopes.values())
     if reason is None and running_ratio is not None and is_hardware and not any(raw.values()):
         reason = "it counted 0: the processor lacks it"
@@ -241,7 +241,8 @@ def _count_in(counters: Mapping[str, Counter], scopes: Mapping[str, str], window
 
 def _edge(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window) -> Edge:
     """Distance of the readings from the window's edges, and what it makes uncertain, over all kinds of cores."""
-    edges = [edge_uncertainty(counters[f"{scope}.count"].readings, window) for scope in scopes.values()]
+    of_scopes = [counters[f"{scope}.count"] for scope in scopes.values()]
+    edges = [edge_uncertainty(counter.t_ns, counter.counts, window) for counter in of_scopes]
     known = [edge.uncertainty for edge in edges if edge.uncertainty is not None]
     return Edge(max(edge.distance_s for edge in edges), sum(known) if len(known) == len(edges) else None)
 
@@ -259,15 +260,15 @@ def _running_ratio(counters: Mapping[str, Counter], scopes: Mapping[str, str], w
     """Fraction of the time in which a hardware event was counted; None when it never was. Software events are always counted."""
     if not any(f"{scope}.enabled" in counters for scope in scopes.values()):
         return 1.0
-    enabled_s = [_increase(counters, f"{scope}.enabled", window).value for scope in scopes.values()]
-    running_s = [_increase(counters, f"{scope}.running", window).value for scope in scopes.values()]
+    enabled_s = [_increase(counters, f"{scope}.enabled", window)[0] for scope in scopes.values()]
+    running_s = [_increase(counters, f"{scope}.running", window)[0] for scope in scopes.values()]
     longest_s, whole_s = max((each or 0.0 for each in enabled_s), default=0.0), sum(each or 0.0 for each in running_s)
     return min(whole_s / longest_s, 1.0) if longest_s and whole_s else None
 
 
-def _increase(counters: Mapping[str, Counter], name: str, window: Window) -> Measured:
+def _increase(counters: Mapping[str, Counter], name: str, window: Window) -> tuple[float | None, str | None]:
     counter = counters.get(name)
-    return counter.increase(window) if counter else Measured(None, f"{name} was not read", 0.0, 0, None, None, 0, 0)
+    return counter.increase_alone(window) if counter else (None, f"{name} was not read")
 
 
 def _quotient(numerator: float | None, denominator: float | None) -> float | None:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Times, Values, Window
-from suite.bundle.channels import Channel
 
 MIN_SPAN_NS = 100_000_000  # over which a rate is taken: readings at two edges may be a fraction of a millisecond apart
 
@@ -24,13 +23,12 @@ def edge_of(times_ns: Times, moment_ns: int) -> float | None:
     return float(times_ns[_nearest(times_ns, moment_ns)] - moment_ns) * SECONDS_PER_NS
 
 
-def edge_uncertainty(readings: Channel, window: Window) -> Edge:
+def edge_uncertainty(times_ns: Times, counts: Values, window: Window) -> Edge:
     """Both edges of a window: the larger distance, and the sum of the uncertainties.
 
     Between two readings a counter is interpolated. It cannot be off by more than it grew between them, nor, at the largest rate around the edge,
-    by more than that rate times the distance to the nearest reading. ``readings`` are plausible and sorted by time.
+    by more than that rate times the distance to the nearest reading. The readings are plausible and sorted by time.
     """
-    times_ns, counts = readings.t_ns, readings.values
     distances_s = [abs(distance_s) for moment_ns in window if (distance_s := edge_of(times_ns, moment_ns)) is not None]
     if len(times_ns) < 2:
         return Edge(max(distances_s, default=float("inf")), None)

@@ -80,6 +80,10 @@ def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int
 
     None, with the reason, if one channel has none, if the readings cover less of the window than the rule demands, or if it is 0.
     """
+    return channels.remembered(("energy", total, start_ns, stop_ns), lambda: _energy_of(channels, total, start_ns, stop_ns))
+
+
+def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:
     parts = [_channel_energy(channels.get(total.source, name), total.rule, start_ns, stop_ns) for name in total.channels]
     whole = _sum(total, parts)
     if whole.energy_j is None:

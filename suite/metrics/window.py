@@ -60,16 +60,23 @@ class Counter:
     def __init__(self, channel: Channel) -> None:
         ordered = channel.in_time
         kept = growing(ordered.t_ns, ordered.values)
-        self.readings = ordered if kept.all() else ordered.select(kept)
+        self.t_ns, self.counts = ordered.t_ns[kept], ordered.values[kept]
         self.period_s = channel.period_s
 
     def increase(self, window: Window, min_periods: int = 0) -> Measured:
         """Increase in ``window``; None, with a reason, if it is shorter than ``min_periods``: up to one period is interpolated at each end."""
         period_s = self.period_s or 0.0
-        measured = _measure_plausible(self.readings.t_ns, self.readings.values, *window, period_s, is_counter=True)
+        measured = _measure_plausible(self.t_ns, self.counts, *window, period_s, is_counter=True)
         if measured.value is not None and (window[1] - window[0]) * SECONDS_PER_NS < min_periods * period_s:
             return replace(measured, value=None, reason=f"the window is shorter than {min_periods} periods of {period_s:.3g} s")
         return measured
+
+    def increase_alone(self, window: Window) -> tuple[float | None, str | None]:
+        """As :meth:`increase`, without the quality: the value, or None and the reason. For many windows of many counters."""
+        t_ns, counts = around(self.t_ns, self.counts, *window)
+        t_s, window_s = (t_ns - window[0]).astype(np.float64) * SECONDS_PER_NS, (window[1] - window[0]) * SECONDS_PER_NS
+        reason = _reason(t_s, window_s, GAP_PERIODS * (self.period_s or 0.0))
+        return (None if reason else _increase(t_s, counts, window_s)), reason
 
 
 def growing(t_ns: Times, counts: Values, max_per_s: float = math.inf) -> Mask:

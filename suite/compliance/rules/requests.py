@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reference_impls.contract import EXACT
-from suite.catalog.frameworks import load_frameworks
+from suite.catalog.frameworks import known_frameworks
 from suite.compliance.faults.fault import Fault, both
 from suite.compliance.faults.log_edits import set_everywhere
 from suite.compliance.rule import CLOSED, RequestContext, Rule, Violation
@@ -41,7 +41,7 @@ def _model(context: RequestContext) -> Iterator[Violation]:
 
 
 def _framework(context: RequestContext) -> Iterator[Violation]:
-    open_only = sorted(framework.name for framework in load_frameworks() if framework.open_only)
+    open_only = sorted(framework.name for framework in known_frameworks().values() if framework.open_only)
     if context.request.framework in open_only:
         yield Violation(
             context.file, f"a framework other than {', '.join(open_only)}", f"{context.request.framework!r}", OPEN_INSTEAD.removeprefix("or ")

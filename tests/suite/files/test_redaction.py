@@ -3,7 +3,10 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from suite.files import redaction
 from suite.files.redaction import Redactor, by_form, find_names, is_telling, read_redactor
 
 LEAKS = {
@@ -131,3 +134,12 @@ def test_a_redactor_is_kept_in_a_file(redactor: Redactor, tmp_path: Path) -> Non
     (tmp_path / "private.json").write_text('{"schema": 1, "folders": 5}')
     assert read_redactor(tmp_path / "private.json") is None
     assert read_redactor(tmp_path / "missing.json") is None
+
+
+@pytest.mark.parametrize("form", redaction._FORMS, ids=lambda form: form.pattern.pattern[:30])
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_every_match_of_a_form_has_one_of_its_marks(form: redaction._Form, data: st.DataObject) -> None:
+    """Also in letters that only a search without case takes for others, such as the long s."""
+    text = data.draw(st.from_regex(form.pattern))
+    assert form.may_be_in(text.casefold())
