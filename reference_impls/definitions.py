@@ -72,6 +72,10 @@ FACTS = (
 EVENTS = (
     Event("init_start", START, ALWAYS, "first: before model and data are prepared"),
     Event("parameters", POINT, ALWAYS, "between init_start and init_stop", "number of the model's trainable parameters"),
+    Event(
+        "model_layers", POINT, OPTIONAL, "between init_start and init_stop",
+        "what was built: number of `layers` with weights, SHA-256 of their descriptions, the largest rate of an active `dropout`; an object",
+    ),
     Event("framework_version", POINT, ALWAYS, "between init_start and init_stop", "version of the framework, or of the implementation; text"),
     Event("framework_threads", POINT, OPTIONAL, "between init_start and init_stop", "number of threads that compute"),
     Event("model_trained", POINT, IN_OPEN, "between init_start and init_stop", "the model that is trained, whatever was requested; text"),

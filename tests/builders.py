@@ -14,6 +14,7 @@ import pandas
 from reference_impls import contract
 from reference_impls.beside.turns import COLUMNS, STEP_TIMES
 from reference_impls.schedules import SCHEDULES
+from reference_impls.structure import STRUCTURES
 from suite import __version__
 from suite.bundle import frames, layout, manifest, replication_folder
 from suite.bundle.data_record import DataRecord, write_data_record
@@ -324,6 +325,7 @@ class _Writer:
         self._event("INTERVAL_START", "init_start")
         for key, value in {
             **contract.as_requested(self._request),
+            "model_layers": {"layers": 5, "sha256": STRUCTURES["lenet5"], "dropout": 0.0},
             "parameters": 61706,
             "framework_version": "1.0",
             "framework_threads": request.threads,

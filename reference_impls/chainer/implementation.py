@@ -10,10 +10,12 @@ from reference_impls import initial_weights
 from reference_impls.chainer import loading, weights
 from reference_impls.chainer.exchange import Exchange, join
 from reference_impls.chainer.models import MODELS
+from reference_impls.chainer.structure import layers_of
 from reference_impls.communication import BucketTime, MpiWorld, World
 from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult, as_requested
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
+from reference_impls.structure import layers_as_built
 
 DeviceBatch = Tuple[Any, Any]
 
@@ -32,6 +34,7 @@ def build(request: Request, world: World) -> Built:
         "parameters": model.count_params(),
         "framework_version": chainer.__version__,
         "framework_threads": request.threads,
+        "model_layers": layers_as_built(request.model, "Chainer " + chainer.__version__, layers_of(model), (), request.data.classes),
     }
     implementation = ChainerImplementation(model, request.optimizer, device, exchange)
     return Built(implementation, open_pipeline(request, fetch=loading.fetch, share=Share(world.rank, world.size)), facts)

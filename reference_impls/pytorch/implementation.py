@@ -17,6 +17,8 @@ from reference_impls.pytorch.exchange import GradientExchange, broadcast, distri
 from reference_impls.pytorch.models import MODELS
 from reference_impls.pytorch.normalisation import synchronise
 from reference_impls.pytorch.recompute import ScheduledStep, blocks
+from reference_impls.pytorch.structure import dropout_of, layers_of
+from reference_impls.structure import layers_as_built
 
 DeviceBatch = Tuple[torch.Tensor, torch.Tensor]
 Make = Callable[[nn.Module, Optimizer, str], "PyTorchImplementation"]
@@ -35,6 +37,7 @@ def build(request: Request, world: World, make: Optional["Make"] = None) -> Buil
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "framework_version": torch.__version__,
         "framework_threads": torch.get_num_threads(),
+        "model_layers": layers_as_built(request.model, "PyTorch " + torch.__version__, layers_of(model), dropout_of(model), request.data.classes),
     }
     implementation = (make or PyTorchImplementation)(model, request.optimizer, request.accelerator)
     if request.recomputation is not None:

@@ -11,9 +11,11 @@ from reference_impls.communication import BucketTime, MpiWorld, World
 from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult, as_requested
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
+from reference_impls.structure import layers_as_built
 from reference_impls.tensorflow import loading, weights
 from reference_impls.tensorflow.exchange import Exchange, GradientExchange, StrategyExchange, join, open_strategy
 from reference_impls.tensorflow.models import MODELS
+from reference_impls.tensorflow.structure import dropout_of, layers_of
 
 DeviceBatch = Tuple[tf.Tensor, tf.Tensor]
 
@@ -31,7 +33,13 @@ def build(request: Request, world: World) -> Built:
         exchange = join(world, model, request.parallel, strategy) if isinstance(world, MpiWorld) else None
         implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator, exchange)
     parameters = sum(variable.read().size for variable in weights.parameters(model).values())
-    facts = {**as_requested(request), "parameters": parameters, "framework_version": tf.__version__, "framework_threads": request.threads}
+    facts = {
+        **as_requested(request),
+        "parameters": parameters,
+        "framework_version": tf.__version__,
+        "framework_threads": request.threads,
+        "model_layers": layers_as_built(request.model, "Keras " + keras.__version__, layers_of(model), dropout_of(model), request.data.classes),
+    }
     share = Share(world.rank, world.size)
     return Built(implementation, open_pipeline(request, channels_last=True, fetch=loading.fetch, share=share), facts)
 

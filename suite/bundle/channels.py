@@ -172,14 +172,14 @@ class Channels:
         wanted = set(names)
         return replace(self, channels=tuple(one.copied() if (one.source, one.name) in wanted else one for one in self.channels))
 
-    def remembered(self, what: Hashable, compute: Callable[[], Result]) -> Result:
+    def cached(self, what: Hashable, compute: Callable[[], Result]) -> Result:
         """What follows from these readings alone, computed the first time: several figures and rules ask for the same energy."""
-        if what not in self._results:
-            self._results[what] = compute()
-        return cast("Result", self._results[what])
+        if what not in self._cache:
+            self._cache[what] = compute()
+        return cast("Result", self._cache[what])
 
     @cached_property
-    def _results(self) -> dict[Hashable, Any]:
+    def _cache(self) -> dict[Hashable, Any]:
         return {}
 
     @cached_property

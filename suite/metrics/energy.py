@@ -80,7 +80,7 @@ def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int
 
     None, with the reason, if one channel has none, if the readings cover less of the window than the rule demands, or if it is 0.
     """
-    return channels.remembered(("energy", total, start_ns, stop_ns), lambda: _energy_of(channels, total, start_ns, stop_ns))
+    return channels.cached(("energy", total, start_ns, stop_ns), lambda: _energy_of(channels, total, start_ns, stop_ns))
 
 
 def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:

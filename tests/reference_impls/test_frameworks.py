@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from reference_impls.contract import SYNCHRONISED, DataSet, Loading, Parallel, Preprocessing, log_name
+from reference_impls.structure import STRUCTURES
 from suite.bundle.log import read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.workloads import Workload, load_workload, load_workloads
@@ -40,6 +41,8 @@ def test_parameters_and_first_loss(framework: str, workload: Workload, tmp_path:
     changes = {"model": workload.model, "initial_weights": workload.initial_weights, "preprocessing": preprocessing}
     trained = train(framework, tmp_path / "run", data, steps=1, global_batch_size=8, **changes)
     assert trained.log.value("parameters") == workload.parameters
+    built = trained.log.value("model_layers")
+    assert built["sha256"] == STRUCTURES[workload.model] and built["dropout"] == 0
     assert trained.losses[0] == pytest.approx(math.log(classes), rel=0.1)
 
 

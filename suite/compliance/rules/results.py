@@ -1,7 +1,9 @@
 """Results: accuracy, status, target, model size."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from reference_impls.structure import STRUCTURES
+from suite.catalog.frameworks import is_own
 from suite.catalog.scoring import load_scoring
 from suite.compliance.faults.fault import both, in_turn, recomputed, sealed
 from suite.compliance.faults.file_edits import move_to_first_round
@@ -65,6 +67,17 @@ def _parameters(context: BundleContext) -> Iterator[Violation]:
         yield Violation("log.txt", f"parameters = {context.workload.parameters}", observed, fix, None if event is None else event.line)
 
 
+def _layers(context: BundleContext) -> Iterator[Violation]:
+    event, expected = context.log.first("model_layers"), STRUCTURES.get(context.request.model)
+    if event is None or expected is None or not is_own(context.request.framework):
+        return  # a bundle of a version that did not log it, or an implementation that need not
+    built = event.value if isinstance(event.value, Mapping) else {}
+    if built.get("sha256") != expected or built.get("dropout") != 0:
+        wanted = f"the layers of {context.request.model} (SHA-256 {expected[:12]}…), no dropout"
+        fix = "install the framework's environment again with `suite env create`, and train again"
+        yield Violation("log.txt", wanted, repr(event.value)[:200], fix, event.line)
+
+
 RULES = (
     Rule(
         id="accuracy-counts",
@@ -116,6 +129,19 @@ RULES = (
         faults=(
             *(sealed(f"parameters {value!r}", set_event("parameters", value=value)) for value in (61_705, 500, None, "61706")),
             sealed("parameters not logged", remove_event("parameters")),
+        ),
+    ),
+    Rule(
+        id="layers-as-built",
+        sentence="The layers that a closed run's framework built are the workload's, and no dropout is active.",
+        rationale="Libraries of models change: torchvision 0.11 takes an argument that switches dropout off, and leaves it on. Names, shapes, "
+        "strides, groups and the constants of batch normalisation are the same in every framework.",
+        divisions=CLOSED,
+        bundle_check=_layers,
+        faults=(
+            *both("a dropout of 0.2", set_event("model_layers", value={"layers": 5, "sha256": STRUCTURES["lenet5"], "dropout": 0.2})),
+            *both("another model's layers", set_event("model_layers", value={"layers": 9, "sha256": STRUCTURES["vgg11"], "dropout": 0.0})),
+            recomputed("layers without a digest", set_event("model_layers", value="LeNet-5")),
         ),
     ),
 )
