@@ -29,6 +29,17 @@ def test_numbers_are_rounded_to_the_nearest(wire: str) -> None:
     assert (ENCODINGS[wire].encode(ENCODINGS[wire].decode(words)) == words).all()
 
 
+@pytest.mark.parametrize("exponent", range(-50, 18))
+def test_float16_is_that_of_the_standard_at_every_size(exponent: int) -> None:
+    """NumPy's conversion is the reference; subnormals, ties and the limit are among the numbers."""
+    numbers = np.ldexp(np.random.default_rng(exponent + 50).uniform(-2, 2, 10_000), exponent).astype(np.float32)
+    ties = np.ldexp(np.arange(-4097, 4098) / 2048, exponent).astype(np.float32)
+    both = np.concatenate([numbers, ties, -ties])
+    with np.errstate(all="ignore"):
+        expected = np.clip(both, -LARGEST_HALF, LARGEST_HALF).astype(np.float16).view(np.uint16)
+    np.testing.assert_array_equal(ENCODINGS[FLOAT16].encode(both), expected)
+
+
 @pytest.mark.parametrize("wire", RELATIVE)
 def test_special_numbers_stay_special(wire: str) -> None:
     """A gradient that is not finite ends the run at the next loss; it must not become a number on the way."""
