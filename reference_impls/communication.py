@@ -207,13 +207,6 @@ def join(ranks: int) -> World:
         raise ContractError("mpi4py cannot be imported ({}); create the environment again with `suite env create`.".format(error)) from error
 
 
-def free_address(world: World) -> str:
-    """``host:port`` of a free TCP port on this rank's host: the rendezvous of frameworks whose ranks connect over TCP."""
-    with socket.socket() as free:
-        free.bind(("", 0))
-        return "{}:{}".format(world.node, free.getsockname()[1])
-
-
 class Plan(NamedTuple):
     """The parameters of each bucket, by index, and each bucket's number of elements."""
 
