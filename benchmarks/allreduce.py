@@ -65,6 +65,7 @@ class Settings:
     steps: Annotated[int | None, "steps of a turn (default: the model's)"] = None
     turns: Annotated[int, "turns of each way"] = 12
     megabits: Annotated[float | None, "Mbit/s of every host's link, by tc tbf (default: unshaped)"] = None
+    bucket_bytes: Annotated[int, "bytes of a bucket of our exchange"] = BUCKET_BYTES
 
 
 def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
@@ -100,7 +101,7 @@ def rank_options(settings: Settings, name: str, model: Model) -> list[str]:
         "batch-size": settings.batch_size or model.batch_size,
         "steps": settings.steps or model.steps,
         "turns": settings.turns,
-        "bucket-bytes": BUCKET_BYTES,
+        "bucket-bytes": settings.bucket_bytes,
     }
     return [word for option_name, value in chosen.items() for word in (f"--{option_name}", str(value))]
 

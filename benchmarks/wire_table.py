@@ -66,7 +66,7 @@ def measured(name: str, hosts: int, megabits: float, turns: int) -> Row:
     limit_s = 2 * (hosts - 1) / hosts * found["gradient_bytes"] / goodput_bytes_s
     taken_s = {way: median_beyond(times_s, found["forward_s"]) for way, times_s in found["step_s"].items()}
     key = (f"{model.title}, {found['gradient_bytes'] / 1e6:.3g} MB", _hosts(hosts), f"{megabits:g} Mbit/s")
-    taken_s[ALONE] = statistics.median(found["alone_s"])
+    taken_s[ALONE] = statistics.median(found["exchange_alone_s"])
     times = (f"{taken_s[way] * 1e3:.1f} ms" for way in (ALONE, OVERLAPPED, AFTER, DDP, FLOAT16, BFLOAT16))
     shares = (f"{limit / taken_s[way]:.2f}" for limit, way in ((limit_s, ALONE), (limit_s, OVERLAPPED), (limit_s, DDP), (limit_s / 2, FLOAT16)))
     carried, loads = f"{goodput_bytes_s * 8 / 1e6:.0f} Mbit/s", f"{load:.1f}, {os.getloadavg()[0]:.1f}"

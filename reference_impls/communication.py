@@ -287,10 +287,13 @@ class Buckets:
         self.progress()
 
     def progress(self) -> None:
-        """Let MPI make progress: without a progress thread it moves messages only inside its calls."""
-        for _, _, request, _ in self._pending:
-            if not request.Test():
-                return  # one call makes progress on all requests
+        """Let MPI make progress: without a progress thread it moves messages only inside its calls, and few of them in one.
+
+        A single poll after each gradient left most of an exchange to the wait after the backward pass (docs/multi-node.md).
+        """
+        for _ in range(BURST):
+            if all(request.Test() for _, _, request, _ in self._pending):  # up to the first that goes on: one call makes progress on all
+                return
 
     def finish(self) -> float:
         """Wait for every started bucket; returns the seconds of waiting: the exposed (non-overlapped) communication time."""

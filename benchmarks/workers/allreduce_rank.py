@@ -1,8 +1,8 @@
 """A rank of benchmarks/allreduce.py: training steps without exchange, with ours and with PyTorch's, in turns. Started by mpirun.
 
 Rank 0 prints one JSON line: {"step_s": {way: [seconds per step of each turn]}, "communication_s": {way: [exposed seconds per step]}, "forward_s":
-[seconds of a forward pass in each turn], "alone_s": [seconds of our exchange in each turn, while the ranks compute nothing], "gradient_bytes": size
-of the gradients}.
+[seconds of a forward pass in each turn], "exchange_alone_s": [seconds of our exchange in each turn, while the ranks compute nothing],
+"gradient_bytes": size of the gradients}.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def main() -> None:
     times_s: dict[str, list[float]] = {name: [] for name in steps}
     communication_s: dict[str, list[float]] = {name: [] for name in steps}
     forward_s: list[float] = []
-    alone_s: list[float] = []
+    exchange_alone_s: list[float] = []
     network = MODELS[options.model](10)
     alone = _exchange(world, network, options.bucket_bytes)
     images = torch.from_numpy(batch.images[:, : next(network.parameters()).shape[1]].copy())
@@ -65,10 +65,16 @@ def main() -> None:
             times_s[name].append(max(world.allgather(time.perf_counter() - began_s)) / options.steps)
             communication_s[name].append(statistics.mean(world.allgather(exposed_s)) / options.steps)
         forward_s.append(_slowest_s(world, lambda: network(images)))
-        alone_s.append(_slowest_s(world, alone))
+        exchange_alone_s.append(_slowest_s(world, alone))
     if world.rank == 0:
         size_bytes = sum(parameter.numel() * parameter.element_size() for parameter in network.parameters())
-        found = {"step_s": times_s, "communication_s": communication_s, "forward_s": forward_s, "alone_s": alone_s, "gradient_bytes": size_bytes}
+        found = {
+            "step_s": times_s,
+            "communication_s": communication_s,
+            "forward_s": forward_s,
+            "exchange_alone_s": exchange_alone_s,
+            "gradient_bytes": size_bytes,
+        }
         print(json.dumps(found), flush=True)
 
 

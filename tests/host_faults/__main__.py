@@ -230,7 +230,7 @@ def cells(line: str) -> list[str]:
 
 
 def without_numbers(text: str) -> str:
-    """A sentence in which processes and epochs have no numbers."""
+    """A sentence without the numbers of processes and epochs."""
     return re.sub(r"(process|epoch|for) \d+", r"\1", text)
 
 

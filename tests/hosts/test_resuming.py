@@ -16,7 +16,7 @@ from tests.hosts.training import Trainer
 from tests.namespaces import OVER_THE_WIRE, Cluster
 
 pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
-EPOCHS, SILENCE_S = 20, 20
+EPOCHS, LOST_AFTER_S = 20, 20
 ENDS_S = 60.0
 TRAINING = ("--epochs", EPOCHS, "--learning-rate", 1e-9, "--keep-states", "--baseload", 0)  # too slow to reach the target
 
@@ -64,8 +64,8 @@ def expect_whole(before: Path, after: Path, ranks: tuple[int, int], check: Calla
 
 def test_the_only_node_that_is_left_goes_on(trainer: Trainer, suite: Run, tmp_path: Path) -> None:
     environment_of("pytorch")
-    sentence = lose_last_node(trainer, tmp_path / "lost", "--silence", SILENCE_S)
-    assert f"no heartbeat from rank 1 on node node2 for {SILENCE_S} s" in sentence
+    sentence = lose_last_node(trainer, tmp_path / "lost", "--silence", LOST_AFTER_S)
+    assert f"no heartbeat from rank 1 on node node2 for {LOST_AFTER_S} s" in sentence
     assert f"--resume {tmp_path}/lost" in sentence
     answer = resume(trainer, tmp_path / "lost", tmp_path / "again", 1)
     assert answer.returncode == 0, answer.stderr
