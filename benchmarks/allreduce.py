@@ -26,7 +26,7 @@ from suite.execution.request import BUCKET_BYTES
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import find
-from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
+from suite.launch.mpirun import all_reduce_variables, allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
 from tests.namespaces import OVER_THE_WIRE, Cluster, joined_hosts
 
@@ -38,15 +38,20 @@ DDP = "DistributedDataParallel, Gloo"
 
 @dataclass(frozen=True)
 class Model:
-    """A model with its mini-batch: samples of each rank, pixels of a side, and steps of a turn."""
+    """A model with its mini-batch: samples of each rank, pixels of a side, steps of a turn, and bytes of its gradients."""
 
     title: str
     batch_size: int
     side: int
     steps: int
+    gradient_bytes: int
 
 
-MODELS = {"vgg11": Model("VGG-11", 4, 32, 5), "lenet5": Model("LeNet-5", 32, 28, 40), "resnet18": Model("ResNet-18", 8, 32, 2)}
+MODELS = {
+    "vgg11": Model("VGG-11", 4, 32, 5, 36_902_440),
+    "lenet5": Model("LeNet-5", 32, 28, 40, 246_824),
+    "resnet18": Model("ResNet-18", 8, 32, 2, 44_695_848),
+}
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Settings:
     steps: Annotated[int | None, "steps of a turn (default: the model's)"] = None
     turns: Annotated[int, "turns of each way"] = 12
     megabits: Annotated[float | None, "Mbit/s of every host's link, by tc tbf (default: unshaped)"] = None
+    bucket_bytes: Annotated[int, "bytes of a bucket of our exchange"] = BUCKET_BYTES
 
 
 def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
@@ -71,7 +77,7 @@ def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
     try:
         for name, model in MODELS.items():
             if settings.model in (ALL, name) and settings.where in (ALL, "hosts"):
-                output, goodput_bytes_s = on_hosts(settings, rank_options(settings, name, model))
+                output, goodput_bytes_s = on_hosts(settings, rank_options(settings, name, model), model)
                 where = "hosts" if settings.megabits is None else f"hosts, {settings.megabits:g} Mbit/s"
                 yield from ratios(settings, model, where, output)
                 yield from shares_of_limit(settings, model, where, output, goodput_bytes_s)
@@ -95,7 +101,7 @@ def rank_options(settings: Settings, name: str, model: Model) -> list[str]:
         "batch-size": settings.batch_size or model.batch_size,
         "steps": settings.steps or model.steps,
         "turns": settings.turns,
-        "bucket-bytes": BUCKET_BYTES,
+        "bucket-bytes": settings.bucket_bytes,
     }
     return [word for option_name, value in chosen.items() for word in (f"--{option_name}", str(value))]
 
@@ -115,10 +121,11 @@ def on_this_machine(settings: Settings, options: Sequence[str]) -> str:
         return output_of(command(Placement((), settings.ranks), options, variables, Path(folder)), variables)
 
 
-def on_hosts(settings: Settings, options: Sequence[str]) -> tuple[str, float]:
+def on_hosts(settings: Settings, options: Sequence[str], model: Model) -> tuple[str, float]:
     """The output of rank 0, every rank on its own host; and what TCP carries from the first host to the second, bytes/s, through the same link."""
     with tempfile.TemporaryDirectory() as name, joined_hosts(settings.ranks, Path(name)) as cluster:
-        variables = {**child_environment(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
+        ring = all_reduce_variables(settings.ranks, model.gradient_bytes)
+        variables = {**ring, **child_environment(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
         placement = Placement(tuple(host.name for host in cluster.hosts), 1, str(cluster.agent))
         if settings.megabits is not None:
             for host in cluster.hosts:

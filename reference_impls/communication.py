@@ -114,10 +114,9 @@ class MpiWorld(World):
     def bucket_sum(self, wire: str) -> Callable[[Any, Any], Any]:
         """Starts the sum of an array over all ranks, or of a second one into it; returns what has the method ``Test`` of an MPI request."""
         if wire != EXACT:
-            from reference_impls.wire import RoundedSum  # the contract needs the standard library only
+            from reference_impls.wire import RoundedSums  # the contract needs the standard library only
 
-            second = self.communicator.Dup()  # ranks begin its messages at different times between the first ones
-            return lambda values, send: RoundedSum((self.communicator, second), wire, values, send)
+            return RoundedSums(self.communicator, wire).start
         return lambda values, send: self.communicator.Iallreduce(self._mpi.IN_PLACE if send is None else send, values)
 
     def allgather(self, value: Any) -> List[Any]:
@@ -208,13 +207,6 @@ def join(ranks: int) -> World:
         raise ContractError("mpi4py cannot be imported ({}); create the environment again with `suite env create`.".format(error)) from error
 
 
-def free_address(world: World) -> str:
-    """``host:port`` of a free TCP port on this rank's host: the rendezvous of frameworks whose ranks connect over TCP."""
-    with socket.socket() as free:
-        free.bind(("", 0))
-        return "{}:{}".format(world.node, free.getsockname()[1])
-
-
 class Plan(NamedTuple):
     """The parameters of each bucket, by index, and each bucket's number of elements."""
 
@@ -295,10 +287,13 @@ class Buckets:
         self.progress()
 
     def progress(self) -> None:
-        """Let MPI make progress: without a progress thread it moves messages only inside its calls."""
-        for _, _, request, _ in self._pending:
-            if not request.Test():
-                return  # one call makes progress on all requests
+        """Let MPI make progress: without a progress thread it moves messages only inside its calls, and few of them in one.
+
+        A single poll after each gradient left most of an exchange to the wait after the backward pass (docs/multi-node.md).
+        """
+        for _ in range(BURST):
+            if all(request.Test() for _, _, request, _ in self._pending):  # up to the first that goes on: one call makes progress on all
+                return
 
     def finish(self) -> float:
         """Wait for every started bucket; returns the seconds of waiting: the exposed (non-overlapped) communication time."""

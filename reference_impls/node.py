@@ -14,7 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
 from reference_impls.machine_identity import machine_identity
 
@@ -132,16 +132,30 @@ def link_towards(peer: Optional[str], root: str = "/") -> Dict[str, Any]:
     unknown = {"interface": None, "address": None, "kind": None, "speed_mbit_s": None}  # type: Dict[str, Any]
     if peer is None:
         return dict(unknown, reason="there is no other node")
+    route = route_to(peer, root)
+    if route.interface is None:
+        return dict(unknown, address=route.address, reason=route.reason)
+    return dict({"interface": public_interface(route.interface, root), "address": route.address}, **describe_interface(route.interface, root))
+
+
+class Route(NamedTuple):
+    """The interface that leads to a host, and this host's address there; None for what is unknown, and the reason."""
+
+    interface: Optional[str]
+    address: Optional[str]
+    reason: Optional[str]
+
+
+def route_to(host: str, root: str = "/") -> Route:
+    """The route that the kernel would choose to a host; to this host itself, the interface that has its address."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect((peer, 9))  # sends nothing, but chooses the route
-            address = probe.getsockname()[0]
+            probe.connect((host, 9))  # sends nothing, but chooses the route
+            address = str(probe.getsockname()[0])
     except OSError as error:
-        return dict(unknown, reason="there is no route to {} ({})".format(peer, error.strerror or error))
+        return Route(None, None, "there is no route to {} ({})".format(host, error.strerror or error))
     interface = next((name for name in _interfaces(root) if _address_of(name) == address), None)
-    if interface is None:
-        return dict(unknown, address=address, reason="no interface has the address {}".format(address))
-    return dict({"interface": public_interface(interface, root), "address": address}, **describe_interface(interface, root))
+    return Route(interface, address, None if interface else "no interface has the address {}".format(address))
 
 
 def public_interface(name: str, root: str = "/") -> str:

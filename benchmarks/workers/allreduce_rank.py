@@ -1,7 +1,8 @@
 """A rank of benchmarks/allreduce.py: training steps without exchange, with ours and with PyTorch's, in turns. Started by mpirun.
 
 Rank 0 prints one JSON line: {"step_s": {way: [seconds per step of each turn]}, "communication_s": {way: [exposed seconds per step]}, "forward_s":
-[seconds of a forward pass in each turn], "gradient_bytes": size of the gradients}.
+[seconds of a forward pass in each turn], "exchange_alone_s": [seconds of our exchange in each turn, while the ranks compute nothing],
+"gradient_bytes": size of the gradients}.
 """
 
 import argparse
@@ -10,16 +11,18 @@ import statistics
 import time
 from collections.abc import Callable
 
+import numpy as np
 import torch
 
 from benchmarks.workers import turns
 from reference_impls import communication
-from reference_impls.communication import MpiWorld
+from reference_impls.communication import Buckets, MpiWorld
 from reference_impls.contract import BFLOAT16, FLOAT16, LOCAL, Batch, Optimizer, Parallel
 from reference_impls.pytorch.implementation import PyTorchImplementation
 from reference_impls.pytorch.models import MODELS
 
 Step = Callable[[], float]
+OURS = "ours, after the backward pass"
 
 
 def ways(bucket_bytes: int) -> "dict[str, Parallel | None]":
@@ -27,7 +30,7 @@ def ways(bucket_bytes: int) -> "dict[str, Parallel | None]":
     return {
         "no exchange": None,
         "ours, overlapped": Parallel(0, 0, "mpi", bucket_bytes, True),
-        "ours, after the backward pass": Parallel(0, 0, "mpi", bucket_bytes, False),
+        OURS: Parallel(0, 0, "mpi", bucket_bytes, False),
         "ours, float16": Parallel(0, 0, "mpi", bucket_bytes, True, LOCAL, FLOAT16),
         "ours, bfloat16": Parallel(0, 0, "mpi", bucket_bytes, True, LOCAL, BFLOAT16),
         "DistributedDataParallel, Gloo": Parallel(0, 0, "native", bucket_bytes, True),
@@ -47,9 +50,11 @@ def main() -> None:
     times_s: dict[str, list[float]] = {name: [] for name in steps}
     communication_s: dict[str, list[float]] = {name: [] for name in steps}
     forward_s: list[float] = []
+    exchange_alone_s: list[float] = []
     network = MODELS[options.model](10)
+    alone = _exchange(world, network, options.bucket_bytes)
     images = torch.from_numpy(batch.images[:, : next(network.parameters()).shape[1]].copy())
-    for step in steps.values():
+    for step in (*steps.values(), alone):
         step()
     for turn in range(options.turns):
         first = turn % len(steps)
@@ -59,14 +64,41 @@ def main() -> None:
             exposed_s = sum(steps[name]() for _ in range(options.steps))
             times_s[name].append(max(world.allgather(time.perf_counter() - began_s)) / options.steps)
             communication_s[name].append(statistics.mean(world.allgather(exposed_s)) / options.steps)
-        world.allgather(None)
-        began_s = time.perf_counter()
-        network(images)
-        forward_s.append(max(world.allgather(time.perf_counter() - began_s)))
+        forward_s.append(_slowest_s(world, lambda: network(images)))
+        exchange_alone_s.append(_slowest_s(world, alone))
     if world.rank == 0:
         size_bytes = sum(parameter.numel() * parameter.element_size() for parameter in network.parameters())
-        found = {"step_s": times_s, "communication_s": communication_s, "forward_s": forward_s, "gradient_bytes": size_bytes}
+        found = {
+            "step_s": times_s,
+            "communication_s": communication_s,
+            "forward_s": forward_s,
+            "exchange_alone_s": exchange_alone_s,
+            "gradient_bytes": size_bytes,
+        }
         print(json.dumps(found), flush=True)
+
+
+def _slowest_s(world: MpiWorld, work: Callable[[], object]) -> float:
+    """The seconds that all ranks' work takes, begun together."""
+    world.allgather(None)
+    began_s = time.perf_counter()
+    work()
+    return max(world.allgather(time.perf_counter() - began_s))
+
+
+def _exchange(world: MpiWorld, network: torch.nn.Module, bucket_bytes: int) -> Step:
+    """Our exchange of a network's gradients without anything else; it returns the seconds of waiting."""
+    sizes = [parameter.numel() for parameter in network.parameters()]
+    settings = ways(bucket_bytes)[OURS]
+    assert settings is not None
+    buckets = Buckets(world, sizes, np.float32, settings)
+
+    def exchange() -> float:
+        for bucket in range(len(buckets.arrays)):
+            buckets.start(bucket)
+        return buckets.finish()
+
+    return exchange
 
 
 def _step(world: MpiWorld, settings: "Parallel | None", model: str, batch: Batch) -> Step:

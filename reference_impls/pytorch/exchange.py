@@ -1,14 +1,16 @@
 """Gradients of several ranks: summed in buckets during the backward pass, or by DistributedDataParallel."""
 
+import os
 from functools import partial
 from typing import List, Optional
 
 import torch
 from torch import nn
 
-from reference_impls.communication import Buckets, BucketTime, MpiWorld, free_address
+from reference_impls.communication import Buckets, BucketTime, MpiWorld
 from reference_impls.contract import Parallel
 from reference_impls.normalisation import Synchroniser
+from reference_impls.rendezvous import torchrun_variables
 
 
 def broadcast(world: MpiWorld, model: nn.Module) -> None:
@@ -70,8 +72,10 @@ class GradientExchange:
 
 
 def distributed_data_parallel(world: MpiWorld, model: nn.Module) -> nn.Module:
-    """The model in PyTorch's DistributedDataParallel over Gloo; the rendezvous address is broadcast over MPI."""
-    rendezvous = "tcp://" + world.bcast(free_address(world))
-    torch.distributed.init_process_group("gloo", init_method=rendezvous, rank=world.rank, world_size=world.size)
+    """The model in PyTorch's DistributedDataParallel, with torchrun's rendezvous: over NCCL where every rank has a GPU of its own, else over Gloo."""
+    variables = torchrun_variables(world)
+    os.environ.update(variables)
+    has_own_gpu = next(model.parameters()).is_cuda and variables["LOCAL_WORLD_SIZE"] == "1"
+    torch.distributed.init_process_group("nccl" if has_own_gpu and torch.distributed.is_nccl_available() else "gloo", init_method="env://")
     # Buffers stay local: each rank has its batch normalisation statistics, and ranks may evaluate different numbers of mini-batches.
     return nn.parallel.DistributedDataParallel(model, broadcast_buffers=False)

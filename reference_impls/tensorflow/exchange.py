@@ -7,9 +7,10 @@ from typing import List, Optional, Sequence, Tuple, Union
 import keras
 import tensorflow as tf
 
-from reference_impls.communication import Buckets, BucketTime, MpiWorld, World, free_address
+from reference_impls.communication import Buckets, BucketTime, MpiWorld, World
 from reference_impls.contract import Parallel
 from reference_impls.normalisation import Synchroniser, open_synchroniser
+from reference_impls.rendezvous import own_endpoint
 from reference_impls.tensorflow import weights
 from reference_impls.tensorflow.layers import synchronise
 
@@ -81,7 +82,7 @@ class StrategyExchange:
     """
 
     def __init__(self, world: World) -> None:
-        workers, task = world.allgather(free_address(world)), {"type": "worker", "index": world.rank}
+        workers, task = world.allgather(own_endpoint(world)), {"type": "worker", "index": world.rank}
         os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": workers}, "task": task})
         self._strategy = tf.distribute.MultiWorkerMirroredStrategy()
 

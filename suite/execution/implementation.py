@@ -12,10 +12,11 @@ from suite.execution.request import RunRequest
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment
 from suite.launch.isolation import isolated
-from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
+from suite.launch.mpirun import all_reduce_variables, allow_root, find_mpirun, mpirun_command
 from suite.launch.process import start
 
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+FLOAT_BYTES = 4
 
 
 def implementation_command(request: RunRequest, environment: Environment, variables: Mapping[str, str]) -> list[str]:
@@ -41,5 +42,5 @@ def start_implementation(
     """
     variables = {**child_environment(request.training.threads, in_budget=request.training.recomputation is not None), **extra}
     if request.training.parallel.ranks > 1:
-        variables = allow_root(variables)
+        variables = allow_root({**all_reduce_variables(request.placement.nodes, request.workload.parameters * FLOAT_BYTES), **variables})
     return start(implementation_command(request, environment, variables), variables, output, inherited, working_folder(request.framework))

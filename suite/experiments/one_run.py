@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from suite.bundle.log import LogEvent
+from suite.catalog.divisions import Division
 from suite.cluster.doctor import admit
 from suite.compliance.checker import check_request
 from suite.compliance.finding import Finding, Severity
@@ -107,8 +108,17 @@ def run_one(
             raise SuiteError(_out_of_memory(request, environment, progress))
         raise SuiteError(
             f"The run did not finish: {str(result.message).rstrip('.')}. What it wrote is in {path} (see output.txt); every finished epoch is kept."
+            f"{_how_to_resume(request, path)}"
         )
     return result
+
+
+def _how_to_resume(request: RunRequest, path: Path) -> str:
+    """How to continue a run on several nodes that has kept a state; nothing for one that cannot be continued."""
+    is_open, several = request.training.division == Division.OPEN.value, request.placement.nodes > 1
+    if not (is_open and several and request.keep_states and any(states_folder(path).glob("epoch_*.npz"))):
+        return ""
+    return f" To go on from its last state, type the command with another --output, --resume {path} and a --hostfile of the hosts that are left."
 
 
 class _Watcher:

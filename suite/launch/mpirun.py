@@ -22,7 +22,8 @@ FATAL_SIGNALS = frozenset(
 )
 """MPICH's banner has one number for a signal and for an exit code; Python's own exit codes are 1 and 2."""
 MAX_SENTENCE_LENGTH = 600  # a rank names the file and the remedy
-FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_", "GLOO_")
+FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_", "GLOO_", "NCCL_")
+RING_VARIABLE, RING_MIN_NODES, RING_MIN_BYTES = "MPICH_IALLREDUCE_INTRA_ALGORITHM", 3, 2**22
 _LAUNCHER = re.compile(
     r"\s*$|=+|\[(mpiexec|proxy:\d+|prterun)[-@]|YOUR APPLICATION TERMINATED|This typically refers to a problem|Please see the FAQ page"
     r"|srun: |slurmstepd(-\S+)?: "
@@ -176,6 +177,15 @@ def allow_root(variables: Mapping[str, str]) -> dict[str, str]:
     """The variables with which Open MPI lets root run jobs: in a container there is often no other user."""
     permission = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
     return {**variables, **permission}
+
+
+def all_reduce_variables(nodes: int, gradient_bytes: int) -> dict[str, str]:
+    """Variables with which MPICH sums large gradients of several nodes along a ring; a user's own value of them comes first.
+
+    MPICH's choice exchanges them between pairs that change, and links are idle between the rounds (docs/multi-node.md). Two nodes are one pair,
+    and small sums would wait for more rounds.
+    """
+    return {RING_VARIABLE: "tsp_ring"} if nodes >= RING_MIN_NODES and gradient_bytes >= RING_MIN_BYTES else {}
 
 
 def _forwarded(variables: Mapping[str, str]) -> dict[str, str]:

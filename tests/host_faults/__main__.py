@@ -1,6 +1,7 @@
-"""`make host-faults`: faults of a run on two namespace hosts, each at a random moment; writes the table of docs/host-faults.md.
+"""`make host-faults`: faults of a run on two namespace hosts, each at two random moments; writes the table of docs/host-faults.md.
 
-``python -m tests.host_faults [SEED [NAME …]]``: only faults whose names begin with a NAME; their rows replace those of an earlier campaign.
+``python -m tests.host_faults [SEED [NAME …]]``: only faults whose names begin with a NAME. Their tries are added to those of earlier campaigns in the
+table; to begin anew, remove a fault's row.
 """
 
 import os
@@ -33,7 +34,28 @@ from tests.namespaces import OVER_THE_WIRE, Cluster, joined_hosts
 DOCUMENT = repository_root() / "docs/host-faults.md"
 BEGIN, END = "<!-- measured: host faults -->\n", "<!-- end -->\n"
 ENDLESS = ("--epochs", 100000, "--learning-rate", 1e-9, "--baseload", 0)
-START_S, END_S, GONE_S, LATEST_S, GOES_ON_S = 120.0, 45.0, 30.0, 3.0, 90.0
+START_S, END_S, GONE_S, GOES_ON_S = 120.0, 45.0, 30.0, 90.0
+BETWEEN = "; "
+"""Between the tries of a fault in a cell of the table."""
+OR = " **or** "
+"""Between exit codes, and sentences, that differ."""
+CODE, SENTENCE = 3, 4
+"""Places of cells in a row."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Some seconds after the ranks began to prepare the training, or after their first epoch."""
+
+    in_initialisation: bool
+    after_s: float
+
+    def __str__(self) -> str:
+        return f"{self.after_s:.1f} s after {'init_start' if self.in_initialisation else 'epoch 1'}"
+
+
+LATEST = (Moment(True, 1.0), Moment(False, 3.0))
+"""The moments of a fault's tries, at the latest."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +78,17 @@ def main(words: Sequence[str]) -> int:
     chance, began_s = random.Random(seed), time.monotonic()
     outcomes = []
     for fault in (fault for fault in FAULTS if fault.name.startswith(names)):
-        outcome = tried(fault, chance.uniform(0, LATEST_S))
-        outcomes.append(outcome)
-        print(row(outcome), flush=True)
-        write_document(outcomes, seed)
+        for latest in LATEST if fault.during is not None else LATEST[:1]:
+            outcome = tried(fault, replace(latest, after_s=chance.uniform(0, latest.after_s)))
+            outcomes.append(outcome)
+            print(row(outcome), flush=True)
+            write_document(outcome, seed)
     bad = [outcome for outcome in outcomes if outcome.is_silent or outcome.left]
-    print(f"{len(outcomes)} faults in {time.monotonic() - began_s:.0f} s, {len(bad)} silent or with a process left")
+    print(f"{len(outcomes)} tries in {time.monotonic() - began_s:.0f} s, {len(bad)} silent or with a process left")
     return 1 if bad else 0
 
 
-def tried(fault: Fault, after_s: float) -> Outcome:
+def tried(fault: Fault, moment: Moment) -> Outcome:
     """Make the hosts, the run and the fault."""
     prepared, interpreter = find_data("digits").directory, find(load_framework("pytorch")).interpreter
     with tempfile.TemporaryDirectory() as name, joined_hosts(2, Path(name)) as cluster:
@@ -78,20 +101,20 @@ def tried(fault: Fault, after_s: float) -> Outcome:
         began_s = time.monotonic()
         process = trainer.start("pytorch", folder / "run", *(ENDLESS if fault.during is not None else ("--epochs", 3, "--baseload", 0)))
         try:
-            return ended(fault, replace(scene, harness=process), process, began_s, after_s)
+            return ended(fault, replace(scene, harness=process), process, began_s, moment)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
 
 
-def ended(fault: Fault, scene: Scene, process: "subprocess.Popen[str]", began_s: float, after_s: float) -> Outcome:
+def ended(fault: Fault, scene: Scene, process: "subprocess.Popen[str]", began_s: float, moment: Moment) -> Outcome:
     """Make the fault while the run trains, wait for its end, and look at what remains."""
-    path, moment, said = scene.folder / "run", "before the run", ""
+    path, said = scene.folder / "run", ""
     if fault.during is not None:
-        await_epoch(path, process, 1)
-        time.sleep(after_s)
-        moment, began_s = f"{after_s:.1f} s after epoch 1", time.monotonic()
+        await_start(path, process) if moment.in_initialisation else await_epoch(path, process, 1)
+        time.sleep(moment.after_s)
+        began_s = time.monotonic()
         fault.during(scene)
         if fault.undo is not None:
             time.sleep(fault.undo[0])
@@ -112,7 +135,20 @@ def ended(fault: Fault, scene: Scene, process: "subprocess.Popen[str]", began_s:
     if went_on:
         sentence = notices or "(the run goes on)"
     is_silent = not went_on and (process.returncode == 0 or not sentence) and process.returncode not in (-signal.SIGKILL, -signal.SIGTERM)
-    return Outcome(fault, moment, None if went_on else seconds, process.returncode, sentence, kept(path), left, is_silent or complies(path))
+    when = "before the run" if fault.during is None else str(moment)
+    return Outcome(fault, when, None if went_on else seconds, process.returncode, sentence, kept(path), left, is_silent or complies(path))
+
+
+def await_start(path: Path, process: "subprocess.Popen[str]") -> None:
+    """Wait until rank 0 logs that it prepares the training: by then every rank's program runs."""
+    deadline_s = time.monotonic() + START_S
+    while not has_begun(path) and process.poll() is None and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+
+
+def has_begun(path: Path) -> bool:
+    """Whether rank 0 has logged anything after the facts of the request."""
+    return (path / "log.txt").exists() and Bundle(path).log().first("init_start") is not None
 
 
 def await_epoch(path: Path, process: "subprocess.Popen[str]", epoch: int, seconds: float = START_S) -> bool:
@@ -175,15 +211,39 @@ def row(outcome: Outcome) -> str:
     return f"| {outcome.fault.name} | {outcome.moment} | {took} | {code}{silent} | {sentence} | {remained} |"
 
 
-def write_document(outcomes: Sequence[Outcome], seed: int) -> None:
-    """Put the rows in the places of those of the same faults in the document's table."""
+def added(line: str | None, outcome: Outcome) -> str:
+    """A fault's row with one more try: its moments, seconds and remains one after the other; exit codes and sentences where they differ."""
+    new = cells(row(outcome))
+    if line is None:
+        return row(outcome)
+    joined = [f"{old}{BETWEEN}{one}" for old, one in zip(cells(line), new, strict=True)]
+    joined[0] = new[0]
+    for place in (CODE, SENTENCE):
+        old = cells(line)[place].split(OR)
+        joined[place] = OR.join(old if without_numbers(new[place]) in map(without_numbers, old) else (*old, new[place]))
+    return f"| {' | '.join(joined)} |"
+
+
+def cells(line: str) -> list[str]:
+    """A row's cells."""
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def without_numbers(text: str) -> str:
+    """A sentence without the numbers of processes and epochs."""
+    return re.sub(r"(process|epoch|for) \d+", r"\1", text)
+
+
+def write_document(outcome: Outcome, seed: int) -> None:
+    """Add the try to its fault's row in the document's table."""
     before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
     old, _, after = rest.partition(END)
-    rows = {line.split("|")[1].strip(): line for line in old.splitlines()[4:]} | {outcome.fault.name: row(outcome) for outcome in outcomes}
+    rows = {cells(line)[0]: line for line in old.splitlines()[4:]}
+    rows[outcome.fault.name] = added(rows.get(outcome.fault.name), outcome)
     ordered = [rows[fault.name] for fault in FAULTS if fault.name in rows]
-    date, cores = datetime.now(timezone.utc).strftime("%Y-%m-%d"), os.cpu_count()
+    tries, date, cores = sum(len(cells(line)[1].split(BETWEEN)) for line in ordered), datetime.now(timezone.utc).strftime("%Y-%m-%d"), os.cpu_count()
     lines = [
-        f"The last rows with the seed {seed} on {date}: {len(ordered)} faults, two hosts on a virtual machine with {cores} cores "
+        f"The last rows with the seed {seed} on {date}: {len(ordered)} faults, {tries} tries, two hosts on a virtual machine with {cores} cores "
         f"({platform.machine()}), load {os.getloadavg()[0]:.0f}.",
         "",
         "| fault | moment | s | exit code | sentence | remained |",

@@ -2,16 +2,18 @@
 
 import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from reference_impls.contract import BFLOAT16, FLOAT16
+from reference_impls.contract import BFLOAT16, EXACT, FLOAT16
 from reference_impls.wire import ENCODINGS, LARGEST_HALF
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
+from suite.launch.mpirun import all_reduce_variables, allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
 from tests.conftest import environment_of
 
@@ -27,6 +29,17 @@ def test_numbers_are_rounded_to_the_nearest(wire: str) -> None:
     errors = np.abs(ENCODINGS[wire].decode(words) - numbers) / np.abs(numbers)
     assert RELATIVE[wire] / 2 < errors.max() <= RELATIVE[wire] * (1 if wire == BFLOAT16 else 1.01), "a subnormal of float16 has fewer bits"
     assert (ENCODINGS[wire].encode(ENCODINGS[wire].decode(words)) == words).all()
+
+
+@pytest.mark.parametrize("exponent", range(-50, 18))
+def test_float16_is_that_of_the_standard_at_every_size(exponent: int) -> None:
+    """NumPy's conversion is the reference; subnormals, ties and the limit are among the numbers."""
+    numbers = np.ldexp(np.random.default_rng(exponent + 50).uniform(-2, 2, 10_000), exponent).astype(np.float32)
+    ties = np.ldexp(np.arange(-4097, 4098) / 2048, exponent).astype(np.float32)
+    both = np.concatenate([numbers, ties, -ties])
+    with np.errstate(all="ignore"):
+        expected = np.clip(both, -LARGEST_HALF, LARGEST_HALF).astype(np.float16).view(np.uint16)
+    np.testing.assert_array_equal(ENCODINGS[FLOAT16].encode(both), expected)
 
 
 @pytest.mark.parametrize("wire", RELATIVE)
@@ -48,12 +61,26 @@ def test_float16_keeps_what_is_too_large_at_its_largest_and_bfloat16_has_the_ran
 @pytest.mark.parametrize("wire", RELATIVE)
 def test_all_ranks_get_the_same_rounded_sums(wire: str, ranks: int, tmp_path: Path) -> None:
     """Of buckets under way at the same time; each number is rounded on each rank and once more as a sum."""
-    interpreter, variables = environment_of("pytorch").interpreter, allow_root(child_environment(1))
-    program = [str(interpreter), "-m", "tests.reference_impls.rounded_ranks", str(ranks), wire]
-    command = mpirun_command(find_mpirun(interpreter), Placement((), ranks), program, variables, tmp_path)
-    answer = subprocess.run(command, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=120)
-    assert answer.returncode == 0, answer.stderr
-    said = json.loads(next(line for line in answer.stdout.splitlines() if line.startswith("{")))  # mpirun adds the exit codes
+    said = summed(wire, ranks, tmp_path, {})
     assert said["are_alike"] and said["buckets"] == 3
     largest_sum = 5.0 * ranks
     assert 0 < max(said["errors"]) <= RELATIVE[wire] * largest_sum * 2
+
+
+@pytest.mark.pytorch
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_all_ranks_get_the_same_exact_sums_along_a_ring(ranks: int, tmp_path: Path) -> None:
+    """Digests of the ranks' parameters are compared bit for bit after every epoch."""
+    said = summed(EXACT, ranks, tmp_path, all_reduce_variables(ranks, 2**25))
+    assert said["are_alike"] and max(said["errors"]) < 1e-5
+
+
+def summed(wire: str, ranks: int, folder: Path, more: Mapping[str, str]) -> dict[str, Any]:
+    """What rank 0 of rounded_ranks says."""
+    interpreter, variables = environment_of("pytorch").interpreter, allow_root({**child_environment(1), **more})
+    program = [str(interpreter), "-m", "tests.reference_impls.rounded_ranks", str(ranks), wire]
+    command = mpirun_command(find_mpirun(interpreter), Placement((), ranks), program, variables, folder)
+    answer = subprocess.run(command, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    said: dict[str, Any] = json.loads(next(line for line in answer.stdout.splitlines() if line.startswith("{")))  # mpirun adds the exit codes
+    return said

@@ -7,7 +7,17 @@ import pytest
 
 from suite.bundle.layout import HOSTS
 from suite.errors import SuiteError
-from suite.launch.mpirun import HOSTS_NAME, FailedProcess, Flavour, Mpirun, failed_process, last_output_line, mpirun_command, refused_host
+from suite.launch.mpirun import (
+    HOSTS_NAME,
+    FailedProcess,
+    Flavour,
+    Mpirun,
+    all_reduce_variables,
+    failed_process,
+    last_output_line,
+    mpirun_command,
+    refused_host,
+)
 from suite.launch.placement import Placement, is_this_machine, place, read_hosts
 
 MPICH, OPEN_MPI = Mpirun(Path("/env/bin/mpirun"), Flavour.MPICH), Mpirun(Path("/usr/bin/mpirun"), Flavour.OPEN_MPI)
@@ -161,3 +171,13 @@ def test_without_output_of_ranks_the_launchers_last_line_is_the_cause() -> None:
 
 def test_the_hostfile_has_the_name_that_a_bundle_may_hold() -> None:
     assert HOSTS_NAME == HOSTS
+
+
+@pytest.mark.parametrize(("nodes", "gradient_bytes", "is_ring"), [(2, 2**30, False), (3, 2**22, True), (4, 246_824, False)])
+def test_large_gradients_of_several_nodes_go_along_a_ring(nodes: int, gradient_bytes: int, is_ring: bool) -> None:
+    assert (all_reduce_variables(nodes, gradient_bytes) == {"MPICH_IALLREDUCE_INTRA_ALGORITHM": "tsp_ring"}) is is_ring
+
+
+def test_the_choice_of_the_ring_is_sent_to_every_rank(tmp_path: Path) -> None:
+    words = mpirun_command(MPICH, PI, ["train"], all_reduce_variables(4, 2**25), tmp_path)
+    assert " ".join(words).count("-genv MPICH_IALLREDUCE_INTRA_ALGORITHM tsp_ring") == 1
