@@ -65,6 +65,27 @@ def test_a_cap_between_two_frequencies_is_the_mode_s_own(board: Callable[[str], 
     assert read_power_settings(root).differences == ()
 
 
+def test_a_cap_that_the_kernel_rounds_up_is_the_mode_s_own(board: Callable[[str], Path]) -> None:
+    """A TX2 in MAXP_CORE_ARM, `nvpmodel -q --verbose`: CPU CONF_VAL 2000000, REAL_VAL 2035200; GPU CONF_VAL 1120000000, REAL_VAL 1134750000."""
+    gpu = "sys/class/devfreq/17000000.gp10b"
+    steps = "114750000 420750000 726750000 930750000 1032750000 1134750000 1236750000 1300500000"
+    root = write(board("tx2"), {f"{POLICY}/scaling_max_freq": 2035200, f"{gpu}/max_freq": 1134750000, f"{gpu}/available_frequencies": steps})
+    settings = read_power_settings(root)
+    assert settings.differences == () and not settings.is_custom
+    assert settings.label == "MAXP_CORE_ARM: 4 cores up to 2035 MHz, GPU up to 1135 MHz"
+    for file, changed in ((f"{POLICY}/scaling_max_freq", 1728000), (f"{gpu}/max_freq", 1236750000)):
+        assert read_power_settings(write(root, {file: changed})).is_custom
+
+
+def test_a_mode_that_nvpmodel_did_not_apply_when_it_booted_is_changed(board: Callable[[str], Path]) -> None:
+    """Reported of an Orin Nano Super: nvpmodel.service fails at boot, the status names mode 1 (25W), the clocks are MAXN_SUPER's."""
+    settings = read_power_settings(write(board("orin-nano"), {"var/lib/nvpmodel/status": "pmode:0001 fmode:fan_mode_quiet"}))
+    assert settings.label == "25W (changed): 6 cores up to 1728 MHz, GPU up to 1020 MHz"
+    assert "CPU_A78_0 MAX_FREQ is 1728000 instead of 1344000" in settings.differences
+    assert "GPU MAX_FREQ is 1020000000 instead of 918000000" in settings.differences
+    assert settings.fan == "fan_mode_quiet"
+
+
 @pytest.mark.parametrize(
     ("missing", "reason"),
     [("var/lib/nvpmodel/status", "/var/lib/nvpmodel/status cannot be read"), ("etc/nvpmodel.conf", "/etc/nvpmodel.conf cannot be read")],
