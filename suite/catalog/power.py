@@ -52,7 +52,7 @@ class PowerRule:
     The sum times ``scale`` plus ``offset_w`` is the total's power (an estimate's calibration). ``gain_error`` is the relative error that the
     total is within in 95 % of cases. ``step`` is the resolution of the channels of each pattern, in ``unit``; without it the smallest
     difference between readings counts. ``delay_s`` is the greatest age of a reading of each source. ``min_coverage`` is the share of a window
-    that readings must cover for an energy.
+    that readings must cover for an energy. ``contains`` are patterns of the same source's channels behind the total: it cannot read less than they.
     """
 
     name: str
@@ -70,6 +70,7 @@ class PowerRule:
     scale: float = 1.0
     offset_w: float = 0.0
     min_coverage: float = 0.0
+    contains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ _SECTION = re.compile(r"<\s*(PARAM|POWER_MODEL|PM_CONFIG|FAN_\w+)\b([^>]*)>")
 _ATTRIBUTE = re.compile(r"(\w+)=(\S+)")
 _STATUS = re.compile(r"pmode:\s*(\d+)(?:\s+fmode:\s*(\S+))?")
 _NEWER = "_KNEXT"  # the path of the same parameter under newer kernels
+_TABLES = ("scaling_available_frequencies", "available_frequencies")  # cpufreq's and devfreq's
 _CAPPED = re.compile(r"CPU|GPU|EMC")  # clocks of other engines do not compute here
 _TOLERANCE = 0.01
 
@@ -124,19 +125,21 @@ def _differences(root: Path, configuration: Configuration, model: Model) -> Iter
             if found != int(value):
                 yield f"{name} is {found} instead of {value}"
         elif (argument == "MAX_FREQ" and _CAPPED.match(parameter)) or parameter.endswith("max_freq"):
-            limits = _limits(int(value), frequencies_at(root, paths))
+            cap, limits = int(value), _limits(int(value), frequencies_at(root, paths))
             if limits is not None and found > 0 and not (1 - _TOLERANCE) * limits[0] <= found <= (1 + _TOLERANCE) * limits[1]:
-                yield f"{name} is {found} instead of {limits[1]}"
+                yield f"{name} is {found} instead of {cap if cap > 0 else limits[1]}"
 
 
 def _limits(cap: int, frequencies: tuple[int, ...]) -> tuple[int, int] | None:
-    """Lowest and highest limit that the kernel may show for a mode's cap: the clock's next frequency below it, or the cap as it was written.
+    """Lowest and highest limit that the kernel may show for a mode's cap: the clock's next frequency below it, the cap as it was written, or the
+    next frequency above it.
 
-    None where that is unknown: no cap (-1 or 0) and no table of frequencies.
+    None where that is unknown: no cap (-1 or 0) and no table of frequencies. A TX2's cap of 2000000 kHz shows as 2035200, and its GPU's of 1120 MHz
+    as 1134.75: `nvpmodel -q --verbose` of users.
     """
     if cap <= 0:
         return (max(frequencies), max(frequencies)) if frequencies else None
-    return max((each for each in frequencies if each <= cap), default=cap), cap
+    return max((each for each in frequencies if each <= cap), default=cap), min((each for each in frequencies if each >= cap), default=cap)
 
 
 def _integer_at(root: Path, paths: Mapping[str, str], argument: str) -> int | None:
@@ -148,9 +151,12 @@ def _integer_at(root: Path, paths: Mapping[str, str], argument: str) -> int | No
 
 
 def frequencies_at(root: Path, paths: Mapping[str, str]) -> tuple[int, ...]:
-    """The frequencies in the table that a parameter's paths name; empty where there is none."""
-    for name in ("FREQ_TABLE", "FREQ_TABLE" + _NEWER):
-        listed = text(root / paths[name].lstrip("/")) if name in paths else None
+    """The frequencies of the clock that a parameter's paths name: its table, else the one that the kernel has beside the limit; empty without."""
+    named = [paths[name] for name in ("FREQ_TABLE", "FREQ_TABLE" + _NEWER) if name in paths]
+    limits = [paths[name] for name in ("", "MAX_FREQ", "MAX_FREQ" + _NEWER) if name in paths]
+    beside = [f"{limit.rpartition('/')[0]}/{name}" for limit in limits for name in _TABLES]
+    for table in (*named, *beside):
+        listed = text(root / table.lstrip("/"))
         if listed:
             return tuple(int(part) for part in listed.split() if part.isdigit())
     return ()

@@ -1,5 +1,6 @@
 """``power.json``: the power rules for a bundle's energies, and the totals among its channels that count."""
 
+import fnmatch
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -52,10 +53,11 @@ class MeasuredTotal:
 def measure_totals(channels: Channels, rules: Sequence[PowerRule], window: Window) -> tuple[MeasuredTotal, ...]:
     """Every total whose channels were all read, with its energy in the window, in order of preference.
 
-    A total of the machine that reads less than its CPU and GPU together does not contain them: it has no energy, with the reason.
+    A total that reads less than the rails behind it, or one of the machine that reads less than its CPU and GPU together, does not contain them: it
+    has no energy, with the reason.
     """
     found = totals(rules, ((channel.source, channel.name) for channel in channels))
-    measured = [MeasuredTotal(total, energy_of(channels, total, *window)) for total in found]
+    measured = [_without_contained(MeasuredTotal(total, energy_of(channels, total, *window)), channels, window) for total in found]
     chips = _best_of_parts(measured)
     least_j = sum(_bounds(one)[0] for one in chips)
     return tuple(_without_contradiction(one, least_j, chips) for one in measured)
@@ -98,8 +100,22 @@ def _bounds(one: MeasuredTotal) -> tuple[float, float]:
 def _without_contradiction(one: MeasuredTotal, least_j: float, chips: Sequence[MeasuredTotal]) -> MeasuredTotal:
     if one.total.rule.part is not Part.MACHINE or one.energy.energy_j is None or _bounds(one)[1] >= least_j:
         return one
-    names = " and ".join(chip.total.rule.name for chip in chips)
-    reason = f"it read {one.energy.energy_j:.4g} J, less than {names} with {sum(chip.energy.energy_j or 0.0 for chip in chips):.4g} J"
+    return _refuted(one, " and ".join(chip.total.rule.name for chip in chips), sum(chip.energy.energy_j or 0.0 for chip in chips))
+
+
+def _without_contained(one: MeasuredTotal, channels: Channels, window: Window) -> MeasuredTotal:
+    """The total, without its energy where the rails behind it read more: labels of a carrier board can be exchanged."""
+    rule, source = one.total.rule, one.total.source
+    patterns = [pattern for pattern in rule.contains if fnmatch.filter([each.name for each in channels if each.source == source], pattern)]
+    if one.energy.energy_j is None or not patterns:
+        return one
+    (behind,) = totals([replace(rule, sources=(source,), channels=tuple(patterns))], ((each.source, each.name) for each in channels))
+    rails = MeasuredTotal(behind, energy_of(channels, behind, *window))
+    return one if _bounds(one)[1] >= _bounds(rails)[0] else _refuted(one, " and ".join(behind.channels), rails.energy.energy_j or 0.0)
+
+
+def _refuted(one: MeasuredTotal, names: str, energy_j: float) -> MeasuredTotal:
+    reason = f"it read {one.energy.energy_j:.4g} J, less than {names} with {energy_j:.4g} J"
     return replace(one, energy=replace(one.energy, energy_j=None, reason=reason, uncertainty=None))
 
 

@@ -11,8 +11,8 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 
 POWERCAP = "sys/class/powercap"
 ZONE = re.compile(r"intel-rapl:(\d+)(?::\d+)?$")  # intel-rapl-mmio has the same packages again
-
-
+DIE = re.compile(r"(package-\d+)-die-\d+$")
+AMD = re.compile(r"^vendor_id\s*:\s*(AuthenticAMD|HygonGenuine)$", re.MULTILINE)
 MAX_STEP_UJ = 30e9  # 2 kW for 15 s: no counter grows more between two readings
 
 
@@ -44,9 +44,10 @@ class _Domain:
 class RaplMeter:
     """One channel per domain, a counter in J without wraps: ``package-<n>``, ``dram-<n>``, ``core-<n>``, ``uncore-<n>``, ``psys``.
 
-    A package of several dies has a zone per die, ``package-<n>-die-<m>``, and ``dram-<n>-die-<m>``. Two zones that the kernel names alike keep
-    apart by their zone's number. The period is far shorter than the time in which a counter wraps (at least a minute, at 1 kW). Source: Linux
-    power/powercap; Intel SDM volume 3, "Platform Specific Power Management Support".
+    A package of several dies has a zone per die, ``package-<n>-die-<m>``, and ``dram-<n>-die-<m>``. AMD's dies all show the counter of their
+    package: the first one is read. Two zones that the kernel names alike keep apart by their zone's number. The period is far shorter than the time
+    in which a counter wraps (at least a minute, at 1 kW). Sources: Linux power/powercap; Intel SDM volume 3, "Platform Specific Power Management
+    Support".
     """
 
     name = "rapl"
@@ -92,6 +93,8 @@ class RaplMeter:
 def _domains(root: Path) -> list[_Domain]:
     """The domains of every package and die; the channel of a part of a package has the package's number, and is unique."""
     zones = [(zone, folder) for folder in in_order((root / POWERCAP).glob("intel-rapl:*")) if (zone := ZONE.match(folder.name))]
+    repeated = _repeated_dies(root) if AMD.search(text(root / "proc/cpuinfo") or "") else frozenset()
+    zones = [(zone, folder) for zone, folder in zones if zone[1] not in repeated]
     named = [(folder, channel) for zone, folder in zones if (channel := _channel(folder, zone[1]))]
     names = Counter(channel for _, channel in named)
     return [
@@ -100,6 +103,20 @@ def _domains(root: Path) -> list[_Domain]:
         )
         for folder, channel in named
     ]
+
+
+def _repeated_dies(root: Path) -> frozenset[str]:
+    """The zones' numbers of every die but the first of its package.
+
+    Two dies of a Threadripper 1950X both showed the 68 W of the package: https://github.com/mlco2/codecarbon/issues/1274.
+    """
+    first: dict[str, str] = {}
+    repeated = set()
+    for folder in in_order((root / POWERCAP).glob("intel-rapl:*")):
+        die, number = DIE.match(text(folder / "name") or ""), folder.name.partition(":")[2]
+        if die is not None and first.setdefault(die[1], number) != number:
+            repeated.add(number)
+    return frozenset(repeated)
 
 
 def _channel(folder: Path, parent_zone: str) -> str | None:

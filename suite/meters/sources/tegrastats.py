@@ -13,10 +13,10 @@ from suite.meters.tool import find_tool
 
 COMMAND = "tegrastats"
 # "POM_5V_IN 1022/1022" (JetPack 4), "VDD_IN 5079mW/5079mW" (JetPack 5, 6): now/average. "VIN 124486mW/36487mW/124486mW" (JetPack 7):
-# now/average/maximum. A sensor's offset makes an idle rail negative. "RAM 534/3964MB" is no rail.
-RAIL = re.compile(r"(?<!\S)([A-Z][A-Z0-9_]*) (-?\d+)(?:mW)?(?:/-?\d+(?:mW)?)+(?!\S)")
-# "GR3D_FREQ 26%@[306]", "GR3D_FREQ 0%@76", "GR3D_FREQ 78%", "EMC_FREQ @2133", "EMC_FREQ 4%@1600"
-ENGINE = re.compile(r"(?<!\S)(GR3D|EMC)_FREQ (?:(\d+)%)?(?:@\[?(\d+))?")
+# now/average/maximum. "VDD_IN 3913mW": now alone. A sensor's offset makes an idle rail negative. "RAM 534/3964MB" and "APE 25" are no rails.
+RAIL = re.compile(r"(?<!\S)([A-Z][A-Z0-9_]*) (-?\d+)(?:(?:mW)?(?:/-?\d+(?:mW)?)+|mW)(?!\S)")
+# "GR3D_FREQ 26%@[306]", "GR3D_FREQ 0%@76", "GR3D_FREQ 78%", "EMC_FREQ @2133", "EMC_FREQ 4%@1600"; "GR3D 3%@76" (JetPack 3)
+ENGINE = re.compile(r"(?<!\S)(GR3D|EMC)(?:_FREQ)? (?:(\d+)%)?(?:@\[?(\d+))?")
 LINE_PERIOD_S = 0.01  # the next line sets the pace; this only limits the polling of a program that has exited
 ENGINES = {"GR3D": "gpu", "EMC": "memory_controller"}
 
@@ -69,7 +69,7 @@ class TegrastatsMeter(BackgroundMeter):
         assert self._process is not None and self._process.stdout is not None
         line = self._process.stdout.readline()
         t_ns = time.monotonic_ns()
-        if not line:
+        if not line.endswith("\n"):  # nothing, or a line that was cut off: "GR3D_FREQ 99%@6" of 612 MHz
             raise OSError("tegrastats exited by itself")
         return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in parse_line(line).items()]
 

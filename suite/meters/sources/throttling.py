@@ -11,6 +11,7 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 
 ACTIVE, EVENTS = "active", "events"  # units: 1 while active, and a counter
 RASPBERRY_PI = "sys/devices/platform/soc*/soc*:firmware/get_throttled"
+RASPBERRY_PI_HWMON = "rpi_volt"  # mainline kernels (Fedora, Debian's own) have this instead: under-voltage alone
 FIRMWARE_BITS = {0: "under_voltage", 1: "frequency_capped", 2: "throttled", 3: "soft_temperature_limit"}
 SINCE_BOOT = 16
 CPUS = "sys/devices/system/cpu"
@@ -35,7 +36,7 @@ class ThrottlingMeter:
     Cooling devices that slow no processor (fans, Wi-Fi, displays, alerts) are not read; suite.catalog.throttling lists those that do. The
     settings name the trip points at which they start. A lower limit of a clock is a reading of the meter ``power-mode``.
 
-    Sources: Raspberry Pi documentation, get_throttled; NVIDIA Jetson Linux Developer
+    Sources: Raspberry Pi documentation, get_throttled; Linux hwmon/raspberrypi-hwmon; NVIDIA Jetson Linux Developer
     Guide, over-current events; Linux admin-guide/thermal and thermal/sysfs-api.
     """
 
@@ -74,8 +75,12 @@ class ThrottlingMeter:
         return dict(list(_trip_points(self._root))[:MAX_SETTINGS])
 
     def _find(self) -> Iterator[_Sensor]:
-        for path in self._root.glob(RASPBERRY_PI):
+        firmware = list(self._root.glob(RASPBERRY_PI))
+        for path in firmware:
             yield from _firmware(path)
+        for path in () if firmware else in_order(self._root.glob("sys/class/hwmon/hwmon*/in0_lcrit_alarm")):
+            if text(path.with_name("name")) == RASPBERRY_PI_HWMON:
+                yield _Sensor(FIRMWARE_BITS[0], ACTIVE, _is_active(path))
         for path in in_order(self._root.glob("sys/class/hwmon/hwmon*/oc*_event_cnt")):
             name = path.name.removesuffix("_event_cnt")
             if integer(path.with_name(f"{name}_throt_en")) != 0:  # an event that only raises an interrupt slows nothing

@@ -17,6 +17,7 @@ from suite.bundle.log import Log, run_window
 from suite.bundle.nodes import read_nodes
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
+from suite.metrics.load_figures import load_figures
 from suite.metrics.uncounted import uncounted_intervals
 
 MARGIN_S = 10.0
@@ -56,6 +57,7 @@ class Course:
     """A run's phases. ``origin_ns`` is run_start on the monotonic clock, ``wall_s`` the wall clock then; all other times are s since run_start.
 
     ``begin_s`` and ``end_s`` bound what is compared. The first two phases are the time before and after the run; time in no phase is computing.
+    ``foreign_share`` is the share of all cores' time in the run that other programs took, 0 where it was not read.
     """
 
     origin_ns: int
@@ -64,6 +66,7 @@ class Course:
     begin_s: float
     end_s: float
     phases: tuple[Phase, ...]
+    foreign_share: float = 0.0
 
     @property
     def active_s(self) -> float:
@@ -101,6 +104,7 @@ def course_of(bundle: Bundle) -> Course:
         begin_s=(begin_ns - window[0]) * SECONDS_PER_NS - MARGIN_S,
         end_s=(end_ns - window[0]) * SECONDS_PER_NS + MARGIN_S,
         phases=phases,
+        foreign_share=load_figures(bundle.channels(), window)["foreign_cpu_share"].value or 0.0,
     )
 
 

@@ -1,6 +1,5 @@
-"""Understands a logger's file by its first lines: delimiter, decimal sign, header, times, units and rails. Options settle what they do not tell."""
+"""Understands a logger's file by its first lines: decimal sign, times, units and rails. Options settle what they do not tell."""
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +9,14 @@ import numpy as np
 import pandas
 
 from suite.errors import SuiteError
-from suite.metrics.traces.reading import opened, seconds_of_dates, seconds_of_day
-from suite.metrics.traces.trace_format import MAX_COLUMNS, MICRO, UNITS, Rail, TraceFormat
+from suite.metrics.traces.head import Head, is_number, looks_like_time, read_head
+from suite.metrics.traces.reading import seconds_of_dates, seconds_of_day
+from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat
 
-HEAD_BYTES, HEAD_LINES = 2**16, 400
-DELIMITERS = ",;\t|"
-COMMENTS = "#%"
-POWER = re.compile(r"\b(power|leistung|puissance|potencia|watts?|pow|p)\b|^(?:u|m|k)?w$", re.IGNORECASE)
+POWER = re.compile(r"\b(a?power|leistung|puissance|potencia|watts?|pow|p)\b|^(?:u|m|k)?w$", re.IGNORECASE)
 VOLTAGE = re.compile(r"\b(voltage|volts?|spannung|tension|u|v)\b", re.IGNORECASE)
+WHOLE_VOLTAGE = re.compile(r"voltage|spannung|tension|vbus", re.IGNORECASE)
+"""Of several columns in volts, the supply's: USB meters have those of the data lines (dp_V), too."""
 CURRENT = re.compile(r"\b(current|amps?|amperes?|ampere|strom|courant|main)\b", re.IGNORECASE)
 TIME = re.compile(r"\b(time|timestamp|date|datetime|zeit|elapsed|seconds?|last changed|last updated|datum|uhrzeit|temps|t)\b", re.IGNORECASE)
 NOT_POWER = re.compile(r"factor|energy|charge|capacity|reactive|apparent|mean time|\b[mk]?wh\b|\bm?ah\b", re.IGNORECASE)
@@ -28,6 +27,8 @@ WORDS = {"watt": "W", "watts": "W", "milliwatts": "mW", "volts": "V", "volt": "V
          "milliseconds": "ms", "msec": "ms", "microseconds": "us", "usec": "us"}  # fmt: skip
 LOWER_CASE = {unit.lower(): unit for unit in UNITS}
 """Names of columns in programs: power_mw, current_ma."""
+MAX_DIRECT_V = 60.0
+"""Above it is the mains, where current times voltage is no power."""
 MAX_UNSTATED = 300.0
 """A larger number without a unit is asked for: milliwatts of a board are more likely than watts."""
 SPREADSHEET_DAYS = 20_000, 80_000
@@ -50,23 +51,10 @@ class TraceOptions:
     rate_hz: float | None = None
 
 
-@dataclass(frozen=True)
-class _Head:
-    """The first lines: their cells, the header's names (numbers from 1 without a header), and what was found before the first row."""
-
-    encoding: str
-    delimiter: str
-    comment: str | None
-    skip_lines: int
-    names: tuple[str, ...]
-    has_header: bool
-    rows: tuple[tuple[str, ...], ...]
-
-
 def understand(path: Path, options: TraceOptions) -> TraceFormat:
     """The format of a file; raises SuiteError, which names the option to give, for what the file does not tell."""
     _refuse_unknown_units(options)
-    head = _head(path)
+    head = read_head(path)
     _refuse_changing_units(head)
     decimal = _decimal(head)
     times = _time_columns(head, options, decimal)
@@ -118,7 +106,7 @@ def _refuse_unknown_units(options: TraceOptions) -> None:
             raise SuiteError(f"There is no unit {unit!r}; known are {', '.join(UNITS)}.")
 
 
-def _refuse_changing_units(head: _Head) -> None:
+def _refuse_changing_units(head: Head) -> None:
     """A column beside the numbers that has their unit, row by row: meters that choose their range write one."""
     for place, name in enumerate(head.names):
         found = {row[place].translate(MICRO) for row in head.rows}
@@ -126,68 +114,7 @@ def _refuse_changing_units(head: _Head) -> None:
             raise SuiteError(f"The unit changes from row to row (column {name!r}: {', '.join(sorted(found))}): export the file in one unit.")
 
 
-def _head(path: Path) -> _Head:
-    try:
-        with opened(path) as stream:
-            data = stream.read(HEAD_BYTES)
-            is_cut = bool(stream.read(1))
-    except (OSError, EOFError) as error:
-        raise SuiteError(f"{path} cannot be read: {error}.") from error
-    encoding = "utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8"
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data:
-        raise SuiteError(f"{path} is not text in UTF-8 or a one-byte encoding (it is a binary file, or UTF-16); export it as CSV in UTF-8.")
-    try:
-        text = data.decode(encoding, errors="strict" if not is_cut else "ignore")
-    except UnicodeDecodeError:
-        encoding, text = "latin-1", data.decode("latin-1")
-    lines = text.splitlines()[: HEAD_LINES if not is_cut else -1][:HEAD_LINES]
-    comment = next((sign for sign in COMMENTS if any(line.startswith(sign) for line in lines)), None)
-    plain = [(number, line) for number, line in enumerate(lines) if line.strip() and not (comment and line.startswith(comment))]
-    if len(plain) < 2:
-        raise SuiteError(f"{path} has fewer than two rows; export the logger's readings as CSV.")
-    delimiter = _delimiter([line for _, line in plain])
-    cells = [(number, _cells(line, delimiter)) for number, line in plain]
-    width = max((len(row) for _, row in cells[len(cells) // 2 :]), key=[len(row) for _, row in cells[len(cells) // 2 :]].count)
-    if width > MAX_COLUMNS:
-        raise SuiteError(f"{path} has {width} columns; {MAX_COLUMNS} at most.")
-    body = [(number, row) for number, row in cells if len(row) == width]
-    first = next((place for place, (_, row) in enumerate(body) if any(map(_is_number, row)) or any(map(_looks_like_time, row))), None)
-    if first is None:
-        raise SuiteError(f"{path} has no row with a number in its first {len(plain)} lines; export the logger's readings as CSV.")
-    names, has_header = _names(body[first - 1][1] if first else None, lines, comment, delimiter, width)
-    rows = tuple(row for _, row in body[first:])
-    return _Head(encoding, delimiter, comment, body[first][0], names, has_header, rows)
-
-
-def _names(header: tuple[str, ...] | None, lines: Sequence[str], comment: str | None, delimiter: str, width: int) -> tuple[tuple[str, ...], bool]:
-    """The header's names: the line before the first row, or the last comment with as many columns; numbers from 1 without either."""
-    if header is None and comment is not None:
-        commented = [_cells(line.lstrip(comment).strip(), delimiter) for line in lines if line.startswith(comment)]
-        header = next((row for row in reversed(commented) if len(row) == width and width > 1), None)
-    if header is None:
-        return tuple(str(place + 1) for place in range(width)), False
-    return tuple(name or str(place + 1) for place, name in enumerate(header)), True
-
-
-def _delimiter(lines: Sequence[str]) -> str:
-    """The delimiter of the later half of the first lines."""
-    sample = "\n".join(lines[len(lines) // 2 :][:100])
-    counts = {sign: [line.count(sign) for line in sample.split("\n")] for sign in DELIMITERS}
-    even = [sign for sign, found in counts.items() if min(found) > 0 and (len(set(found)) == 1 or sign != ",")]
-    for sign in (";", "\t", "|", ","):
-        if sign in even:
-            return sign
-    try:
-        return csv.Sniffer().sniff(sample, DELIMITERS + " ").delimiter
-    except csv.Error:
-        return ","
-
-
-def _cells(line: str, delimiter: str) -> tuple[str, ...]:
-    return tuple(cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), []))
-
-
-def _decimal(head: _Head) -> str:
+def _decimal(head: Head) -> str:
     """The decimal sign: not one that stands twice in a number, else the more frequent one."""
     for grouping, decimal in ((".", ","), (",", ".")):
         if any(re.fullmatch(rf"[-+]?\d{{1,3}}(?:\{grouping}\d{{3}}){{2,}}(?:\{decimal}\d*)?", cell) for row in head.rows for cell in row):
@@ -197,15 +124,7 @@ def _decimal(head: _Head) -> str:
     return "," if commas > points else "."
 
 
-def _is_number(cell: str) -> bool:
-    return bool(re.fullmatch(r"[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?", cell))
-
-
-def _looks_like_time(cell: str) -> bool:
-    return bool(re.search(r"\d:\d\d", cell)) and bool(re.match(r"\d", cell))
-
-
-def _column(head: _Head, name: str) -> int:
+def _column(head: Head, name: str) -> int:
     """The column of this name, or of this number from 1."""
     if name in head.names:
         return head.names.index(name)
@@ -231,7 +150,7 @@ def _unit(name: str) -> str | None:
     return None
 
 
-def _time_columns(head: _Head, options: TraceOptions, decimal: str) -> tuple[int, ...]:
+def _time_columns(head: Head, options: TraceOptions, decimal: str) -> tuple[int, ...]:
     if options.rate_hz is not None:
         if not 0 < options.rate_hz < np.inf or options.time:
             raise SuiteError("--rate is a number above 0 of rows without a time; leave --time out.")
@@ -239,10 +158,10 @@ def _time_columns(head: _Head, options: TraceOptions, decimal: str) -> tuple[int
     if options.time:
         return tuple(_column(head, name) for name in options.time)
     named = [place for place, name in enumerate(head.names) if head.has_header and TIME.search(_plain(name)) and not _unit_is_electric(name)]
-    texts = [place for place in range(len(head.names)) if all(_looks_like_time(row[place]) or _is_date(row[place]) for row in head.rows[:20])]
+    texts = [place for place in range(len(head.names)) if all(looks_like_time(row[place]) or _is_date(row[place]) for row in head.rows[:20])]
     if texts:
-        days = [place for place in texts if not _looks_like_time(head.rows[0][place])]
-        clock = [place for place in texts if _looks_like_time(head.rows[0][place])]
+        days = [place for place in texts if not looks_like_time(head.rows[0][place])]
+        clock = [place for place in texts if looks_like_time(head.rows[0][place])]
         whole = [place for place in clock if _is_date(head.rows[0][place].replace("T", " ").split(" ")[0])]
         if whole:
             return (whole[0],)
@@ -274,7 +193,7 @@ def _floats(cells: Sequence[str], decimal: str) -> "np.ndarray[tuple[int], np.dt
     return np.asarray(pandas.to_numeric(whole, errors="coerce"), np.float64)
 
 
-def _time_kind(head: _Head, times: tuple[int, ...], options: TraceOptions, decimal: str) -> tuple[str, str]:
+def _time_kind(head: Head, times: tuple[int, ...], options: TraceOptions, decimal: str) -> tuple[str, str]:
     """The kind of the times, and their unit."""
     if not times:
         return "index", "s"
@@ -308,7 +227,7 @@ def _unit_of_numbers(name: str, numbers: "np.ndarray[tuple[int], np.dtype[np.flo
     return "s"
 
 
-def _rails(head: _Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ...]:
+def _rails(head: Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ...]:
     if options.power:
         columns = _distinct(head, options.power, times)
         return tuple(Rail(power=column, power_unit=_unit_of(head, column, "W", options.unit)) for column in columns)
@@ -321,14 +240,16 @@ def _rails(head: _Head, options: TraceOptions, times: set[int]) -> tuple[Rail, .
     if len(powers) > 1:
         raise SuiteError(f"Several columns are powers ({_listed(head, powers)}): name those that add up, with --power for each.")
     voltages = [place for place in free if head.has_header and _is(head.names[place], VOLTAGE, "V")]
+    supply = [place for place in voltages if WHOLE_VOLTAGE.search(head.names[place])]
     currents = [place for place in free if head.has_header and place not in voltages and _is(head.names[place], CURRENT, "A")]
+    voltages = supply if len(supply) == 1 else voltages
     if len(currents) == 1 and (len(voltages) == 1 or options.volts is not None):
         return _pairs(head, currents, voltages if options.volts is None else [], options)
     if len(currents) == 1 and not voltages:
         raise SuiteError(f"The file has a current ({_listed(head, currents)}) and no voltage: add --volts with the supply's voltage.")
     if len(currents) > 1:
         raise SuiteError(f"Several columns are currents ({_listed(head, currents)}): name those that add up with --current, each with its --voltage.")
-    numeric = [place for place in free if _is_number(head.rows[0][place])]
+    numeric = [place for place in free if is_number(head.rows[0][place])]
     if len(numeric) == 1 and options.unit is not None:
         return (Rail(power=numeric[0], power_unit=options.unit),)
     if len(numeric) == 1 and head.names[numeric[0]].lower() == "state":  # Home Assistant's history of one sensor
@@ -339,7 +260,7 @@ def _rails(head: _Head, options: TraceOptions, times: set[int]) -> tuple[Rail, .
     )
 
 
-def _distinct(head: _Head, names: Sequence[str], times: set[int]) -> list[int]:
+def _distinct(head: Head, names: Sequence[str], times: set[int]) -> list[int]:
     """The columns of these names; raises SuiteError for one that is named twice, which would count twice, or is the time."""
     columns = [_column(head, name) for name in names]
     for place, column in enumerate(columns):
@@ -350,7 +271,7 @@ def _distinct(head: _Head, names: Sequence[str], times: set[int]) -> list[int]:
     return columns
 
 
-def _pairs(head: _Head, currents: Sequence[int], voltages: Sequence[int], options: TraceOptions) -> tuple[Rail, ...]:
+def _pairs(head: Head, currents: Sequence[int], voltages: Sequence[int], options: TraceOptions) -> tuple[Rail, ...]:
     if options.volts is not None and not 0 < options.volts < np.inf:
         raise SuiteError(f"--volts is the supply's voltage, a number above 0, not {options.volts:g}.")
     if (not voltages and options.volts is None) or (voltages and len(voltages) not in (1, len(currents))):
@@ -359,11 +280,22 @@ def _pairs(head: _Head, currents: Sequence[int], voltages: Sequence[int], option
     for place, column in enumerate(currents):
         unit = _unit_of(head, column, "A", options.unit)
         if not voltages:
+            _refuse_mains(options.volts or 0.0)
             rails.append(Rail(current=column, current_unit=unit, volts=options.volts))
             continue
         voltage = voltages[place] if len(voltages) > 1 else voltages[0]
-        rails.append(Rail(current=column, current_unit=unit, voltage=voltage, voltage_unit=_unit_of(head, voltage, "V", None)))
+        voltage_unit = _unit_of(head, voltage, "V", None)
+        _refuse_mains(float(np.nanmedian(_floats([row[voltage] for row in head.rows], _decimal(head)))) * UNITS[voltage_unit])
+        rails.append(Rail(current=column, current_unit=unit, voltage=voltage, voltage_unit=voltage_unit))
     return tuple(rails)
+
+
+def _refuse_mains(volts: float) -> None:
+    if volts > MAX_DIRECT_V:
+        raise SuiteError(
+            f"Current times voltage is no power at {volts:.0f} V: at the mains it is the apparent power, which is higher. Name the column of the "
+            "power with --power."
+        )
 
 
 def _is(name: str, words: "re.Pattern[str]", unit: str) -> bool:
@@ -373,7 +305,7 @@ def _is(name: str, words: "re.Pattern[str]", unit: str) -> bool:
     return found.endswith(unit) if found is not None and found[-1] in "WVA" else bool(words.search(_plain(name)))
 
 
-def _unit_of(head: _Head, column: int, base: str, given: str | None) -> str:
+def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
     """The unit of a column: as given, as in its header, or in its cells, else the base unit where the header names the quantity."""
     if given is not None:
         if not given.endswith(base):
@@ -392,11 +324,11 @@ def _unit_of(head: _Head, column: int, base: str, given: str | None) -> str:
     raise SuiteError(f"The unit of {head.names[column]!r} cannot be told: add --unit {base} or --unit m{base}.")
 
 
-def _is_large(head: _Head, column: int) -> bool:
+def _is_large(head: Head, column: int) -> bool:
     """Whether the column's numbers are too large to be taken for W, V or A without a word of it."""
     numbers = _floats([row[column] for row in head.rows], _decimal(head))
     return bool(np.isfinite(numbers).any()) and float(np.nanmedian(numbers)) > MAX_UNSTATED
 
 
-def _listed(head: _Head, columns: Sequence[int]) -> str:
+def _listed(head: Head, columns: Sequence[int]) -> str:
     return ", ".join(repr(head.names[column]) for column in columns[:30])

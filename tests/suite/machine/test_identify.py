@@ -61,7 +61,39 @@ def with_x86(root: Path, identity: str) -> Path:
     return root
 
 
+# As device trees of kernels, lists of GPIO libraries and users have them: variants, industrial modules, a family alone. Others are generic.
+PUBLISHED = {
+    "nvidia,p3971-0089+p3834-0008 nvidia,p3834-0008 nvidia,tegra264": "agx-thor",
+    "nvidia,p3737-0000+p3701-0008 nvidia,p3701-0008 nvidia,tegra234": "orin",
+    "nvidia,p3768-0000+p3767-0001-super nvidia,p3767-0001 nvidia,tegra234": "orin-nx",
+    "nvidia,p3509-0000+p3767-0003 nvidia,p3767-0003 nvidia,tegra234": "orin-nano",
+    "nvidia,p2822-0000+p2888-0001 nvidia,jetson-xavier nvidia,tegra194": "agx-xavier",
+    "nvidia,galen-industrial nvidia,jetson-xavier-industrial nvidia,tegra194": "agx-xavier",
+    "nvidia,jetson-xavier nvidia,tegra194": "agx-xavier",
+    "nvidia,p3509-0000+p3668-0001 nvidia,jetson-xavier-nx nvidia,tegra194": "xavier-nx",
+    "nvidia,jetson-xavier-nx nvidia,tegra194": "xavier-nx",
+    "nvidia,p2771-0000-0888 nvidia,quill nvidia,tegra186": "tx2",
+    "nvidia,p3509-0000+p3636-0001 nvidia,p3636-0001 nvidia,tegra186": "tx2-nx",
+    "nvidia,p3542-0000+p3448-0003 nvidia,jetson-nano-2gb nvidia,jetson-nano nvidia,tegra210": "nano-2gb",
+    "nvidia,p3450-0000 nvidia,tegra210": "nano",
+    "nvidia,p2371-2180 nvidia,tegra210": "tx1",
+    "raspberrypi,3-model-a-plus brcm,bcm2837": "raspberry-pi-3",
+    "raspberrypi,model-zero-2-w brcm,bcm2837": "generic",
+    "raspberrypi,400 brcm,bcm2711": "raspberry-pi-4",
+    "raspberrypi,4-compute-module-s brcm,bcm2711": "raspberry-pi-4",
+    "raspberrypi,500 brcm,bcm2712": "raspberry-pi-5",
+    "raspberrypi,5-compute-module brcm,bcm2712": "raspberry-pi-5",
+    "xunlong,orangepi-5 rockchip,rk3588s": "rk3588",
+    "friendlyarm,nanopi-r6s rockchip,rk3588s": "rk3588",
+    "radxa,zero3 rockchip,rk3566": "generic",
+}
 SAMPLED = [device for device in load_devices() if device.sample is not None]
+
+
+@pytest.mark.parametrize("entries", PUBLISHED)
+def test_a_published_device_tree_is_recognised(entries: str, tmp_path: Path) -> None:
+    tree = machine(tmp_path, Sample(memory_gb=8, compatible=tuple(entries.split()), tree=()))
+    assert identify(tree).device.name == PUBLISHED[entries]
 
 
 @pytest.mark.parametrize("device", SAMPLED, ids=lambda device: device.name)

@@ -65,6 +65,27 @@ def test_a_cap_between_two_frequencies_is_the_mode_s_own(board: Callable[[str], 
     assert read_power_settings(root).differences == ()
 
 
+def test_a_cap_that_the_kernel_rounds_up_is_the_mode_s_own(board: Callable[[str], Path]) -> None:
+    """A TX2 in MAXP_CORE_ARM, `nvpmodel -q --verbose`: CPU CONF_VAL 2000000, REAL_VAL 2035200; GPU CONF_VAL 1120000000, REAL_VAL 1134750000."""
+    gpu = "sys/class/devfreq/17000000.gp10b"
+    steps = "114750000 420750000 726750000 930750000 1032750000 1134750000 1236750000 1300500000"
+    root = write(board("tx2"), {f"{POLICY}/scaling_max_freq": 2035200, f"{gpu}/max_freq": 1134750000, f"{gpu}/available_frequencies": steps})
+    settings = read_power_settings(root)
+    assert settings.differences == () and not settings.is_custom
+    assert settings.label == "MAXP_CORE_ARM: 4 cores up to 2035 MHz, GPU up to 1135 MHz"
+    for file, changed in ((f"{POLICY}/scaling_max_freq", 1728000), (f"{gpu}/max_freq", 1236750000)):
+        assert read_power_settings(write(root, {file: changed})).is_custom
+
+
+def test_a_mode_that_nvpmodel_did_not_apply_when_it_booted_is_changed(board: Callable[[str], Path]) -> None:
+    """Reported of an Orin Nano Super: nvpmodel.service fails at boot, the status names mode 1 (25W), the clocks are MAXN_SUPER's."""
+    settings = read_power_settings(write(board("orin-nano"), {"var/lib/nvpmodel/status": "pmode:0001 fmode:fan_mode_quiet"}))
+    assert settings.label == "25W (changed): 6 cores up to 1728 MHz, GPU up to 1020 MHz"
+    assert "CPU_A78_0 MAX_FREQ is 1728000 instead of 1344000" in settings.differences
+    assert "GPU MAX_FREQ is 1020000000 instead of 918000000" in settings.differences
+    assert settings.fan == "fan_mode_quiet"
+
+
 @pytest.mark.parametrize(
     ("missing", "reason"),
     [("var/lib/nvpmodel/status", "/var/lib/nvpmodel/status cannot be read"), ("etc/nvpmodel.conf", "/etc/nvpmodel.conf cannot be read")],
@@ -167,6 +188,60 @@ def test_a_clock_that_only_root_reads_does_not_change_the_label(board: Callable[
     write(root, {f"sys/kernel/debug/bpmp/debug/clk/emc/{name}": 2133000000 for name in ("rate", "max_rate")})
     settings = read_power_settings(root)
     assert settings.label == label and settings.clocks[-1].name == "emc" and settings.clocks[-1].current_hz == 2133000000
+
+
+def policy(number: int, cores: str, governor: str, lowest_khz: int, highest_khz: int, preference: str = "") -> dict[str, object]:
+    """A cpufreq policy as the kernel shows it."""
+    files = {"affected_cpus": cores, "scaling_governor": governor, "scaling_min_freq": lowest_khz, "scaling_max_freq": highest_khz}
+    files |= {"energy_performance_preference": preference} if preference else {}
+    return {f"sys/devices/system/cpu/cpufreq/policy{number}/{name}": value for name, value in files.items()}
+
+
+def device(name: str, highest_hz: int) -> dict[str, object]:
+    """A devfreq device as the kernel shows it."""
+    return {f"sys/class/devfreq/{name}/{file}": value for file, value in {"min_freq": 300000000, "max_freq": highest_hz, "governor": "x"}.items()}
+
+
+# As users and their scripts publish the files of these machines
+PUBLISHED: dict[str, tuple[dict[str, object], str]] = {
+    "Intel with two kinds of cores, a policy for each": (
+        {name: value for core in range(16)
+         for name, value in policy(core, str(core), "powersave", 400000, 4400000 if core < 8 else 3300000, "balance_performance").items()}
+        | {"sys/devices/system/cpu/intel_pstate/no_turbo": 0, "sys/firmware/acpi/platform_profile": "balanced"},
+        "powersave (balance_performance): 8 cores 400 to 3300 MHz, 8 cores 400 to 4400 MHz, turbo on, profile balanced",
+    ),
+    "AMD by amd-pstate-epp": (
+        {name: value for core in range(8) for name, value in policy(core, str(core), "powersave", 400000, 5137000, "performance").items()}
+        | {"sys/devices/system/cpu/cpufreq/boost": 1},
+        "powersave (performance): 8 cores 400 to 5137 MHz, turbo on",
+    ),
+    "Orange Pi 5 Plus, the vendor's kernel: its NPU is no GPU": (
+        policy(0, "0 1 2 3", "ondemand", 408000, 1800000) | policy(4, "4 5", "ondemand", 408000, 2256000)
+        | policy(6, "6 7", "ondemand", 408000, 2304000)
+        | device("fb000000.gpu", 10**9) | device("dmc", 2112000000) | device("fdab0000.npu", 10**9),
+        "ondemand: 4 cores 408 to 1800 MHz, 2 cores 408 to 2256 MHz, 2 cores 408 to 2304 MHz, GPU up to 1000 MHz",
+    ),
+    "AGX Thor, Jetson Linux 38: its video engines are no GPU": (
+        policy(0, " ".join(map(str, range(14))), "schedutil", 972000, 2601000)
+        | device("gpu-gpc-0", 1575000000) | device("gpu-nvd-0", 1692000000) | device("bwmgr", 4266000000)
+        | {"etc/nvpmodel.conf": "< POWER_MODEL ID=0 NAME=MAXN >\n< POWER_MODEL ID=1 NAME=120W >", "var/lib/nvpmodel/status": "pmode:0000"},
+        "MAXN: 14 cores up to 2601 MHz, GPU up to 1575 MHz",
+    ),
+    "Xavier NX with a mode of its owner": (
+        policy(0, "0 1 2 3 4 5", "schedutil", 1190400, 1907200)
+        | {"etc/nvpmodel.conf": "< PARAM TYPE=CLOCK NAME=CPU_DENVER_0 >\nMAX_FREQ /sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq\n"
+           "< POWER_MODEL ID=9 NAME=MODE_MAX_ALL >\nCPU_DENVER_0 MAX_FREQ 1907200\nEMC MAX_FREQ 0\n< PM_CONFIG DEFAULT=8 >",
+           "var/lib/nvpmodel/status": "pmode:0009 fmode:quiet"},
+        "MODE_MAX_ALL: 6 cores up to 1907 MHz",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_tree_has_its_label(name: str, tree: Callable[[Mapping[str, str]], Path]) -> None:
+    files, label = PUBLISHED[name]
+    settings = read_power_settings(tree({file: f"{content}\n" for file, content in files.items()}))
+    assert settings.label == label and settings.differences == ()
 
 
 def test_a_machine_without_cpufreq_has_no_mode_and_says_why(tmp_path: Path) -> None:

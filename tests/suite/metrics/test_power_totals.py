@@ -62,6 +62,21 @@ def test_a_platform_counter_that_does_not_contain_the_gpu_does_not_count() -> No
     assert "less than RAPL packages and memory and GPU power with 2.84e+04 J" in reasons["RAPL platform"]
 
 
+@pytest.mark.parametrize("source", ["ina3221", "tegrastats", "jtop"])
+def test_an_input_rail_that_reads_less_than_the_rails_behind_it_does_not_count(source: str) -> None:
+    """A fully loaded Nano on a carrier board, as its maker published it: the labels of the input and of the GPU are exchanged."""
+    rails = {"POM_5V_GPU": 8.633, "POM_5V_IN": 2.956, "POM_5V_CPU": 3.148}
+    (measured,) = measure_totals(machine(*(power(source, name, watts) for name, watts in rails.items())), RULES, RUN)
+    assert (measured.total.rule.name, measured.energy.energy_j) == ("POM_5V_IN", None)
+    assert measured.energy.reason == "it read 295.6 J, less than POM_5V_GPU and POM_5V_CPU with 1178 J"
+
+
+def test_an_input_rail_within_the_accuracy_of_the_rails_behind_it_counts() -> None:
+    rails = {"VDD_IN": 4.0, "VDD_CPU_GPU_CV": 3.0, "VDD_SOC": 1.2}
+    (measured,) = measure_totals(machine(*(power("ina3221", name, watts) for name, watts in rails.items())), RULES, RUN)
+    assert measured.energy.energy_j == pytest.approx(400.0, rel=1e-6)
+
+
 def test_a_plug_that_covers_all_counts_alone_and_the_rest_is_a_cross_check() -> None:
     channels = machine(*PC, power("shelly", "power", 330.0))
     assert [total.source for total in power_totals(channels, RULES, RUN)] == ["shelly"]

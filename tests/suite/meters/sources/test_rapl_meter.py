@@ -94,6 +94,24 @@ def test_two_dies_of_two_packages_keep_their_memory_apart_and_all_are_added(tree
     assert energy_of(channels_of_frame(readings), total, 0, 5 * 10**9).energy_j == pytest.approx(5 * 4 * 23.0)
 
 
+@pytest.mark.parametrize(("vendor", "channels", "watts"), [("AuthenticAMD", 1, 68.0), ("GenuineIntel", 2, 136.0)])
+def test_the_dies_of_an_amd_package_show_one_counter_and_intels_have_one_each(vendor: str, channels: int, watts: float, tree, replay) -> None:
+    """An idle Threadripper 1950X showed 68 W for each of its two dies and drew 125 W at the plug (codecarbon's documentation, page "RAPL")."""
+
+    def state(second: int) -> dict[str, str]:
+        files = {"proc/cpuinfo": f"processor\t: 0\nvendor_id\t: {vendor}\n"}
+        for number, start_uj in ((0, 10_360_237_493), (1, 10_359_908_363)):
+            files |= zone(f"intel-rapl:{number}", f"package-0-die-{number}", start_uj + second * 68_000_000, 65_532_610_987)
+            files |= zone(f"intel-rapl:{number}:0", "core", second * 3_770_000)
+        return files
+
+    readings = replay(RaplMeter(tree(state(0))), [lambda second=second: tree(state(second)) for second in range(6)])
+    total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0]
+    assert (total.rule.name, len(total.channels)) == ("RAPL packages", channels)
+    assert len(set(readings["channel"])) == 2 * channels
+    assert energy_of(channels_of_frame(readings), total, 0, 5 * 10**9).energy_j == pytest.approx(5 * watts)
+
+
 def test_zones_that_the_kernel_names_alike_keep_apart_by_their_number(tree, replay) -> None:
     files = zone("intel-rapl:0", "package-0", 7) | zone("intel-rapl:0:0", "dram", 7) | zone("intel-rapl:0:1", "dram", 9)
     readings = replay(RaplMeter(tree(files)), [lambda: tree(files)])

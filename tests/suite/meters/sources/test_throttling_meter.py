@@ -34,6 +34,26 @@ def test_the_raspberry_pis_flags_now_and_since_boot(tree) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("flags", "active"),
+    [  # as owners of boards published them
+        ("0xe0000", {"frequency_capped.since_boot", "throttled.since_boot", "soft_temperature_limit.since_boot"}),
+        ("50000", {"under_voltage.since_boot", "throttled.since_boot"}),
+        ("80008", {"soft_temperature_limit", "soft_temperature_limit.since_boot"}),
+    ],
+)
+@pytest.mark.parametrize("file", [FLAGS, "sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled"], ids=["Pi 4", "Pi 5"])
+def test_what_raspberry_pis_report_on_both_chips(file: str, flags: str, active: set[str], tree) -> None:
+    assert {channel for channel, value in values(tree({file: f"{flags}\n"})).items() if value} == active
+
+
+def test_a_mainline_kernel_tells_of_under_voltage_alone(tree) -> None:
+    hwmon = {"sys/class/hwmon/hwmon1/name": "rpi_volt\n", "sys/class/hwmon/hwmon1/in0_lcrit_alarm": "1\n"}
+    other = {"sys/class/hwmon/hwmon0/name": "pwmfan\n", "sys/class/hwmon/hwmon0/in0_lcrit_alarm": "1\n"}
+    assert values(tree(hwmon | other)) == {"under_voltage": 1}
+    assert values(tree({**hwmon, FLAGS: "0\n"}))["under_voltage"] == 0, "the firmware's flags are read where there are any"
+
+
 def test_jetson_counts_over_current_and_x86_heat_and_cooling_that_slows_down_shows_but_fans_do_not(tree) -> None:
     found = values(
         tree(

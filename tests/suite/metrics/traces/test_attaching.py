@@ -17,6 +17,7 @@ from suite.bundle.reader import Bundle
 from suite.compliance.checker import check_bundle, find_bundles
 from suite.compliance.faults.attached_edits import START_S, made_trace
 from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.load_edits import add_load
 from suite.compliance.faults.reading_edits import count_written
 from suite.compliance.faults.witness_edits import witnessed
 from suite.errors import SuiteError
@@ -51,6 +52,20 @@ def test_the_energy_of_an_attached_trace_is_that_of_its_power(good_bundle: Path,
     after = Bundle(good_bundle).json("summary.json")
     assert after["figures"]["compute_s"] == before["figures"]["compute_s"]
     assert SOURCE in {row["source"] for row in after["energies"]}
+
+
+def test_what_other_programs_took_of_the_cpu_widens_the_clocks_bound_in_the_bundle_and_in_the_check(tmp_path: Path) -> None:
+    paths, logged = [tmp_path / "alone", tmp_path / "shared"], tmp_path / "logger.csv"
+    for path, own in zip(paths, (1.0, 0.4), strict=True):
+        bundle = EditableBundle(make_bundle(path, RICH))
+        add_load(busy=1.0, own=own)(bundle)
+        bundle.save(recomputed=True)
+    logged.write_text(made_trace(course_of(Bundle(paths[0]))), encoding="utf-8")
+    alone, shared = (course_of(Bundle(path)).foreign_share for path in paths)
+    assert alone == pytest.approx(0.0, abs=0.01) and shared > 0.1
+    fits = [api.attach_power(path, logged, covers="wall").fit for path in paths]
+    assert fits[1].half_width_s / fits[0].half_width_s == pytest.approx((1 + shared) / (1 + alone))
+    assert "attached-trace" not in {finding.rule for path in paths for finding in check_bundle(path).findings}
 
 
 def test_the_leaderboard_says_that_the_trace_was_attached(good_bundle: Path, trace: Path) -> None:

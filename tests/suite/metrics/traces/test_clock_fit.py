@@ -1,5 +1,7 @@
 """The clock fit on recorded traces of a board: runs are made to follow the trace at its full rate, the fit sees a thinned, noisy, drifting copy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,6 +106,17 @@ def test_among_equal_runs_the_one_near_the_wall_clock_is_chosen() -> None:
     fit = fit_clock(t_s + course.wall_s - 380 + 1.5, power_w, course, is_absolute=True)
     assert fit.near_wall_clock
     assert fit.offset_s + course.wall_s + 1.5 == pytest.approx(0, abs=0.2)
+
+
+def test_other_programs_cpu_time_widens_the_bound_and_refuses_what_is_then_too_uncertain() -> None:
+    t_s, power_w = made([(20, 3.0), *EPOCH * 3, (20, 3.0)])
+    alone, shared = (fit_clock(t_s, power_w, replace(plain_course(60.0), foreign_share=share)) for share in (0.0, 0.9))
+    assert shared.offset_s == alone.offset_s
+    assert shared.half_width_s == pytest.approx(1.9 * alone.half_width_s)
+    short = made([(20, 3.0), (3.0, 8.0), (20, 3.0)])
+    assert fit_clock(*short, plain_course(3.0, 1)).half_width_s > 0.1
+    with pytest.raises(NoFit, match=r"does not determine when the run of 3\.0 s began"):
+        fit_clock(*short, replace(plain_course(3.0, 1), foreign_share=0.9))
 
 
 def test_noise_is_refused() -> None:

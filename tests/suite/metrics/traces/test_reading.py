@@ -27,6 +27,18 @@ EXPORTS = {
     ),
     "Monsoon": ("Time(s),Main(mA),Main Voltage(V)\n" + "".join(f"{n / 5000:.4f},{400 + n},4.2\n" for n in range(30)), NOTHING, 1.68),
     "PPK2": ("Timestamp(ms),Current(uA)\n" + "".join(f"{n * 10},{400000 + n}\n" for n in range(30)), TraceOptions(volts=5.0), 2.0),
+    "PPK2 with its logic port": (
+        "Timestamp(ms),Current(uA),D0-D7\n" + "".join(f"{n * 10},{400000 + n},00000000\n" for n in range(30)), TraceOptions(volts=5.0), 2.0,
+    ),
+    "Shelly, by the names of its RPC": (  # apower is the power; current times voltage would be the apparent power
+        "timestamp,apower,voltage,current,aenergy.total\n" + "".join(f"{1795330800 + n},{4 + n % 3}.1,230.1,0.031,{n}\n" for n in range(30)),
+        NOTHING, 4.1,
+    ),
+    "FNIRSI FNB58, fnirsi-usb-power-data-logger": (  # the voltages of the USB data lines are none of the supply
+        "\ntimestamp sample_in_packet voltage_V current_A dp_V dn_V temp_C_ema energy_Ws capacity_As\n"
+        + "".join(f"{1657568326.775 + n / 100:.3f} {n % 4} 5.02325 0.5{n % 3} 1.184 1.031 30.500 {n / 9:.6f} {n / 99:.6f}\n" for n in range(30)),
+        NOTHING, 2.511625,
+    ),
     "Otii, decimal commas": (
         "Timestamp;Main current (A);Main voltage (V)\n" + "".join(f"{n / 4};0,4{n};5,01\n".replace(".", ",") for n in range(30)), NOTHING, 2.004,
     ),
@@ -83,6 +95,12 @@ def test_an_export_is_understood(name: str, tmp_path: Path) -> None:
 
 
 REFUSED = {
+    "a current at the mains": (
+        "timestamp,voltage [V],current [mA]\n" + "".join(f"{1795330800 + n},230.1,{30 + n % 3}\n" for n in range(30)),
+        NOTHING,
+        "apparent power",
+    ),
+    "a current at a mains that is given": (EXPORTS["PPK2"][0], TraceOptions(volts=230.0), "no power at 230 V"),
     "a current without a voltage": (EXPORTS["PPK2"][0], NOTHING, "add --volts"),
     "no header": (EXPORTS["no header"][0], NOTHING, "add --power COLUMN"),
     "two powers": (EXPORTS["two rails"][0], NOTHING, "Several columns are powers"),
