@@ -144,6 +144,8 @@ def _run_command() -> None:
         if not _sentence(error):  # a command without its subcommand: the help was printed
             sys.exit(COULD_NOT)
         _end(f"{_sentence(error)} See `{_command_of(error)} --help`.")
+    except PermissionError as error:
+        _end(f"This user may not open {error.filename}: {error.strerror}. Choose another path, or have its owner permit it.")
     except typer.Abort:
         _end("Interrupted.")
     except ModuleNotFoundError as error:

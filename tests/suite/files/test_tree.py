@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.bundle.disclosures import disclosures
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
 from suite.files.tree import MAX_BYTES, MAX_DEPTH, below, files_below, folders_below, refuse_large
@@ -62,12 +63,14 @@ def test_links_to_where_this_user_must_not_look_are_links(tmp_path: Path) -> Non
     locked.chmod(0)
     child = os.fork()
     if not child:
-        os.chdir(folder)
-        if os.geteuid() == 0:
-            os.setuid(65534)
-        found = [*files_below(Path(), "run.json"), *folders_below(Path())]
-        refuse_large(Path())
-        os._exit(len(found))
+        try:
+            os.chdir(folder)
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            refuse_large(Path())
+            os._exit(len([*files_below(Path(), "run.json"), *folders_below(Path()), *disclosures(Path(), below(Path()))]))
+        finally:
+            os._exit(99)
     try:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     finally:
