@@ -151,7 +151,7 @@ def _place(folder: Path, old: Path, page: Page) -> None:
     target, before = folder / page.place, old / page.place
     content = page.content if isinstance(page.content, bytes) else page.content.encode("utf-8", errors="replace")
     target.parent.mkdir(parents=True, exist_ok=True)
-    if before.is_file() and not before.is_symlink() and before.stat().st_size == len(content) and before.read_bytes() == content:
+    if not before.is_symlink() and before.is_file() and before.stat().st_size == len(content) and before.read_bytes() == content:
         os.link(before, target)
     else:
         target.write_bytes(content)

@@ -211,7 +211,7 @@ def attach_power(
     return attach_trace(
         Path(bundle),
         Path(trace),
-        _choice(Coverage, covers, "what the logger covers"),
+        _choice(Coverage, covers, "coverage"),
         _choice(Tier, tier, "tier"),
         options or TraceOptions(),
         offset_s=offset_s,

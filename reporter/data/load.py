@@ -57,13 +57,13 @@ class Placed:
     digest: str | None
 
 
-def load(paths: Iterable[Path]) -> Frames:
+def load(paths: str | Path | Iterable[str | Path]) -> Frames:
     """Read every bundle and LINPACK record at or below the paths into frames, ordered by run id.
 
     A bundle that cannot be read, did not finish, or repeats a run id becomes a row of ``broken``; the others are still loaded.
     Bundles that the same code has read before come from the cache. Raises SuiteError for a path without any bundle.
     """
-    given = list(paths)
+    given = [Path(paths)] if isinstance(paths, str | Path) else list(map(Path, paths))
     found = list(find([path for path in given if not any((path / name).is_file() for name in WITHOUT_BUNDLES)] or given))
     read_of = dict(zip(found, _read_all([one.path for one in found]), strict=True))
     submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
@@ -196,7 +196,7 @@ def _withdrawal(found: Found) -> str | None:
     """The reason in the file beside or in the bundle that withdraws it, or in the nearest folder above; None without one."""
     own = [file for file in (found.path / WITHDRAWAL, withdrawal_beside(found.path)) if is_withdrawal(file)]
     for file in (*own, *(folder / WITHDRAWAL for folder in found.folders())):
-        if file.is_file() and not file.is_symlink():
+        if not file.is_symlink() and file.is_file():
             with file.open("rb") as stream:
                 return plain(stream.read(4096).decode("utf-8", errors="replace").strip()) or "no reason given"
     return None

@@ -92,7 +92,7 @@ def find_studies(paths: Iterable[Path]) -> tuple[tuple[StudyRecord, ...], tuple[
 
 def _records(given: Path) -> Iterator[tuple[StudyKind, Path]]:
     found = ((path, kind) for kind in study_kinds().values() for path in given.rglob(kind.record))
-    return ((kind, path) for path, kind in sorted(found, key=lambda pair: pair[0]) if path.is_file() and not path.is_symlink())
+    return ((kind, path) for path, kind in sorted(found, key=lambda pair: pair[0]) if not path.is_symlink() and path.is_file())
 
 
 def frames_of_study(frames: Frames, study: StudyRecord) -> Frames:

@@ -50,7 +50,7 @@ def disclosures(folder: Path, files: Sequence[Path], names: Sequence[str] = ()) 
         name = path.relative_to(folder).as_posix()
         for found in find_all(name, names):
             yield Disclosure(name, "its name", found.kind, found.text, found.shortened)
-        if path.is_file() and not path.is_symlink():
+        if not path.is_symlink() and path.is_file():
             yield from islice(_of_file(path, name, names), MAX_OF_FILE)
 
 

@@ -43,5 +43,5 @@ def evidence_digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, 
 
 
 def _files(path: Path) -> dict[str, Path]:
-    plain = (file for file in below(path) if file.is_file() and not file.is_symlink())
+    plain = (file for file in below(path) if not file.is_symlink() and file.is_file())
     return {file.relative_to(path).as_posix(): file for file in plain if file.name != MANIFEST}

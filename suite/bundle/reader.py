@@ -26,7 +26,7 @@ from suite.bundle.layout import (
 )
 from suite.bundle.limits import RowLimit, possible_readings, possible_steps
 from suite.bundle.log import Log, read_log
-from suite.errors import FileError
+from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_json
 
@@ -94,6 +94,13 @@ class Bundle:
     def is_sealed(self) -> bool:
         """A manifest exists: the run ended and its bundle was closed."""
         return (self.path / MANIFEST).is_file()
+
+    def expect_sealed(self, purpose: str) -> None:
+        """Raise SuiteError unless the bundle was closed; ``purpose`` says which run is needed: "audit a run that `suite run` finished"."""
+        if not self.path.exists():
+            raise SuiteError(f"{self.path} does not exist; give the path of a run directory.")
+        if not self.is_sealed:
+            raise SuiteError(f"{self.path} is not sealed; {purpose}.")
 
     def run(self) -> RunRecord:
         """The request and how the run ended."""

@@ -15,6 +15,7 @@ import typer.core
 import typer.main
 
 from suite import __version__
+from suite.cli.streams import tolerant_streams
 from suite.compliance.finding import escaped
 from suite.errors import InterruptedAfterEnd, Reported, SuiteError
 from suite.files.paths import home
@@ -121,6 +122,17 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 def main() -> None:
     """Entry point of the `suite` command. SIGTERM is handled as Ctrl-C, so that every process that it started ends, too."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with tolerant_streams() as output:
+        try:
+            _run_command()
+        finally:
+            sys.stdout.flush()
+            if output is not None and output.problem() is not None:
+                _end(f"The output could not be written: {output.problem()}.", with_json=False)
+
+
+def _run_command() -> None:
+    """Run what was typed; ends with SystemExit."""
     try:
         _put_back_power_settings()
         sys.exit(app(standalone_mode=False, prog_name="suite"))
@@ -132,6 +144,8 @@ def main() -> None:
         if not _sentence(error):  # a command without its subcommand: the help was printed
             sys.exit(COULD_NOT)
         _end(f"{_sentence(error)} See `{_command_of(error)} --help`.")
+    except PermissionError as error:
+        _end(f"This user may not open {error.filename}: {error.strerror}. Choose another path, or have its owner permit it.")
     except typer.Abort:
         _end("Interrupted.")
     except ModuleNotFoundError as error:

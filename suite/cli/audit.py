@@ -11,11 +11,9 @@ import typer.core
 from suite import api
 from suite.catalog.frameworks import load_framework
 from suite.cli.completion import framework_names
-from suite.cli.json_output import print_json
+from suite.cli.json_output import expect_place, print_json, write_record
 from suite.cli.options import Json
 from suite.compliance.finding import escaped
-from suite.errors import SuiteError
-from suite.files.json_file import write_json
 from suite.metrics.audit_record import AuditRecord, StateAudit
 from suite.metrics.replayed_losses import AuditVerdict
 
@@ -51,6 +49,7 @@ def audit(
     output: Annotated[Path | None, typer.Option(help="Also write the record to this JSON file, for a submission.")] = None,
 ) -> None:
     """Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not tell."""
+    expect_place(output)
     record = api.audit(
         bundle,
         framework=framework,
@@ -61,8 +60,7 @@ def audit(
         value=value,
         report=lambda line: print(line, file=sys.stderr),
     )
-    if output is not None:
-        _write(record, output)
+    write_record(output, record.to_dict())
     if json:
         print_json("audit", record.to_dict())
     else:
@@ -83,13 +81,6 @@ def draw(
         print_json("audit-draw", asdict(drawn))
         return
     print(f"epoch {drawn.epoch} of {drawn.epochs}" + ("" if drawn.value is not None else ", self-drawn: the run's maker could choose it"))
-
-
-def _write(record: AuditRecord, output: Path) -> None:
-    try:
-        write_json(output, record.to_dict())
-    except OSError as error:
-        raise SuiteError(f"{output} cannot be written: {error.strerror}; choose another --output.") from error
 
 
 def _show(record: AuditRecord) -> None:

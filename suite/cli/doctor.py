@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import psutil
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.frameworks import load_frameworks
@@ -55,7 +55,7 @@ def doctor(json: Json = False) -> None:
 
 def show(diagnoses: list[Diagnosis]) -> None:
     """Print a table for a terminal."""
-    table = Table("what", "there", "found", "what to do")
+    table = Table(Column("what", no_wrap=True), "there", "found", "what to do")
     for diagnosis in diagnoses:
         there = "[green]yes[/]" if diagnosis.there else "[yellow]no[/]"
         table.add_row(escape(diagnosis.what), there, escape(diagnosis.found), escape(diagnosis.remedy))

@@ -8,6 +8,7 @@ import typer
 
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
+from suite.errors import SuiteError
 from suite.experiments.conformance.examples import Language, begin
 
 NOT_CONFORMANT = 1
@@ -51,6 +52,8 @@ def test(
         if not json:
             print(f"{MARKS[point.passed]:10} {point.name:24} {point.demands}" + (f"\n{'':35} {point.observed}" if point.passed is not True else ""))
 
+    if not folder.is_dir():
+        raise SuiteError(f"{folder} is no folder; give the folder of an implementation, or begin one with `suite implementation new NAME`.")
     points = conformance(folder, workload, show)
     if json:
         print_rows("implementation-test", map(asdict, points))

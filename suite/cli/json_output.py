@@ -1,10 +1,14 @@
 """Prints what ``--json`` asks for: one object, whose ``format`` names it and its version (json_formats.py)."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from suite.cli.json_formats import FORMATS, JsonFormat
+from suite.errors import SuiteError
+from suite.files.durable import refuse_no_place
+from suite.files.json_file import write_json
 
 
 def print_json(name: str, values: Mapping[str, Any]) -> None:
@@ -19,6 +23,25 @@ def print_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> None:
     for row in listed:
         _expect_keys(FORMATS[name], row)
     _print(FORMATS[name], {"rows": listed})
+
+
+def expect_place(output: Path | None) -> None:
+    """Raise SuiteError where a record cannot be written to ``output``: before the work that it would have been of."""
+    if output is not None:
+        _said(refuse_no_place, output)
+
+
+def write_record(output: Path | None, record: Mapping[str, Any]) -> None:
+    """Write a record where ``--output`` asks for it."""
+    if output is not None:
+        _said(write_json, output, record)
+
+
+def _said(function: Callable[..., None], output: Path, *arguments: object) -> None:
+    try:
+        function(output, *arguments)
+    except OSError as error:
+        raise SuiteError(f"{output} cannot be written: {error.strerror}; choose another --output.") from error
 
 
 def _print(found: JsonFormat, values: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from reporter.papers.presets import PRESETS
 from suite.catalog.data_sets import load_data_sets
@@ -118,7 +118,8 @@ def _show(what: str, columns: Sequence[str], rows: Iterable[Sequence[object]], j
     if not sys.stdout.isatty():
         print("\n".join("\t".join(row) for row in [columns, *cells]))
         return
-    table = Table(*(name.replace("_", " ") for name in columns))
+    first, *others = (name.replace("_", " ") for name in columns)
+    table = Table(Column(first, no_wrap=True), *others)  # what is typed is whole, however narrow the terminal
     for row in cells:
         table.add_row(*map(escape, row))
     Console().print(table)

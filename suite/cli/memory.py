@@ -101,7 +101,7 @@ def study(
     steps: Annotated[int, typer.Option(min=1, help="Measured steps of each schedule, after one that warms up.")] = 3,
 ) -> None:
     """Plan and measure peak memory and recompute factor over depth, mini-batch and picture: Figure 1 of Kukreja et al. (2019)."""
-    if output.exists() and any(output.iterdir()):
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise SuiteError(f"{output} exists and is not empty", "choose another --output")
     names = tuple(name.strip() for name in networks.split(",") if name.strip())
     unknown = [name for name in names if name not in STUDIED]

@@ -1,7 +1,6 @@
 """`suite verify-model WORKLOAD`."""
 
 import enum
-import json as json_format
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ import typer
 from suite.catalog.frameworks import REFERENCE, load_framework, load_frameworks, load_implementation
 from suite.catalog.workloads import load_workload
 from suite.cli.completion import framework_names, workload_names
-from suite.cli.json_output import print_json
+from suite.cli.json_output import expect_place, print_json, write_record
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.launch.environments import find
@@ -43,11 +42,11 @@ def verify_model(
 ) -> None:
     """Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown."""
     definition = load_workload(workload)
+    expect_place(output)
     reference = _subject(REFERENCE)
     options = VerifyOptions(accelerator.value, full)
     verdict = verify(definition, reference, _subjects(framework, implementation), lambda line: print(line, file=sys.stderr), options)
-    if output is not None:
-        _write(verdict, output)
+    write_record(output, verdict.to_dict())
     if json:
         print_json("verify-model", verdict.to_dict())
     else:
@@ -73,13 +72,6 @@ def _subject(name: str) -> ProbedImplementation:
     if not framework.serves_closed:
         raise SuiteError(f"The framework {name!r} has no probe: it is a test framework, or for the open division only.")
     return probed(framework, find(framework))
-
-
-def _write(verdict: EquivalenceVerdict, output: Path) -> None:
-    try:
-        output.write_text(json_format.dumps(verdict.to_dict(), indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise SuiteError(f"{output} cannot be written: {error.strerror}; choose another --output.") from error
 
 
 def _show(verdict: EquivalenceVerdict) -> None:

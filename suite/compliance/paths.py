@@ -1,7 +1,7 @@
 """Checks what paths hold: a bundle, a submission, folders with several of them, or a submission's archive."""
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from suite.compliance.stalls import ALLOWED, check_stall_folder, find_stall_fold
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
 from suite.errors import SuiteError
 from suite.files.archive import unpack
-from suite.files.tree import below
+from suite.files.tree import folders_below
 from suite.submission.declaration import NAME
 from suite.submission.folders import RUN_FOLDER, find_submissions, undeclared_submission
 
@@ -57,7 +57,8 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
     SuiteError for such a path if it is the only one.
     """
     with ExitStack() as stack:
-        roots, unread = _roots(paths, stack)
+        unpacked: dict[Path, Path] = {}
+        roots, unread = _roots(paths, unpacked, stack)
         submissions = list(dict.fromkeys(submission for root in roots for submission in find_submissions(root)))
         analyses = list(dict.fromkeys(folder for root in roots for folder in find_stall_folders(root)))
         experiments = list(dict.fromkeys(folder for root in roots for folder in find_experiments(root)))
@@ -80,15 +81,46 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         checked = check_submissions(submissions)
         broken += [sentence for verdict in checked for sentence in verdict.broken]
         wholes = (*map(check_stall_folder, analyses), *map(check_experiment, experiments), *map(check_replication, replications))
-        return CheckResult(tuple(verdicts), checked, tuple(broken), wholes)
+        return _named(CheckResult(tuple(verdicts), checked, tuple(broken), wholes), unpacked)
 
 
-def _roots(paths: Sequence[Path], stack: ExitStack) -> tuple[list[Path], list[str]]:
-    """The folders to be looked through, archives unpacked, and a sentence for each file that is none; raises SuiteError if it is the only path."""
+def _named(result: CheckResult, unpacked: Mapping[Path, Path]) -> CheckResult:
+    """The result with the archives' names in place of the folders where they were unpacked, which nobody gave and which are gone."""
+    if not unpacked:
+        return result
+
+    def shown(text: str) -> str:
+        for folder, archive in unpacked.items():
+            text = text.replace(str(folder), str(archive))
+        return text
+
+    def place(path: Path) -> Path:
+        return Path(shown(str(path)))
+
+    bundles = tuple(replace(verdict, path=place(verdict.path)) for verdict in result.bundles)
+    analyses = tuple(replace(verdict, path=place(verdict.path)) for verdict in result.analyses)
+    submissions = tuple(
+        replace(
+            verdict,
+            path=place(verdict.path),
+            bundles=tuple(replace(each, path=place(each.path)) for each in verdict.bundles),
+            broken=tuple(map(shown, verdict.broken)),
+            audits={place(run): badge for run, badge in verdict.audits.items()},
+        )
+        for verdict in result.submissions
+    )
+    return CheckResult(bundles, submissions, tuple(map(shown, result.broken)), analyses)
+
+
+def _roots(paths: Sequence[Path], unpacked: dict[Path, Path], stack: ExitStack) -> tuple[list[Path], list[str]]:
+    """The folders to be looked through, archives unpacked (``unpacked`` gets folder and archive of each), and a sentence for each file that is
+    none; raises SuiteError if it is the only path."""
     roots, unread = [], []
     for path in paths:
         try:
             roots.append(_unpacked(path, stack) if path.is_file() else path)
+            if roots[-1] != path:
+                unpacked[roots[-1]] = path
         except SuiteError as error:
             if len(paths) == 1:
                 raise
@@ -103,7 +135,7 @@ def _as_part(verdict: BundleVerdict) -> BundleVerdict:
 
 def _leftovers(root: Path) -> Iterator[str]:
     """A sentence for each folder that was a bundle and has no run.json any more."""
-    folders = [root, *(path for path in below(root) if path.is_dir() and not path.is_symlink())]
+    folders = [root, *folders_below(root)]
     for folder in folders:
         parts = [name for name in REMAINS if (folder / name).is_file()]
         if (parts or RUN_FOLDER.fullmatch(folder.name)) and not _is_in_bundle(folder, root):

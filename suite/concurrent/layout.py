@@ -22,5 +22,5 @@ def beside(output: Path, batch: int) -> Path:
 
 def batch_sizes(output: Path) -> list[int]:
     """The batch sizes of an experiment, in ascending order."""
-    names = [path.name.removeprefix("beside-b") for path in output.glob("beside-b*") if path.is_dir() and not path.is_symlink()]
+    names = [path.name.removeprefix("beside-b") for path in output.glob("beside-b*") if not path.is_symlink() and path.is_dir()]
     return sorted(int(name) for name in names if name.isdecimal() and len(name) < 10)

@@ -1,5 +1,6 @@
 """Files that survive a power cut: written beside their place, on the storage medium before they have their name."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +11,10 @@ from pathlib import Path
 def publish(path: Path) -> Iterator[Path]:
     """A temporary file to write in the block; after it, the file replaces ``path`` at once. When the block raises, ``path`` stays as it was.
 
-    The temporary file has one name, so that a killed writer's is replaced by the next one's.
+    The temporary file has one name, so that a killed writer's is replaced by the next one's. Raises OSError where ``path`` is a device
+    or a pipe, before anything is written: root would replace /dev/null by a file.
     """
+    refuse_special(path)
     temporary = path.with_name(f".{path.name}")
     try:
         yield temporary
@@ -20,6 +23,21 @@ def publish(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
         raise
     temporary.replace(path)
+
+
+def refuse_no_place(path: Path) -> None:
+    """Raise OSError where a file ``path`` cannot be written: before the work whose result it would have."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    refuse_special(path)
+
+
+def refuse_special(path: Path) -> None:
+    """Raise OSError where ``path`` is there and is no plain file."""
+    if path.exists() and not path.is_file():
+        raise FileExistsError(errno.EEXIST, "a folder, device or pipe has this name", str(path))
 
 
 def sync(path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import FileError
+from suite.files.durable import refuse_special
 
 MAX_JSON_BYTES = 16 * 2**20
 MAX_JSON_VALUES = 500_000
@@ -16,10 +17,13 @@ MAX_JSON_VALUES = 500_000
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in an untrusted file. Raises FileError if it is too large, not an object, or not strict JSON (:func:`strict_json`)."""
-    if path.stat().st_size > MAX_JSON_BYTES:
-        raise FileError(path, f"is larger than {MAX_JSON_BYTES} bytes")
-    content = path.read_bytes()
+    """The JSON object in an untrusted file. Raises FileError if it is missing, too large, not an object, or not strict JSON (:func:`strict_json`)."""
+    try:
+        if path.stat().st_size > MAX_JSON_BYTES:
+            raise FileError(path, f"is larger than {MAX_JSON_BYTES} bytes")
+        content = path.read_bytes()
+    except OSError as error:
+        raise FileError(path, f"cannot be read: {error.strerror}") from None
     if sum(map(content.count, (b",", b"[", b"{"))) > MAX_JSON_VALUES:
         raise FileError(path, f"holds more than {MAX_JSON_VALUES} values")
     try:
@@ -65,7 +69,8 @@ def _refuse_constant(name: str) -> float:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a dataclass or plain value as JSON, atomically (temporary file, fsync, rename)."""
+    """Write a dataclass or plain value as JSON, atomically (temporary file, fsync, rename). Raises OSError as `durable.publish`."""
+    refuse_special(path)
     plain = value if isinstance(value, Mapping) else asdict(value)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

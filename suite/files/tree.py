@@ -1,6 +1,7 @@
 """Files below a folder that anybody may have filled: links are not followed, depth, number and size are bounded."""
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,15 +20,29 @@ def below(folder: Path) -> list[Path]:
 
 def files_below(folder: Path, name: str) -> Iterator[Path]:
     """The plain files of this name at or below ``folder``, sorted."""
-    return (path for path in below(folder) if path.name == name and path.is_file() and not path.is_symlink())
+    return (path for path in below(folder) if path.name == name and stat.S_ISREG(_state(path).st_mode))
+
+
+def folders_below(folder: Path) -> Iterator[Path]:
+    """The folders below ``folder``, sorted."""
+    return (path for path in below(folder) if stat.S_ISDIR(_state(path).st_mode))
 
 
 def refuse_large(folder: Path) -> None:
     """Raise SuiteError where more than MAX_FILES files, or MAX_BYTES, are below ``folder``: reading and hashing them would take long."""
-    sizes = [path.lstat().st_size for path in below(folder) if not path.is_dir()]
+    states = [_state(path) for path in below(folder)]
+    sizes = [state.st_size for state in states if not stat.S_ISDIR(state.st_mode)]
     if len(sizes) > MAX_FILES or sum(sizes) > MAX_BYTES:
         held, most = f"{len(sizes)} files with {sum(sizes) / 1e9:.1f} GB", f"{MAX_FILES} files with {MAX_BYTES / 1e9:.1f} GB"
         raise SuiteError(f"{folder} holds {held}; a submission or bundle has {most} at most: take out what is no part of it.")
+
+
+def _state(path: Path) -> os.stat_result:
+    """What a path is: a link itself, for its target may be where this user must not look; zeros for what has gone meanwhile."""
+    try:
+        return path.lstat()
+    except OSError:
+        return os.stat_result((0,) * 10)
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -140,7 +140,10 @@ def _register(framework: Framework, interpreter: Path, place: Path) -> Environme
         last = probe.stderr.strip().splitlines()[-1:] or ["no message"]
         raise SuiteError(f"{interpreter} cannot `import {framework.import_name}`: {last[0]}")
     listing = subprocess.run([str(interpreter), "-m", "pip", "list", "--format", "json"], capture_output=True, text=True, cwd="/")
-    packages = {entry["name"]: entry["version"] for entry in json.loads(listing.stdout)} if listing.returncode == 0 else {}
+    try:
+        packages = {entry["name"]: entry["version"] for entry in json.loads(listing.stdout)} if listing.returncode == 0 else {}
+    except ValueError:
+        raise SuiteError(f"{interpreter} does not answer as a Python does; give the path of one that has {framework.title}.") from None
     values = {"framework": framework.name, "interpreter": str(interpreter), "packages": packages}
     (place / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     return Environment(framework.name, interpreter, packages)

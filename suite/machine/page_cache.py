@@ -42,7 +42,7 @@ class CacheDrop:
 
 def data_files(directory: Path) -> list[Path]:
     """Every plain file below the folder, in a fixed order."""
-    return sorted(path for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(path for path in directory.rglob("*") if not path.is_symlink() and path.is_file())
 
 
 def residency(files: Iterable[Path]) -> Residency:

@@ -47,6 +47,6 @@ def rows_of(models: Sequence[str]) -> dict[str, Any]:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    nearest = difflib.get_close_matches(name, known, n=1)
+    nearest = [each for each in known if each == f"workload-{name}"] or difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {nearest[0]!r}? " if nearest else ""
     return f"There is no network {name!r}; {hint}stored are {', '.join(stored_names())}."

@@ -127,4 +127,4 @@ def read_linpack(directory: Path) -> Linpack:
 def find_linpacks(path: Path) -> Iterator[Path]:
     """The directories with a record, at or below ``path``; symbolic links are not followed."""
     found = path.rglob(RECORD) if path.is_dir() else iter(())
-    return (file.parent for file in sorted(found) if file.is_file() and not file.is_symlink())
+    return (file.parent for file in sorted(found) if not file.is_symlink() and file.is_file())

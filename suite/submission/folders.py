@@ -62,7 +62,7 @@ def _withdrawn_run(path: Path) -> Path | None:
     """The folder of the run that ``run_<n>.WITHDRAWN`` withdraws; None for other files, and where that folder does not exist."""
     run = path.with_suffix("")
     is_beside_run = path.suffix == f".{WITHDRAWN}" and RUN_FOLDER.fullmatch(run.name) is not None
-    return run if is_beside_run and run.is_dir() and not run.is_symlink() else None
+    return run if is_beside_run and not run.is_symlink() and run.is_dir() else None
 
 
 def withdrawal_beside(run: Path) -> Path:

@@ -78,7 +78,7 @@ def _bad(reason: str) -> SubmissionSignature:
 
 def _digests(directory: Path) -> dict[str, str]:
     """SHA-256 of every plain file that a signature covers, by its path in the submission, sorted by the bytes of the paths."""
-    files = {path.relative_to(directory).as_posix(): path for path in below(directory) if path.is_file() and not path.is_symlink()}
+    files = {path.relative_to(directory).as_posix(): path for path in below(directory) if not path.is_symlink() and path.is_file()}
     return {name: sha256(files[name]) for name in sorted(files, key=_in_bytes) if name.partition("/")[0] not in UNLISTED}
 
 

@@ -151,8 +151,7 @@ class _Auditor:
 
 def _audited(bundle: Bundle) -> AuditedBundle:
     """The bundle's identity; raises SuiteError where run.json or the step records are not those that the manifest seals."""
-    if not bundle.is_sealed:
-        raise SuiteError(f"{bundle.path} is not sealed; audit a run that `suite run` finished.")
+    bundle.expect_sealed("audit a run that `suite run` finished")
     lines = set(bundle.manifest())
     for name in (RUN, STEPS):
         if f"{sha256(bundle.file(name))}  {name}" not in lines:

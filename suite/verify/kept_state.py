@@ -63,8 +63,7 @@ class KeptState:
 def draw(path: Path, value: str | None) -> Draw:
     """Draw the epoch whose state must be handed in, from the chain of the bundle at ``path`` and ``value``; without one, from the chain alone."""
     bundle = Bundle(path)
-    if not bundle.is_sealed:
-        raise SuiteError(f"{path} is not sealed; the epoch is drawn after a run was finished.")
+    bundle.expect_sealed("the epoch is drawn after a run was finished")
     epochs, head = len(bundle.log().finished_epochs()), chain_head(path / contract.log_name(0))
     if not epochs or head is None:
         raise SuiteError(f"{path} has no finished epoch, or a log without a chain; there is nothing to draw.")

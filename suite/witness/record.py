@@ -77,7 +77,7 @@ def read_witness_record(directory: Path) -> WitnessRecord | None:
     path = directory / WITNESS
     if not path.exists() and not path.is_symlink():
         return None
-    is_first = path.is_file() and not path.is_symlink() and read_json(path).get("schema") == FIRST_SCHEMA
+    is_first = not path.is_symlink() and path.is_file() and read_json(path).get("schema") == FIRST_SCHEMA
     values = read_record(path, FIRST_SCHEMA if is_first else SCHEMA)
     try:
         return _record({**_UNSTAMPED, **values} if is_first else values)

@@ -68,7 +68,7 @@ def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
     for run in context.runs:
         path = audit_path(context.path, run.folder.path)
         try:
-            record = read_audit(path) if path.is_file() and not path.is_symlink() else None
+            record = read_audit(path) if not path.is_symlink() and path.is_file() else None
             earned = badge(record) if record is not None and not any(_differences(record, run)) else None
         except SuiteError:
             continue  # reported by the rule

@@ -62,7 +62,7 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
             if name in listed:
                 yield Violation(MANIFEST, f"{name[:200]} once", f"again, after line {listed[name][0]}", COPY_AGAIN, number)
             listed[name] = (number, digest)
-    present = {file.relative_to(path).as_posix(): file for file in below(path) if (file.is_file() or file.is_symlink()) and file.name != MANIFEST}
+    present = {file.relative_to(path).as_posix(): file for file in below(path) if (file.is_symlink() or file.is_file()) and file.name != MANIFEST}
     for name, file in present.items():
         if file.is_symlink():
             yield Violation(name, "a plain file", "a link", COPY_AGAIN)

@@ -35,7 +35,7 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
         name = path.relative_to(context.path).as_posix()
         fix = f"suite verify-model {workload} --framework {framework} --output FILE, then package it again with --probe FILE"
         try:
-            verdict = read_json(path) if path.is_file() and not path.is_symlink() else None
+            verdict = read_json(path) if not path.is_symlink() and path.is_file() else None
         except FileError as error:
             verdict = {"passed": error.what}
         expected = f"a verdict of suite verify-model that passes {run.request.get('model')} in {framework}"
@@ -153,7 +153,7 @@ def _expected(workload: Workload, framework: str) -> dict[tuple[str, str], float
 def _read_verdict(context: SubmissionContext, workload: str, framework: str) -> Mapping[str, Any] | None:
     path = probe_path(context.path, workload, framework)
     try:
-        return read_json(path) if path.is_file() and not path.is_symlink() else None
+        return read_json(path) if not path.is_symlink() and path.is_file() else None
     except FileError:
         return None
 

@@ -53,8 +53,7 @@ def find_originals(path: Path) -> tuple[Original, ...]:
 
 def _original(path: Path) -> Original:
     bundle = Bundle(path)
-    if not bundle.is_sealed:
-        raise SuiteError(f"{path} is not sealed; only a run that `suite run` finished can be reproduced.")
+    bundle.expect_sealed("only a run that `suite run` finished can be reproduced")
     listed = set(bundle.manifest())
     for name, digest in digests(path).items():
         if name != WITHDRAWN and f"{digest}  {name}" not in listed:

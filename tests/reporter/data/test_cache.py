@@ -50,6 +50,7 @@ def given(runs: Path, tmp_path: Path) -> Path:
 def test_a_second_load_reads_nothing_and_gives_the_same_frames(home: Path, read: list[Path], given: Path) -> None:
     first, second = reporter.load([given]), reporter.load([given])
     assert len(read) == 2
+    assert reporter.load(str(given)).runs.equals(first.runs), "one path, as a person types it in a notebook"
     for name in ("runs", "figures", "epochs", "entries", "entry_figures", "broken"):
         assert getattr(first, name).equals(getattr(second, name)), name
     assert first.verdicts == second.verdicts

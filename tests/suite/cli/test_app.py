@@ -1,5 +1,6 @@
 """The table of commands: help texts, loading on demand, options shared by commands."""
 
+import errno
 import inspect
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from suite.cli.app import COMMANDS, app, load_command
+from suite.cli.app import COMMANDS, app, load_command, main
 from suite.cli.options import with_options
 from suite.files.paths import repository_root
 
@@ -40,6 +41,18 @@ def test_a_mistyped_command_gets_a_suggestion() -> None:
     answer = CliRunner().invoke(app, ["repotr"])
     assert answer.exit_code == 2
     assert "Did you mean 'report'" in answer.output
+
+
+def test_a_path_that_this_user_may_not_open_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "/home/jane/runs")
+
+    monkeypatch.setattr("suite.api.check", refused)
+    monkeypatch.setattr("sys.argv", ["suite", "check", "."])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = "error: This user may not open /home/jane/runs: Permission denied. Choose another path, or have its owner permit it.\n"
+    assert (capsys.readouterr().err, end.value.code) == (said, 2)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from suite.catalog.devices import load_devices
 from suite.cli.app import main
 from suite.cli.doctor import Diagnosis, show
 from suite.cli.json_formats import FORMATS
@@ -98,3 +99,13 @@ def test_no_color_is_obeyed(is_set: bool, monkeypatch: pytest.MonkeyPatch, capsy
 def test_the_shell_completes_commands_and_names(typed: str, completed: str, suite: Any) -> None:
     words = {"_SUITE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
     assert suite(**words).stdout.strip() == completed
+
+
+def test_in_a_narrow_terminal_every_name_is_whole(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.argv", ["suite", "list", "devices"])
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    with pytest.raises(SystemExit):
+        main()
+    shown = capsys.readouterr().out
+    assert all(f"│ {device.name} " in shown for device in load_devices())

@@ -26,6 +26,7 @@ def test_folder_archive_and_tree_are_judged_alike(suite: Run, packaged: Path, tm
         answer = suite(*command)
         assert answer.returncode == 0, answer.stdout + answer.stderr
         assert "3 runs, complies" in answer.stdout
+        assert f"{command[-1]}" in answer.stdout.splitlines()[-1], "the path is under the one that was given, also where an archive was unpacked"
 
 
 @pytest.mark.slow

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from suite.bundle.disclosures import disclosures
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
-from suite.files.tree import MAX_BYTES, MAX_DEPTH, below, refuse_large
+from suite.files.tree import MAX_BYTES, MAX_DEPTH, below, files_below, folders_below, refuse_large
 
 
 def test_links_are_listed_and_not_followed(tmp_path: Path) -> None:
@@ -49,3 +50,28 @@ def test_a_sparse_file_is_refused_before_it_is_read_and_others_are_judged(good_b
     result = check_paths([large, good_bundle])
     assert [verdict.complies for verdict in result.bundles] == [True]
     assert len(result.broken) == 1 and "4.3 GB" in result.broken[0]
+
+
+def test_links_to_where_this_user_must_not_look_are_links(tmp_path: Path) -> None:
+    """A reviewer who is not root gets a submission with a link into somebody's home."""
+    locked, folder = tmp_path / "locked", tmp_path / "folder"
+    for each in (locked, folder):
+        each.mkdir()
+    for name in ("run.json", "run_1"):
+        (folder / name).symlink_to(locked / "secret")
+    folder.chmod(0o755)
+    locked.chmod(0)
+    child = os.fork()
+    if not child:
+        try:
+            os.chdir(folder)
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            refuse_large(Path())
+            os._exit(len([*files_below(Path(), "run.json"), *folders_below(Path()), *disclosures(Path(), below(Path()))]))
+        finally:
+            os._exit(99)
+    try:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        locked.chmod(0o755)

@@ -1,0 +1,35 @@
+"""Results replace files, and nothing but files: root's `--output /dev/null` would make a file of the device."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from suite.files.durable import publish, refuse_no_place
+from suite.files.json_file import write_json
+
+
+def published(path: Path) -> None:
+    with publish(path) as temporary:
+        temporary.write_text("{}")
+
+
+@pytest.mark.parametrize("write", [published, lambda path: write_json(path, {})], ids=["publish", "write_json"])
+def test_a_pipe_and_a_folder_stay_what_they_were(write: Callable[[Path], None], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(OSError, match="device or pipe"):
+            write(tmp_path / name)
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "folder").is_dir()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "nowhere/record.json", tmp_path / "file/record.json", tmp_path, Path("/dev/null")):
+        with pytest.raises(OSError):
+            refuse_no_place(path)
+    refuse_no_place(tmp_path / "file")
+    refuse_no_place(tmp_path / "new.json")
