@@ -38,12 +38,17 @@ class Scene(NamedTuple):
     tested: List[int]
 
 
+def tested_pictures(tracks: int, pictures: int) -> int:
+    """How many of an evaluation set's pictures are tested; 0 or fewer: the tracks need them all."""
+    return min(MAX_TESTED, pictures - tracks)
+
+
 def draw_scene(seed: int, tracks: int, pictures: int) -> Scene:
     """The scene of a seed in an evaluation set of so many pictures."""
     generator = random.Random(seed)
     order = list(range(pictures))
     generator.shuffle(order)
-    return Scene([_draw_track(generator, picture) for picture in order[:tracks]], order[tracks : tracks + MAX_TESTED])
+    return Scene([_draw_track(generator, picture) for picture in order[:tracks]], order[tracks : tracks + tested_pictures(tracks, pictures)])
 
 
 def _draw_track(generator: random.Random, picture: int) -> Track:
