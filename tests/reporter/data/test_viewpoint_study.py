@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from reporter.data.load import load
 from reporter.data.studies import find_studies
 from reporter.figures import study_charts
 from reporter.figures.chart import Context, Drawing
 from suite.bundle.manifest import seal
 from suite.metrics.viewpoint import FIGURES
+from tests.builders import make_experiment
 from tests.viewpoints import VIEWS, make_viewpoint
 
 
@@ -48,3 +50,7 @@ def test_an_edited_record_is_not_shown(tmp_path: Path) -> None:
     seal(folder)
     studies, (problem,) = find_studies([folder])
     assert studies == () and "disagrees with its runs in views[2].after.value" in problem["reason"]
+
+
+def test_it_may_be_given_beside_runs(folder: Path, good_bundle: Path) -> None:
+    assert len(load([good_bundle, folder, make_experiment(good_bundle.with_name("beside"))]).runs) == 1
