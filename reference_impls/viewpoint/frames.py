@@ -21,9 +21,11 @@ class Watcher:
         try:
             built = build(request, World())
         except KeyError as error:
-            raise ContractError("{} has no model {}; `suite list workloads` names models.".format(request.framework, error)) from error
+            raise ContractError("there is no model {} in {}; `suite list workloads` names models.".format(error, request.framework)) from error
         if not isinstance(built.pipeline, ReaderPipeline):
-            raise ContractError("{} reads its data in its own way, and no frames; choose another framework.".format(request.framework))
+            raise ContractError(
+                "the framework {} reads its data in its own way, and no frames; choose another --framework.".format(request.framework)
+            )
         self.implementation, self.parameters = built.implementation, int(built.facts["parameters"])
         self._normalise, self._side = built.pipeline.normalisation(from_channels_last=True), side
 

@@ -5,6 +5,7 @@ only while nothing else wants it.
 """
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -130,11 +131,14 @@ class Processes:
     def _finish(self, name: str, process: "subprocess.Popen[bytes]") -> None:
         release(process)
         found = wait(process, self._output / f"{name}.txt")
-        if found.exit_code:
-            said = found.last_line.removeprefix("error: ")
-            raise SuiteError(
-                f"The {name} {found.reason}; its output is in {self._output / name}.txt." if said == found.last_line else said.capitalize()
-            )
+        if not found.exit_code:
+            return
+        said = found.last_line.removeprefix("error: ")
+        if said == found.last_line:
+            raise SuiteError(f"The {name} {found.reason}; its output is in {self._output / name}.txt.")
+        for folder in (self._output, self._options.frames_folder):  # what was asked for cannot be done: nothing in them is of use
+            shutil.rmtree(folder)
+        raise SuiteError(said[:1].upper() + said[1:])
 
 
 def _write_records(options: Options, teacher: Teacher, framework: Framework, environment: Environment, idling: Idling) -> None:

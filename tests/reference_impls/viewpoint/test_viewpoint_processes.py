@@ -111,7 +111,7 @@ def test_the_same_task_gives_the_same_records(make: Make, request_of_teacher: co
     ("values", "said"),
     [
         ({"student": "large"}, "the student large has 7,850 parameters and its teacher large has 7,850; choose a smaller student"),
-        ({"student": "none"}, "has no model 'none'"),
+        ({"student": "none"}, "there is no model 'none' in pytorch; `suite list workloads` names models"),
     ],
 )
 def test_a_student_that_cannot_be_is_one_sentence(values: dict[str, object], said: str, make: Make, request_of_teacher: contract.Request) -> None:

@@ -99,6 +99,19 @@ def test_both_processes_work_in_every_framework(
     assert len((options.output / "steps.csv").read_text().splitlines()) == 1 + -(-60 // request.global_batch_size)
 
 
+def test_what_a_process_refuses_is_said_and_leaves_no_folder(options: Options, digits: Path, tmp_path: Path) -> None:
+    """The fake framework reads its own data."""
+    (tmp_path / "request").mkdir()
+    data = contract.DataSet("digits", str(digits), "idx", 10, 1438, 359, False, False)
+    request = make_request(tmp_path / "request", Scenario(framework="fake"))._replace(data=data, threads=1)
+    learning.write_task(options, Teacher(request, "untrained", "0" * 64, 1, tmp_path / "epoch_1.npz"))
+    framework = load_framework("fake")
+    with pytest.raises(SuiteError) as caught:
+        learning.Processes(options, framework, environment_of("fake")).teach()
+    assert str(caught.value) == "The framework fake reads its data in its own way, and no frames; choose another --framework."
+    assert not options.output.exists() and not options.frames_folder.exists()
+
+
 def _seed_s_state(request: contract.Request, path: Path) -> Path:
     shapes = json.loads((repository_root() / "tests/reference_impls/parameters.json").read_text())["lenet5"]
     weights = initial_weights.make(request.initial_weights, {name: tuple(shape) for name, shape in shapes.items()}, request.seed)
