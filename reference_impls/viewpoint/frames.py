@@ -10,7 +10,7 @@ from reference_impls.data.pipelines import ReaderPipeline
 from reference_impls.viewpoint.camera import as_pixels
 from reference_impls.viewpoint.task import Task, view_path
 
-AT_ONCE = 32
+CHUNK = 32
 """Frames of an inference."""
 
 
@@ -54,6 +54,6 @@ def chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
 def predictions(watcher: Watcher, task: Task, truths: Sequence[int]) -> Iterator[Tuple[int, int, int, int]]:
     """Rows of task.PREDICTIONS: what the model says about every tested picture at every view; ``truths`` by place."""
     for view_deg in task.views_deg:
-        for places in chunks(range(len(truths)), AT_ONCE):
+        for places in chunks(range(len(truths)), CHUNK):
             found = watcher.judge([read_file(view_path(task, view_deg, place)) for place in places])
             yield from ((view_deg, place, truths[place], predicted) for place, (predicted, _) in zip(places, found))

@@ -14,7 +14,7 @@ from reference_impls.contract import ContractError, Request, monotonic_ns
 from reference_impls.data.pipelines import reader_of
 from reference_impls.state_file import StateFile
 from reference_impls.viewpoint.camera import as_picture, encoded, view
-from reference_impls.viewpoint.frames import AT_ONCE, Watcher, chunks, predictions
+from reference_impls.viewpoint.frames import CHUNK, Watcher, chunks, predictions
 from reference_impls.viewpoint.labels import Judged, Storage
 from reference_impls.viewpoint.task import (
     PREDICTION_COLUMNS,
@@ -81,7 +81,7 @@ class Film(NamedTuple):
 
 def _label_tracks(teacher: Watcher, task: Task, tracks: Sequence[Track], pictures: Pictures) -> Iterator[Tuple[object, ...]]:
     storage = Storage(task.sure, task.storage_bytes)
-    for numbered in chunks(list(enumerate(tracks)), AT_ONCE):
+    for numbered in chunks(list(enumerate(tracks)), CHUNK):
         films = [_film(number, track, picture, task.frames) for (number, track), picture in zip(numbered, _pictures_of(numbered, pictures))]
         for film, (label, confidence) in zip(films, teacher.judge([film.frames[-1] for film in films])):
             judged = Judged(pictures.labels[film.track.picture], label, confidence, sum(map(len, film.frames)))
@@ -100,7 +100,7 @@ def _film(number: int, track: Track, picture: Image.Image, frames: int) -> Film:
 
 
 def _store_views(task: Task, scene: Scene, pictures: Pictures) -> None:
-    for places in chunks(list(enumerate(scene.tested)), AT_ONCE):
+    for places in chunks(list(enumerate(scene.tested)), CHUNK):
         for (place, _), picture in zip(places, pictures.read([number for _, number in places])):
             for view_deg in task.views_deg:
                 _write(view_path(task, view_deg, place), encoded(view(picture, seen_from(view_deg, place), 0.0)))
