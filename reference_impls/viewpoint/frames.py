@@ -47,7 +47,7 @@ def read_file(path: str) -> bytes:
 
 
 def chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    """Parts of so many items, the last one smaller."""
+    """Parts of ``size`` items, the last one smaller."""
     return (items[start : start + size] for start in range(0, len(items), size))
 
 

@@ -1,6 +1,6 @@
 """What the two processes of `suite viewpoint` are told, the names and columns of their records, and their command line. Standard library only.
 
-Python 3.6 grammar. The records are read again by whoever checks them: what follows from the task's seed is in no file.
+Python 3.6 grammar. The checker reads the records again: what follows from the task's seed is in no file.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Tracks: subjects that pass the camera, each a picture whose viewpoint changes from frame to frame. Standard library only, Python 3.6 grammar.
 
-A track begins at a skewed view and ends near the view that the teacher was trained on. Everything follows from the seed, so that whoever has a record
-can draw the same tracks again.
+A track begins at a skewed view and ends near the view that the teacher was trained on. Everything follows from the seed, so that the
+checker of a record can draw the same tracks again.
 """
 
 import random
@@ -44,7 +44,7 @@ def tested_pictures(tracks: int, pictures: int) -> int:
 
 
 def draw_scene(seed: int, tracks: int, pictures: int) -> Scene:
-    """The scene of a seed in an evaluation set of so many pictures."""
+    """The scene of a seed in an evaluation set with this number of pictures."""
     generator = random.Random(seed)
     order = list(range(pictures))
     generator.shuffle(order)

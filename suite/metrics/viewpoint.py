@@ -19,7 +19,7 @@ FIGURES, SCHEMA = "viewpoint.json", 1
 
 @dataclass(frozen=True)
 class Labels:
-    """The teacher was ``sure`` of so many of the ``tracks``, and ``kept`` ones fitted the storage: ``frames`` of ``size_bytes`` in all.
+    """The teacher was ``sure`` of some of the ``tracks``, of which ``kept`` ones fitted the storage: ``frames`` of ``size_bytes`` in all.
 
     ``noise`` is the share of kept tracks with a wrong label, and so of frames: all tracks have equally many.
     """

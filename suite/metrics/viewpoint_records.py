@@ -192,14 +192,14 @@ def _split(line: str, columns: int) -> list[str]:
 
 def _whole(text: str) -> int:
     if not text.isdecimal() or len(text) > 18:
-        raise ValueError(f"{text[:40]!r} is no whole number")
+        raise ValueError(f"{text[:40]!r} is not a whole number")
     return int(text)
 
 
 def _number(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:40]!r} is no number")
+        raise ValueError(f"{text[:40]!r} is not a finite number")
     return value
 
 

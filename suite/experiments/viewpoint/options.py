@@ -40,7 +40,7 @@ def refuse_options(options: Options) -> None:
         raise SuiteError(f"--views takes 1 to {MAX_VIEWS} angles; {len(options.views_deg)} were given.")
     if not (1 <= options.tracks <= MAX_TRACKS and 2 <= options.frames <= MAX_FRAMES):
         raise SuiteError(
-            f"--tracks takes 1 to {MAX_TRACKS:,}, each of 2 to {MAX_FRAMES} --frames; {options.tracks} of {options.frames} were asked for."
+            f"--tracks takes 1 to {MAX_TRACKS:,}, each of 2 to {MAX_FRAMES} --frames; {options.tracks} of {options.frames} were requested."
         )
     if not 0 < options.sure < 1:
         raise SuiteError(f"--sure {options.sure:g} is no probability between 0 and 1; 0.95 is one.")

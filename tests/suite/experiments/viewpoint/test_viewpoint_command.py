@@ -31,8 +31,8 @@ def options(tmp_path: Path) -> Options:
     [
         ({"views_deg": (0, 95)}, "95 degrees is no view; name angles from 0 (the front) to 75, such as --views 0,30,60."),
         ({"views_deg": ()}, "--views takes 1 to 16 angles; 0 were given."),
-        ({"tracks": 0}, "--tracks takes 1 to 100,000, each of 2 to 100 --frames; 0 of 12 were asked for."),
-        ({"frames": 1}, "--tracks takes 1 to 100,000, each of 2 to 100 --frames; 100 of 1 were asked for."),
+        ({"tracks": 0}, "--tracks takes 1 to 100,000, each of 2 to 100 --frames; 0 of 12 were requested."),
+        ({"frames": 1}, "--tracks takes 1 to 100,000, each of 2 to 100 --frames; 100 of 1 were requested."),
         ({"sure": 1.5}, "--sure 1.5 is no probability between 0 and 1; 0.95 is one."),
     ],
 )
