@@ -237,6 +237,13 @@ class Implementation(abc.ABC):
     def count_correct(self, device_batch: Any) -> int:
         """Number of correctly classified samples of an evaluation mini-batch (inference mode)."""
 
+    def probabilities(self, device_batch: Any) -> Any:
+        """The classes' probabilities, float32 (samples, classes) on the host, in inference mode; labels are ignored.
+
+        Called by `suite viewpoint` only.
+        """
+        raise ContractError("this implementation does not say how sure it is; it has no method probabilities.")
+
     def training_state(self) -> Dict[str, Any]:
         """Copies on the host of everything that training continues from, in the canonical form of reference_impls.training_state.
 

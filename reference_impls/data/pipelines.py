@@ -117,16 +117,20 @@ class ReaderPipeline(Pipeline):
         order = epoch_order(request.seed, epoch, len(split.labels))
         # One row of random numbers per sample: an image does not depend on its mini-batch or on the process that fetches it.
         draws = np.random.RandomState([request.seed, epoch, 1]).random_sample((len(order), reader.draws))
-        normalise = Normalisation(request, reader.channels_last, self._channels_last)
+        normalise = self.normalisation(reader.channels_last)
         yield from self._fetch(Batches(reader, split, order, request.global_batch_size, draws, normalise, self._share), request.loading)
 
     def evaluation(self) -> Iterator[Batch]:
         """The evaluation set, in file order."""
         request, reader = self._request, self._make_reader(self._request)
         split = _checked(reader.evaluation(), request.data.eval_samples, request)
-        normalise = Normalisation(request, reader.channels_last, self._channels_last)
+        normalise = self.normalisation(reader.channels_last)
         order = np.arange(self._share.rank, len(split.labels), self._share.size)
         yield from self._fetch(Batches(reader, split, order, reader.evaluation_batch, None, normalise, ALONE), request.loading)
+
+    def normalisation(self, from_channels_last: bool) -> Normalisation:
+        """The request's, into the framework's layout."""
+        return Normalisation(self._request, from_channels_last, self._channels_last)
 
     def files(self) -> List[str]:
         """The files that the reader opens, and the images that its tables or folders name."""
@@ -139,9 +143,15 @@ def _checked(split: Split, samples: int, request: Request) -> Split:
     return split
 
 
+def reader_of(layout: str) -> Callable[[Request], Reader]:
+    """The reader of a layout."""
+    if layout not in READERS:
+        raise ContractError("no reader for the layout {!r}; known: {}.".format(layout, ", ".join(sorted(READERS))))
+    module, name = READERS[layout].split(":")
+    found = getattr(importlib.import_module(module), name)  # type: Callable[[Request], Reader]
+    return found
+
+
 def open_pipeline(request: Request, channels_last: bool = False, fetch: Fetch = in_process, share: Share = ALONE) -> Pipeline:
     """The pipeline of the request's data set, or of a rank's share of it; reads no data yet."""
-    if request.data.layout not in READERS:
-        raise ContractError("no reader for the layout {!r}; known: {}.".format(request.data.layout, ", ".join(sorted(READERS))))
-    module, name = READERS[request.data.layout].split(":")
-    return ReaderPipeline(request, getattr(importlib.import_module(module), name), channels_last, fetch, share)
+    return ReaderPipeline(request, reader_of(request.data.layout), channels_last, fetch, share)

@@ -183,6 +183,12 @@ class PyTorchImplementation(Implementation):
         parts = zip(images.split(size), labels.split(size))
         return sum(int((self._logits(some).argmax(dim=1) == expected).sum().item()) for some, expected in parts)
 
+    @torch.no_grad()
+    def probabilities(self, device_batch: DeviceBatch) -> np.ndarray:
+        """Softmax of the logits."""
+        self._model.eval()
+        return _on_host(torch.softmax(self._logits(device_batch[0]), dim=1))
+
     def _logits(self, images: torch.Tensor) -> torch.Tensor:
         return self._model(images)
 

@@ -141,6 +141,10 @@ class TensorFlowImplementation(Implementation):
         """Correctly classified samples."""
         return int(self._correct(*device_batch))
 
+    def probabilities(self, device_batch: DeviceBatch) -> np.ndarray:
+        """Softmax of the logits."""
+        return np.asarray(tf.nn.softmax(self._model(device_batch[0], training=False)))
+
     def _train_step(self, images: tf.Tensor, labels: tf.Tensor, learning_rate: tf.Tensor, share: tf.Tensor) -> tf.Tensor:
         loss, gradients = self._gradients(images, labels)
         if isinstance(self._exchange, StrategyExchange):

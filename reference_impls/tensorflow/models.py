@@ -15,28 +15,34 @@ from reference_impls.tensorflow.layers import Normalization, convolution, depthw
 Block = Callable[[keras.KerasTensor, int, int, str], keras.KerasTensor]
 
 
-def lenet5(classes: int) -> keras.Model:
+def lenet5(classes: int, narrower: int = 1) -> keras.Model:
     """LeNet-5 (LeCun et al., Gradient-based learning applied to document recognition, 1998) for 28x28 grey images.
 
-    61,706 parameters for ten classes; float32 images (samples, 28, 28, 1) to logits. Deviations from the paper, all common
-    practice: the input is padded by 2 inside the first convolution instead of beforehand; ReLU and max-pooling for tanh and
-    trainable sub-sampling; the third convolution sees all maps of the second; a linear output instead of radial basis functions.
-    The maps are permuted before they are flattened, so that fc1's inputs come in the other frameworks' order.
+    61,706 parameters for ten classes; float32 images (samples, 28, 28, 1) to logits. Maps and units are divided by ``narrower``.
+    Deviations from the paper, all common practice: the input is padded by 2 inside the first convolution instead of beforehand;
+    ReLU and max-pooling for tanh and trainable sub-sampling; the third convolution sees all maps of the second; a linear output
+    instead of radial basis functions. The maps are permuted before they are flattened, so that fc1's inputs come in the other frameworks' order.
     """
+    first, second, third, fourth = (width // narrower for width in (6, 16, 120, 84))
     return keras.Sequential(
         [
             keras.Input((28, 28, 1)),
-            layers.Conv2D(6, 5, padding="same", activation="relu", name="conv1"),
+            layers.Conv2D(first, 5, padding="same", activation="relu", name="conv1"),
             layers.MaxPooling2D(2),
-            layers.Conv2D(16, 5, activation="relu", name="conv2"),
+            layers.Conv2D(second, 5, activation="relu", name="conv2"),
             layers.MaxPooling2D(2),
             layers.Permute((3, 1, 2)),
             layers.Flatten(),
-            layers.Dense(120, activation="relu", name="fc1"),
-            layers.Dense(84, activation="relu", name="fc2"),
+            layers.Dense(third, activation="relu", name="fc1"),
+            layers.Dense(fourth, activation="relu", name="fc2"),
             layers.Dense(classes, name="fc3"),
         ]
     )
+
+
+def lenet5_half(classes: int) -> keras.Model:
+    """LeNet-5 with half of the maps and units: 15,738 parameters for ten classes. A student of `suite viewpoint`; no workload trains it."""
+    return lenet5(classes, narrower=2)
 
 
 def vgg11(classes: int) -> keras.Model:
@@ -133,4 +139,5 @@ MODELS = {
     "resnet50": partial(resnet, bottleneck, 4, (3, 4, 6, 3), True),
     "resnet50_imagenet": partial(resnet, bottleneck, 4, (3, 4, 6, 3), False),
     "vgg11": vgg11,
+    "lenet5_half": lenet5_half,
 }

@@ -21,14 +21,16 @@ from suite.bundle import replication_folder, stall_folder
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.bundle.layout import is_withdrawal
 from suite.compliance.checker import BundleVerdict, find_bundles
+from suite.concurrent.layout import FIGURES as BESIDE
 from suite.errors import SuiteError
 from suite.metrics.linpack import RECORD
 from suite.metrics.linpack_study import STUDY
 from suite.metrics.memory_study import STUDY as MEMORY_STUDY
+from suite.metrics.viewpoint import FIGURES as VIEWPOINT
 from suite.submission.declaration import NAME, Declaration, read_declaration
 from suite.submission.folders import withdrawal_beside
 
-WITHOUT_BUNDLES = (RECORD, STUDY, MEMORY_STUDY)
+WITHOUT_BUNDLES = (RECORD, STUDY, MEMORY_STUDY, BESIDE, VIEWPOINT)
 """A folder with one of these holds no bundle."""
 
 

@@ -58,6 +58,7 @@ COMMANDS = {
     "predict": Command("predict", "predict", "Predict time, power and energy of modes that were never profiled, and the best mode within limits."),
     "memory": Command("memory", "app", "Plan the memory of training: does it fit, with which schedule, at which price."),
     "concurrent": Command("concurrent", "app", "Measure training beside inference: latency, queue, throughput, and what each side loses."),
+    "viewpoint": Command("viewpoint", "viewpoint", "Train a student on frames from the side, with labels of a teacher that knows the front."),
     "doctor": Command("doctor", "doctor", "List what this machine can measure and run, and how to get each missing thing."),
     "baseload": Command("baseload", "baseload", "Measure the idle machine's power in four states."),
     "bringup": Command("bringup", "bringup", "Gather what this board reports, readings and a calibration in one file, shown before it is kept."),

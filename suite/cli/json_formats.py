@@ -101,7 +101,7 @@ FORMATS: Mapping[str, JsonFormat] = {
             {
                 "verdicts": "list of bundles: path, round, division, complies, witnessed_by, findings",
                 "submissions": "list: path, complies, signed_by, findings, verdicts",
-                "analyses": "list of stall analyses and experiments with training beside inference: path, complies, findings",
+                "analyses": "list of folders with a record of their own (stall analyses, experiments, replications): path, complies, findings",
                 "could_not_judge": "sentences",
             },
         ),
@@ -760,6 +760,20 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "passed": "whether all differences are within tolerance",
             },
             is_list=True,
+        ),
+        JsonFormat(
+            "viewpoint",
+            "suite viewpoint",
+            {
+                "folder": "where the records are",
+                "schema": "schema of viewpoint.json, which is the same without the folder",
+                "setting": "teacher, student, tracks, storage, idle machine and energy",
+                "teacher_parameters": "number",
+                "student_parameters": "number",
+                "labels": "tracks, sure and kept ones, frames, size_bytes, noise as a share with its interval",
+                "views": "list: view_deg, and the accuracy of teacher, student before and student after",
+                "training": "steps, samples, time_s, cpu_s",
+            },
         ),
     )
 }

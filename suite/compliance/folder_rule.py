@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES
+from suite.bundle.manifest import digests
 from suite.catalog.divisions import Division
 from suite.compliance.faults.fault import Fault
 from suite.compliance.finding import Severity
@@ -19,6 +20,7 @@ class FolderKind(str, enum.Enum):
     STALLS = "stall analysis"
     BESIDE = "training beside inference"
     REPLICATION = "replication"
+    VIEWPOINT = "student and teacher"
 
 
 @dataclass(frozen=True)
@@ -51,4 +53,22 @@ def check_seal(folder: Path, files: Sequence[Path], what: str, fix: str) -> Iter
         if file.is_symlink() or not file.is_file():
             yield Violation(MANIFEST, f"the file {name}", "no such file", fix, number)
         elif sha256(file) != listed[name]:
+            yield Violation(name, "content that fits its SHA-256 in the manifest", "other content", fix)
+
+
+def check_whole_seal(folder: Path, fix: str) -> Iterator[Violation]:
+    """Check a manifest of all files: it lists every one, and no other, each with its SHA-256."""
+    path = folder / MANIFEST
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_MANIFEST_BYTES:
+        yield Violation(MANIFEST, "the SHA-256 of every file", "no such file", fix)
+        return
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    found = digests(folder)
+    for name in sorted({*listed, *found}):
+        if name not in found:
+            yield Violation(name[:200], "the file that the manifest lists", "no such file", fix)
+        elif name not in listed:
+            yield Violation(name, "no file that the manifest does not list", "such a file", fix)
+        elif listed[name] != found[name]:
             yield Violation(name, "content that fits its SHA-256 in the manifest", "other content", fix)

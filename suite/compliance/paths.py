@@ -16,6 +16,7 @@ from suite.compliance.folders import FolderVerdict
 from suite.compliance.replications import check_replication, find_replications
 from suite.compliance.stalls import ALLOWED, check_stall_folder, find_stall_folders, is_part
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
+from suite.compliance.viewpoints import check_viewpoint, find_viewpoints
 from suite.errors import SuiteError
 from suite.files.archive import unpack
 from suite.files.tree import folders_below
@@ -25,11 +26,14 @@ from suite.submission.folders import RUN_FOLDER, find_submissions, undeclared_su
 REMAINS = (log_name(0), STEPS, SUMMARY)
 """Files that only a bundle has."""
 
+RECORDS = ((find_experiments, check_experiment), (find_replications, check_replication), (find_viewpoints, check_viewpoint))
+"""How folders with a record of their own are found and checked. Those of stall analyses have a say in how their bundles are judged, too."""
+
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The results for bundles outside submissions, for submissions, and for stall analyses, experiments with training beside inference and
-    replications (``analyses``), and a sentence for each that could not be checked."""
+    """The results for bundles outside submissions, for submissions, and for stall analyses, experiments with training beside inference,
+    replications, and students with their teachers (``analyses``), and a sentence for each that could not be checked."""
 
     bundles: tuple[BundleVerdict, ...]
     submissions: tuple[SubmissionVerdict, ...]
@@ -51,7 +55,7 @@ class CheckResult:
 
 
 def check_paths(paths: Sequence[Path]) -> CheckResult:
-    """Check every submission, stall analysis, experiment, replication and other bundle at or below the paths; archives are unpacked temporarily.
+    """Check every submission, stall analysis, record (RECORDS) and other bundle at or below the paths; archives are unpacked temporarily.
 
     Folders that are left over from a bundle cannot be checked: one sentence for each, as for a path that holds none of all these. Raises
     SuiteError for such a path if it is the only one.
@@ -61,13 +65,12 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         roots, unread = _roots(paths, unpacked, stack)
         submissions = list(dict.fromkeys(submission for root in roots for submission in find_submissions(root)))
         analyses = list(dict.fromkeys(folder for root in roots for folder in find_stall_folders(root)))
-        experiments = list(dict.fromkeys(folder for root in roots for folder in find_experiments(root)))
-        replications = list(dict.fromkeys(folder for root in roots for folder in find_replications(root)))
+        records = {(check, folder): None for root in roots for find, check in RECORDS for folder in find(root)}
         leftovers = [sentence for root in roots for sentence in _leftovers(root)]
         bundles: list[Path] = []
         for root in roots:
             try:
-                bundles += _outside(root, submissions, is_empty=not (submissions or analyses or experiments or replications or leftovers))
+                bundles += _outside(root, submissions, is_empty=not (submissions or analyses or records or leftovers))
             except SuiteError as error:
                 if len(paths) == 1:
                     raise
@@ -80,7 +83,7 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
                 broken.append(str(error))
         checked = check_submissions(submissions)
         broken += [sentence for verdict in checked for sentence in verdict.broken]
-        wholes = (*map(check_stall_folder, analyses), *map(check_experiment, experiments), *map(check_replication, replications))
+        wholes = (*map(check_stall_folder, analyses), *(check(folder) for check, folder in records))
         return _named(CheckResult(tuple(verdicts), checked, tuple(broken), wholes), unpacked)
 
 

@@ -46,6 +46,11 @@ class LoadWatch:
         used_s = {name: after[name] - self._before[name] for name in ("busy", "own", "steal")}
         return max(0.0, used_s["busy"] - used_s["own"] + used_s["steal"]) / took_s
 
+    def waiting(self) -> float | None:
+        """Share of the time in which some task waited for a CPU so far; None where the kernel has no pressure stall information."""
+        now = _values(self._meter).get("cpu.some")
+        return None if now is None else (now - self._before["cpu.some"]) / (time.monotonic() - self._began_s)
+
 
 def measure_load(seconds: float) -> MachineLoad:
     """Measure for ``seconds``; the caller's own processes are not foreign."""

@@ -38,6 +38,16 @@ def cpu_quota(cores: float) -> Limit:
     return Limit(f"cpu_quota {cores:g}", "cpu", "cpu", v1, (("cpu.max", f"{quota_us} {PERIOD_US}"),))
 
 
+def idle_only() -> Limit:
+    """CPU time that nothing else wants (Linux 5.15): any other task is given the core at once."""
+    return Limit("cpu.idle", "cpu", "cpu", (("cpu.idle", "1"),), (("cpu.idle", "1"),))
+
+
+def least_weight() -> Limit:
+    """The smallest share of CPU time that kernels give: 2 of 1024 for each other task's, 1 of 100 with version 2."""
+    return Limit("least weight", "cpu", "cpu", (("cpu.shares", "2"),), (("cpu.weight", "1"),))
+
+
 def read_limit(mb_s: float, folder: Path, root: Path = Path("/")) -> Limit:
     """Reads from the disk that holds ``folder``, in 10^6 bytes a second: a slower storage medium, emulated. Reads from the page cache are free.
 
@@ -77,6 +87,22 @@ def refuse_limit(limit: Limit, root: Path = Path("/")) -> None:
     folder = _folder(limit, root)
     if not os.access(folder, os.W_OK):
         raise SuiteError(f"Only root may set limits ({limit.setting}: {folder} cannot be written); type sudo before the command.")
+
+
+@contextmanager
+def when_idle(root: Path = Path("/")) -> Iterator[tuple[str, Callable[[int], None]]]:
+    """As :func:`limited`, by the strongest way that the kernel has of giving a process idle CPU time only; first the way's name.
+
+    SCHED_IDLE and nice do not reach across cgroups, and are too weak within one.
+    """
+    with ExitStack() as stack:
+        try:
+            limit = idle_only()
+            limit_process = stack.enter_context(limited([limit], root))
+        except SuiteError:
+            limit = least_weight()
+            limit_process = stack.enter_context(limited([limit], root))
+        yield limit.setting, limit_process
 
 
 @contextmanager

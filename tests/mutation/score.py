@@ -18,10 +18,16 @@ from suite.submission.package import PackageRequest, package
 from tests.builders import RICH, Scenario, make_analysis, make_bundle, make_experiment, make_replication
 from tests.mutation.mutations import Mutation, all_mutations
 from tests.suite.submission.conftest import EPOCHS_TO_TARGET, LATER_S, make_probe, started_name
+from tests.viewpoints import make_viewpoint
 
 MIN_SCORE = 0.95
 RANKS = (1, 2)
-WHOLES = {Scope.ANALYSIS: make_analysis, Scope.EXPERIMENT: make_experiment, Scope.REPLICATION: make_replication}
+WHOLES = {
+    Scope.ANALYSIS: make_analysis,
+    Scope.EXPERIMENT: make_experiment,
+    Scope.REPLICATION: make_replication,
+    Scope.VIEWPOINT: make_viewpoint,
+}
 
 
 @dataclass(frozen=True)

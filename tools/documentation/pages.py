@@ -17,7 +17,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "Tutorials": ("docs/tutorials/owner.md", "docs/tutorials/vendor.md", "docs/tutorials/researcher.md", "docs/tutorials/maintainer.md"),
     "Measure": (
         "docs/boards.md", "docs/tuning.md", "docs/environments.md", "docs/jetpack.md", "docs/data.md", "docs/measuring.md", "docs/memory.md",
-        "docs/concurrent.md", "docs/containers.md", "docs/cluster.md", "docs/linpack.md", "docs/trace.md", "docs/mistakes.md",
+        "docs/concurrent.md", "docs/viewpoint.md", "docs/containers.md", "docs/cluster.md", "docs/linpack.md", "docs/trace.md", "docs/mistakes.md",
     ),
     "Implement and extend": ("docs/implementing.md", "docs/verifying.md", "docs/extending.md"),
     "Submit and review": (

@@ -16,13 +16,14 @@ Options = ParamSpec("Options")
 
 class Scope(enum.Enum):
     """What a fault changes: the folder of one bundle, of a submission with three runs, of a stall analysis, of an experiment with training
-    beside inference, or of a replication."""
+    beside inference, of a replication, or of a student and its teacher."""
 
     BUNDLE = "bundle"
     SUBMISSION = "submission"
     ANALYSIS = "analysis"
     EXPERIMENT = "experiment"
     REPLICATION = "replication"
+    VIEWPOINT = "viewpoint"
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,11 @@ def of_experiment(name: str, change: Callable[[Path], object]) -> Fault:
 def of_replication(name: str, change: Callable[[Path], object]) -> Fault:
     """A change of a replication's folder."""
     return Fault(name, change, Scope.REPLICATION)
+
+
+def of_viewpoint(name: str, change: Callable[[Path], object]) -> Fault:
+    """A change of the folder of a student and its teacher."""
+    return Fault(name, change, Scope.VIEWPOINT)
 
 
 def of_first_run(fault: Fault) -> Fault:

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES
-from suite.bundle.manifest import digests
+from suite.bundle.layout import MANIFEST
 from suite.compliance.faults.beside_edits import change_figures, change_setting, lose, move_batch, move_steps, resealed
 from suite.compliance.faults.fault import of_experiment
-from suite.compliance.folder_rule import FolderKind, FolderRule
+from suite.compliance.folder_rule import FolderKind, FolderRule, check_whole_seal
 from suite.compliance.rule import Violation
 from suite.concurrent.layout import FIGURES, MEASUREMENT, batch_sizes, beside, inference_alone, training_alone
 from suite.errors import FileError, SuiteError
@@ -23,20 +22,7 @@ SHARED = ("infers", "trains", "kind", "rate_per_s", "seed", "batch", "deadline_s
 
 def _sealed(folder: Path) -> Iterator[Violation]:
     """Compare the manifest with every file."""
-    path = folder / MANIFEST
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_MANIFEST_BYTES:
-        yield Violation(MANIFEST, "the SHA-256 of every file of the experiment", "no such file", AGAIN)
-        return
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    found = digests(folder)
-    for name in sorted({*listed, *found}):
-        if name not in found:
-            yield Violation(name[:200], "the file that the manifest lists", "no such file", AGAIN)
-        elif name not in listed:
-            yield Violation(name, "no file that the manifest does not list", "such a file", AGAIN)
-        elif listed[name] != found[name]:
-            yield Violation(name, "content that fits its SHA-256 in the manifest", "other content", AGAIN)
+    return check_whole_seal(folder, AGAIN)
 
 
 def _recomputed(folder: Path) -> Iterator[Violation]:

@@ -19,10 +19,11 @@ from suite.compliance.submission_rule import SubmissionRule
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from tests.builders import RICH, make_analysis, make_bundle, make_experiment, make_replication
 from tests.mutation.score import good_submission
+from tests.viewpoints import make_viewpoint
 
 MISSED = "target-missed"
 FAULTS = [(rule, fault) for rule in ALL for fault in rule.faults]
-OF_BUNDLES, OF_SUBMISSIONS, OF_ANALYSES, OF_EXPERIMENTS, OF_REPLICATIONS = (
+OF_BUNDLES, OF_SUBMISSIONS, OF_ANALYSES, OF_EXPERIMENTS, OF_REPLICATIONS, OF_VIEWPOINTS = (
     [(rule, fault) for rule, fault in FAULTS if fault.scope is scope] for scope in Scope
 )
 
@@ -101,6 +102,24 @@ def test_a_good_replication_has_no_finding(_good_replication: Path) -> None:
 @pytest.mark.parametrize(("rule", "fault"), OF_REPLICATIONS, ids=names(OF_REPLICATIONS))
 def test_a_rule_finds_its_fault_in_a_replication(rule: AnyRule, fault: Fault, _good_replication: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(_good_replication, tmp_path / "replication"))
+    fault.change(folder)
+    result = check_paths([folder])
+    assert_found(rule, tuple(finding for _, finding in result.all_findings()), result.complies)
+
+
+@pytest.fixture(scope="session")
+def _good_viewpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_viewpoint(tmp_path_factory.mktemp("viewpoints") / "good")
+
+
+def test_a_good_student_and_teacher_have_no_finding(_good_viewpoint: Path) -> None:
+    result = check_paths([_good_viewpoint])
+    assert (result.complies, list(result.all_findings()), len(result.analyses)) == (True, [], 1)
+
+
+@pytest.mark.parametrize(("rule", "fault"), OF_VIEWPOINTS, ids=names(OF_VIEWPOINTS))
+def test_a_rule_finds_its_fault_in_a_student_and_teacher(rule: AnyRule, fault: Fault, _good_viewpoint: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(_good_viewpoint, tmp_path / "viewpoint"))
     fault.change(folder)
     result = check_paths([folder])
     assert_found(rule, tuple(finding for _, finding in result.all_findings()), result.complies)

@@ -7,10 +7,11 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from suite.errors import SuiteError
-from suite.machine.limits import PREFIX, cpu_quota, limited, read_limit, refuse_limit
+from suite.machine.limits import PREFIX, cpu_quota, least_weight, limited, read_limit, refuse_limit, when_idle
 from tests.disks import simulated_disk
 
 V1, V2 = "sys/fs/cgroup/cpu", "sys/fs/cgroup"
@@ -122,3 +123,57 @@ def test_a_real_disk_is_read_slowly() -> None:
         pytest.skip(str(error))
     finally:
         path.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_idle_time_only_is_one_file_in_both_versions(version: int, tmp_path: Path) -> None:
+    folder = tmp_path / (V1 if version == 1 else V2)
+    folder.mkdir(parents=True)
+    (folder / ("cgroup.procs" if version == 1 else "cgroup.controllers")).write_text("" if version == 1 else "cpu\n")
+    (folder / "cgroup.subtree_control").write_text("cpu\n")
+    with when_idle(tmp_path) as (name, limit):
+        limit(42)
+        assert (name, (folder / OWN / "cpu.idle").read_text()) == ("cpu.idle", "1")
+
+
+def test_a_kernel_without_cpu_idle_gives_the_least_weight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels before 5.15 have no such file, and a cgroup's folder takes no new one."""
+    (tmp_path / V1).mkdir(parents=True)
+    (tmp_path / V1 / "cgroup.procs").touch()
+    write = Path.write_text
+
+    def as_kernel(path: Path, content: str, encoding: str | None = None) -> int:
+        if path.name == "cpu.idle":
+            raise PermissionError(13, "Permission denied", str(path))
+        return write(path, content, encoding)
+
+    monkeypatch.setattr(Path, "write_text", as_kernel)
+    with when_idle(tmp_path) as (name, _):
+        assert (name, (tmp_path / V1 / OWN / "cpu.shares").read_text()) == ("least weight", "2")
+    assert least_weight().v2_values == (("cpu.weight", "1"),)
+
+
+def test_a_real_process_gets_only_what_another_one_leaves() -> None:
+    """Both on one core, until the other one has used a second of it: the idle one gets less than a tenth."""
+    try:
+        with when_idle() as (_, limit_process):
+            core = min(os.sched_getaffinity(0))
+            both = [subprocess.Popen([sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{core}])\nwhile True: pass"]) for _ in range(2)]
+            try:
+                limit_process(both[0].pid)
+                began_s = _cpu_s(both[0].pid)
+                until_s = _cpu_s(both[1].pid) + 1.0
+                while _cpu_s(both[1].pid) < until_s:
+                    time.sleep(0.05)
+                assert _cpu_s(both[0].pid) - began_s < 0.1
+            finally:
+                for process in both:
+                    process.kill()
+                    process.wait()
+    except SuiteError as error:
+        pytest.skip(str(error))
+
+
+def _cpu_s(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
