@@ -38,10 +38,10 @@ def a_run_in_a_folder_of_another_script(submission: Path) -> Path:
 
 
 def an_archive(submission: Path) -> Path:
-    """One run as .tar.gz."""
-    archive = submission.parent / "run.tar.gz"
+    """One run as a plain tar."""
+    archive = submission.parent / "run.tar"
     run = of_framework(submission, "tensorflow")
-    with tarfile.open(archive, "w:gz") as packed:
+    with tarfile.open(archive, "w") as packed:
         packed.add(run, arcname="run_1")
     return archive
 
