@@ -77,8 +77,8 @@ def all_forgeries() -> Iterator[Forgery]:
             "other initial weights", f"{name}, half the rate", trained(lambda request, name=name: halved(request)._replace(initial_weights=name))
         )
     yield Forgery("other initial weights", "pretrained for twenty steps", lambda of: of.losses()[20:50])
-    for size in (8, 15, 17, 32, 128):
-        yield Forgery("another batch size", f"{size} instead of 16", trained(lambda request, size=size: request._replace(global_batch_size=size)))
+    for size in (16, 64, 120, 127, 256):
+        yield Forgery("another batch size", f"{size} instead of 128", trained(lambda request, size=size: request._replace(global_batch_size=size)))
     for factor in (0.5, 0.9):
         for number in range(1, 6):
             yield Forgery(f"{factor} of the learning rate", f"{number}", trained(lambda request, factor=factor: scaled(request, factor)))

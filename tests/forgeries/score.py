@@ -19,7 +19,7 @@ from suite.metrics.replayed_losses import AuditVerdict
 from tests.forgeries.forgeries import Forgery, all_forgeries, forge, sample
 from tests.forgeries.worker import persistent_workers
 
-REFERENCE = repository_root() / "submissions" / "v0.2" / "reference" / "lenet"
+REFERENCE = repository_root() / "submissions" / "v0.1" / "reference" / "lenet"
 FRAMEWORKS = tuple(one.name for one in load_frameworks() if one.serves_closed)
 FORGED = "chainer"
 """The framework whose reference runs are forged: it starts fastest."""
@@ -28,7 +28,7 @@ MIN_REFUTED = 38
 
 
 def reference_runs() -> list[Path]:
-    """The nine reference runs of round v0.2."""
+    """The nine reference runs."""
     return sorted(REFERENCE.glob("*/run_*"))
 
 
