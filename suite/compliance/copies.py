@@ -20,6 +20,8 @@ from suite.bundle.steps import StepRecords
 LENGTHS = (256, 100)
 """Numbers of first steps that are compared: the largest that both runs have. Runs with fewer are not compared."""
 MIN_CORRELATIONS = (0.6, 0.8)
+LATER_STARTS = (1000, 5000)
+"""First steps of the further places, each of LENGTHS[0] steps, at which step times are compared: a copy may begin with steps of its own."""
 KEPT_RATIOS = 256
 MIN_SAME_SHARE = 0.25
 NEIGHBOURS = 15  # steps in the running median that is taken out: warm-up, throttling and the course of an epoch are no sign of a copy
@@ -36,6 +38,7 @@ class StepTimes:
     """What is compared of a run: the variation of its steps and of its losses, one array per length, and a sample of the ratios of computing to
     fetching.
 
+    ``later`` is the variation of the steps at LATER_STARTS.
     ``seed`` decides the order of the samples; None where it need not (the open division), and losses are not compared.
 
     The sample is the KEPT_RATIOS ratios with the smallest hashes, so that runs with the same ratios have the same sample (Broder, "On the resemblance
@@ -46,6 +49,7 @@ class StepTimes:
     ratios: Values | None
     losses: tuple[Values | None, ...] = ()
     seed: int | None = None
+    later: tuple[Values | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,10 +66,11 @@ def step_times(steps: StepRecords, seed: int | None = None) -> StepTimes:
     first = steps.first_rank
     with np.errstate(all="ignore"):  # times may be anything: the rules of bundles report them
         losses: Values = np.log(first.loss[: LENGTHS[0]])
-        logarithms: Values = np.log(np.nansum(first.parts_s[:, : LENGTHS[0]], axis=0))
+        logarithms: Values = np.log(np.nansum(first.parts_s[:, : LATER_STARTS[-1] + LENGTHS[0]], axis=0))
         ratios: Values = np.round(np.log(first.compute_s) - np.log(first.fetch_stall_s), DIGITS)
     times, of_losses = (tuple(_variation(values[:length], length) for length in LENGTHS) for values in (logarithms, losses))
-    return StepTimes(times, _sample(ratios[np.isfinite(ratios)]), of_losses, seed)
+    later = tuple(_variation(logarithms[start : start + LENGTHS[0]], LENGTHS[0]) for start in LATER_STARTS)
+    return StepTimes(times, _sample(ratios[np.isfinite(ratios)]), of_losses, seed, later)
 
 
 def _sample(ratios: Values) -> Values | None:
@@ -80,8 +85,22 @@ def _sample(ratios: Values) -> Values | None:
 
 def power_sample(channels: Iterable[Channel]) -> frozenset[int]:
     """Hashes of power readings in a row: the KEPT_POWER smallest of those that vary, so that runs with the same power have the same sample."""
-    found = [_hashes(channel.in_time.values) for channel in channels if channel.unit == "W" and len(channel) >= POWER_LENGTH]
-    return frozenset(sorted({each for of_channel in found for each in of_channel})[:KEPT_POWER])
+    return _row_sample([channel.in_time.values for channel in channels if channel.unit == "W"])
+
+
+def memory_sample(channels: Iterable[Channel]) -> frozenset[int]:
+    """The same of the machine's used memory: to the byte, it takes another course in every run."""
+    return _row_sample([channel.in_time.values for channel in channels if (channel.source, channel.name) == ("memory", "used")])
+
+
+def loss_sample(losses: Values) -> frozenset[int]:
+    """The same of losses: those of another seed do not follow one another anywhere."""
+    return _row_sample([losses])
+
+
+def _row_sample(series: Iterable[Values]) -> frozenset[int]:
+    found = [_hashes(values) for values in series if len(values) >= POWER_LENGTH]
+    return frozenset(sorted({each for of_series in found for each in of_series})[:KEPT_POWER])
 
 
 def _hashes(values: Values) -> list[int]:
@@ -123,7 +142,7 @@ def find_likenesses(runs: Sequence[StepTimes]) -> tuple[Likeness, ...]:
     by_losses = (
         each for each in _alike([run.losses for run in runs], "losses") if None is not runs[each.one].seed != runs[each.other].seed is not None
     )
-    for likeness in (*_alike([run.variations for run in runs], "step times"), *_reordered(runs), *by_losses):
+    for likeness in (*_alike([run.variations for run in runs], "step times"), *_alike_later(runs), *_reordered(runs), *by_losses):
         found.setdefault((likeness.one, likeness.other), likeness)
     return tuple(found[pair] for pair in sorted(found))
 
@@ -131,16 +150,29 @@ def find_likenesses(runs: Sequence[StepTimes]) -> tuple[Likeness, ...]:
 def _alike(runs: Sequence[tuple[Values | None, ...]], what: str) -> Iterator[Likeness]:
     """Pairs of runs whose variations, one per length, go together, over the most steps that both have; ``what`` names the values."""
     for index, (length, least) in enumerate(zip(LENGTHS, MIN_CORRELATIONS, strict=True)):
-        places = [place for place, variations in enumerate(runs) if variations and variations[index] is not None]
-        longer = {place for place in places if index and runs[place][index - 1] is not None}
-        if len(places) < 2:
-            continue
-        rows = np.stack([_known(runs[place][index]) for place in places])
-        for first, second in zip(*np.nonzero(np.triu(rows @ rows.T, 1) >= least), strict=True):
-            one, other = places[first], places[second]
+        longer = {place for place, variations in enumerate(runs) if variations and index and variations[index - 1] is not None}
+        for one, other, correlation in _correlated([variations[index] if variations else None for variations in runs], least):
             if not {one, other} <= longer:
-                correlation = float(rows[first] @ rows[second])
                 yield Likeness(one, other, f"{what} that vary together (correlation {correlation:.2f} over the first {length} steps)")
+
+
+def _alike_later(runs: Sequence[StepTimes]) -> Iterator[Likeness]:
+    """Pairs of runs whose step times vary together at a later place."""
+    for index, start in enumerate(LATER_STARTS):
+        for one, other, correlation in _correlated([run.later[index] if run.later else None for run in runs], MIN_CORRELATIONS[0]):
+            where = f"over the steps {start + 1} to {start + LENGTHS[0]}"
+            yield Likeness(one, other, f"step times that vary together (correlation {correlation:.2f} {where})")
+
+
+def _correlated(variations: Sequence[Values | None], least: float) -> Iterator[tuple[int, int, float]]:
+    """The pairs of places whose variations have this correlation or a larger one, with it."""
+    places = [place for place, variation in enumerate(variations) if variation is not None]
+    if len(places) < 2:
+        return
+    rows = np.stack([_known(variations[place]) for place in places])
+    correlations = rows @ rows.T
+    for first, second in zip(*np.nonzero(np.triu(correlations, 1) >= least), strict=True):
+        yield places[first], places[second], float(correlations[first, second])
 
 
 def _known(values: Values | None) -> Values:

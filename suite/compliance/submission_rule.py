@@ -27,7 +27,7 @@ class SubmittedRun:
     monotonic clock was 0, in Unix time; None where not recorded.
     ``epochs_to_target`` is infinite for a run that missed its target, None for one without. A ``is_withdrawn`` run is no part of its entry.
     ``moment_of_digests`` is when the digests of its data were taken, boot id and monotonic clock in ns; None where there are none. ``power`` is a
-    sample of its power readings (suite.compliance.copies).
+    sample of its power readings (suite.compliance.copies), ``memory`` one of the used memory, ``loss_rows`` one of its losses.
     ``states`` are the digests of its parameters and velocities after every epoch.
     ``power_meters`` are those that read power during the run, on the first node. ``nonce`` is run.json's record of where the seed came from,
     ``implementation`` that of the program that trained, ``study`` the mark of the study that it was made for, ``command`` the command that made it.
@@ -56,6 +56,8 @@ class SubmittedRun:
     states: frozenset[str] = frozenset()
     moment_of_digests: tuple[str, int] | None = None
     power: frozenset[int] = frozenset()
+    memory: frozenset[int] = frozenset()
+    loss_rows: frozenset[int] = frozenset()
     nonce: Mapping[str, Any] | None = None
     implementation: Mapping[str, Any] | None = None
     study: Mapping[str, Any] | None = None

@@ -17,7 +17,7 @@ from suite.bundle.reader import Bundle, CachedBundle
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import judging_round
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
-from suite.compliance.copies import StepTimes, find_likenesses, power_sample, step_times
+from suite.compliance.copies import StepTimes, find_likenesses, loss_sample, memory_sample, power_sample, step_times
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.malformed import MALFORMED, not_applied
 from suite.compliance.registry import rules_of
@@ -176,6 +176,8 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         command=tuple(map(str, run.command)),
         moment_of_digests=_moment_of_digests(bundle, boot),
         power=power_sample(channels),
+        memory=memory_sample(channels),
+        loss_rows=loss_sample(steps.first_rank.loss),
     )
 
 

@@ -12,6 +12,8 @@ from suite.files.tree import MAX_BYTES, MAX_FILES, below
 
 MAX_DEPTH = 12
 CHUNK_BYTES = 2**20
+COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+"""How compressed files begin; they may be bombs."""
 
 
 def pack(directory: Path, target: Path, *, base: Path) -> Path:
@@ -37,6 +39,7 @@ def unpack(path: Path, directory: Path) -> None:
     Raises SuiteError, before anything more is written, for a member that is not a plain file or folder, for a name that leads out of
     ``directory`` or occurs twice, and for more than MAX_FILES files, MAX_BYTES bytes or MAX_DEPTH nested folders.
     """
+    _refuse_compressed(path)
     try:
         with tarfile.open(path, "r:") as archive:  # plain tar only: a compressed archive may be a bomb
             written, seen = 0, set()
@@ -52,6 +55,14 @@ def unpack(path: Path, directory: Path) -> None:
             _require_end(archive, path)
     except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
         raise SuiteError(f"{path} is not a whole tar archive ({str(error)[:200]}); pack it again.") from error
+
+
+def _refuse_compressed(path: Path) -> None:
+    with path.open("rb") as stream:
+        head = stream.read(max(map(len, COMPRESSED)))
+    for start, name in COMPRESSED.items():
+        if head.startswith(start):
+            raise SuiteError(f"{path} is compressed by {name}; a plain tar archive is read. Decompress it, or unpack it, and try again.")
 
 
 def _members(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:

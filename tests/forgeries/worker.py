@@ -36,6 +36,7 @@ def persistent_workers() -> Iterator[None]:
         worker.stdin.flush()
         answer = worker.stdout.readline().strip()
         if answer != "done":
+            workers.pop(module).kill()  # the next replay starts another
             raise SuiteError(f"The replay in {framework.title} ended with: {answer}")
 
     try:

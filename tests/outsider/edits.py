@@ -449,8 +449,9 @@ def rebuild(
     """Steps, log and readings of another run on the same scaffold, all consistent with one another.
 
     parts: fetch, copy, compute, communication and the rest of a step, in seconds, at this batch size.
-    epoch_factor(epoch) lengthens an epoch's steps.
+    epoch_factor(epoch) lengthens an epoch's steps. Without ``losses`` they are invented, and the bundle's ``losses_are_invented`` says so.
     """
+    b.losses_are_invented = losses is None
     rng = np.random.default_rng(seed)
     request = b.request
     old_batch = request["global_batch_size"]

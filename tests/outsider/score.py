@@ -1,20 +1,25 @@
-"""`make outsider`: which of the lies that an outsider wrote the checker refuses, and which honest variations it refuses."""
+"""`make outsider`: which lies of an outsider the checker, an audit and a witness's record find, and which honest variations the checker refuses."""
 
 import argparse
 import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from reporter.data.workers import map_tasks
 from suite.errors import SuiteError
+from suite.metrics.audit_record import AuditVerdict
+from tests.forgeries.worker import persistent_workers
+from tests.outsider.edits import EDITED, ERROR, FABRICATED, Lie
 from tests.outsider.lies import ALL
+from tests.outsider.other_evidence import audit_verdict, witness_rules
 from tests.outsider.trial import COLUMNS, HONEST_CLASS, NOT_APPLIED, REFUSED, UNREADABLE, Outcome, entries, try_out
 
-LEVELS = ("error", "edited record", "fabricated run")
+LEVELS = (ERROR, EDITED, FABRICATED)
+EVIDENCE = ("refused by `check`", "contradicted by an audit", "refused if witnessed before the edit", "by neither check nor audit", "by none of them")
 PROGRESS_S = 5.0
 MIN_TRIED = 20  # before them the samples are made: no basis for an estimate
 
@@ -39,6 +44,47 @@ def try_all(chosen: Sequence[str], show: Callable[[str], None]) -> list[Outcome]
             shown_s, left_s = now_s, (now_s - started_s) * (len(tasks) - len(outcomes)) / len(outcomes)
             show(f"{len(outcomes)} of {len(tasks)} tried, about {left_s:.0f} s left")
     return outcomes
+
+
+def witness_all(chosen: Sequence[str]) -> dict[str, tuple[str, ...] | None]:
+    """The witness's rules that refuse each edited record, by its name; None where there could be no witness."""
+    lies = _lies(chosen, (EDITED,))
+    return {lie.name: rules for lie, rules in zip(lies, map_tasks(witness_rules, lies), strict=True)}
+
+
+def audit_all(chosen: Sequence[str]) -> dict[str, str]:
+    """What an audit says of each edited record and fabricated run, by its name."""
+    with persistent_workers():
+        return {lie.name: audit_verdict(lie) for lie in _lies(chosen, (EDITED, FABRICATED))}
+
+
+def _lies(chosen: Sequence[str], levels: Sequence[str]) -> list[Lie]:
+    return [entry for name in chosen for entry in entries()[name] if isinstance(entry, Lie) and entry.level in levels]
+
+
+def evidence_table(outcomes: Sequence[Outcome], audits: Mapping[str, str], witnessed: Mapping[str, tuple[str, ...] | None]) -> str:
+    """For edited records and fabricated runs: found by the checker, by an audit, by a witness's record, and by none of them."""
+    lines = [_row("class", "level", "lies", *EVIDENCE), _row(*["---"] * (3 + len(EVIDENCE)))]
+    lies = [outcome for outcome in outcomes if outcome.name in audits]
+    for class_name in [*dict.fromkeys(outcome.class_name for outcome in lies), "all"]:
+        for level in (EDITED, FABRICATED):
+            chosen = [outcome for outcome in lies if outcome.level == level and class_name in (outcome.class_name, "all")]
+            if chosen:
+                lines.append(_row(class_name, level, len(chosen), *_evidence(chosen, audits, witnessed)))
+    return "\n".join(lines)
+
+
+def _evidence(lies: Sequence[Outcome], audits: Mapping[str, str], witnessed: Mapping[str, tuple[str, ...] | None]) -> Iterator[str | int]:
+    refused = {lie.name for lie in lies if lie.column in (REFUSED, UNREADABLE)}
+    replayed = {lie.name for lie in lies if audits[lie.name] in {verdict.value for verdict in AuditVerdict}}
+    contradicted = {name for name in replayed if audits[name] == AuditVerdict.CONTRADICTS.value}
+    seen = {lie.name for lie in lies if witnessed.get(lie.name) is not None}
+    by_witness = {name for name in seen if witnessed[name]}
+    yield len(refused)
+    yield f"{len(contradicted)} of {len(replayed)}"
+    yield f"{len(by_witness)} of {len(seen)}" if seen else "—"
+    yield len(lies) - len(refused | contradicted)
+    yield len(lies) - len(refused | contradicted | by_witness)
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -84,7 +130,9 @@ def main() -> int:
     outcomes = try_all(classes(options.number), lambda line: print(line, file=sys.stderr, flush=True))
     if options.json:
         options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(report(outcomes))
+    print(report(outcomes), flush=True)
+    chosen = [name for name in classes(options.number) if name != HONEST_CLASS]
+    print("\n" + evidence_table(outcomes, audit_all(chosen), witness_all(chosen)))
     return 0
 
 

@@ -7,9 +7,11 @@ import pytest
 
 from tests.outsider.honest import HONEST
 from tests.outsider.lies import ALL, LIES
+from tests.outsider.other_evidence import audit_verdict, witness_rules
 from tests.outsider.samples import SAMPLES, copy_of
-from tests.outsider.score import LEVELS, NOT_APPLIED, REFUSED, classes, report, table, try_all
-from tests.outsider.trial import HONEST_CLASS, apply, findings, try_out
+from tests.outsider.score import LEVELS, NOT_APPLIED, REFUSED, classes, evidence_table, report, table, try_all
+from tests.outsider.third_list.trial import EDITS
+from tests.outsider.trial import HONEST_CLASS, Outcome, apply, findings, try_out
 
 MIN_SEALED, MIN_OF_CLASS, MIN_HONEST = 120, 10, 30
 FIRST = [
@@ -76,3 +78,28 @@ def test_the_report_counts_lies_and_names_refused_honest_variations(monkeypatch:
 def test_a_class_is_chosen_by_its_number() -> None:
     assert classes(4) == ["4 accuracies and target"]
     assert classes(None) == [*ALL, HONEST_CLASS]
+
+
+def test_an_edit_of_a_witnessed_run_is_refused_by_the_witness_record() -> None:
+    lie = next(lie for lie in ALL["4 accuracies and target"] if lie.level == "edited record")
+    assert witness_rules(lie) == ("witness-files", "witness-time")
+
+
+def test_a_lie_about_a_submission_is_not_audited_as_one_run() -> None:
+    lie = next(lie for lie in LIES if lie.needs == "submission")
+    assert audit_verdict(lie) == "is not about one run"
+
+
+def test_the_evidence_counts_what_check_audit_and_witness_find_and_what_none_of_them_does() -> None:
+    def outcome(name: str, column: str) -> Outcome:
+        return Outcome("1 data", "edited record", name, "rich", True, "", column, (), (), "")
+
+    lies = [outcome("a", REFUSED), outcome("b", "accepted"), outcome("c", "accepted"), outcome("d", "accepted")]
+    audits = {"a": "agrees", "b": "contradicts", "c": "agrees", "d": "is not about one run"}
+    rows = evidence_table(lies, audits, {"a": ("witness-files",), "b": (), "c": ("witness-files",), "d": None}).splitlines()
+    assert rows[-1] == "| all | edited record | 4 | 1 | 1 of 3 | 2 of 3 | 2 | 1 |"
+
+
+def test_the_third_list_has_thirty_edits_with_names_of_their_own() -> None:
+    assert len({edit.name for edit in EDITS}) == len(EDITS) == 30
+    assert {edit.level for edit in EDITS} <= set(LEVELS)

@@ -20,6 +20,7 @@ from suite.submission.declaration import NAME
 from suite.submission.launches import declare_entries
 
 FIRST_STEPS, LEARNING_STEPS, LEARNED = 10, 60, 0.05
+FIRST_OWN_STEPS = 100
 
 
 def run(submission: Path, number: int) -> Path:
@@ -102,6 +103,17 @@ def copy_losses(target: EditableBundle, source: EditableBundle) -> None:
     target.steps.loc[: steps - 1, "loss"] = source.steps["loss"].iloc[:steps]
 
 
+def copy_later_losses(target: EditableBundle, source: EditableBundle) -> None:
+    """Copy the losses from the 101st step on, of two runs whose losses vary as real ones do."""
+    import numpy as np  # start-up
+
+    for number, bundle in enumerate((target, source)):
+        bundle.steps["loss"] *= np.exp(np.random.default_rng(number).normal(0, 0.05, len(bundle.steps)))
+    rows = slice(FIRST_OWN_STEPS, min(len(target.steps), len(source.steps)) - 1)
+    target.steps.loc[rows, "loss"] = source.steps.loc[rows, "loss"]
+    source.save(recomputed=True)
+
+
 def copy_losses_with_noise(target: EditableBundle, source: EditableBundle) -> None:
     """Copy the losses, each with up to two hundredths of noise."""
     import numpy as np  # start-up
@@ -133,6 +145,19 @@ def copy_power(target: EditableBundle, source: EditableBundle) -> None:
     rows, others = (bundle.readings.index[bundle.readings["unit"] == "W"] for bundle in (target, source))
     count = min(len(rows), len(others))
     target.readings.loc[rows[:count], "value"] = source.readings.loc[others[:count], "value"].to_numpy()
+
+
+def copy_memory(target: EditableBundle, source: EditableBundle) -> None:
+    """Let both runs read the same used memory, byte by byte, which varies."""
+    import numpy as np  # start-up
+    import pandas  # start-up: slow to load
+
+    for bundle in (target, source):
+        rows = bundle.readings.index[bundle.at("cpu", "utilisation.total")]
+        used = 1e9 + 4096.0 * np.random.default_rng(5).integers(0, 10_000, len(rows))
+        more = bundle.readings.loc[rows].assign(source="memory", channel="used", unit="B", value=used)
+        bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
+    source.save(recomputed=True)
 
 
 def copy_data_record(target: EditableBundle, source: EditableBundle) -> None:

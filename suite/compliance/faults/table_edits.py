@@ -210,6 +210,14 @@ def keep_cache_full(bundle: EditableBundle) -> None:
 
 
 @edit
+def empty_cache(bundle: EditableBundle) -> None:
+    """Have nothing of the data set in memory at any reading, and read the same counts of bytes from the disk."""
+    bundle.readings.loc[bundle.at("page-cache"), "value"] = 0.0
+    rows = bundle.at("disk", "read_bytes")
+    bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].iloc[0] + range(int(rows.sum()))
+
+
+@edit
 def set_frequency(bundle: EditableBundle, device: str, frequency_hz: float) -> None:
     """Claim another device, and let its cores run at this frequency."""
     set_device(device)(bundle)

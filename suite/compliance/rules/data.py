@@ -7,14 +7,17 @@ from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.data_record import DATA, DataRecord, read_data_record
-from suite.bundle.layout import READINGS, RUN, SYSTEM
+from suite.bundle.layout import READINGS, RUN, SUMMARY, SYSTEM
 from suite.catalog.data_sets import DataSetDefinition, load_data_set, load_data_sets
+from suite.catalog.frameworks import is_own
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import both, in_turn, recomputed, unsealed
 from suite.compliance.faults.file_edits import change_file, delete, resealed
 from suite.compliance.faults.log_edits import set_everywhere
-from suite.compliance.faults.table_edits import hold_channel, keep_cache_full
+from suite.compliance.faults.table_edits import empty_cache, hold_channel, keep_cache_full
+from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import CLOSED, BundleContext, RequestContext, Rule, Violation
+from suite.compliance.values import is_number
 from suite.errors import SuiteError
 from suite.files.digest import FileDigest
 
@@ -29,6 +32,7 @@ MAX_PREPARED_S = 300.0
 written, a receipt is asked for, a power pulse takes 13 s. Honest runs: 0.25 to 2.0 s in all."""
 MAX_DIGEST_BYTES_PER_S, MIN_DIGEST_BYTES_PER_S = 4e9, 1e6  # of SHA-256 and MD5 together, on the fastest core; of the slowest card
 MAX_PICTURE_S = 0.1  # to open and read one of many small files
+MAPPED, MIN_MAPPED_RATIO, MIN_READ_RATIO = ("idx", "cifar10"), 0.5, 0.1  # a file system that compresses reads a fifth of MNIST
 GENERATED, IN_MEMORY = "synthetic", "memory"
 READ_AGAIN = "run `suite data verify`, then run again: the run directory is never edited"
 
@@ -162,6 +166,28 @@ def _cache(context: BundleContext) -> Iterator[Violation]:
         yield Violation(READINGS, f"bytes read from the disk after the page cache was emptied (cache_cleared in {RUN})", observed, fix)
 
 
+def _filled(context: BundleContext) -> Iterator[Violation]:
+    """Check, where the suite's own readers map the files into memory, that an epoch reads what it neither finds nor leaves in the page cache."""
+    data = context.request.data
+    if context.request.batches != "read" or data.synthetic or data.layout not in MAPPED or not is_own(context.request.framework):
+        return
+    definition = _definition(data.name)
+    size_bytes = sum(file.size_bytes for file in definition.files) if definition is not None else 0
+    for epoch in context.bundle.json(SUMMARY).get("epochs", ()):
+        resident = [epoch.get(name) for name in ("resident_start_ratio", "resident_end_ratio")]
+        read_bytes = epoch.get("disk_read_bytes")
+        if not epoch.get("is_whole") or not all(map(is_number, (*resident, read_bytes))):
+            continue
+        if max(resident) >= MIN_MAPPED_RATIO or read_bytes >= MIN_READ_RATIO * size_bytes:
+            continue
+        expected = f"{MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB or more read from the disk in epoch {epoch.get('epoch')}, or the data in memory"
+        observed = (
+            f"{read_bytes / 2**20:.1f} MiB, and {max(resident):.0%} of the data in memory: the readers map the files, so what was used is there"
+        )
+        yield Violation(READINGS, expected, observed, READINGS_AS_READ)
+        return
+
+
 SIZES = (
     ("data.train_samples", 30_000),
     ("data.train_samples", 70_000),
@@ -241,5 +267,12 @@ RULES = (
             *both("the cache said to be emptied of data in a file system in memory", in_turn(set_everywhere("cache_cleared", True), _in_memory)),
             recomputed("the cache said to be emptied, no byte read", hold_channel("disk", "read_bytes", cache_cleared=True)),
         ),
+    ),
+    Rule(
+        id="cache-fills",
+        sentence="An epoch of the suite's own readers finds or leaves data in memory that are mapped files, or reads them from the disk.",
+        rationale="What a mapped file's reader touches is in the page cache. Without it, every epoch comes from the disk.",
+        bundle_check=_filled,
+        faults=(recomputed("nothing of the data in memory, hardly a byte read", empty_cache()),),
     ),
 )

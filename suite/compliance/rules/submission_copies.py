@@ -13,8 +13,10 @@ from suite.compliance.faults.submission_edits import (
     copy_digests,
     copy_first_run,
     copy_from_second,
+    copy_later_losses,
     copy_losses,
     copy_losses_with_noise,
+    copy_memory,
     copy_power,
     copy_readings,
     copy_step_times,
@@ -32,9 +34,9 @@ ORDER = 103  # after the entries
 
 ONE_BOOT_S = 0.5
 """A machine takes longer to start again; the wall clock runs off the monotonic one by less between two runs, unless it is set."""
-MIN_SHARED_POWER = 2
-"""Places of the sample at which two runs have the same power: eleven readings in a row. For a sensor with ten values of equal chance, 4e-8 a pair of
-runs of an hour."""
+MIN_SHARED_ROWS = 2
+"""Places of the sample at which two runs have the same power, memory or losses: eleven in a row. For a power sensor with ten values of
+equal chance, 4e-8 a pair of runs of an hour."""
 SET_BY_S = 60.0
 """NTP slews a clock that is less off."""
 
@@ -74,14 +76,20 @@ def _order(first: SubmittedRun, second: SubmittedRun) -> str:
 
 
 def _seed_losses(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs that share their first losses with a run of another seed."""
+    """Runs that share their first losses, or losses in a row anywhere, with a run of another seed."""
     for run in context.runs:
         for other in (*context.runs, *context.other_runs):
-            if run.losses is None or run.losses != other.losses or run.request.get("seed") == other.request.get("seed"):
+            if run.request.get("seed") == other.request.get("seed"):
                 continue
-            fix = "run it again with its own seed; another seed begins with other losses"
-            yield Violation(run.name, f"first losses of seed {run.request.get('seed')!r}"[:200], f"those of {_seed_and_name(other)}"[:300], fix)
-            break
+            has_first, shared = run.losses is not None and run.losses == other.losses, len(run.loss_rows & other.loss_rows)
+            if has_first or shared >= MIN_SHARED_ROWS:
+                what = "first losses" if has_first else "losses"
+                observed = f"those of {_seed_and_name(other)}"[:300]
+                if not has_first:
+                    observed += f", {POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} places"
+                fix = "run it again with its own seed; another seed has other losses"
+                yield Violation(run.name, f"{what} of seed {run.request.get('seed')!r}"[:200], observed, fix)
+                break
 
 
 def _seed_and_name(run: SubmittedRun) -> str:
@@ -95,19 +103,20 @@ def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
             observed = f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}"
             fix = "submit each run once; if this is the original, show the reviewer its receipt by a witness, or its commit"
             yield Violation(copied.run.name, "step times and losses that vary independently of those of any other run", observed, fix)
-    yield from _shared_power(context)
+    for what in ("power", "memory"):
+        yield from _shared_readings(context, what)
 
 
-def _shared_power(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs that have power readings in a row of a run that began before."""
+def _shared_readings(context: SubmissionContext, what: str) -> Iterator[Violation]:
+    """Runs that have power readings, or readings of the used memory, in a row of a run that began before."""
     for run in context.runs:
+        sample: frozenset[int] = getattr(run, what)
         for other in (*context.runs, *context.other_runs):
-            shared = len(run.power & other.power) if other.run_id != run.run_id else 0
-            if shared >= MIN_SHARED_POWER and _is_later(context, run, other):
-                observed = f"{POWER_LENGTH} readings in a row of {other.full_name}, {_order(other, run)}, at {shared} of {len(run.power)} places"
-                yield Violation(
-                    run.name, "power readings that no other run has", observed, "hand in the readings as they were recorded, or run again"
-                )
+            shared = len(sample & getattr(other, what)) if other.run_id != run.run_id else 0
+            if shared >= MIN_SHARED_ROWS and _is_later(context, run, other):
+                observed = f"{POWER_LENGTH} readings in a row of {other.full_name}, {_order(other, run)}, at {shared} of {len(sample)} places"
+                fix = "hand in the readings as they were recorded, or run again"
+                yield Violation(run.name, f"{what} readings that no other run has", observed, fix)
                 break
 
 
@@ -202,17 +211,20 @@ RULES = (
     ),
     SubmissionRule(
         id="submission-seed-losses",
-        sentence="No run begins with the losses of another seed.",
+        sentence="No run has the losses of another seed: neither its first, nor ten in a row anywhere.",
         rationale="The seed decides weights and order: two seeds do not give the same losses.",
         check=_seed_losses,
-        faults=(of_submission("run 1 with run 2's losses", copy_from_second(copy_losses)),),
+        faults=(
+            of_submission("run 1 with run 2's losses", copy_from_second(copy_losses)),
+            of_submission("run 1 with run 2's losses from step 101 on", copy_from_second(copy_later_losses)),
+        ),
     ),
     SubmissionRule(
         id="submission-near-copies",
         sentence="The step times of no two runs vary together, in whatever order, nor do the losses of closed runs of different seeds; no two runs "
-        "have the same power readings in a row.",
+        "have the same readings of power, or of the used memory, in a row.",
         rationale="What slows single steps differs from run to run, and so do the samples of a mini-batch; a copy keeps both, even with noise. Power "
-        "is read with noise of its own.",
+        "and memory are read with noise of their own.",
         check=_near_copies,
         faults=(
             of_submission("run 1 as run 4, with noise", copy_with_noise(0.01)),
@@ -220,6 +232,7 @@ RULES = (
             of_submission("run 1's steps as run 4, in another order", copy_with_noise(0.0, 1.0, is_shuffled=True)),
             of_submission("run 1 with run 2's losses, with noise", copy_from_second(copy_losses_with_noise)),
             of_submission("run 1 with run 2's power", copy_from_second(copy_power)),
+            of_submission("run 1 with run 2's memory", copy_from_second(copy_memory)),
         ),
     ),
     SubmissionRule(

@@ -11,7 +11,7 @@ from suite.bundle.steps import StepRecords
 from suite.compliance.copies import KEPT_POWER, Likeness, find_likenesses, power_sample, step_times
 from suite.files.paths import repository_root
 
-REFERENCE = repository_root() / "submissions" / "v0.1" / "reference" / "lenet"
+SUBMISSIONS = repository_root() / "submissions"
 
 
 def steps(count: int = 400, seed: int = 1, spread: float = 0.05) -> StepRecords:
@@ -38,8 +38,8 @@ def likenesses(*runs: StepRecords) -> tuple[Likeness, ...]:
 
 
 def test_reference_runs_are_no_copies() -> None:
-    paths: list[Path] = sorted(REFERENCE.glob("*/run_*"))
-    assert len(paths) == 9
+    paths: list[Path] = sorted(SUBMISSIONS.glob("v*/reference/lenet/*/run_*"))
+    assert len(paths) == 18
     assert find_likenesses([step_times(Bundle(path).steps()) for path in paths]) == ()
 
 
@@ -49,6 +49,14 @@ def test_a_copy_with_noise_and_another_speed_is_found(noise: float, count: int) 
     original = steps(count)
     (found,) = likenesses(original, steps(count, seed=2), with_noise(original, noise, 1.01))
     assert (found.one, found.other) == (0, 2) and "vary together" in found.what
+
+
+def test_a_copy_that_begins_with_steps_of_its_own_is_found() -> None:
+    original, own = steps(3000), steps(3000, seed=2)
+    copied = with_noise(original, 0.01).parts_s
+    copied[:, :400] = own.parts_s[:, :400]
+    (found,) = likenesses(original, made(copied))
+    assert "over the steps 1001 to 1256" in found.what
 
 
 def test_a_shorter_copy_is_found() -> None:

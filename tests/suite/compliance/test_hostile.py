@@ -82,7 +82,7 @@ def test_metadata_of_any_type_is_compared(boot: object, good_bundle: Path) -> No
 def test_a_compressed_archive_is_refused_before_it_is_decompressed(submission_folder: Path, tmp_path: Path) -> None:
     archive = tmp_path / "bomb.tar"
     archive.write_bytes(gzip.compress(pack(submission_folder, tmp_path / "plain.tar", base=submission_folder.parent.parent).read_bytes()))
-    with pytest.raises(SuiteError, match="not a whole tar archive"):
+    with pytest.raises(SuiteError, match="compressed by gzip"):
         unpack(archive, tmp_path / "target")
     assert not (tmp_path / "target").exists()
 

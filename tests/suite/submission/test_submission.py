@@ -135,9 +135,10 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         unpack(hostile(tmp_path / "many.tar", *(member(f"f{index}") for index in range(5))), tmp_path / "target2")
 
 
-def test_a_file_that_is_not_an_archive_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "x.tar").write_bytes(b"\x1f\x8b" + bytes(1000))
-    with pytest.raises(SuiteError, match="not a whole tar archive"):
+@pytest.mark.parametrize(("head", "sentence"), [(b"no tar", "not a whole tar archive"), (b"\x1f\x8b", "by gzip"), (b"PK\x03\x04", "by zip")])
+def test_a_file_that_is_not_an_archive_is_one_sentence(head: bytes, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "x.tar").write_bytes(head + bytes(1000))
+    with pytest.raises(SuiteError, match=sentence):
         unpack(tmp_path / "x.tar", tmp_path / "target")
 
 
