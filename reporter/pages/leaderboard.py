@@ -11,10 +11,11 @@ from reporter.board.answers import answers, best_of
 from reporter.board.bars import BarScale, bar_scale
 from reporter.board.boards import Board, BoardRow
 from reporter.board.columns import Cell, Column, Facet
-from reporter.board.instruments import instrument_words, measured_by
+from reporter.board.instruments import measured_by
 from reporter.board.matrix import matrices
 from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
 from reporter.data.frames import ACCEPTED, GENERATED
+from reporter.data.instrument_names import instrument_words
 from reporter.pages.addresses import machine_page, submitter_page
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files

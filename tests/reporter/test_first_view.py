@@ -90,7 +90,9 @@ def test_the_best_device_of_each_workload_is_in_the_first_view_of_the_front_page
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_the_front_page_answers_which_device_trains_with_the_least_energy_and_how_sure_that_is(size: tuple[int, int], tab: Tab, tmp_path: Path) -> None:
+def test_the_front_page_answers_which_device_trains_with_the_least_energy_and_how_sure_that_is(
+    size: tuple[int, int], tab: Tab, tmp_path: Path
+) -> None:
     """Of each of four workloads: the number, its 95 % interval, the device and what measured it, in one row of the first view."""
     frames = many_entries(make_template(tmp_path / "run"), 34, tuple(WORKLOADS))
     tab.look(size)
