@@ -136,6 +136,14 @@ def test_the_table_is_one_to_a_screen_reader(frames: Frames, site: Path, tab: Ta
     assert "LeNet-5 on MNIST, closed division, round v0.2" in names
 
 
+def test_a_card_without_a_rank_begins_at_its_left_edge(frames: Frames, site: Path, tab: Tab) -> None:
+    """System, framework and energy stand below one another on a phone, where the leaderboard has no ranks, too."""
+    tab.look(SIZES[0])
+    tab.open(page_of(site, next(board for board in make_boards(frames) if board.workload == "resnet18")))
+    left = "(cell) => cell.getBoundingClientRect().left + parseFloat(getComputedStyle(cell).paddingLeft)"
+    assert len(set(tab.run(f"[1, 2, 4].map((place) => document.querySelector('#board').tBodies[0].rows[0].cells[place]).map({left})"))) == 1
+
+
 def test_a_row_opens_without_a_script(frames: Frames, site: Path, tab: Tab) -> None:
     context = tab.page.context.browser.new_context(java_script_enabled=False)  # type: ignore[union-attr]
     try:

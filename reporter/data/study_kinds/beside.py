@@ -48,7 +48,7 @@ def _rows(result: BatchResult) -> Iterator[Row]:
         ("queueing_s", "s", beside.queueing_s),
         ("execution_s", "s", beside.execution_s),
         ("queue_growth", "1", beside.stability.growth),
-        ("training_samples_per_s", "1/s", result.training.samples_per_s),
+        ("training_samples_per_s", "samples/s", result.training.samples_per_s),
         ("training_of_alone", "1", lost.training),
         ("execution_of_alone", "1", lost.execution),
     )
