@@ -40,6 +40,20 @@ class Answer:
         return "± standard deviation" if any(each.cell.around for each in self.rows) else ""
 
 
+@dataclass(frozen=True)
+class BestOf:
+    """The best entries of a board in one line: the fastest one, and the one with the least energy by each kind of instrument that is answered for."""
+
+    board: Board
+    fastest: AnswerRow | None
+    energies: tuple[Answer, ...]
+
+
+def best_of(board: Board) -> BestOf:
+    """What a list of leaderboards says of this one."""
+    return BestOf(board, next(iter(_fastest(board).rows), None), tuple(_energies(board)))
+
+
 def answers(board: Board) -> tuple[Answer, ...]:
     """Fastest; least energy by the best kind of meter, and by the best kind that is only indicative; least memory; fastest Raspberry Pi."""
     return tuple(answer for answer in _answers(board) if answer.rows)
@@ -47,13 +61,17 @@ def answers(board: Board) -> tuple[Answer, ...]:
 
 def _answers(board: Board) -> Iterator[Answer]:
     placed = board.in_order
-    time = board.time.figure
-    yield _answer("fastest", "Fastest", f"of {len(placed)} entries" if len(placed) > 1 else "the only entry", placed, time)
+    yield _fastest(board)
     yield from _energies(board)
     yield _answer("memory", "Least memory", "peak", _by(placed, "peak_memory_bytes"), "peak_memory_bytes")
     pis = [row for row in placed if is_single_pi(row.entry)]
     if len(pis) < len(placed):
-        yield _answer("pi", "Fastest Raspberry Pi", "one board", pis, time)
+        yield _answer("pi", "Fastest Raspberry Pi", "one board", pis, board.time.figure)
+
+
+def _fastest(board: Board) -> Answer:
+    note = f"of {len(board.in_order)} entries" if len(board.in_order) > 1 else "the only entry"
+    return _answer("fastest", "Fastest", note, board.in_order, board.time.figure)
 
 
 def _energies(board: Board) -> Iterator[Answer]:

@@ -1,5 +1,6 @@
 """The leaderboard's columns: their figures, number formats, and the text of empty cells."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -158,15 +159,25 @@ OTHER_FIGURES = {
     "accelerator_utilisation": "accelerator utilisation",
     "resident_sum_max_bytes": "sum of resident sets",
     "cpu_utilisation": "CPU utilisation",
+    "gross_time_s": "time to target with what is not counted",
+    "uncounted_s": "time that is not counted",
+    "ipc": "instructions per cycle",
+    "instructions_per_cpu_s": "instructions per second of CPU time",
+    "cpu_time_s": "CPU time",
+    "cpu_time_per_epoch_s": "CPU time of an epoch",
+    "foreign_cpu_s": "CPU time of other programs",
+    "steal_cpu_s": "CPU time that the hypervisor took",
 }
+UNIT = re.compile(r"(?<!_per)_(s|j|w|hz|degc|bytes)$")
+"""The unit that ends a figure's name."""
 
 
 NAMES_OF_FIGURES = {**OTHER_FIGURES, **{column.figure: column.heading for column in FIGURE_COLUMNS}}
 
 
 def name_of_figure(figure: str) -> str:
-    """The heading of a figure; its name if it has none."""
-    return NAMES_OF_FIGURES.get(figure, figure)
+    """The heading of a figure; if it has none, the words of its name without the unit: "baseload power"."""
+    return NAMES_OF_FIGURES.get(figure) or UNIT.sub("", figure).replace("_", " ")
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,12 @@ from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import Cell, Column
 from reporter.board.ranking import Rank, unranked
 from reporter.data.entry_scores import MEASURED_J, SCORE_J, Status
-from suite.catalog.power import Coverage, Tier
+from reporter.data.instrument_names import instrument_words
 from suite.catalog.scoring import Instrument, Standing, load_scoring
 
 ADDED = {Standing.RANKED: "", Standing.INDICATIVE: "indicative", Standing.ESTIMATE: ""}
 MAX_ROWS = 60
 """Of a table of energies: the board's own table has all rows."""
-METER = "meter"
-AT = {Coverage.WALL: "at the wall", Coverage.BOARD: "at the board's input"}
-OF = {
-    Coverage.WALL: "of the whole system",
-    Coverage.BOARD: "of the board",
-    Coverage.MODULE: "of the module",
-    Coverage.CHIPS: "of CPU and GPU",
-    Coverage.CHIP: "of one chip",
-}
 NOT_SCORED = unranked("no rank: it has no score")
 
 
@@ -79,19 +70,6 @@ class Measured:
     def what(self) -> str:
         """ "Least energy", "Least energy per epoch"."""
         return "Least energy" if self.column.figure in (SCORE_J, MEASURED_J) else f"Least {self.column.heading}"
-
-
-def instrument_words(instrument: Instrument) -> str:
-    """ "meter at the wall", "on-board sensor of the module"."""
-    is_meter = instrument.tier in (Tier.ANALYSER, Tier.WALL_METER)
-    tier = METER if instrument.tier is Tier.WALL_METER else instrument.tier.value
-    return f"{tier} {AT[instrument.covers] if is_meter and instrument.covers in AT else OF[instrument.covers]}"
-
-
-def instrument_named(tier: str | None, covers: str | None) -> str:
-    """The instrument of a tier and a coverage in words; what is known of any other."""
-    kinds = {(each.tier.value, each.covers.value): each for each in load_scoring().instruments()}
-    return instrument_words(kinds[str(tier), str(covers)]) if (tier, covers) in kinds else "unknown sensor"
 
 
 def measured_by(board: Board) -> tuple[Measured, ...]:

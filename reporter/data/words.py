@@ -5,7 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from reporter.data.frames import known
+from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
+from suite.catalog.workloads import load_workload
+from suite.errors import SuiteError
 
 LAST_MS = 253_370_764_800_000
 """The year 9999: what a calendar can hold."""
@@ -13,15 +16,30 @@ LAST_MS = 253_370_764_800_000
 
 def any_of(values: Sequence[object]) -> str:
     """ "4, 8 or 16"."""
-    *others, last = map(str, values)
+    *others, last = (f"{value:g}" if isinstance(value, float) else str(value) for value in values)
     return f"{', '.join(others)} or {last}" if others else last
 
 
+def workload_title(name: str) -> str:
+    """The workload's title; its name if this version does not know it."""
+    try:
+        return load_workload(name).title
+    except SuiteError:
+        return name
+
+
+def model_title(workload: str) -> str:
+    """The title of the workload's model: "LeNet-5"."""
+    return workload_title(workload).partition(" on ")[0]
+
+
 def in_words(entry: Mapping[str, object], name: str) -> str:
-    """A property of an entry: the machine by its name, yes or no, and numbers without needless decimals."""
+    """A property of an entry: the machine and the framework by their names, yes or no, and numbers without needless decimals."""
     value = entry[name]
     if name == "device":
         return machine_title(entry)
+    if name == "framework":
+        return framework_name(str(value))
     if not known(value):
         return "unknown"
     if isinstance(value, bool):

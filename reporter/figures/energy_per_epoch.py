@@ -1,6 +1,7 @@
 """Energy per epoch by kind of sensor, as in Figure 2c of Prashanthi et al."""
 
-from reporter.data.frames import Frames, known
+from reporter.data.frames import Frames
+from reporter.data.instrument_names import instrument_words, sensor_named
 from reporter.data.quantities import quantity
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, why_missing
@@ -20,7 +21,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         return NotDrawn(why_missing(frames, "energy_per_epoch_j"))
     values = {name: float(found[name]["value"]) for name in entries}
     idle_j = {name: float(idle[name]["value"]) for name in entries if name in idle}
-    kinds = {name: _kind(found[name]["covers"], found[name]["tier"]) for name in entries}
+    kinds = {name: sensor_named(found[name]["tier"], found[name]["covers"]) for name in entries}
     order = sorted(set(kinds.values()), key=lambda kind: (_place(kind), kind))
     capacity = max(context.max_rows // len(order), 2)
     chosen = {kind: choose_rows({name: values[name] for name in values if kinds[name] == kind}, entries, capacity) for kind in order}
@@ -63,11 +64,7 @@ def _draw_row(chart: Rows, index: int, energy_j: float, idle_j: float | None, st
 def _place(kind: str) -> int:
     """The best kind of instrument first, in the rulebook's order."""
     instruments = load_scoring().instruments()
-    return next((each.place for each in instruments if kind == _kind(each.covers.value, each.tier.value)), len(instruments))
-
-
-def _kind(covers: object, tier: object) -> str:
-    return f"{covers}, {tier}" if known(covers) and known(tier) else "mixed or unknown sensors"
+    return next((each.place for each in instruments if kind == instrument_words(each)), len(instruments))
 
 
 CHART = Chart(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reporter.data.frames import Frames, known, rows_of
+from reporter.data.instrument_names import MIXED, sensor_named
 from reporter.data.machine_names import short_title
 from reporter.data.selection import choose
 from reporter.data.text import digits
@@ -103,7 +104,7 @@ def _of_training(training: dict[str, Any], record: dict[str, Any], context: Cont
     gflops = TRAINING_PASSES * 2 * training["macs"] * training["rate"] / 1e9
     power = training["power"]
     known_power = power is not None and known(power["value"]) and float(power["value"]) > 0
-    how = f"{power['covers']}, {power['tier']}" if known_power and known(power["covers"]) else "mixed sensors"
+    how = sensor_named(power["tier"], power["covers"]) if power is not None else MIXED
     return Line(
         name=training["label"],
         target=f"{context.entry(training['entry_id'])}#samples_per_s",

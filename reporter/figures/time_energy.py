@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from reporter.data.frames import Frames, known
+from reporter.data.frames import Frames
+from reporter.data.instrument_names import sensor_named
 from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, why_missing
@@ -30,7 +31,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     kinds = {name: (energies[name]["covers"], energies[name]["tier"]) for name in points}
     kind = max(sorted(set(kinds.values()), key=str), key=list(kinds.values()).count)
     ids = sorted(name for name in points if kinds[name] == kind)
-    measured = f"{kind[0]}, {kind[1]}" if known(kind[0]) else "mixed sensors"
+    measured = sensor_named(kind[1], kind[0])
     x = in_units([points[name][0] for name in ids], "s", *ACROSS, logarithmic)
     y = in_units([points[name][1] for name in ids], "J", *UP, logarithmic)
     chart = plane(CHART.title, CHART.about, x, y, (f"{UNITS[x.unit]} per epoch", f"{UNITS[y.unit]} per epoch ({measured})"))
@@ -58,9 +59,10 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         for name in sorted(ids, key=lambda name: (points[name], name))
     )
     others = len(points) - len(ids)
-    notes = [f"{others} entries with another kind of sensor are not drawn: their energies do not compare."] if others else []
+    words = "1 entry" if others == 1 else f"{others} entries"
+    notes = [f"Not drawn: {words} with another kind of sensor, whose energies do not compare."] if others else []
     faint = len(ids) - len(named)
-    notes += [f"{faint} of {len(ids)} entries are faint dots without a label: the table has them."] if faint else []
+    notes += [f"{faint} of {len(ids)} entries have faint dots without a label: the table has them."] if faint else []
     return Drawing(chart.canvas.svg(), ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the Pareto front"), rows, " ".join(notes))
 
 

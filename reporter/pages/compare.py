@@ -17,6 +17,7 @@ from reporter.board.columns import FIGURE_COLUMNS, Column
 from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.data.entry_scores import OF_ENTRIES, SCORE_S
 from reporter.data.frames import IDENTITY
+from reporter.data.instrument_names import instrument_named
 from reporter.data.text import digits
 from reporter.data.values import values_of_runs
 from reporter.data.words import in_words
@@ -31,6 +32,8 @@ MAX_LISTED = 200
 NOT_COMPARED = ("best_accuracy", "epochs_to_target", "samples_per_s", "fetch_stall_share", "energy_j", "foreign_cpu_share")
 """Left out: what follows from other figures, shares, and what is no cost of a training."""
 COMPARED = tuple(column for column in FIGURE_COLUMNS if column.figure not in NOT_COMPARED)
+MAX_NAMED = 2
+"""Properties in the names of two entries of one framework and system; the table of differences has all. compare.js has the same number."""
 DIGITS = 8
 STATISTICS = ("log_mean", "log_variance", "runs", "fixed_variance", "epochs_variance", "epochs_freedom", "epochs_excess")
 LEFT_OUT = ("workload", "division", "data", "own_data", "round")
@@ -39,10 +42,14 @@ LEFT_OUT = ("workload", "division", "data", "own_data", "round")
 
 @dataclass(frozen=True)
 class Pair:
-    """Two entries of a board, the ratio of their scores in words, and the properties in which they differ, as (name, first, second)."""
+    """Two entries of a board, the ratio of their scores in words, and the properties in which they differ, as (name, first, second).
+
+    ``names`` are those that tell the two apart; their labels, which tell them from all entries of the board, can be long.
+    """
 
     one: BoardRow
     other: BoardRow
+    names: tuple[str, str]
     ratio: str
     interval: str
     verdict: str
@@ -113,9 +120,19 @@ def _pair(one: BoardRow, other: BoardRow, found: Mapping[str, Comparable]) -> Pa
         for name in IDENTITY
         if name not in LEFT_OUT and in_words(one.entry, name) != in_words(other.entry, name)
     )
+    names = _names(one, other, properties)
     if isinstance(verdict, str):
-        return Pair(one, other, _ratio_without_interval(one, other), "", verdict, properties)
-    return Pair(one, other, digits(verdict.ratio), f"{digits(verdict.low)} to {digits(verdict.high)}", _words(verdict), properties)
+        return Pair(one, other, names, _ratio_without_interval(one, other), "", verdict, properties)
+    return Pair(one, other, names, digits(verdict.ratio), f"{digits(verdict.low)} to {digits(verdict.high)}", _words(verdict), properties)
+
+
+def _names(one: BoardRow, other: BoardRow, properties: Sequence[tuple[str, str, str]]) -> tuple[str, str]:
+    """Framework and system; if these are alike, the first properties in which the two differ as well. compare.js has the same."""
+    heads = [f"{row.framework} · {row.system}" for row in (one, other)]
+    if heads[0] == heads[1]:
+        for name, *values in properties[:MAX_NAMED]:
+            heads = [f"{head} · {name} {value}" for head, value in zip(heads, values, strict=True)]
+    return heads[0], heads[1]
 
 
 def _words(ratio: Ratio) -> str:
@@ -151,11 +168,12 @@ def _entry(row: BoardRow, found: Mapping[str, Mapping[str, Comparable]]) -> dict
         if cell is None:
             continue
         shown = cell.quantity if cell.raw else cell.why
-        instrument = ", ".join(one.instrument) if one.instrument and cell.raw else ""
+        instrument = instrument_named(*one.instrument) if one.instrument and cell.raw else ""
         values[column.figure] = [shown, float(cell.raw) if cell.raw else None, one.reason, instrument, *_statistics(one)]
     return {
         "id": name,
         "label": row.label,
+        "name": f"{row.framework} · {row.system}",
         "status": row.scores.status.value,
         "rank": row.rank.words,
         "of": [in_words(row.entry, each) for each in IDENTITY if each not in LEFT_OUT],

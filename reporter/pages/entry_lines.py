@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from reporter.board.boards import Board, BoardRow
 from reporter.board.columns import RUN_COLUMNS, SCORE_COLUMNS, Cell, make_cell
-from reporter.board.instruments import instrument_named
 from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import Frames, known, rows_of
+from reporter.data.instrument_names import instrument_named
 from reporter.data.machine_names import machine_title
 from reporter.data.words import day_of
 from reporter.pages.addresses import machine_page, submitter_page, submitter_title

@@ -11,11 +11,11 @@ import jinja2
 from reference_impls.contract import TOKEN, log_name
 from reporter.board.boards import Board
 from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell, name_of_figure
-from reporter.board.instruments import instrument_named
 from reporter.board.systems import system_name
 from reporter.data.entry_scores import MEASURED_J, OF_ENTRIES, SCORE_J, SCORE_S, EntryScores
 from reporter.data.frames import IDENTITY, Frames, Row, records
 from reporter.data.framework_names import framework_name
+from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import reached_text
 from reporter.data.scores import PARTS
 from reporter.data.shown_replications import ShownReplication, badges_of

@@ -7,14 +7,15 @@ from functools import partial
 
 import jinja2
 
-from reporter.board.answers import answers
+from reporter.board.answers import answers, best_of
 from reporter.board.bars import BarScale, bar_scale
 from reporter.board.boards import Board, BoardRow
 from reporter.board.columns import Cell, Column, Facet
-from reporter.board.instruments import instrument_words, measured_by
+from reporter.board.instruments import measured_by
 from reporter.board.matrix import matrices
 from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
 from reporter.data.frames import ACCEPTED, GENERATED
+from reporter.data.instrument_names import instrument_words
 from reporter.pages.addresses import machine_page, submitter_page
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files
@@ -86,7 +87,7 @@ NAMED = ("device", "framework")
 
 
 def front_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """index.html: for each round and division, devices by workloads, and the list of leaderboards."""
+    """index.html: for each round and division, the best entry of each workload, devices by workloads, and the list of leaderboards."""
     if contents.own_runs is not None:
         yield from first_page(contents, environment)
         return
@@ -100,7 +101,7 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
         root="",
         here="front",
         place="index.html",
-        groups=[(*key, boards, matrices(boards)) for key, boards in groups.items()],
+        groups=[(*key, boards, [best_of(board) for board in boards], matrices(boards)) for key, boards in groups.items()],
         title_of=lambda board: title_of(board.workload, board.data, board.own_data),
         is_score=lambda column: column.figure in SCORES,
         broken=broken,

@@ -12,10 +12,9 @@ import markupsafe
 from reporter.board.boards import Board
 from reporter.data.frames import Frames
 from reporter.data.studies import StudyRecord
+from reporter.data.words import workload_title
 from reporter.figures import charts_for
 from reporter.figures.chart import MAX_ROWS, Caption, Chart, Context, Drawing, NotDrawn
-from suite.catalog.workloads import load_workload
-from suite.errors import SuiteError
 
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
 
@@ -101,10 +100,7 @@ def board_title(board: Board) -> str:
 
 def title_of(workload: str, data: str, own_data: bool) -> str:
     """The workload's title; its name if this version does not know it, with the data set's name if that is not the workload's own."""
-    try:
-        title = load_workload(workload).title
-    except SuiteError:
-        title = workload
+    title = workload_title(workload)
     return title if own_data else f"{title.partition(' on ')[0]} on {data}"
 
 

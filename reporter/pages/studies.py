@@ -10,8 +10,8 @@ import jinja2
 from reporter.board.columns import RUN_COLUMNS, make_cell, name_of_figure
 from reporter.data.frames import Frames, Row, records, rows_of
 from reporter.data.machine_names import machine_title
+from reporter.data.quantities import SCALES, quantity_with_spread
 from reporter.data.studies import WHOLE, StudyRecord, frames_of_study, study_kinds
-from reporter.data.text import digits
 from reporter.figures import charts_for, study_charts
 from reporter.figures.chart import Chart
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_drawings
@@ -37,7 +37,8 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             kind=titles[study.kind],
             charts=charts,
             name_of=lambda figure, names=figure_names: names.get(figure) or name_of_figure(figure),
-            digits=digits,
+            shown=_shown,
+            unit_of=lambda unit: "" if unit in (*SCALES, *UNWRITTEN, BYTES) else unit,
             of_parts=_parts(study),
             figures=list(records(study.figures[study.figures["part"] == WHOLE])),
             rows=_rows(frames, study),
@@ -59,6 +60,21 @@ def _charts(study: StudyRecord) -> list[Chart]:
     of_kind = study_charts()[study.kind]
     charts = (*of_kind.make(study), *(charts_for("study") if of_kind.with_entries else ()))
     return sorted(charts, key=lambda chart: chart.position)
+
+
+UNWRITTEN = ("1", "ratio")
+"""Units of figures without one."""
+BYTES, MIB = "B", 2**20
+
+
+def _shown(figure: Row) -> tuple[str, str]:
+    """A figure's value in the unit that suits it, with the digits that its spread leaves, and its spread; a dash where it is unknown."""
+    if figure["value"] is None:
+        return "—", ""
+    unit, value, spread = str(figure["unit"]), float(figure["value"]), figure["spread"]
+    if unit == BYTES:
+        unit, value, spread = "MiB", value / MIB, None if spread is None else spread / MIB
+    return quantity_with_spread(value, unit if unit in SCALES else "", spread)
 
 
 @dataclass(frozen=True)

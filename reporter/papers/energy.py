@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reporter.data.frames import Frames, Row, known
+from reporter.data.instrument_names import instrument_named
 from reporter.data.machine_names import short_title
 from reporter.data.values import entries_of, figures_of, why_missing
 from reporter.papers.entries import OVER_RUNS, estimates, flat_rows, names_of, rows_of_groups, varied
@@ -73,7 +74,7 @@ _OF_RUN = (
 
 
 def kinds_of(frames: Frames, figure: str, ids: Iterable[str]) -> dict[str, list[str]]:
-    """Entry ids by kind of instrument ("board, on-board sensor"), the best tier first; where the runs of an entry differ: "mixed instruments"."""
+    """Entry ids by kind of instrument ("meter at the wall"), the best tier first; where the runs of an entry differ: "mixed instruments"."""
     rows, found = figures_of(frames, figure), dict[tuple[int, str], list[str]]()
     for name in ids:
         found.setdefault(_kind(rows[name]), []).append(name)
@@ -89,7 +90,7 @@ def _kind(row: Mapping[str, object]) -> tuple[int, str]:
     if not known(row["tier"]) or not known(row["covers"]):
         return len(TIERS), "mixed instruments"
     tier = str(row["tier"])
-    return TIERS.index(tier) if tier in TIERS else len(TIERS), tier if tier.startswith(str(row["covers"])) else f"{row['covers']}, {tier}"
+    return TIERS.index(tier) if tier in TIERS else len(TIERS), instrument_named(tier, str(row["covers"]))
 
 
 def _by(frames: Frames, properties: Sequence[str], least: int, needed: str) -> PaperFigure | Missing:

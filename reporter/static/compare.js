@@ -41,7 +41,7 @@ function compareValues(figure, a, b) {
   return Number.isFinite(found.high) ? found : { ratio: found.ratio, reason: "the instrument's error is not known" };
 }
 
-const digits = (value) => (value >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(3))));
+const digits = (value) => (value >= 1000 ? String(Math.round(value)) : value.toPrecision(3));
 
 function verdict(figure, found) {
   if (found.reason) return found.reason;
@@ -60,13 +60,19 @@ function cells(row, texts) {
   return row;
 }
 
+// Framework and system; if these are alike, the first properties in which the two differ as well, as reporter/pages/compare.py writes them.
+function namesOf(a, b, differ) {
+  const told = a.name === b.name ? differ.slice(0, 2) : [];
+  return [a, b].map((entry, place) => [entry.name, ...told.map(([name, ...values]) => `${name} ${values[place]}`)].join(" · "));
+}
+
 function sentence(found, a, b) {
   const [figure, score] = found.find(([one, each]) => ["score_s", "time_to_epoch_s"].includes(one.name) && each.ratio !== null) ?? found[0];
   const time = figure.name === "score_s" ? "" : " for an epoch";
   const ends = score.reason ? `without an interval: ${score.reason}` : `95 % interval ${digits(score.low)} to ${digits(score.high)}`;
-  if (score.ratio === null) return `The scores of ${a.label} and ${b.label} do not compare: ${score.reason}.`;
+  if (score.ratio === null) return `The scores of ${a} and ${b} do not compare: ${score.reason}.`;
   const differ = score.reason ? "" : score.differs ? " They differ significantly." : " They do not differ significantly.";
-  return `${a.label} takes ${digits(score.ratio)} times as long as ${b.label}${time} (${ends}).${differ}`;
+  return `${a} takes ${digits(score.ratio)} times as long as ${b}${time} (${ends}).${differ}`;
 }
 
 function showPair() {
@@ -74,11 +80,14 @@ function showPair() {
   document.querySelector("#pair").hidden = !a || !b;
   if (!a || !b) return;
   const found = COMPARED.figures.map((figure) => [figure, compareValues(figure, a.values[figure.name], b.values[figure.name])]);
-  document.querySelector("#answer").textContent = sentence(found, a, b);
-  for (const [id, entry] of [["#name-a", a], ["#name-b", b]]) {
+  const properties = COMPARED.properties.map((name, index) => [name.replaceAll("_", " "), a.of[index], b.of[index]]);
+  const differ = properties.filter(([, one, other]) => one !== other), names = namesOf(a, b, differ);
+  document.querySelector("#answer").textContent = sentence(found, ...names);
+  for (const [id, entry, name] of [["#name-a", a, names[0]], ["#name-b", b, names[1]]]) {
     const link = document.createElement("a");
     link.href = `entries/${entry.id}.html`;
-    link.textContent = entry.label;
+    link.textContent = name;
+    link.title = entry.label;
     document.querySelector(id).replaceChildren(link);
   }
   document.querySelector("#figures").replaceChildren(...found.filter(([figure]) => [a, b].some((entry) => (entry.values[figure.name]?.[VALUE] ?? null) !== null)).map(([figure, one]) => {
@@ -89,8 +98,6 @@ function showPair() {
     const texts = shown.map((value) => (value && value[VALUE] !== null ? value[SHOWN] + (value[INSTRUMENT] ? ` (${value[INSTRUMENT]})` : "") : "—"));
     return cells(row, [figure.heading, ...texts, one.ratio === null ? "—" : digits(one.ratio), ends, verdict(figure, one)]);
   }));
-  const properties = COMPARED.properties.map((name, index) => [name.replaceAll("_", " "), a.of[index], b.of[index]]);
-  const differ = properties.filter(([, one, other]) => one !== other);
   document.querySelector("#differences").replaceChildren(...(differ.length ? differ : [["nothing", "–", "–"]]).map((row) => cells(document.createElement("tr"), row)));
   document.querySelector("#same").textContent = "Same in both: " + properties.filter(([, one, other]) => one === other).map(([name, one]) => `${name} ${one}`).join(", ") + ".";
 }

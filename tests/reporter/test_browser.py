@@ -237,6 +237,14 @@ def test_a_narrow_screen_never_scrolls_sideways(tab: Tab, whole_site: Path) -> N
         assert tab.run("document.documentElement.scrollWidth") <= NARROW[0], page
 
 
+def test_the_figures_of_a_run_are_within_a_phone_s_width(tab: Tab, site: Path) -> None:
+    """Name, value, spread and unit: nothing to scroll to, as in the table of a wide screen."""
+    tab.look(NARROW)
+    tab.open(next(iter(sorted(site.glob("runs/*/index.html")))).as_uri())
+    right = "Math.max(...[...document.querySelectorAll('#figures tbody :is(th, td)')].map((cell) => cell.getBoundingClientRect().right))"
+    assert 0 < tab.run(right) <= NARROW[0]
+
+
 def test_printed_pages_have_figures_and_no_controls(tab: Tab, site: Path) -> None:
     tab.look(paper=True)
     tab.open((site / BOARD).as_uri())

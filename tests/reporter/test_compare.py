@@ -22,6 +22,7 @@ from reporter.site import build
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Measured, Ratio, ratio
 from tests.browser import Tab
+from tests.builders import Scenario, make_bundle
 
 PAIR = (
     "(([a, b]) => ratioOf(...[a, b].map((one) => ({logMean: one.log_mean, logVariance: one.log_variance, runs: one.runs, fixed: one.fixed_variance, "
@@ -67,9 +68,10 @@ def test_a_pair_has_an_address_and_the_suite_s_verdict(site: Path, frames: Frame
     assert isinstance(expected, Ratio) and expected.is_different
     tab.open(f"{(site / 'compare.html').as_uri()}#?a={slow.entry['entry_id']}&b={fast.entry['entry_id']}")
     said = tab.page.inner_text("#answer")
+    assert slow.framework != fast.framework and slow.system == fast.system
     assert said == (
-        f"{slow.label} takes {_short(expected.ratio)} times as long as {fast.label} "
-        f"(95 % interval {_short(expected.low)} to {_short(expected.high)}). They differ significantly."
+        f"{slow.framework} · {slow.system} takes {digits(expected.ratio)} times as long as {fast.framework} · {fast.system} "
+        f"(95 % interval {digits(expected.low)} to {digits(expected.high)}). They differ significantly."
     )
     assert tab.page.inner_text("tr[data-figure=score_s] td:last-child") == "second is better"
     assert "framework" in tab.page.inner_text("#differences") and "threads 2" in tab.page.inner_text("#same")
@@ -78,8 +80,27 @@ def test_a_pair_has_an_address_and_the_suite_s_verdict(site: Path, frames: Frame
     assert tab.page.inner_text("tr[data-figure=score_s] td:last-child") == "first is better"
 
 
-def _short(value: float) -> str:
-    return f"{float(f'{value:.3g}'):g}"
+@pytest.mark.browser
+def test_a_pair_is_named_by_what_tells_the_two_apart_and_every_number_is_within_a_phone_s_width(tab: Tab, tmp_path: Path) -> None:
+    """Entries of one framework and machine are named by the first properties in which the two differ, not by those of the whole board."""
+    for number, (batch, rate) in enumerate(((64, 0.02), (128, 0.04), (128, 0.02))):
+        for seed in (1, 2, 3):
+            scenario = Scenario(
+                name=f"{number}-{seed}", batch_size=batch, learning_rate=rate, seed=seed, power_w=3.0, later_s=900 * (3 * number + seed)
+            )
+            make_bundle(tmp_path / "runs" / f"{number}-{seed}", scenario)
+    site = build([tmp_path / "runs"], tmp_path / "site").parent
+    (board,) = make_boards(reporter.load([tmp_path / "runs"]))
+    one, other = (row for row in board.compared if row.entry["batch_size"] == 128)
+    tab.look((390, 664))
+    tab.open(f"{(site / 'compare.html').as_uri()}#?a={one.entry['entry_id']}&b={other.entry['entry_id']}")
+    names = [f"PyTorch · {one.system} · learning rate {row.entry['learning_rate']}" for row in (one, other)]
+    said = tab.page.inner_text("#answer")
+    assert all(name in said for name in names) and "batch" not in said
+    for name in names:
+        assert name in html.unescape((site / "compare.html").read_text())
+    right = "Math.max(...[...document.querySelectorAll('#pair td, #pair th')].map((cell) => cell.getBoundingClientRect().right))"
+    assert tab.run(right) <= 390
 
 
 @pytest.mark.browser
@@ -101,7 +122,7 @@ def test_without_a_script_every_pair_of_a_small_board_is_listed(site: Path, fram
         expected = compare_pair(found[one], found[other])
         assert isinstance(expected, Ratio)
         assert (shown, ends) == (digits(expected.ratio), f"{digits(expected.low)} to {digits(expected.high)}")
-    assert "framework: chainer, pytorch" in page or "framework: tensorflow, pytorch" in page
+    assert "framework: Chainer, PyTorch" in page or "framework: TensorFlow, PyTorch" in page
 
 
 def test_an_entry_with_enough_runs_is_not_said_to_lack_them(frames: Frames) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from reporter.board.boards import Board, make_boards
+from reporter.board.instruments import measured_by
 from reporter.data.frames import Frames
 from tests.browser import Tab
-from tests.reporter.gallery import make_template, many_entries, render
+from tests.reporter.gallery import WORKLOADS, make_template, many_entries, render
 from tests.reporter.test_accessibility import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -88,6 +89,23 @@ def test_the_best_device_of_each_workload_is_in_the_first_view_of_the_front_page
             assert any(is_inside(box, size) for box in boxes(tab, text)), text
 
 
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_front_page_answers_which_device_trains_with_the_least_energy_and_how_sure_that_is(
+    size: tuple[int, int], tab: Tab, tmp_path: Path
+) -> None:
+    """Of each of four workloads: the number, its 95 % interval, the device and what measured it, in one row of the first view."""
+    frames = many_entries(make_template(tmp_path / "run"), 34, tuple(WORKLOADS))
+    tab.look(size)
+    tab.open((render(frames, tmp_path / "site") / "index.html").as_uri())
+    for board in make_boards(frames):
+        least = measured_by(board)[0]
+        best = least.rows[0]
+        row = tab.page.locator(".best tr", has=tab.page.locator(f"a[href='boards/{board.slug}.html']"))
+        for text in (best.cell.quantity, f"95 %: {best.cell.around}", best.row.system, least.title):
+            box = row.locator("td").nth(1).get_by_text(text).bounding_box()
+            assert box is not None and is_inside((box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]), size), text
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_no_serious_violation(size: tuple[int, int], dark: bool, frames: Frames, site: Path, tab: Tab) -> None:
@@ -116,6 +134,14 @@ def test_the_table_is_one_to_a_screen_reader(frames: Frames, site: Path, tab: Ta
     assert roles.count("rowheader") >= 34 and "columnheader" in roles
     names = [node["name"]["value"] for node in found if node.get("role", {}).get("value") == "table" and "name" in node]
     assert "LeNet-5 on MNIST, closed division, round v0.2" in names
+
+
+def test_a_card_without_a_rank_begins_at_its_left_edge(frames: Frames, site: Path, tab: Tab) -> None:
+    """System, framework and energy stand below one another on a phone, where the leaderboard has no ranks, too."""
+    tab.look(SIZES[0])
+    tab.open(page_of(site, next(board for board in make_boards(frames) if board.workload == "resnet18")))
+    left = "(cell) => cell.getBoundingClientRect().left + parseFloat(getComputedStyle(cell).paddingLeft)"
+    assert len(set(tab.run(f"[1, 2, 4].map((place) => document.querySelector('#board').tBodies[0].rows[0].cells[place]).map({left})"))) == 1
 
 
 def test_a_row_opens_without_a_script(frames: Frames, site: Path, tab: Tab) -> None:

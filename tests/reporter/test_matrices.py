@@ -71,7 +71,7 @@ def test_what_cannot_be_compared_says_why(frames: Frames) -> None:
 
 def test_a_matrix_has_a_page(made: Path, tmp_path: Path) -> None:
     (study,), broken = find_studies([made])
-    assert broken == () and study.title == "Frameworks and batches: lenet" and ("batch size", "16, 32") in study.facts
+    assert broken == () and study.title == "Frameworks and batches: LeNet-5" and ("batch size", "16, 32") in study.facts
     page = (build([made], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
     assert 'id="matrix-throughput"' in page and "framework pytorch, batch_size 16" in page
 

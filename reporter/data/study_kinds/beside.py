@@ -9,6 +9,7 @@ import pandas
 from reporter.data.frames import Row
 from reporter.data.studies import ROWS, StudyKind, StudyRecord, recompute
 from reporter.data.text import plain
+from reporter.data.words import model_title
 from suite.concurrent.layout import FIGURES
 from suite.concurrent.results import SCHEMA, BatchResult, Results, as_dict, read_results
 from suite.metrics.linear_fit import Interval
@@ -22,7 +23,7 @@ def read(record: Path, place: str) -> StudyRecord:
     return StudyRecord(
         name=f"beside-{hashlib.sha256(record.read_bytes()).hexdigest()[:10]}",
         kind=STUDY_KIND.name,
-        title=f"{plain(str(setting.trains))} trains beside inference of {plain(str(setting.infers))}",
+        title=f"{plain(model_title(str(setting.trains)))} trains beside inference of {plain(model_title(str(setting.infers)))}",
         place=place,
         record=record,
         facts=(
@@ -47,7 +48,7 @@ def _rows(result: BatchResult) -> Iterator[Row]:
         ("queueing_s", "s", beside.queueing_s),
         ("execution_s", "s", beside.execution_s),
         ("queue_growth", "1", beside.stability.growth),
-        ("training_samples_per_s", "1/s", result.training.samples_per_s),
+        ("training_samples_per_s", "samples/s", result.training.samples_per_s),
         ("training_of_alone", "1", lost.training),
         ("execution_of_alone", "1", lost.execution),
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas
 
+from reporter.data.machine_names import short_title
 from reporter.data.seals import refuse_broken_seal
 from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row
 from reporter.data.text import plain
@@ -24,7 +25,7 @@ def read(record: Path, place: str) -> StudyRecord:
     return StudyRecord(
         name=f"linpack-{hashlib.sha256(record.read_bytes()).hexdigest()[:10]}",
         kind=STUDY_KIND.name,
-        title=f"{plain(study.title)}: {plain(study.device, 60)}",
+        title=f"{plain(study.title)}: {plain(short_title({'device': study.device, 'cpu_model': study.cpu_model}), 60)}",
         place=place,
         record=record,
         facts=(

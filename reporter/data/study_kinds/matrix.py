@@ -7,6 +7,7 @@ import pandas
 
 from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row, recompute
 from reporter.data.text import plain
+from reporter.data.words import model_title
 from suite.metrics.matrix import MATRIX, analyse_matrix, read_matrix
 
 
@@ -23,7 +24,7 @@ def read(record: Path, place: str) -> StudyRecord:
     return StudyRecord(
         name=f"matrix-{plain(matrix.points[0].runs[0].run_id, 120)}",
         kind=STUDY_KIND.name,
-        title=f"{plain(plan.title)}: {plain(plan.workload)}",
+        title=f"{plain(plan.title)}: {plain(model_title(plan.workload))}",
         place=place,
         record=record,
         facts=tuple((plain(name).replace("_", " "), plain(value)) for name, value in facts.items()),

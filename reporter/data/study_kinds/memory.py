@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas
 
+from reporter.data.machine_names import short_title
 from reporter.data.seals import refuse_broken_seal
 from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row
 from reporter.data.text import plain
@@ -76,7 +77,7 @@ def _notes(study: MemoryStudy) -> list[str]:
 
 def _of_memory(fits: list[Fit]) -> str:
     said = [f"{fit.network} {_says(fit)}" for fit in fits]
-    return f"{fits[0].memory_gb:g} GB ({', '.join(fits[0].devices)}): {'; '.join(said)}."
+    return f"{fits[0].memory_gb:g} GB ({', '.join(short_title({'device': name}) for name in fits[0].devices)}): {'; '.join(said)}."
 
 
 def _says(fit: Fit) -> str:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pandas
 
+from reporter.data.framework_names import framework_name
 from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_row, recompute
 from reporter.data.text import plain
+from reporter.data.words import model_title
 from suite.bundle.layout import SCHEMA
 from suite.bundle.stall_folder import RECORD, Source
 from suite.files.json_file import read_record
@@ -23,7 +25,7 @@ def read(record: Path, place: str) -> StudyRecord:
     return StudyRecord(
         name=f"stalls-{runs[0][1].removesuffix('-cold')}",
         kind=STUDY_KIND.name,
-        title=f"Stalls of {plain(values['workload'])} in {plain(values['framework'])}",
+        title=f"Stalls of {plain(model_title(str(values['workload'])))} in {plain(framework_name(str(values['framework'])))}",
         place=place,
         record=record,
         facts=tuple((name, plain(values[name])) for name in ("workload", "data", "framework", "device")),

@@ -7,8 +7,10 @@ from pathlib import Path
 import pandas
 
 from reporter.data.frames import Row
+from reporter.data.framework_names import framework_name
 from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_row, recompute
 from reporter.data.text import plain
+from reporter.data.words import model_title
 from suite.metrics.scaling_model import ScalingModel
 from suite.metrics.study import STUDY, analyse, read_study
 
@@ -25,7 +27,7 @@ def read(record: Path, place: str) -> StudyRecord:
     return StudyRecord(
         name=f"sweep-{plain(study.points[0].runs[0].run_id, 120)}",
         kind=STUDY_KIND.name,
-        title=f"{plain(plan.heading)}: {plain(plan.workload)} in {plain(plan.framework)}",
+        title=f"{plain(plan.heading)}: {plain(model_title(plan.workload))} in {plain(framework_name(plan.framework))}",
         place=place,
         record=record,
         facts=tuple((name.replace("_", " "), plain(value)) for name, value in facts.items()),

@@ -47,7 +47,7 @@ def test_operations_per_joule_are_shown_or_have_a_reason(runs: Path, make_linpac
     assert float(training["10⁹ operations per joule"]) == pytest.approx(
         float(training["10⁹ operations per second"]) / 5.0, rel=0.02
     )  # watts of the run
-    assert training["power sensor"] == "wall, wall meter"
+    assert training["power sensor"] == "meter at the wall"
 
 
 def test_hpl_is_preferred_to_lu_and_then_the_fastest_record(runs: Path, make_linpack: Make, tmp_path: Path) -> None:

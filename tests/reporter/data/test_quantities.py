@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from reporter.board.columns import name_of_figure
 from reporter.data.quantities import SCALES, quantity, quantity_with_spread
 from reporter.site import STATIC
 
@@ -48,3 +49,16 @@ def test_the_script_has_the_same_scales() -> None:
             for below, factor, name in re.findall(r'\[([\w.-]+), ([\w.-]+), "(\w+)"\]', listed)
         ]
         assert found == [(below, factor, name) for below, factor, name in scales]
+
+
+@pytest.mark.parametrize(
+    ("figure", "heading"),
+    [
+        ("time_to_epoch_s", "time per epoch"),
+        ("baseload_power_w", "baseload power"),
+        ("disk_read_bytes_per_s", "disk read bytes per s"),
+        ("ipc", "instructions per cycle"),
+    ],
+)
+def test_every_figure_has_a_heading_in_words(figure: str, heading: str) -> None:
+    assert name_of_figure(figure) == heading

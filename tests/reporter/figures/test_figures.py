@@ -124,9 +124,9 @@ def test_energies_of_different_sensors_are_not_compared(runs: Path, tmp_path: Pa
     make_bundle(tmp_path / "usb", Scenario(name="usb", batch_size=16, power_w=1.0, power_meter="um25c"))
     frames = reporter.load([runs, tmp_path]).accepted()
     drawing = drawn(by_name("time-energy"), frames)
-    assert "1 entries with another kind of sensor" in drawing.note and not any("batch 16" in row[0] for row in drawing.rows)
+    assert "1 entry with another kind of sensor" in drawing.note and not any("batch 16" in row[0] for row in drawing.rows)
     kinds = {row[4] for row in drawn(by_name("energy-per-epoch"), frames).rows}
-    assert kinds == {"wall, wall meter", "board, wall meter"}
+    assert kinds == {"meter at the wall", "meter at the board's input"}
 
 
 def test_a_pareto_front_is_drawn_in_steps(frames: Frames) -> None:
@@ -223,7 +223,7 @@ def test_each_kind_of_sensor_has_a_scale_of_its_own(frames: Frames) -> None:
         kind = (1.0, "wall meter", "wall") if place % 2 else (1000.0, "on-board sensor", "module")
         found.loc[index, ["value", "tier", "covers"]] = [kind[0] * (10 + place), *kind[1:]]
     svg = drawn(by_name("energy-per-epoch"), replace(frames, entry_figures=found)).svg
-    assert svg.index("wall, wall meter") < svg.index("module, on-board sensor"), "the best instrument comes first"
+    assert svg.index("meter at the wall") < svg.index("on-board sensor of the module"), "the best instrument comes first"
     longest = sorted(float(bar.get("width", 0)) for bar in ElementTree.fromstring(svg).iter() if bar.tag.endswith("rect"))[-2:]
     assert all(500 < each <= 560.1 for each in longest)
 

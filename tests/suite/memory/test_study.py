@@ -59,6 +59,6 @@ def test_the_record_reads_back_and_is_drawn(study: MemoryStudy, tmp_path: Path) 
     record = write(study, tmp_path)
     assert read_memory_study(tmp_path) == study
     shown = read(record, "here")
-    assert "0.5 GB (raspberry-pi-3" in shown.notes[0]
+    assert "0.5 GB (Raspberry Pi 3" in shown.notes[0]
     drawn = [chart.draw(None, None) for chart in charts(study)]  # type: ignore[arg-type]
     assert all("<svg" in each.svg and len(each.rows) > 10 for each in drawn)  # type: ignore[union-attr]
