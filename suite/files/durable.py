@@ -35,7 +35,7 @@ def refuse_no_place(path: Path) -> None:
 
 
 def refuse_special(path: Path) -> None:
-    """Raise OSError where ``path`` is there and is no plain file."""
+    """Raise OSError where ``path`` is there and is not a plain file."""
     if path.exists() and not path.is_file():
         raise FileExistsError(errno.EEXIST, "a folder, device or pipe has this name", str(path))
 

@@ -58,6 +58,7 @@ PYTORCH, TENSORFLOW, CHAINER = (f"reference_impls/{name}/implementation.py" for 
 _PYTORCH_LOSS = "loss = nn.functional.cross_entropy(self._logits(images), labels)"
 _PYTORCH_UPDATE = "        self._optimizer.step()\n"
 _PYTORCH_RATE = 'group["lr"] = learning_rate'
+_PYTORCH_EVALUATES = "        self._model.eval()\n        size = "
 _PYTORCH_CORRECT = "int((self._logits(some).argmax(dim=1) == expected).sum().item())"
 
 IN_PYTORCH = (
@@ -104,12 +105,12 @@ IN_PYTORCH = (
          "int((self._logits(some).topk(2, dim=1).indices == expected[:, None]).sum().item())"),
         ("pytorch: the evaluation counts one sample less", _PYTORCH_CORRECT,
          "int((self._logits(some).argmax(dim=1) == expected)[1:].sum().item())"),
-        ("pytorch: an evaluation trains", "        self._model.eval()\n",
-         "        with torch.enable_grad():\n            self.step(device_batch, 0.001, 1.0)\n        self._model.eval()\n"),
+        ("pytorch: an evaluation trains", _PYTORCH_EVALUATES,
+         _PYTORCH_EVALUATES.replace("        self", "        with torch.enable_grad():\n            self.step(device_batch, 0.001, 1.0)\n        self", 1)),
     ),
     *_of(
         EVALUATION, PYTORCH, PROBE,
-        ("pytorch: evaluated in training mode", "        self._model.eval()\n", "        self._model.train()\n"),
+        ("pytorch: evaluated in training mode", _PYTORCH_EVALUATES, _PYTORCH_EVALUATES.replace("eval()", "train()")),
         workload="resnet18",
     ),
     *_of(

@@ -16,7 +16,7 @@ from tests.forgeries.worker import persistent_workers
 from tests.outsider.edits import EDITED, ERROR, FABRICATED, Lie
 from tests.outsider.lies import ALL
 from tests.outsider.other_evidence import audit_verdict, witness_rules
-from tests.outsider.trial import COLUMNS, HONEST_CLASS, NOT_APPLIED, REFUSED, UNREADABLE, Outcome, entries, try_out
+from tests.outsider.trial import COLUMNS, HONEST_CLASS, NOT_APPLIED, REFUSED, UNREADABLE, Outcome, entries, try_out, unsealed_rules
 
 LEVELS = (ERROR, EDITED, FABRICATED)
 EVIDENCE = ("refused by `check`", "contradicted by an audit", "refused if witnessed before the edit", "by neither check nor audit", "by none of them")
@@ -56,6 +56,20 @@ def audit_all(chosen: Sequence[str]) -> dict[str, str]:
     """What an audit says of each edited record and fabricated run, by its name."""
     with persistent_workers():
         return {lie.name: audit_verdict(lie) for lie in _lies(chosen, (EDITED, FABRICATED))}
+
+
+def unsealed_all(chosen: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The rules that refuse each lie that is not sealed again, by its name."""
+    lies = _lies(chosen, LEVELS)
+    found = zip(lies, map_tasks(unsealed_rules, lies), strict=True)
+    return {lie.name: rules for lie, rules in found if rules is not None}
+
+
+def unsealed_report(unsealed: Mapping[str, Sequence[str]]) -> str:
+    """How many lies are refused that are not sealed again, and the others by name."""
+    accepted = [name for name, rules in unsealed.items() if not rules]
+    count = f"not sealed again, {len(unsealed)} lies that change a sealed file: {len(unsealed) - len(accepted)} refused"
+    return "\n".join([count, *(f"  accepted: {name}" for name in accepted)])
 
 
 def _lies(chosen: Sequence[str], levels: Sequence[str]) -> list[Lie]:
@@ -132,6 +146,7 @@ def main() -> int:
         options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(report(outcomes), flush=True)
     chosen = [name for name in classes(options.number) if name != HONEST_CLASS]
+    print("\n" + unsealed_report(unsealed_all(chosen)))
     print("\n" + evidence_table(outcomes, audit_all(chosen), witness_all(chosen)))
     return 0
 

@@ -9,9 +9,9 @@ from tests.outsider.honest import HONEST
 from tests.outsider.lies import ALL, LIES
 from tests.outsider.other_evidence import audit_verdict, witness_rules
 from tests.outsider.samples import SAMPLES, copy_of
-from tests.outsider.score import LEVELS, NOT_APPLIED, REFUSED, classes, evidence_table, report, table, try_all
+from tests.outsider.score import LEVELS, NOT_APPLIED, REFUSED, classes, evidence_table, report, table, try_all, unsealed_report
 from tests.outsider.third_list.trial import EDITS
-from tests.outsider.trial import HONEST_CLASS, Outcome, apply, findings, try_out
+from tests.outsider.trial import HONEST_CLASS, Outcome, apply, findings, try_out, unsealed_rules
 
 MIN_SEALED, MIN_OF_CLASS, MIN_HONEST = 120, 10, 30
 FIRST = [
@@ -49,6 +49,18 @@ def test_a_sample_has_no_finding(sample: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("lie", FIRST)
 def test_a_lie_changes_the_files(lie, tmp_path: Path) -> None:
     assert apply(lie, tmp_path).is_dir()  # raises if nothing was changed
+
+
+def test_a_lie_that_is_not_sealed_again_is_refused_by_the_manifest() -> None:
+    lie = next(lie for lie in LIES if lie.name == "More samples are correct than were evaluated")
+    assert "manifest" in (unsealed_rules(lie) or ())
+
+
+def test_lies_that_are_accepted_unsealed_are_named() -> None:
+    assert unsealed_report({"one": ("manifest",), "two": ()}).splitlines() == [
+        "not sealed again, 2 lies that change a sealed file: 1 refused",
+        "  accepted: two",
+    ]
 
 
 def test_a_lie_is_refused_with_the_rule_that_found_it() -> None:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from suite.bundle.layout import MANIFEST
 from suite.compliance.finding import Severity
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
 from tests.outsider.edits import NOTHING, Lie, save
 from tests.outsider.honest import HONEST, Honest
 from tests.outsider.lies import ALL
-from tests.outsider.samples import copy_of, opened
+from tests.outsider.samples import copy_of, opened, sample
 
 HONEST_CLASS = "honest"
 REFUSED, UNREADABLE, WARNED, ACCEPTED, NOT_APPLIED = "refused", "could not be checked", "warned only", "accepted", "not applied"
@@ -94,6 +95,27 @@ def try_out(task: tuple[str, int]) -> Outcome:
     if warned:
         return outcome(WARNED, "", (), warned)
     return outcome(NO_CONTRADICTION if contradicts.startswith(NOTHING) else ACCEPTED, "")
+
+
+def unsealed_rules(lie: Lie) -> tuple[str, ...] | None:
+    """The rules that refuse this lie with the manifests of its sample, as somebody leaves them who edits and does not seal again.
+
+    None where the lie is not applied, and where it changes no file that a manifest lists.
+    """
+    source = sample(lie.needs)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            path = apply(lie, Path(folder))
+        except Exception:  # noqa: BLE001  counted as not applied by the checker's column
+            return None
+        manifests = {path / own.relative_to(source): own.read_bytes() for own in source.rglob(MANIFEST)}
+        changed = [place for place, content in manifests.items() if place.is_file() and place.read_bytes() != content]
+        if not changed:
+            return None
+        for place in changed:
+            place.write_bytes(manifests[place])
+        fired, _ = findings(path)
+    return tuple(sorted(fired[Severity.INVALID]))
 
 
 def findings(path: Path) -> tuple[dict[Severity, set[str]], str]:
