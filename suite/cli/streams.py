@@ -50,8 +50,8 @@ def tolerant_streams() -> Iterator[Tolerant | None]:
 
 
 def _text(raw: Tolerant, like: TextIO) -> TextIO:
-    is_rewritten = raw.isatty() or bool(getattr(like, "line_buffering", False))  # a line is seen while it is current
-    return io.TextIOWrapper(io.BufferedWriter(raw), encoding=like.encoding, errors="backslashreplace", line_buffering=is_rewritten)
+    is_seen_at_once = raw.isatty() or any(getattr(like, name, False) for name in ("line_buffering", "write_through"))
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding=like.encoding, errors="backslashreplace", line_buffering=is_seen_at_once)
 
 
 def _open_closed() -> None:

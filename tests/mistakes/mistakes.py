@@ -106,7 +106,7 @@ IN_PYTORCH = (
         ("pytorch: the evaluation counts one sample less", _PYTORCH_CORRECT,
          "int((self._logits(some).argmax(dim=1) == expected)[1:].sum().item())"),
         ("pytorch: an evaluation trains", _PYTORCH_EVALUATES,
-         _PYTORCH_EVALUATES.replace("        self", "        with torch.enable_grad():\n            self.step(device_batch, 0.001, 1.0)\n        self", 1)),
+         "        with torch.enable_grad():\n            self.step(device_batch, 0.001, 1.0)\n" + _PYTORCH_EVALUATES),
     ),
     *_of(
         EVALUATION, PYTORCH, PROBE,

@@ -14,7 +14,7 @@ from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.metrics.json_diff import differences, json_values
 
-ORDER = 98  # after the rules of stall analyses
+ORDER = 99  # after the rules of stall analyses
 AGAIN = "measure again (`suite concurrent`); records are never edited"
 SHARED = ("infers", "trains", "kind", "rate_per_s", "seed", "batch", "deadline_s", "threads_infer", "threads_train")
 """What a measurement of both sides has in common with its baselines, as far as they have it."""

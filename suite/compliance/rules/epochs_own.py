@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from suite.bundle.arrays import Values
     from suite.bundle.steps import StepRecords
 
-ORDER = 111  # after the step times' and the losses' own rules
+ORDER = 97  # after the step times' and the losses' own rules
 
 MIN_STEPS, MAX_EPOCHS = 100, 100
 RATIO_TOLERANCE = 1e-6  # of float32, which has 1.2e-7

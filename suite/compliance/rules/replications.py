@@ -14,7 +14,7 @@ from suite.compliance.rule import Violation
 from suite.errors import FileError, SuiteError
 from suite.metrics.json_diff import differences, json_values
 
-ORDER = 99  # after the rules of experiments
+ORDER = 100  # after the rules of experiments
 AGAIN = "reproduce it again (`suite reproduce`); its records are never edited"
 
 

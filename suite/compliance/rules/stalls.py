@@ -16,7 +16,7 @@ from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.metrics.json_diff import differences
 
-ORDER = 97  # after the rules of bundles
+ORDER = 98  # after the rules of bundles
 
 ANALYSE_AGAIN = "run the analysis again (`suite run --stall-analysis`); its records are never edited"
 

@@ -1,6 +1,7 @@
 """A command does the same whether or not it is read: a reader that ends first, a full disk, closed streams, an encoding without the characters."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.files.paths import repository_root
 
@@ -63,6 +65,17 @@ def test_a_run_goes_on_when_its_readers_have_gone(shell: Shell, tmp_path: Path) 
         answer = shell(f"SUITE {RUN} --output {name} {line}")
         assert Bundle(tmp_path / name).run().status == "finished", answer.stdout
         assert answer.returncode == (2 if name == "full" else 0)
+
+
+def test_a_line_on_standard_error_is_read_while_the_command_goes_on(digits: Path, tmp_path: Path) -> None:
+    """Progress that is seen only at the end is none, and whoever waits for a line would wait for the end."""
+    program = [str(Path(sys.executable).with_name("suite")), *RUN.split(), "--output", str(tmp_path / "run")]
+    variables = {**os.environ, "SUITE_HOME": str(digits.parents[1])}
+    with subprocess.Popen(program, env=variables, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        assert process.stderr is not None
+        assert "LeNet-5" in process.stderr.readline()
+        assert process.poll() is None
+        assert not (tmp_path / "run" / MANIFEST).exists()
 
 
 def test_characters_that_an_encoding_lacks_are_their_codes(shell: Shell, tmp_path: Path) -> None:
