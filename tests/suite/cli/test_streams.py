@@ -68,7 +68,7 @@ def test_a_run_goes_on_when_its_readers_have_gone(shell: Shell, tmp_path: Path) 
 
 
 def test_a_line_on_standard_error_is_read_while_the_command_goes_on(digits: Path, tmp_path: Path) -> None:
-    """Progress that is seen only at the end is none, and whoever waits for a line would wait for the end."""
+    """Progress that is seen only at the end is none, and a program that waits for a line would wait for the end."""
     program = [str(Path(sys.executable).with_name("suite")), *RUN.split(), "--output", str(tmp_path / "run")]
     variables = {**os.environ, "SUITE_HOME": str(digits.parents[1])}
     with subprocess.Popen(program, env=variables, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
