@@ -284,16 +284,21 @@ class Buckets:
     def start(self, bucket: int, send: Any = None) -> None:
         """Start summing a bucket: its array, or ``send``, which must not change until :meth:`finish`."""
         self._pending.append((bucket, monotonic_ns(), self._sum(self.arrays[bucket], send), send))
-        self.progress()
+        self._poll()
 
     def progress(self) -> None:
-        """Let MPI make progress: without a progress thread it moves messages only inside its calls, and few of them in one.
+        """Let MPI make progress during the backward pass: without a progress thread it moves messages only inside its calls, and few of them in one.
 
-        A single poll after each gradient left most of an exchange to the wait after the backward pass (docs/multi-node.md).
+        A single poll after each gradient left most of an exchange to the wait after the backward pass (docs/multi-node.md). Frameworks that start
+        all buckets after it do not call this: polls before :meth:`finish` would take time that is counted as computing.
         """
         for _ in range(BURST):
-            if all(request.Test() for _, _, request, _ in self._pending):  # up to the first that goes on: one call makes progress on all
+            if self._poll():
                 return
+
+    def _poll(self) -> bool:
+        """Whether every started bucket is summed; up to the first that goes on, because one call makes progress on all."""
+        return all(request.Test() for _, _, request, _ in self._pending)
 
     def finish(self) -> float:
         """Wait for every started bucket; returns the seconds of waiting: the exposed (non-overlapped) communication time."""
