@@ -33,7 +33,7 @@ NOT_COMPARED = ("best_accuracy", "epochs_to_target", "samples_per_s", "fetch_sta
 """Left out: what follows from other figures, shares, and what is no cost of a training."""
 COMPARED = tuple(column for column in FIGURE_COLUMNS if column.figure not in NOT_COMPARED)
 MAX_NAMED = 2
-"""Properties in the names of two entries of one framework and system; the table of differences has all. compare.js has the same number."""
+"""Properties in the names of two entries of one framework and system; the table of differences has all."""
 DIGITS = 8
 STATISTICS = ("log_mean", "log_variance", "runs", "fixed_variance", "epochs_variance", "epochs_freedom", "epochs_excess")
 LEFT_OUT = ("workload", "division", "data", "own_data", "round")
@@ -77,6 +77,7 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
     values = {
         "t": t_table(),
         "figures": [_figure(column) for column in COMPARED],
+        "named": MAX_NAMED,
         "properties": [name for name in IDENTITY if name not in LEFT_OUT],
         "boards": [_board(board, found[board.slug]) for board in boards],
     }

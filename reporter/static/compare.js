@@ -62,7 +62,7 @@ function cells(row, texts) {
 
 // Framework and system; if these are alike, the first properties in which the two differ as well, as reporter/pages/compare.py writes them.
 function namesOf(a, b, differ) {
-  const told = a.name === b.name ? differ.slice(0, 2) : [];
+  const told = a.name === b.name ? differ.slice(0, COMPARED.named) : [];
   return [a, b].map((entry, place) => [entry.name, ...told.map(([name, ...values]) => `${name} ${values[place]}`)].join(" · "));
 }
 

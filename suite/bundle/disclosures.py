@@ -56,15 +56,8 @@ def disclosures(folder: Path, files: Sequence[Path], names: Sequence[str] = ()) 
 
 def _of_file(path: Path, name: str, names: Sequence[str]) -> Iterator[Disclosure]:
     seen: set[tuple[str, str]] = set()
-    harmless: set[str] = set()
-    also = tuple(names)
     for where, line, text, has_versions in _texts(path):
-        if text in harmless:
-            continue
-        every = (_in_short if len(text) <= SHORT else _in_text)(text, also, has_versions)
-        if not every and len(text) <= SHORT and not has_versions:
-            harmless.add(text)
-        for found in every:
+        for found in (_in_short if len(text) <= SHORT else _in_text)(text, tuple(names), has_versions):
             if (where, found.text) not in seen:
                 seen.add((where, found.text))
                 yield Disclosure(name, where, found.kind, found.text, found.shortened, line)

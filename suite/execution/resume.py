@@ -1,9 +1,8 @@
 """`suite run --resume RUN`: finds the last training state that an interrupted run kept, and what the new run records of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from reference_impls.contract import ContractError
 from reference_impls.state_file import StateFile, state_name
@@ -18,6 +17,7 @@ from suite.execution.kept_states import states_folder
 from suite.execution.redacting import recorded_request, redactor_of
 from suite.execution.request import Resume, RunRequest
 from suite.execution.run_lock import is_held
+from suite.files.json_file import flat
 from suite.metrics.uncounted import uncounted_intervals
 
 FINISHED = "finished"
@@ -60,7 +60,7 @@ def refuse_other_data(path: Path, run: Path) -> None:
 
 
 def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) -> None:
-    wanted, found = dict(_flat(record.request)), dict(_flat(recorded_request(request.training, redactor_of(request))))
+    wanted, found = dict(flat(record.request)), dict(flat(recorded_request(request.training, redactor_of(request))))
     alone = request.training.parallel.ranks == 1 or wanted.get("parallel.ranks") == 1
     skipped = (*MAY_DIFFER, *(OF_SEVERAL_RANKS if alone else ()))
     differing = sorted(name for name in wanted.keys() | found.keys() if name not in skipped and wanted.get(name) != found.get(name))
@@ -70,14 +70,6 @@ def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) ->
             f"{run} trained with {first} = {wanted.get(first)!r}, and {found.get(first)!r} is requested; type the command of that run "
             f"with --resume, another --output, and the hosts that are left."
         )
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _last_state(run: Path, log: Log) -> tuple[Path, int, Mapping[str, str]]:

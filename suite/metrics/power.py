@@ -106,10 +106,10 @@ def _without_contradiction(one: MeasuredTotal, least_j: float, chips: Sequence[M
 def _without_contained(one: MeasuredTotal, channels: Channels, window: Window) -> MeasuredTotal:
     """The total, without its energy where the rails behind it read more: labels of a carrier board can be exchanged."""
     rule, source = one.total.rule, one.total.source
-    patterns = [pattern for pattern in rule.contains if fnmatch.filter([each.name for each in channels if each.source == source], pattern)]
+    patterns = [pattern for pattern in rule.contains if fnmatch.filter([each.name for each in channels.of(source)], pattern)]
     if one.energy.energy_j is None or not patterns:
         return one
-    (behind,) = totals([replace(rule, sources=(source,), channels=tuple(patterns))], ((each.source, each.name) for each in channels))
+    (behind,) = totals([replace(rule, sources=(source,), channels=tuple(patterns))], ((each.source, each.name) for each in channels.of(source)))
     rails = MeasuredTotal(behind, energy_of(channels, behind, *window))
     return one if _bounds(one)[1] >= _bounds(rails)[0] else _refuted(one, " and ".join(behind.channels), rails.energy.energy_j or 0.0)
 

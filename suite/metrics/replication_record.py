@@ -16,7 +16,7 @@ from suite.bundle.layout import MANIFEST, SYSTEM
 from suite.bundle.reader import Bundle
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
-from suite.files.json_file import read_record
+from suite.files.json_file import flat, read_record
 from suite.files.toml_file import from_plain
 from suite.metrics.figure import Figure
 from suite.metrics.replayed_losses import recorded_losses
@@ -225,15 +225,7 @@ def settings(request: Mapping[str, Any]) -> dict[str, Any]:
         current = request_to_dict(request_from_dict(dict(request), "request"))
     except (ContractError, TypeError, AttributeError) as error:
         raise SuiteError(f"The request cannot be read: {str(error)[:300]}") from error
-    return {name: value for name, value in _flat(current) if name not in OF_PLACE}
-
-
-def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{above}{key}.")
-        else:
-            yield f"{above}{key}", value
+    return {name: value for name, value in flat(current) if name not in OF_PLACE}
 
 
 def _value(figure: Figure | None) -> float | None:

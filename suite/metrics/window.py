@@ -73,8 +73,7 @@ class Counter:
 
     def increase_alone(self, window: Window) -> tuple[float | None, str | None]:
         """As :meth:`increase`, without the quality: the value, or None and the reason. For many windows of many counters."""
-        t_ns, counts = around(self.t_ns, self.counts, *window)
-        t_s, window_s = (t_ns - window[0]).astype(np.float64) * SECONDS_PER_NS, (window[1] - window[0]) * SECONDS_PER_NS
+        t_s, counts, window_s = _in_seconds(self.t_ns, self.counts, *window)
         reason = _reason(t_s, window_s, GAP_PERIODS * (self.period_s or 0.0))
         return (None if reason else _increase(t_s, counts, window_s)), reason
 
@@ -102,9 +101,8 @@ def _measure(t_ns: Times, values: Values, kept: Mask, start_ns: int, stop_ns: in
 
 def _measure_plausible(t_ns: Times, values: Values, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
     """As :func:`_measure`, for plausible readings sorted by time."""
-    t_ns, values = around(t_ns, values, start_ns, stop_ns)
-    t_s = (t_ns - start_ns).astype(np.float64) * SECONDS_PER_NS  # subtract as integers: nanoseconds since boot exceed a float's 53 bits
-    window_s, reach_s = (stop_ns - start_ns) * SECONDS_PER_NS, GAP_PERIODS * period_s
+    t_s, values, window_s = _in_seconds(t_ns, values, start_ns, stop_ns)
+    reach_s = GAP_PERIODS * period_s
     inside = (t_s >= 0) & (t_s <= window_s)
     covered_s, gaps, longest_gap_s = _coverage(t_s, window_s, reach_s)
     steps_s = np.diff(t_s[inside])
@@ -127,6 +125,13 @@ def _in_time(t_ns: Times, values: Values) -> tuple[Times, Values]:
         return t_ns, values
     order = np.argsort(t_ns, kind="stable")
     return t_ns[order], values[order]
+
+
+def _in_seconds(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Values, Values, float]:
+    """The readings around the window, in seconds since its start, and its length, s."""
+    t_ns, values = around(t_ns, values, start_ns, stop_ns)
+    t_s = (t_ns - start_ns).astype(np.float64) * SECONDS_PER_NS  # subtract as integers: nanoseconds since boot exceed a float's 53 bits
+    return t_s, values, (stop_ns - start_ns) * SECONDS_PER_NS
 
 
 def around(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Times, Values]:

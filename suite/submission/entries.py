@@ -3,23 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
+from suite.files.json_file import flat
+
 OF_ONE_RUN = ("seed", "output_directory", "cache_cleared")
 """Keys of a request in which the runs of an entry may differ."""
 
 
 def entry_settings(request: Mapping[str, Any]) -> dict[str, Any]:
     """The request without what may differ between the runs of an entry, nested keys joined by dots."""
-    return dict(_flat({key: value for key, value in request.items() if key not in OF_ONE_RUN}))
+    return {name: repr(value) for name, value in flat({key: value for key, value in request.items() if key not in OF_ONE_RUN})}
 
 
 def entry_key(request: Mapping[str, Any]) -> str:
     """Equal for the requests of one entry."""
     return repr(sorted(entry_settings(request).items()))
-
-
-def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for key, value in values.items():
-        name = f"{above}{key}"
-        found += _flat(value, f"{name}.") if isinstance(value, Mapping) else [(name, repr(value))]
-    return found

@@ -21,7 +21,7 @@ from suite.submission.folders import AUDITS, audit_path
 if TYPE_CHECKING:
     from suite.metrics.audit_record import AuditBadge, AuditRecord, StateAudit
 
-ORDER = 108  # after the rules about the runs that are audited
+ORDER = 109  # after the rules about the runs that are audited
 
 FIX = "audit the run again with suite audit --output, and package it again with --audit"
 

@@ -7,12 +7,11 @@ from typing import Any
 from suite.bundle.layout import MANIFEST
 from suite.compliance.faults.beside_edits import change_figures, change_setting, lose, move_batch, move_steps, resealed
 from suite.compliance.faults.fault import of_experiment
-from suite.compliance.folder_rule import FolderKind, FolderRule, check_whole_seal
+from suite.compliance.folder_rule import FolderKind, FolderRule, check_figures, check_whole_seal
 from suite.compliance.rule import Violation
 from suite.concurrent.layout import FIGURES, MEASUREMENT, batch_sizes, beside, inference_alone, training_alone
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
-from suite.metrics.json_diff import differences, json_values
 
 ORDER = 99  # after the rules of stall analyses
 AGAIN = "measure again (`suite concurrent`); records are never edited"
@@ -27,16 +26,9 @@ def _sealed(folder: Path) -> Iterator[Violation]:
 
 def _recomputed(folder: Path) -> Iterator[Violation]:
     """Compute the figures from the raw records again and compare them, to 1e-9 relative."""
-    from suite.concurrent.results import as_dict, read_results  # start-up: loads NumPy
+    from suite.concurrent.results import SCHEMA, as_dict, read_results  # start-up: loads NumPy
 
-    try:
-        written = read_json(folder / FIGURES)
-        computed = as_dict(read_results(folder))
-    except (SuiteError, OSError) as error:
-        yield Violation(FIGURES, "figures, and records that they can be computed from", str(error).replace(f"{folder}/", "")[:300], AGAIN)
-        return
-    for name, (expected, found) in differences(json_values(computed), {key: value for key, value in written.items() if key != "schema"}):
-        yield Violation(FIGURES, f"{name} as recomputed from the records: {expected}"[:300], f"{found}"[:200], AGAIN)
+    return check_figures(folder, FIGURES, lambda records: {"schema": SCHEMA, **as_dict(read_results(records))}, AGAIN)
 
 
 def _baselines(folder: Path) -> Iterator[Violation]:

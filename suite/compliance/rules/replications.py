@@ -9,10 +9,9 @@ from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import MAX_RUNS, RECORD, fresh_runs, sealed_files
 from suite.compliance.faults.fault import of_replication
 from suite.compliance.faults.replication_edits import change_replication, copy_first_run, halve_fresh_times, lose_run, resealed
-from suite.compliance.folder_rule import FolderKind, FolderRule, check_seal
+from suite.compliance.folder_rule import FolderKind, FolderRule, check_seal, compare_record
 from suite.compliance.rule import Violation
 from suite.errors import FileError, SuiteError
-from suite.metrics.json_diff import differences, json_values
 
 ORDER = 100  # after the rules of experiments
 AGAIN = "reproduce it again (`suite reproduce`); its records are never edited"
@@ -36,8 +35,7 @@ def _recomputed(folder: Path) -> Iterator[Violation]:
         observed = error.what if isinstance(error, FileError) else f"{error}" or type(error).__name__
         yield Violation(RECORD, "originals and fresh runs that can be compared", observed.replace(f"{folder}/", "")[:300], AGAIN)
         return
-    for name, (expected, found) in differences(json_values(computed), json_values({"runs": record.runs, "comparisons": record.comparisons})):
-        yield Violation(RECORD, f"{name} as recomputed from the fresh runs: {expected}"[:300], f"{found}"[:200], AGAIN)
+    yield from compare_record(RECORD, computed, {"runs": record.runs, "comparisons": record.comparisons}, "the fresh runs", AGAIN)
 
 
 def _by_its_maker(folder: Path) -> Iterator[Violation]:

@@ -10,11 +10,10 @@ from suite.bundle.stall_folder import RECORD, Source, sealed_files
 from suite.compliance.faults.fault import Fault, of_analysis
 from suite.compliance.faults.stall_edits import change_record, copy_run, exchange, reseal, set_requested
 from suite.compliance.faults.submission_edits import delete_folder
-from suite.compliance.folder_rule import FolderKind, FolderRule, check_seal
+from suite.compliance.folder_rule import FolderKind, FolderRule, check_seal, compare_record
 from suite.compliance.rule import Violation
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
-from suite.metrics.json_diff import differences
 
 ORDER = 98  # after the rules of bundles
 
@@ -37,8 +36,7 @@ def _recomputed(folder: Path) -> Iterator[Violation]:
         observed = str(error) if isinstance(error, SuiteError) else f"records that cannot be compared ({type(error).__name__}: {error})"
         yield Violation(RECORD, "three runs that can be compared", observed.replace(f"{folder}/", ""), ANALYSE_AGAIN)
         return
-    for name, (expected, found) in differences(computed, written):
-        yield Violation(RECORD, f"{name} as recomputed from the three runs: {expected}"[:300], f"{found}"[:200], ANALYSE_AGAIN)
+    yield from compare_record(RECORD, computed, written, "the three runs", ANALYSE_AGAIN)
 
 
 def _sources(folder: Path) -> Iterator[Violation]:

@@ -9,7 +9,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 
-ORDER = 106  # it compares whole entries
+ORDER = 107  # it compares whole entries
 
 
 def _converges(context: SubmissionContext) -> Iterator[Violation]:

@@ -30,7 +30,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 
-ORDER = 104  # after the entries
+ORDER = 105  # after the entries
 
 ONE_BOOT_S = 0.5
 """A machine takes longer to start again; the wall clock runs off the monotonic one by less between two runs, unless it is set."""

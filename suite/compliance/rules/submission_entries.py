@@ -18,7 +18,7 @@ from suite.submission.declaration import NAME
 from suite.submission.entries import entry_settings
 from suite.submission.launches import FINISHED
 
-ORDER = 103  # after the layout
+ORDER = 104  # after the layout
 
 RUN_ID = re.compile(r"(?P<name>.+)-\d{8}T\d{6}Z-.+", re.ASCII)
 

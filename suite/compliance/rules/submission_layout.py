@@ -22,7 +22,7 @@ from suite.compliance.wording import shown
 from suite.submission.declaration import NAME
 from suite.submission.folders import AUDITS, PROBES
 
-ORDER = 102  # after the rules of bundles
+ORDER = 103  # after the rules of bundles
 
 
 def _layout(context: SubmissionContext) -> Iterator[Violation]:

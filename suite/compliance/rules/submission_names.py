@@ -10,7 +10,7 @@ from suite.compliance.rules.disclosures import disclosed
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.submission.declaration import NAME
 
-ORDER = 110  # after the signature: it reads every file
+ORDER = 111  # after the signature: it reads every file
 
 FIX = "leave it out, and package the runs again"
 

@@ -10,7 +10,7 @@ from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.submission.declaration import NAME
 
-ORDER = 101  # after the rules of bundles, before the others of submissions
+ORDER = 102  # after the rules of bundles, before the others of submissions
 
 
 def _one_round(context: SubmissionContext) -> Iterator[Violation]:

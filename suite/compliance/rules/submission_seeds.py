@@ -11,7 +11,7 @@ from suite.compliance.rule import Violation
 from suite.compliance.rules.seeds import AGAIN
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 
-ORDER = 107  # after the rules that say which runs are an entry
+ORDER = 108  # after the rules that say which runs are an entry
 
 Used = Mapping[str, NonceUse]
 """The nonces of an entry's runs, by the run's name."""

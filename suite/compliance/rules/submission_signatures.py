@@ -13,7 +13,7 @@ from suite.submission.declaration import NAME
 from suite.submission.folders import LISTING, SIGNATURE
 from suite.submission.signature import allowed_signers
 
-ORDER = 109  # after what the files say: it says who, not what
+ORDER = 110  # after what the files say: it says who, not what
 
 AGAIN = "package the runs again with `suite package --sign KEY`, and change nothing afterwards"
 

@@ -8,7 +8,7 @@ from suite.compliance.rule import Violation
 from suite.compliance.rules.run_record import is_command
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 
-ORDER = 111  # with the entries
+ORDER = 112  # with the entries
 
 AGAIN = "submit runs that `suite run` made for the entry, their number planned before the first; `suite report` shows a study on a page of its own"
 

@@ -9,15 +9,13 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import MANIFEST
 from suite.compliance.faults.fault import of_viewpoint
 from suite.compliance.faults.viewpoint_edits import change_record, change_row, lose_rows, recomputed, resealed
-from suite.compliance.folder_rule import FolderKind, FolderRule, check_whole_seal
+from suite.compliance.folder_rule import FolderKind, FolderRule, check_figures, check_whole_seal
 from suite.compliance.rule import Violation
 from suite.errors import SuiteError
-from suite.files.json_file import read_json
-from suite.metrics.json_diff import differences, json_values
 from suite.metrics.viewpoint import FIGURES, as_dict, labels_of, read_results
 from suite.metrics.viewpoint_records import SETTING, Recording, read_recording
 
-ORDER = 79  # of a folder of its own: no other rule has to come before
+ORDER = 101  # after the rules of replications
 AGAIN = "do it again (`suite viewpoint`); records are never edited"
 IDLE = ("cpu.idle", "least weight")
 MARGIN = 1.1
@@ -31,14 +29,7 @@ def _sealed(folder: Path) -> Iterator[Violation]:
 
 def _recomputed(folder: Path) -> Iterator[Violation]:
     """Compute the figures from the raw records again and compare them, to 1e-9 relative."""
-    try:
-        written = read_json(folder / FIGURES)
-        computed = as_dict(read_results(folder))
-    except (SuiteError, OSError) as error:
-        yield Violation(FIGURES, "figures, and records that they can be computed from", str(error).replace(f"{folder}/", "")[:300], AGAIN)
-        return
-    for name, (expected, found) in differences(json_values(computed), written):
-        yield Violation(FIGURES, f"{name} as recomputed from the records: {expected}"[:300], f"{found}"[:200], AGAIN)
+    return check_figures(folder, FIGURES, lambda records: as_dict(read_results(records)), AGAIN)
 
 
 def _of_records(check: Callable[[Recording, Path], Iterator[Violation]]) -> Callable[[Path], Iterator[Violation]]:

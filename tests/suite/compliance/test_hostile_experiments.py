@@ -1,15 +1,12 @@
 """Whatever the files of an experiment with training beside inference hold, it is judged: findings, no exception."""
 
-import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-from suite.bundle.manifest import seal
-from suite.compliance.paths import check_paths
 from suite.concurrent.layout import FIGURES, MEASUREMENT
 from tests.builders import make_experiment
+from tests.suite.compliance.hostile_records import NO_RECORD, checked_with, checked_with_link, checked_with_value
 
 FILES = (
     FIGURES,
@@ -20,11 +17,7 @@ FILES = (
     "beside-b4/training/step_times.csv",
 )
 CONTENTS = {
-    "empty": b"",
-    "bytes": bytes(range(256)),
-    "a list": b"[1, 2]",
-    "an empty object": b"{}",
-    "nested": b"[" * 3000,
+    **NO_RECORD,
     "NaN": b'{"schema": 1, "rate_per_s": NaN}',
     "a long number": b"batch,first,images,asked_ns,sent_ns,start_ns,end_ns\n" + b"9" * 400 + b",0,1,0,0,0,0\n",
     "negative": b"noticed_ns\n-5\n",
@@ -53,27 +46,17 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("content", CONTENTS)
 def test_a_file_with_other_content_is_a_finding(name: str, content: str, good: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(good, tmp_path / "x"))
-    (folder / name).write_bytes(CONTENTS[content])
-    seal(folder)
-    result = check_paths([folder])
+    result = checked_with(good, name, CONTENTS[content], tmp_path)
     assert not result.complies and list(result.all_findings())
 
 
 @pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in SETTINGS.items() for value in values])
 def test_an_impossible_setting_is_a_finding(key: str, value: object, good: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(good, tmp_path / "x"))
-    path = folder / "beside-b4" / MEASUREMENT
-    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
-    seal(folder)
-    result = check_paths([folder])
+    result = checked_with_value(good, f"beside-b4/{MEASUREMENT}", key, value, tmp_path)
     assert not result.complies and list(result.all_findings())
 
 
 def test_a_link_in_an_experiment_is_not_followed(good: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(good, tmp_path / "x"))
-    (folder / "beside-b4" / "batches.csv").rename(tmp_path / "elsewhere.csv")
-    (folder / "beside-b4" / "batches.csv").symlink_to(tmp_path / "elsewhere.csv")
-    result = check_paths([folder])
+    result = checked_with_link(good, "beside-b4/batches.csv", tmp_path)
     assert not result.complies
     assert any(finding.rule == "beside-recompute" and "batches.csv is missing" in finding.observed for _, finding in result.all_findings())

@@ -1,25 +1,18 @@
 """Whatever the files of a student and its teacher hold, they are judged: findings, no exception."""
 
-import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from reference_impls.viewpoint.task import PREDICTIONS, STEPS, STUDENT, TEACHER, TRACKS
-from suite.bundle.manifest import seal
-from suite.compliance.paths import check_paths
 from suite.metrics.viewpoint import FIGURES
 from suite.metrics.viewpoint_records import SETTING
+from tests.suite.compliance.hostile_records import NO_RECORD, checked_with, checked_with_link, checked_with_value
 from tests.viewpoints import make_viewpoint
 
 FILES = (FIGURES, SETTING, TRACKS, STEPS, STUDENT, TEACHER, *PREDICTIONS)
 CONTENTS = {
-    "empty": b"",
-    "bytes": bytes(range(256)),
-    "a list": b"[1, 2]",
-    "an empty object": b"{}",
-    "nested": b"[" * 3000,
+    **NO_RECORD,
     "NaN": b'{"schema": 1, "sure": NaN}',
     "a long number": b"track,truth,label,confidence,size_bytes\n0,0,0,0." + b"9" * 4000 + b",1\n",
     "negative": b"start_ns,end_ns,samples,loss\n-1,-2,-3,-4\n",
@@ -47,26 +40,17 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("content", CONTENTS)
 def test_a_file_with_other_content_is_a_finding(name: str, content: str, good: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(good, tmp_path / "x"))
-    (folder / name).write_bytes(CONTENTS[content])
-    seal(folder)
-    result = check_paths([folder])
+    result = checked_with(good, name, CONTENTS[content], tmp_path)
     assert not result.complies and list(result.all_findings())
 
 
 @pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in VALUES.items() for value in values])
 def test_an_impossible_setting_is_a_finding(key: str, value: object, good: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(good, tmp_path / "x"))
-    (folder / SETTING).write_text(json.dumps({**json.loads((folder / SETTING).read_text()), key: value}))
-    seal(folder)
-    result = check_paths([folder])
+    result = checked_with_value(good, SETTING, key, value, tmp_path)
     assert not result.complies and list(result.all_findings())
 
 
 def test_a_link_is_not_followed(good: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(good, tmp_path / "x"))
-    (folder / TRACKS).rename(tmp_path / "elsewhere.csv")
-    (folder / TRACKS).symlink_to(tmp_path / "elsewhere.csv")
-    result = check_paths([folder])
+    result = checked_with_link(good, TRACKS, tmp_path)
     assert not result.complies
     assert any(finding.rule == "viewpoint-recompute" and "tracks.csv is missing" in finding.observed for _, finding in result.all_findings())

@@ -108,18 +108,18 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(suite: Run, digits: P
 @pytest.mark.slow
 def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, suite: Run, digits: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    arguments = (*SWEEP, "--values", "8,16,24,32,40,48", "--repetitions", "1", "--steps", "10", "--output", str(out))
+    arguments = (*SWEEP, "--values", "8,16,32", "--repetitions", "1", "--steps", "10", "--output", str(out))
     child_environment = {**os.environ, "SUITE_HOME": str(suite_home)}
     program = [str(Path(sys.executable).with_name("suite")), *arguments]
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
     process = subprocess.Popen(program, cwd=repository_root(), env=child_environment, text=True, preexec_fn=interruptible, **pipes)
-    said = _read_until(process, "[2/6]")  # the first run is sealed before the second is announced
+    said = _read_until(process, "[2/3]")  # the first run is sealed before the second is announced
     assert (out / "8-r1" / MANIFEST).is_file()
     log = out / "16-r1" / "log.txt"
     while not (log.is_file() and "run_start" in log.read_text()):  # the second run trains
         assert process.poll() is None, said
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)  # four more runs are to come, however late it is on a busy machine
+    process.send_signal(signal.SIGINT)
     assert process.stderr is not None
     said += process.stderr.read()
     process.wait()
@@ -128,7 +128,7 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, s
     assert not (out / "study.json").exists()
     resumed = suite(*arguments)
     assert resumed.returncode == 0, resumed.stderr
-    assert "[1/6] batch size 8, run 1 of 1: finished before, kept" in resumed.stderr
+    assert "[1/3] batch size 8, run 1 of 1: finished before, kept" in resumed.stderr
 
 
 def _read_until(process: "subprocess.Popen[str]", words: str) -> str:

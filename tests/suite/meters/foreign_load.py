@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.log import run_window
 from suite.bundle.reader import Bundle
 
@@ -19,7 +20,6 @@ GROUPS = Path("/sys/fs/cgroup/cpuacct")
 BURN_S = 10.0
 BURN = f"import time\nwhile time.process_time() < {BURN_S}: pass"
 READ_S = 0.2
-NS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def account(group: Path) -> Account:
     """Read both accounts; busy is what /proc/stat counts as user, nice, system, irq and softirq."""
     ticks = [int(part) for part in Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:]]
     busy_s = sum(ticks[place] for place in (0, 1, 2, 5, 6)) / os.sysconf("SC_CLK_TCK")
-    return Account(time.monotonic(), busy_s, int((group / "cpuacct.usage").read_text(encoding="ascii")) * NS)
+    return Account(time.monotonic(), busy_s, int((group / "cpuacct.usage").read_text(encoding="ascii")) * SECONDS_PER_NS)
 
 
 def at(accounts: list[Account], t_s: float) -> tuple[float, float]:
@@ -65,11 +65,12 @@ def measure(folder: Path, number: int) -> str:
         sys.exit(f"{' '.join(command)} failed")
     window = run_window(Bundle(path).log())
     assert window is not None
-    (busy_s, own_s), (busy_end_s, own_end_s) = at(accounts, window[0] * NS), at(accounts, window[1] * NS)
+    (busy_s, own_s), (busy_end_s, own_end_s) = at(accounts, window[0] * SECONDS_PER_NS), at(accounts, window[1] * SECONDS_PER_NS)
     truth_s = (busy_end_s - busy_s) - (own_end_s - own_s)
     found_s = json.loads((path / "summary.json").read_text(encoding="utf-8"))["figures"]["foreign_cpu_s"]["value"]
     within = "yes" if abs(found_s - truth_s) <= BURN_S / 10 else "NO"
-    return f"| {number} | {(window[1] - window[0]) * NS:.1f} s | {truth_s:.2f} s | {found_s:.2f} s | {found_s - truth_s:+.2f} s | {within} |"
+    length_s = (window[1] - window[0]) * SECONDS_PER_NS
+    return f"| {number} | {length_s:.1f} s | {truth_s:.2f} s | {found_s:.2f} s | {found_s - truth_s:+.2f} s | {within} |"
 
 
 def main(folder: Path, runs: int) -> None:
