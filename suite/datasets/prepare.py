@@ -11,6 +11,7 @@ from pathlib import Path
 
 from suite.catalog.data_sets import DataSetDefinition, load_data_set
 from suite.datasets import archives, digits, synthetic
+from suite.datasets.class_folders import arrange, has_class_folders, link_or_copy
 from suite.datasets.decoding import decode_all
 from suite.datasets.download import Progress, download
 from suite.datasets.layouts import IMAGE_SUFFIXES, problem_with, root_of
@@ -130,6 +131,9 @@ def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) 
 
 def _from_tree(definition: DataSetDefinition, source: Path, home: Path | None, decoded: Callable[[int, int], None]) -> PreparedDataSet:
     """Take over a checked tree; symbolic links, which may lead outside of it, are refused."""
+    if has_class_folders(definition, source):
+        with _arranged(definition, source, home) as arranged:
+            return _from_tree(definition, arranged, home, decoded)
     parts = [*(file.name for file in definition.files), *(table.name for table in definition.tables)] or ["train", "val"]
     if not any((root_of(definition, source) / name).exists() for name in parts):
         raise SuiteError(f"{source} does not hold {definition.title}; give the folder that contains {_wanted(definition)}.")
@@ -137,21 +141,23 @@ def _from_tree(definition: DataSetDefinition, source: Path, home: Path | None, d
         find(definition.name, source)
         for path in sorted(source.rglob("*")):
             target = folder / path.relative_to(source)
-            if path.is_symlink():
-                raise SuiteError(f"{path} is a symbolic link; the data set must contain its files.")
-            if path.is_dir():
+            if path.is_dir() and not path.is_symlink():
                 target.mkdir()
-            elif path.suffix.lower() in (*IMAGE_SUFFIXES, ".csv", ".bin", ".txt"):
-                _link_or_copy(path, target)
+            elif path.is_symlink() or path.suffix.lower() in (*IMAGE_SUFFIXES, ".csv", ".bin", ".txt"):
+                link_or_copy(path, target)
         decode_all(folder, decoded)
     return find(definition.name, home=home, verify=False)
 
 
-def _link_or_copy(source: Path, target: Path) -> None:
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        shutil.copyfile(source, target)
+@contextmanager
+def _arranged(definition: DataSetDefinition, source: Path, home: Path | None) -> Iterator[Path]:
+    """A temporary folder, beside the data set's, with the set's tables and pictures."""
+    target = place(definition.name, home)
+    with _disk_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{definition.name}.") as folder:
+            arrange(definition, source, Path(folder))
+            yield Path(folder)
 
 
 def _find_source(source: Path, name: str) -> Path:

@@ -18,13 +18,19 @@ from suite.errors import SuiteError
 from suite.metrics.audit_record import AuditVerdict
 from tests.outsider.edits import EDITED, Lie, Submission, save
 from tests.outsider.samples import copy_of, opened
-from tests.outsider.trial import findings
+from tests.outsider.trial import findings, lie_at
 
 TRAINED = "real"
 NOT_WITNESSED = ("stall_folder", "reference")  # runs of an analysis have no witness; the other was sealed before there was one
 FREE = frozenset({"output_directory", "cache_cleared", "organization", "platform", "threads", "loading", "batches", "target_accuracy", "epochs"})
 STEPS = 10
 WITNESS_RULES = "witness-"
+
+
+def witnessed_lie(place: tuple[str, int]) -> tuple[str, tuple[str, ...] | None]:
+    """Name of the lie at this place, and :func:`witness_rules` of it."""
+    lie = lie_at(place)
+    return lie.name, witness_rules(lie)
 
 
 def witness_rules(lie: Lie) -> tuple[str, ...] | None:

@@ -15,8 +15,8 @@ from suite.metrics.audit_record import AuditVerdict
 from tests.forgeries.worker import persistent_workers
 from tests.outsider.edits import EDITED, ERROR, FABRICATED, Lie
 from tests.outsider.lies import ALL
-from tests.outsider.other_evidence import audit_verdict, witness_rules
-from tests.outsider.trial import COLUMNS, HONEST_CLASS, NOT_APPLIED, REFUSED, UNREADABLE, Outcome, entries, try_out, unsealed_rules
+from tests.outsider.other_evidence import audit_verdict, witnessed_lie
+from tests.outsider.trial import COLUMNS, HONEST_CLASS, NOT_APPLIED, REFUSED, UNREADABLE, Outcome, entries, lie_at, try_out, unsealed_lie
 
 LEVELS = (ERROR, EDITED, FABRICATED)
 EVIDENCE = ("refused by `check`", "contradicted by an audit", "refused if witnessed before the edit", "by neither check nor audit", "by none of them")
@@ -48,21 +48,19 @@ def try_all(chosen: Sequence[str], show: Callable[[str], None]) -> list[Outcome]
 
 def witness_all(chosen: Sequence[str]) -> dict[str, tuple[str, ...] | None]:
     """The witness's rules that refuse each edited record, by its name; None where there could be no witness."""
-    lies = _lies(chosen, (EDITED,))
-    return {lie.name: rules for lie, rules in zip(lies, map_tasks(witness_rules, lies), strict=True)}
+    return dict(map_tasks(witnessed_lie, places(chosen, (EDITED,))))
 
 
 def audit_all(chosen: Sequence[str]) -> dict[str, str]:
     """What an audit says of each edited record and fabricated run, by its name."""
+    lies = [lie_at(place) for place in places(chosen, (EDITED, FABRICATED))]
     with persistent_workers():
-        return {lie.name: audit_verdict(lie) for lie in _lies(chosen, (EDITED, FABRICATED))}
+        return {lie.name: audit_verdict(lie) for lie in lies}
 
 
 def unsealed_all(chosen: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The rules that refuse each lie that is not sealed again, by its name."""
-    lies = _lies(chosen, LEVELS)
-    found = zip(lies, map_tasks(unsealed_rules, lies), strict=True)
-    return {lie.name: rules for lie, rules in found if rules is not None}
+    return {name: rules for name, rules in map_tasks(unsealed_lie, places(chosen, LEVELS)) if rules is not None}
 
 
 def unsealed_report(unsealed: Mapping[str, Sequence[str]]) -> str:
@@ -72,8 +70,10 @@ def unsealed_report(unsealed: Mapping[str, Sequence[str]]) -> str:
     return "\n".join([count, *(f"  accepted: {name}" for name in accepted)])
 
 
-def _lies(chosen: Sequence[str], levels: Sequence[str]) -> list[Lie]:
-    return [entry for name in chosen for entry in entries()[name] if isinstance(entry, Lie) and entry.level in levels]
+def places(chosen: Sequence[str], levels: Sequence[str]) -> list[tuple[str, int]]:
+    """Class and number of the lies of these levels: what another process finds a lie by, whose change cannot be sent to it."""
+    listed = ((name, number, entry) for name in chosen for number, entry in enumerate(entries()[name]))
+    return [(name, number) for name, number, entry in listed if isinstance(entry, Lie) and entry.level in levels]
 
 
 def evidence_table(outcomes: Sequence[Outcome], audits: Mapping[str, str], witnessed: Mapping[str, tuple[str, ...] | None]) -> str:

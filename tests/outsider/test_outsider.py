@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from reporter.data.workers import map_tasks
 from tests.outsider.honest import HONEST
 from tests.outsider.lies import ALL, LIES
-from tests.outsider.other_evidence import audit_verdict, witness_rules
+from tests.outsider.other_evidence import audit_verdict, witness_rules, witnessed_lie
 from tests.outsider.samples import SAMPLES, copy_of
-from tests.outsider.score import LEVELS, NOT_APPLIED, REFUSED, classes, evidence_table, report, table, try_all, unsealed_report
+from tests.outsider.score import LEVELS, NOT_APPLIED, REFUSED, classes, evidence_table, places, report, table, try_all, unsealed_report
 from tests.outsider.third_list.trial import EDITS
-from tests.outsider.trial import HONEST_CLASS, Outcome, apply, findings, try_out, unsealed_rules
+from tests.outsider.trial import HONEST_CLASS, Outcome, apply, findings, lie_at, try_out, unsealed_lie, unsealed_rules
 
 MIN_SEALED, MIN_OF_CLASS, MIN_HONEST = 120, 10, 30
 FIRST = [
@@ -54,6 +55,14 @@ def test_a_lie_changes_the_files(lie, tmp_path: Path) -> None:
 def test_a_lie_that_is_not_sealed_again_is_refused_by_the_manifest() -> None:
     lie = next(lie for lie in LIES if lie.name == "More samples are correct than were evaluated")
     assert "manifest" in (unsealed_rules(lie) or ())
+
+
+def test_lies_are_given_to_other_processes_by_their_place() -> None:
+    first = places(["1 data"], LEVELS)[:2]
+    for count in (unsealed_lie, witnessed_lie):
+        found = list(map_tasks(count, first))
+        assert [name for name, _ in found] == [lie_at(place).name for place in first]
+        assert all(rules for _, rules in found)
 
 
 def test_lies_that_are_accepted_unsealed_are_named() -> None:

@@ -97,6 +97,20 @@ def try_out(task: tuple[str, int]) -> Outcome:
     return outcome(NO_CONTRADICTION if contradicts.startswith(NOTHING) else ACCEPTED, "")
 
 
+def lie_at(place: tuple[str, int]) -> Lie:
+    """The n-th entry of a class, which must be a lie."""
+    class_name, number = place
+    entry = entries()[class_name][number]
+    assert isinstance(entry, Lie)
+    return entry
+
+
+def unsealed_lie(place: tuple[str, int]) -> tuple[str, tuple[str, ...] | None]:
+    """Name of the lie at this place, and :func:`unsealed_rules` of it."""
+    lie = lie_at(place)
+    return lie.name, unsealed_rules(lie)
+
+
 def unsealed_rules(lie: Lie) -> tuple[str, ...] | None:
     """The rules that refuse this lie with the manifests of its sample, as somebody leaves them who edits and does not seal again.
 
