@@ -4,7 +4,9 @@ Python 3.6 grammar. mpi4py and NumPy are imported for several ranks only; a sing
 """
 
 import array
+import atexit
 import socket
+import threading
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -13,6 +15,7 @@ from reference_impls.contract import EXACT, SECONDS_PER_NS, ContractError, Paral
 PING_PONGS = 30
 PING_TAG, STOP_TAG = 71, 72
 BURST, SLEEP_S = 20, 20e-6
+PAUSE_S = 5e-4  # of the thread that calls MPI during the backward pass: 63 kB at 1 Gbit/s, less than a socket holds
 PROBE_S = 1e-4
 
 
@@ -87,12 +90,12 @@ class MpiWorld(World):
 
     def sum(self, values: "array.array[float]") -> None:
         """Overwrite the values by their sums over all ranks."""
-        _await(self.communicator.Iallreduce(self._mpi.IN_PLACE, values))
+        _await(self.communicator.Iallreduce(self._mpi.IN_PLACE, values).Test)
 
     def separate_sum(self) -> Callable[[Any], None]:
         """The same on a communicator of its own, for sums between whose calls gradients are on their way."""
         own = self.communicator.Dup()
-        return lambda values: _await(own.Iallreduce(self._mpi.IN_PLACE, values))
+        return lambda values: _await(own.Iallreduce(self._mpi.IN_PLACE, values).Test)
 
     def mean(self, arrays: List[Any]) -> None:
         """Overwrite the arrays by their means, all in one message.
@@ -229,14 +232,14 @@ def plan_buckets(sizes: Sequence[int], item_bytes: int, bucket_bytes: int) -> Pl
     return Plan(members, lengths)
 
 
-def _await(request: Any) -> None:
+def _await(has_ended: Callable[[], bool]) -> None:
     """Poll in bursts of 20, with sleeps of 20 us between them.
 
     MPI_Wait polls without a pause and occupies a core that the kernel, which moves the messages, or another rank could use; with a sleep after
     every poll too little is moved at a time (docs/multi-node.md has the cost of both).
     """
     polls = 0
-    while not request.Test():
+    while not has_ended():
         polls += 1
         if polls % BURST == 0:
             time.sleep(SLEEP_S)
@@ -255,19 +258,71 @@ class BucketTime(NamedTuple):
     mean_since_first_s: float
 
 
+class Exchange:
+    """The sum of one bucket, from its start until :meth:`test` first says that it has ended."""
+
+    def __init__(self, bucket: int, request: Any, sent: Any) -> None:
+        self.bucket, self.started_ns, self.ended_ns = bucket, monotonic_ns(), None  # type: int, int, Optional[int]
+        self._request, self._sent = request, sent  # what is sent must live until then
+
+    def test(self) -> bool:
+        """Whether it has ended; lets MPI move messages."""
+        if self.ended_ns is None and self._request.Test():
+            self.ended_ns = monotonic_ns()
+        return self.ended_ns is not None
+
+
+class Progress:
+    """A thread that calls MPI while exchanges are under way and the main thread computes: MPI moves messages inside its calls only.
+
+    Gloo, which PyTorch's DistributedDataParallel uses here, has threads for the same reason. The lock is held by whoever calls MPI.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._started, self._pending = threading.Condition(self.lock), []  # type: threading.Condition, List[Exchange]
+        self._is_stopping = False
+        self._thread = threading.Thread(target=self._run, name="exchange", daemon=True)
+        self._thread.start()
+        atexit.register(self._stop)  # before MPI is finalized, which happens at the interpreter's end
+
+    def add(self, exchange: Exchange) -> None:
+        """Let this exchange go on in the background; call it with the lock held."""
+        self._pending.append(exchange)
+        self._started.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._started:
+                self._started.wait_for(lambda: self._pending or self._is_stopping)
+                if self._is_stopping:
+                    return
+                for _ in range(BURST):
+                    self._pending = [exchange for exchange in self._pending if not exchange.test()]
+            time.sleep(PAUSE_S)
+
+    def _stop(self) -> None:
+        with self._started:
+            self._is_stopping = True
+            self._started.notify()
+        self._thread.join()
+
+
 class Buckets:
     """Gradients in a few contiguous arrays, each summed over all ranks by one non-blocking all-reduce, in the numbers that ``settings`` say.
 
-    After :meth:`finish`, ``arrays[b]`` is the sum of bucket ``b`` over all ranks.
+    After :meth:`finish`, ``arrays[b]`` is the sum of bucket ``b`` over all ranks. ``progress`` goes on with the sums between the calls, for
+    frameworks that start them during the backward pass.
     """
 
-    def __init__(self, world: MpiWorld, sizes: Sequence[int], dtype: Any, settings: Parallel) -> None:
+    def __init__(self, world: MpiWorld, sizes: Sequence[int], dtype: Any, settings: Parallel, progress: Optional[Progress] = None) -> None:
         import numpy as np  # the contract needs the standard library only
 
         self._sum, self._sizes = world.bucket_sum(settings.wire), list(sizes)
         self.plan = plan_buckets(sizes, np.dtype(dtype).itemsize, settings.bucket_bytes)
         self.arrays = [np.zeros(length, dtype) for length in self.plan.lengths]
-        self._pending = []  # type: List[Any]
+        self._exchanges, self._progress = [], progress  # type: List[Exchange], Optional[Progress]
+        self._lock = threading.Lock() if progress is None else progress.lock
         self._durations = [[] for _ in self.arrays]  # type: List[List[Tuple[float, float]]]
 
     def views(self) -> List[Any]:
@@ -283,32 +338,24 @@ class Buckets:
 
     def start(self, bucket: int, send: Any = None) -> None:
         """Start summing a bucket: its array, or ``send``, which must not change until :meth:`finish`."""
-        self._pending.append((bucket, monotonic_ns(), self._sum(self.arrays[bucket], send), send))
-        self._poll()
-
-    def progress(self) -> None:
-        """Let MPI make progress during the backward pass: without a progress thread it moves messages only inside its calls, and few of them in one.
-
-        A single poll after each gradient left most of an exchange to the wait after the backward pass (docs/multi-node.md). Frameworks that start
-        all buckets after it do not call this: polls before :meth:`finish` would take time that is counted as computing.
-        """
-        for _ in range(BURST):
-            if self._poll():
-                return
-
-    def _poll(self) -> bool:
-        """Whether every started bucket is summed; up to the first that goes on, because one call makes progress on all."""
-        return all(request.Test() for _, _, request, _ in self._pending)
+        with self._lock:
+            exchange = Exchange(bucket, self._sum(self.arrays[bucket], send), send)
+            self._exchanges.append(exchange)
+            exchange.test()
+            if self._progress is not None:
+                self._progress.add(exchange)
 
     def finish(self) -> float:
         """Wait for every started bucket; returns the seconds of waiting: the exposed (non-overlapped) communication time."""
         began_ns = monotonic_ns()
-        first_ns = self._pending[0][1] if self._pending else began_ns
-        for bucket, started_ns, request, _ in self._pending:
-            _await(request)
-            ended_ns = monotonic_ns()
-            self._durations[bucket].append(((ended_ns - started_ns) * SECONDS_PER_NS, (ended_ns - first_ns) * SECONDS_PER_NS))
-        self._pending = []
+        with self._lock:
+            for exchange in self._exchanges:
+                _await(exchange.test)
+        for exchange in self._exchanges:
+            assert exchange.ended_ns is not None
+            times = exchange.ended_ns - exchange.started_ns, exchange.ended_ns - self._exchanges[0].started_ns
+            self._durations[exchange.bucket].append((times[0] * SECONDS_PER_NS, times[1] * SECONDS_PER_NS))
+        self._exchanges = []
         return (monotonic_ns() - began_ns) * SECONDS_PER_NS
 
     def take_times(self) -> List[BucketTime]:

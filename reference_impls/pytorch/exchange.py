@@ -7,7 +7,7 @@ from typing import List, Optional
 import torch
 from torch import nn
 
-from reference_impls.communication import Buckets, BucketTime, MpiWorld
+from reference_impls.communication import Buckets, BucketTime, MpiWorld, Progress
 from reference_impls.contract import Parallel
 from reference_impls.normalisation import Synchroniser
 from reference_impls.rendezvous import torchrun_variables
@@ -32,7 +32,8 @@ class GradientExchange:
     def __init__(self, world: MpiWorld, model: nn.Module, settings: Parallel, synchroniser: Optional[Synchroniser]) -> None:
         self._parameters, self._synchroniser = list(model.parameters()), synchroniser
         dtype = torch.empty(0, dtype=self._parameters[0].dtype).numpy().dtype
-        self._buckets = Buckets(world, [parameter.numel() for parameter in self._parameters], dtype, settings)
+        sizes = [parameter.numel() for parameter in self._parameters]
+        self._buckets = Buckets(world, sizes, dtype, settings, Progress() if settings.overlap else None)
         self._views = [torch.from_numpy(view).view_as(parameter) for view, parameter in zip(self._buckets.views(), self._parameters)]
         self._bucket_of = {place: bucket for bucket, members in enumerate(self._buckets.plan.members) for place in members}
         self._overlap, self._share = settings.overlap, 1.0
@@ -52,8 +53,6 @@ class GradientExchange:
         self._missing[bucket] -= 1
         if self._overlap and self._missing[bucket] == 0:
             self._buckets.start(bucket)
-        elif self._overlap:
-            self._buckets.progress()
 
     def finish(self) -> float:
         """Call after the backward pass; returns the seconds of waiting, those for statistics of batch normalisation included."""

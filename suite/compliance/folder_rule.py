@@ -76,7 +76,7 @@ def check_whole_seal(folder: Path, fix: str) -> Iterator[Violation]:
 
 
 def _manifest(folder: Path) -> list[str] | None:
-    """The manifest's lines; None where there is no plain file of a manifest's size."""
+    """The manifest's lines; None where the path has no plain file of a manifest's size."""
     path = folder / MANIFEST
     if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_MANIFEST_BYTES:
         return None
@@ -100,6 +100,6 @@ def check_figures(folder: Path, record: str, compute: Callable[[Path], Mapping[s
 
 
 def compare_record(record: str, computed: Any, written: Any, source: str, fix: str) -> Iterator[Violation]:
-    """Compare a record with what was computed again from its ``source``, to 1e-9 relative."""
+    """Compare a record with what was recomputed from its ``source``, to 1e-9 relative."""
     for name, (expected, found) in differences(json_values(computed), json_values(written)):
         yield Violation(record, f"{name} as recomputed from {source}: {expected}"[:300], f"{found}"[:200], fix)
