@@ -10,8 +10,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from reference_impls.contract import EXACT, HIERARCHICAL, SECONDS_PER_NS, ContractError, Parallel, monotonic_ns
-from reference_impls.hierarchical import NodeSums
+from reference_impls.contract import EXACT, SECONDS_PER_NS, ContractError, Parallel, monotonic_ns
 
 PING_PONGS = 30
 PING_TAG, STOP_TAG = 71, 72
@@ -115,14 +114,12 @@ class MpiWorld(World):
         for each, mean in zip(arrays, np.split(whole, np.cumsum([each.size for each in arrays])[:-1])):
             each[...] = mean.reshape(each.shape)
 
-    def bucket_sum(self, settings: Parallel) -> Callable[[Any, Any], Any]:
+    def bucket_sum(self, wire: str) -> Callable[[Any, Any], Any]:
         """Starts the sum of an array over all ranks, or of a second one into it; returns what has the method ``Test`` of an MPI request."""
-        if settings.wire != EXACT:
+        if wire != EXACT:
             from reference_impls.wire import RoundedSums  # the contract needs the standard library only
 
-            return RoundedSums(self.communicator, settings.wire).start
-        if settings.collective == HIERARCHICAL:
-            return NodeSums(self.communicator, self.nodes).start
+            return RoundedSums(self.communicator, wire).start
         return lambda values, send: self.communicator.Iallreduce(self._mpi.IN_PLACE if send is None else send, values)
 
     def allgather(self, value: Any) -> List[Any]:
@@ -278,7 +275,7 @@ class Exchange:
 class Progress:
     """A thread that calls MPI while exchanges are under way and the main thread computes: MPI moves messages inside its calls only.
 
-    Gloo, which PyTorch's DistributedDataParallel uses here, has threads for the same reason. Only the holder of the lock calls MPI.
+    Gloo, which PyTorch's DistributedDataParallel uses here, has threads for the same reason. The lock is held by whoever calls MPI.
     """
 
     def __init__(self) -> None:
@@ -321,7 +318,7 @@ class Buckets:
     def __init__(self, world: MpiWorld, sizes: Sequence[int], dtype: Any, settings: Parallel, progress: Optional[Progress] = None) -> None:
         import numpy as np  # the contract needs the standard library only
 
-        self._sum, self._sizes = world.bucket_sum(settings), list(sizes)
+        self._sum, self._sizes = world.bucket_sum(settings.wire), list(sizes)
         self.plan = plan_buckets(sizes, np.dtype(dtype).itemsize, settings.bucket_bytes)
         self.arrays = [np.zeros(length, dtype) for length in self.plan.lengths]
         self._exchanges, self._progress = [], progress  # type: List[Exchange], Optional[Progress]

@@ -79,18 +79,13 @@ LOCAL, SYNCHRONISED = "local", "synchronised"
 EXACT, FLOAT16, BFLOAT16 = "exact", "float16", "bfloat16"
 """Values of Parallel.wire."""
 
-MPI, HIERARCHICAL, NATIVE = "mpi", "hierarchical", "native"
-"""Values of Parallel.collective of several ranks."""
-OWN_COLLECTIVES = (MPI, HIERARCHICAL)
-"""All-reduces of reference_impls.communication, whose time is measured apart and which weight each rank by its samples."""
-
 
 class Parallel(NamedTuple):
     """Data parallelism: the number of ranks, the all-reduce of their gradients, and what batch normalisation takes its statistics over."""
 
     ranks: int  # processes that train
     nodes: int  # machines
-    collective: str  # none on one rank; mpi or hierarchical: reference_impls.communication; native: the framework's own
+    collective: str  # none on one rank; mpi: reference_impls.communication; native: the framework's own
     bucket_bytes: int  # size of the buckets in which gradients are summed
     overlap: bool  # sum gradients during the backward pass, where the framework allows it
     normalisation: str = LOCAL  # batch normalisation over a rank's own samples (local), or over the whole mini-batch (synchronised)

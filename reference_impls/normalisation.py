@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Optional, Sequence
 import numpy as np
 
 from reference_impls.communication import MpiWorld
-from reference_impls.contract import OWN_COLLECTIVES, SECONDS_PER_NS, SYNCHRONISED, ContractError, Parallel, monotonic_ns
+from reference_impls.contract import SECONDS_PER_NS, SYNCHRONISED, ContractError, Parallel, monotonic_ns
 
 
 class Moments(NamedTuple):
@@ -79,6 +79,6 @@ def open_synchroniser(world: MpiWorld, settings: Parallel) -> Optional[Synchroni
     """The synchroniser of a run that asks for one, else None. Raises ContractError beside a framework's own all-reduce, which weights otherwise."""
     if settings.normalisation != SYNCHRONISED:
         return None
-    if settings.collective not in OWN_COLLECTIVES:
+    if settings.collective != "mpi":
         raise ContractError("synchronised batch normalisation needs the suite's all-reduce; leave --collective {} out.".format(settings.collective))
     return Synchroniser(world)

@@ -8,7 +8,7 @@ import numpy as np
 from reference_impls.chainer import weights
 from reference_impls.chainer.normalisation import synchronise
 from reference_impls.communication import Buckets, BucketTime, MpiWorld
-from reference_impls.contract import NATIVE, Parallel
+from reference_impls.contract import Parallel
 from reference_impls.normalisation import Synchroniser, open_synchroniser
 
 
@@ -18,7 +18,7 @@ def join(world: MpiWorld, model: chainer.Chain, settings: Parallel) -> "Exchange
     synchroniser = open_synchroniser(world, settings)
     if synchroniser is not None:
         synchronise(model, synchroniser)
-    return ChainerMN(world, model) if settings.collective == NATIVE else GradientExchange(world, model, settings, synchroniser)
+    return ChainerMN(world, model) if settings.collective == "native" else GradientExchange(world, model, settings, synchroniser)
 
 
 def _broadcast(world: MpiWorld, model: chainer.Chain) -> None:

@@ -8,7 +8,7 @@ from torch import nn
 
 from reference_impls import initial_weights
 from reference_impls.communication import BucketTime, MpiWorld, World
-from reference_impls.contract import NATIVE, Batch, ContractError, Implementation, Optimizer, Parallel, Request, StepResult, as_requested
+from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Parallel, Request, StepResult, as_requested
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.normalisation import open_synchroniser
@@ -85,7 +85,7 @@ class PyTorchImplementation(Implementation):
         synchroniser = open_synchroniser(world, settings)
         if synchroniser is not None:
             synchronise(self._model, synchroniser)
-        if settings.collective == NATIVE:
+        if settings.collective == "native":
             self._model, self._ranks = distributed_data_parallel(world, self._model), world.size
         else:
             self._exchange = GradientExchange(world, self._model, settings, synchroniser)
@@ -117,7 +117,7 @@ class PyTorchImplementation(Implementation):
         loss, communication_s = self._passes(images, labels, share)
         self._optimizer.step()
         self._synchronize()
-        return StepResult(loss.item(), communication_s)
+        return StepResult(float(loss), communication_s)
 
     def _passes(self, images: torch.Tensor, labels: torch.Tensor, share: float) -> Tuple[Any, float]:
         """Forward and backward: the loss, and the seconds that waiting for other ranks took."""

@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from reference_impls.communication import Buckets, BucketTime, MpiWorld, World
-from reference_impls.contract import NATIVE, Parallel
+from reference_impls.contract import Parallel
 from reference_impls.normalisation import Synchroniser, open_synchroniser
 from reference_impls.rendezvous import own_endpoint
 from reference_impls.tensorflow import weights
@@ -17,7 +17,7 @@ from reference_impls.tensorflow.layers import synchronise
 
 def open_strategy(world: World, settings: Parallel) -> "Optional[StrategyExchange]":
     """TensorFlow's strategy for the native collective, else None; call it first: TensorFlow must know its peers when it starts."""
-    return StrategyExchange(world) if settings.collective == NATIVE else None
+    return StrategyExchange(world) if settings.collective == "native" else None
 
 
 def join(world: MpiWorld, model: keras.Model, settings: Parallel, strategy: "Optional[StrategyExchange]") -> "Exchange":

@@ -32,7 +32,7 @@ IDENTITY: Mapping[str, str] = {
     "storage_medium": "storage medium of the data set",
     "nodes": "number of nodes",
     "ranks": "number of training processes",
-    "collective": "all-reduce: mpi or hierarchical (the suite's), native (the framework's), none (one rank); and the numbers sent where rounded",
+    "collective": "all-reduce backend: mpi (the suite's), native (the framework's) or none (one rank); with the numbers sent, if rounded",
     "isolation": "what the implementation was started in: none, or namespace (Linux namespaces of its own)",
     "normalisation": "statistics of batch normalisation: local (of a rank's samples) or synchronised (of the whole mini-batch)",
     "recomputation": "memory budget and schedule of recomputation; none: everything is kept",

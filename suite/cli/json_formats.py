@@ -750,7 +750,7 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "workload": "its name",
                 "subject": "the implementation",
                 "ranks": "number",
-                "collective": "mpi, hierarchical or native",
+                "collective": "mpi or native",
                 "overlap": "whether exchange overlaps the backward pass",
                 "normalisation": "local or synchronised",
                 "steps": "number",

@@ -17,7 +17,6 @@ DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality 
 SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
 """A rank's meters may take six seconds until the harness replies to it."""
 AGENT_HELP = "Program that starts a process on a remote host: called as ssh is, or Slurm's `srun` (default: ssh)."
-COLLECTIVE_HELP = "All-reduce: the suite's (`mpi`; `hierarchical`: within each node first), or the framework's (`native`)."
 NORMALISATION_HELP = "Statistics of batch normalisation: of a rank's own samples (`local`) or of the whole mini-batch (`synchronised`)."
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -85,7 +84,7 @@ class TrainingOptions:
     accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO
     hostfile: Annotated[Path | None, typer.Option(help="Hosts to train on, one per line (default: this machine).")] = None
     ranks_per_node: Annotated[int, typer.Option(help="Ranks on each host.")] = 1
-    collective: Annotated[Collective, typer.Option(help=COLLECTIVE_HELP)] = Collective.MPI
+    collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI
     normalisation: Annotated[Normalisation, typer.Option(help=NORMALISATION_HELP)] = Normalisation.LOCAL
     launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None
     wire: Annotated[Wire, typer.Option(help="Numbers in which gradients are sent; 16 bits are for the open division.")] = Wire.EXACT

@@ -9,7 +9,7 @@ from reference_impls.contract import Parallel
 from suite.catalog.workloads import load_workload
 from suite.cli.completion import framework_names, workload_names
 from suite.cli.json_output import print_rows
-from suite.cli.options import COLLECTIVE_HELP, NORMALISATION_HELP, Json
+from suite.cli.options import NORMALISATION_HELP, Json
 from suite.cli.verify_model import chosen_frameworks
 from suite.execution.request import Collective, Normalisation
 from suite.verify import ranks as verifying
@@ -24,7 +24,7 @@ def verify_ranks(
         list[str] | None, typer.Option(autocompletion=framework_names, help="Framework to verify; repeatable (default: all).")
     ] = None,
     ranks: Annotated[list[int] | None, typer.Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4).")] = None,
-    collective: Annotated[Collective, typer.Option(help=COLLECTIVE_HELP)] = Collective.MPI,
+    collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI,
     normalisation: Annotated[Normalisation, typer.Option(help=NORMALISATION_HELP)] = Normalisation.LOCAL,
     json: Json = False,
 ) -> None:

@@ -30,11 +30,10 @@ MAX_WORKERS, MAX_PREFETCH = 64, 64
 
 
 class Collective(str, enum.Enum):
-    """All-reduce backend: reference_impls.communication over MPI (``hierarchical``: within each node first), or the framework's collectives."""
+    """All-reduce backend: reference_impls.communication over MPI, or the framework's collectives (``native``)."""
 
-    MPI = contract.MPI
-    HIERARCHICAL = contract.HIERARCHICAL
-    NATIVE = contract.NATIVE
+    MPI = "mpi"
+    NATIVE = "native"
 
 
 class Normalisation(str, enum.Enum):
@@ -287,8 +286,8 @@ def validate(options: RunOptions) -> None:
         raise SuiteError(f"--learning-rate must be a positive number, not {options.learning_rate}.")
     if options.normalisation is Normalisation.SYNCHRONISED:
         _refuse_synchronised(options)
-    if options.wire is not Wire.EXACT and options.collective is not Collective.MPI:
-        raise SuiteError(f"--wire {options.wire.value} is of the suite's own all-reduce; leave --collective {options.collective.value} out.")
+    if options.wire is not Wire.EXACT and options.collective is Collective.NATIVE:
+        raise SuiteError(f"--wire {options.wire.value} is of the suite's all-reduce; leave --collective native out.")
 
 
 def _refuse_synchronised(options: RunOptions) -> None:

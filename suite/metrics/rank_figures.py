@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from reference_impls.contract import NATIVE
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log
 from suite.bundle.steps import StepRecords
@@ -42,7 +41,7 @@ def rank_rows(log: Log, steps: StepRecords) -> list[dict[str, Any]]:
     nodes, peaks = _by_rank(log, "nodes_of_ranks", str), _by_rank(log, "peak_rss_of_ranks", int)
     busy_s, slowest = _busy_s(steps), _slowest_shares(steps)
     mean_s = sum(busy_s.values()) / len(busy_s)
-    timed = log.value("collective") != NATIVE
+    timed = log.value("collective") != "native"
     rows = [
         RankRow(
             rank=rank,
@@ -63,7 +62,7 @@ def rank_figures(log: Log, steps: StepRecords, communication_shares: list[float]
     """Communication's share of an epoch (epochs 2..k on rank 0), and the slowest rank's busy time over the mean of all ranks."""
     if len(steps.ranks) < 2:
         return {name: unknown("ratio", STEPS, SINGLE_RANK) for name in ("communication_share", "straggler_ratio")}
-    if log.value("collective") == NATIVE:
+    if log.value("collective") == "native":
         names = {"communication_share": "ratio", "communication_s": "s", "straggler_ratio": "ratio"}
         return {name: unknown(unit, STEPS, IN_COMPUTE) for name, unit in names.items()}
     busy_s = list(_busy_s(steps).values())

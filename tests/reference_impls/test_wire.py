@@ -1,15 +1,15 @@
-"""Gradients on the wire: how 16 bits are rounded, and that all ranks get the same sums, in one part or node by node."""
+"""Gradients of 16 bits: how numbers are rounded, and that all ranks get the same sums."""
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from reference_impls.contract import BFLOAT16, EXACT, FLOAT16, HIERARCHICAL, MPI
+from reference_impls.contract import BFLOAT16, EXACT, FLOAT16
 from reference_impls.wire import ENCODINGS, LARGEST_HALF
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
@@ -61,7 +61,7 @@ def test_float16_keeps_what_is_too_large_at_its_largest_and_bfloat16_has_the_ran
 @pytest.mark.parametrize("wire", RELATIVE)
 def test_all_ranks_get_the_same_rounded_sums(wire: str, ranks: int, tmp_path: Path) -> None:
     """Of buckets under way at the same time; each number is rounded on each rank and once more as a sum."""
-    said = summed(MPI, wire, ["here"] * ranks, tmp_path)
+    said = summed(wire, ranks, tmp_path, {})
     assert said["are_alike"] and said["buckets"] == 3
     largest_sum = 5.0 * ranks
     assert 0 < max(said["errors"]) <= RELATIVE[wire] * largest_sum * 2
@@ -71,23 +71,15 @@ def test_all_ranks_get_the_same_rounded_sums(wire: str, ranks: int, tmp_path: Pa
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_all_ranks_get_the_same_exact_sums_along_a_ring(ranks: int, tmp_path: Path) -> None:
     """Digests of the ranks' parameters are compared bit for bit after every epoch."""
-    said = summed(MPI, EXACT, ["here"] * ranks, tmp_path, all_reduce_variables(ranks, 2**25))
+    said = summed(EXACT, ranks, tmp_path, all_reduce_variables(ranks, 2**25))
     assert said["are_alike"] and max(said["errors"]) < 1e-5
 
 
-@pytest.mark.pytorch
-@pytest.mark.parametrize("nodes", ["one,one,two,two", "one,two,one", "one,one,one,two,three", "one,one", "one,two"])
-def test_all_ranks_get_the_same_exact_sums_node_by_node(nodes: str, tmp_path: Path) -> None:
-    """Whatever the order of the ranks on nodes of different size, some of which have one rank."""
-    said = summed(HIERARCHICAL, EXACT, nodes.split(","), tmp_path)
-    assert said["are_alike"] and max(said["errors"]) < 1e-5
-
-
-def summed(collective: str, wire: str, nodes: Sequence[str], folder: Path, more: Mapping[str, str] = {}) -> dict[str, Any]:
+def summed(wire: str, ranks: int, folder: Path, more: Mapping[str, str]) -> dict[str, Any]:
     """What rank 0 of rounded_ranks says."""
     interpreter, variables = environment_of("pytorch").interpreter, allow_root({**child_environment(1), **more})
-    program = [str(interpreter), "-m", "tests.reference_impls.rounded_ranks", collective, wire, ",".join(nodes)]
-    command = mpirun_command(find_mpirun(interpreter), Placement((), len(nodes)), program, variables, folder)
+    program = [str(interpreter), "-m", "tests.reference_impls.rounded_ranks", str(ranks), wire]
+    command = mpirun_command(find_mpirun(interpreter), Placement((), ranks), program, variables, folder)
     answer = subprocess.run(command, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=120)
     assert answer.returncode == 0, answer.stderr
     said: dict[str, Any] = json.loads(next(line for line in answer.stdout.splitlines() if line.startswith("{")))  # mpirun adds the exit codes

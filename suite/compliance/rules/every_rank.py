@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from reference_impls.contract import OWN_COLLECTIVES, SECONDS_PER_NS, log_name
+from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log, LogEvent
 from suite.compliance.faults.fault import Fault, recomputed
@@ -119,7 +119,7 @@ def _exchanges(context: BundleContext) -> Iterator[Violation]:
     if parallel.ranks == 1 and (exchanged_s > 0).any():
         step = context.steps.step[exchanged_s > 0][0]
         yield Violation(STEPS, "no communication in a run of one rank", f"{exchanged_s.max():.3g} s of it, first in step {step}", TRAINING_LOOP)
-    if parallel.nodes == 1 or parallel.collective not in OWN_COLLECTIVES:
+    if parallel.nodes == 1 or parallel.collective != "mpi":
         return
     for rank, steps in context.steps.by_rank():
         without = ~(steps.communication_s > 0)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
-from reference_impls.contract import OWN_COLLECTIVES, SECONDS_PER_NS, log_name
+from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NODES, read_nodes
 from suite.compliance.faults.fault import recomputed, unsealed
@@ -106,7 +106,7 @@ def _addresses(context: BundleContext) -> Iterator[Violation]:
 def _links(context: BundleContext) -> Iterator[Violation]:
     """Check that each step's gradients fit through each node's link: half precision, sent once, as no all-reduce can do with less."""
     window, parameters = context.window, context.log.value("parameters")
-    if window is None or window[1] <= window[0] or type(parameters) is not int or context.request.parallel.collective not in OWN_COLLECTIVES:
+    if window is None or window[1] <= window[0] or type(parameters) is not int or context.request.parallel.collective != "mpi":
         return
     sent_bytes = len(context.steps.first_rank) * parameters * MIN_GRADIENT_BYTES
     needed_mbit_s = sent_bytes * BITS_PER_BYTE / 1e6 / ((window[1] - window[0]) * SECONDS_PER_NS)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from reference_impls.contract import LOCAL, OWN_COLLECTIVES, SYNCHRONISED, log_name, normalisation_span
+from reference_impls.contract import LOCAL, SYNCHRONISED, log_name, normalisation_span
 from reference_impls.schedules import SCHEDULES
 from suite.bundle.log import LogEvent
 from suite.bundle.nodes import read_nodes
@@ -112,11 +112,11 @@ def _synchronisable(context: RequestContext) -> Iterator[Violation]:
     parallel = context.request.parallel
     if parallel.normalisation == LOCAL:
         return
-    fix, is_own = "leave --normalisation out, or run it in the open division", parallel.collective in OWN_COLLECTIVES
+    fix = "leave --normalisation out, or run it in the open division"
     for expected, is_so, observed in (
         (f"parallel.normalisation = {LOCAL} of one rank", parallel.ranks > 1, "1 rank"),
         (f"parallel.normalisation = {LOCAL}: no layer normalises", context.workload.normalisation_statistics, context.workload.model),
-        (f"parallel.collective = {' or '.join(OWN_COLLECTIVES)}, by each rank's samples", is_own, f"{parallel.collective}"[:100]),
+        ("parallel.collective = mpi, which weights each rank by its samples", parallel.collective == "mpi", f"{parallel.collective}"[:100]),
     ):
         if not is_so:
             yield Violation(context.file, expected, f"{observed}, and parallel.normalisation = {parallel.normalisation}", fix)
