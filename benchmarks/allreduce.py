@@ -124,7 +124,7 @@ def on_this_machine(settings: Settings, options: Sequence[str]) -> str:
 def on_hosts(settings: Settings, options: Sequence[str], model: Model) -> tuple[str, float]:
     """The output of rank 0, every rank on its own host; and what TCP carries from the first host to the second, bytes/s, through the same link."""
     with tempfile.TemporaryDirectory() as name, joined_hosts(settings.ranks, Path(name)) as cluster:
-        ring = all_reduce_variables(settings.ranks, model.gradient_bytes)
+        ring = all_reduce_variables(settings.ranks, 1, model.gradient_bytes)
         variables = {**ring, **child_environment(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
         placement = Placement(tuple(host.name for host in cluster.hosts), 1, str(cluster.agent))
         if settings.megabits is not None:

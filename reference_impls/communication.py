@@ -275,7 +275,7 @@ class Exchange:
 class Progress:
     """A thread that calls MPI while exchanges are under way and the main thread computes: MPI moves messages inside its calls only.
 
-    Gloo, which PyTorch's DistributedDataParallel uses here, has threads for the same reason. The lock is held by whoever calls MPI.
+    Gloo, which PyTorch's DistributedDataParallel uses here, has threads for the same reason. Only the holder of the lock calls MPI.
     """
 
     def __init__(self) -> None:

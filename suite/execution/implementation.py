@@ -42,5 +42,6 @@ def start_implementation(
     """
     variables = {**child_environment(request.training.threads, in_budget=request.training.recomputation is not None), **extra}
     if request.training.parallel.ranks > 1:
-        variables = allow_root({**all_reduce_variables(request.placement.nodes, request.workload.parameters * FLOAT_BYTES), **variables})
+        placement, gradient_bytes = request.placement, request.workload.parameters * FLOAT_BYTES
+        variables = allow_root({**all_reduce_variables(placement.nodes, placement.ranks_per_node, gradient_bytes), **variables})
     return start(implementation_command(request, environment, variables), variables, output, inherited, working_folder(request.framework))

@@ -179,13 +179,15 @@ def allow_root(variables: Mapping[str, str]) -> dict[str, str]:
     return {**variables, **permission}
 
 
-def all_reduce_variables(nodes: int, gradient_bytes: int) -> dict[str, str]:
+def all_reduce_variables(nodes: int, ranks_per_node: int, gradient_bytes: int) -> dict[str, str]:
     """Variables with which MPICH sums large gradients of several nodes along a ring; a user's own value of them comes first.
 
     MPICH's choice exchanges them between pairs that change, and links are idle between the rounds (docs/multi-node.md). Two nodes are one pair,
-    and small sums would wait for more rounds.
+    and small sums would wait for more rounds. Of several ranks of a node MPICH's choice sums within the node first, which a ring does not: more
+    bytes would cross the links.
     """
-    return {RING_VARIABLE: "tsp_ring"} if nodes >= RING_MIN_NODES and gradient_bytes >= RING_MIN_BYTES else {}
+    is_ring = nodes >= RING_MIN_NODES and ranks_per_node == 1 and gradient_bytes >= RING_MIN_BYTES
+    return {RING_VARIABLE: "tsp_ring"} if is_ring else {}
 
 
 def _forwarded(variables: Mapping[str, str]) -> dict[str, str]:

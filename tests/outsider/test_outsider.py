@@ -57,6 +57,10 @@ def test_a_lie_that_is_not_sealed_again_is_refused_by_the_manifest() -> None:
     assert "manifest" in (unsealed_rules(lie) or ())
 
 
+def test_a_lie_about_the_manifest_alone_is_undone_by_the_sample_s_manifest() -> None:
+    assert unsealed_rules(next(lie for lie in LIES if lie.name == "The manifest is empty")) is None
+
+
 def test_lies_are_given_to_other_processes_by_their_place() -> None:
     first = places(["1 data"], LEVELS)[:2]
     for count in (unsealed_lie, witnessed_lie):

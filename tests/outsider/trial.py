@@ -114,7 +114,8 @@ def unsealed_lie(place: tuple[str, int]) -> tuple[str, tuple[str, ...] | None]:
 def unsealed_rules(lie: Lie) -> tuple[str, ...] | None:
     """The rules that refuse this lie with the manifests of its sample, as somebody leaves them who edits and does not seal again.
 
-    None where the lie is not applied, and where it changes no file that a manifest lists.
+    None where the lie is not applied, where it changes no file that a manifest lists, and where it changes nothing but manifests: with those
+    of the sample it is undone.
     """
     source = sample(lie.needs)
     with tempfile.TemporaryDirectory() as folder:
@@ -128,8 +129,14 @@ def unsealed_rules(lie: Lie) -> tuple[str, ...] | None:
             return None
         for place in changed:
             place.write_bytes(manifests[place])
+        if _contents(path) == _contents(source):
+            return None
         fired, _ = findings(path)
     return tuple(sorted(fired[Severity.INVALID]))
+
+
+def _contents(folder: Path) -> dict[Path, bytes]:
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def findings(path: Path) -> tuple[dict[Severity, set[str]], str]:

@@ -71,7 +71,7 @@ def test_all_ranks_get_the_same_rounded_sums(wire: str, ranks: int, tmp_path: Pa
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_all_ranks_get_the_same_exact_sums_along_a_ring(ranks: int, tmp_path: Path) -> None:
     """Digests of the ranks' parameters are compared bit for bit after every epoch."""
-    said = summed(EXACT, ranks, tmp_path, all_reduce_variables(ranks, 2**25))
+    said = summed(EXACT, ranks, tmp_path, all_reduce_variables(ranks, 1, 2**25))
     assert said["are_alike"] and max(said["errors"]) < 1e-5
 
 

@@ -173,11 +173,14 @@ def test_the_hostfile_has_the_name_that_a_bundle_may_hold() -> None:
     assert HOSTS_NAME == HOSTS
 
 
-@pytest.mark.parametrize(("nodes", "gradient_bytes", "is_ring"), [(2, 2**30, False), (3, 2**22, True), (4, 246_824, False)])
-def test_large_gradients_of_several_nodes_go_along_a_ring(nodes: int, gradient_bytes: int, is_ring: bool) -> None:
-    assert (all_reduce_variables(nodes, gradient_bytes) == {"MPICH_IALLREDUCE_INTRA_ALGORITHM": "tsp_ring"}) is is_ring
+@pytest.mark.parametrize(
+    ("nodes", "ranks_per_node", "gradient_bytes", "is_ring"),
+    [(2, 1, 2**30, False), (3, 1, 2**22, True), (3, 2, 2**22, False), (4, 1, 246_824, False)],
+)
+def test_large_gradients_of_several_nodes_go_along_a_ring(nodes: int, ranks_per_node: int, gradient_bytes: int, is_ring: bool) -> None:
+    assert (all_reduce_variables(nodes, ranks_per_node, gradient_bytes) == {"MPICH_IALLREDUCE_INTRA_ALGORITHM": "tsp_ring"}) is is_ring
 
 
 def test_the_choice_of_the_ring_is_sent_to_every_rank(tmp_path: Path) -> None:
-    words = mpirun_command(MPICH, PI, ["train"], all_reduce_variables(4, 2**25), tmp_path)
+    words = mpirun_command(MPICH, PI, ["train"], all_reduce_variables(4, 1, 2**25), tmp_path)
     assert " ".join(words).count("-genv MPICH_IALLREDUCE_INTRA_ALGORITHM tsp_ring") == 1
