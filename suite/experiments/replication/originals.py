@@ -11,6 +11,7 @@ from suite.bundle.manifest import digests
 from suite.bundle.reader import Bundle
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import load_frameworks
+from suite.catalog.precisions import Precision
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import find_bundles, request_of
 from suite.errors import FileError, SuiteError
@@ -101,6 +102,7 @@ def options_of(original: Original, organization: str, data: Path | None, impleme
         collective=Collective(request.parallel.collective) if request.parallel.ranks > 1 else Collective.MPI,
         normalisation=Normalisation(request.parallel.normalisation),
         wire=Wire(request.parallel.wire),
+        precision=Precision(request.precision),
         implementation=None if implementation is None else str(implementation),
     )
 
