@@ -104,8 +104,10 @@ def main() -> int:
             folder = Path(name) / framework
             folder.mkdir()
             campaign = Campaign(framework, folder, random.Random(seed))
-            for _ in range(runs):
-                outcomes[(framework, *campaign.trial())] += 1
+            for number in range(1, runs + 1):
+                resumed, outcome = campaign.trial()
+                print(f"{framework}, run {number}: resumed {resumed} times, {outcome}", file=sys.stderr, flush=True)
+                outcomes[framework, resumed, outcome] += 1
     print("| framework | resumed | outcome | runs |\n|---|---|---|---|")
     for (framework, resumed, outcome), count in sorted(outcomes.items()):
         print(f"| {framework} | {resumed} times | {outcome} | {count} |")
