@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit mistakes verify-full energy-intervals clock-fits meter-cost simulate-ranks simulate-replications fuzz interruptions sweep-kills power-modes check-memory little-memory memory-peaks box slurm wire host-faults clean
+.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit mistakes verify-full energy-intervals clock-fits meter-cost simulate-ranks simulate-replications fuzz interruptions resumptions sweep-kills power-modes check-memory little-memory memory-peaks box slurm wire host-faults clean
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, show it beside reference results"
@@ -30,6 +30,7 @@ help:
 	@echo "make verify-full  verify every model at the workloads' own batch sizes, and the first mini-batches of real MNIST; half an hour"
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
 	@echo "make interruptions  end 200 runs at random moments: is anything that was trained lost? in half an hour"
+	@echo "make resumptions  kill 20 runs at random moments and resume them: is every loss the same? in minutes; RESUMED_FRAMEWORKS chooses others"
 	@echo "make sweep-kills  kill a sweep in all three frameworks three times and resume it: is a run lost, or made twice? as root, in minutes"
 	@echo "make power-modes  kill a sweep of power modes on a simulated board at 200 random moments: is everything put back? in minutes"
 	@echo "make check-memory  memory and time of the checker for bundles that unpack to millions of rows or values"
@@ -147,6 +148,13 @@ fuzz: $(VENV)/tested
 INTERRUPTED_RUNS ?= 200
 interruptions: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.interruptions.campaign $(INTERRUPTED_RUNS) 0
+
+RESUMED_RUNS ?= 20
+RESUMED_FRAMEWORKS ?= pytorch
+resumptions: $(VENV)/tested
+	@$(VENV)/bin/python -m tools.framework_environments
+	@$(SUITE) data prepare digits
+	@$(VENV)/bin/python -m tests.interruptions.resumptions $(RESUMED_RUNS) 0 $(RESUMED_FRAMEWORKS)
 
 sweep-kills: $(VENV)/tested
 	@$(VENV)/bin/python -m tools.framework_environments

@@ -79,6 +79,10 @@ LOCAL, SYNCHRONISED = "local", "synchronised"
 EXACT, FLOAT16, BFLOAT16 = "exact", "float16", "bfloat16"
 """Values of Parallel.wire."""
 
+FLOAT32, TF32, BF16_MIXED, FP16_MIXED = "float32", "tf32", "bf16-mixed", "fp16-mixed"
+PRECISIONS = (FLOAT32, TF32, BF16_MIXED, FP16_MIXED)
+"""Values of Request.precision: reference_impls.arithmetic says what each computes in."""
+
 
 class Parallel(NamedTuple):
     """Data parallelism: the number of ranks, the all-reduce of their gradients, and what batch normalisation takes its statistics over."""
@@ -132,9 +136,10 @@ class Request(NamedTuple):
     cache_cleared: Optional[bool]  # the page cache was emptied before the run; None: unknown
     output_directory: str  # of log and step records
     recomputation: Optional[Recomputation] = None  # None: everything is kept; then the request file has no such key
+    precision: str = FLOAT32  # of products and convolutions; the request file has no such key for float32
 
 
-ADDED = frozenset(["normalisation", "wire", "recomputation"])
+ADDED = frozenset(["normalisation", "wire", "recomputation", "precision"])
 """Keys that requests of earlier versions lack: these runs were as the default says."""
 
 _NESTED = {
@@ -145,11 +150,12 @@ _NESTED = {
     "parallel": Parallel,
     "recomputation": Recomputation,
 }
+_LEFT_OUT = {"recomputation": None, "precision": FLOAT32}  # values that a request file has no key for
 
 
 def request_to_dict(request: Request) -> Dict[str, Any]:
     """The request as plain JSON values; the inverse of :func:`request_from_dict`."""
-    values = {key: value for key, value in request._asdict().items() if key != "recomputation" or value is not None}
+    values = {key: value for key, value in request._asdict().items() if key not in _LEFT_OUT or value != _LEFT_OUT[key]}
     return {key: dict(value._asdict()) if key in _NESTED else value for key, value in values.items()}
 
 
@@ -184,9 +190,9 @@ def normalisation_span(request: Request, rank: int) -> int:
     return len(range(rank, request.global_batch_size, request.parallel.ranks))
 
 
-def as_requested(request: Request, precision: str = "float32") -> Dict[str, str]:
-    """What is trained, for the log, by an implementation that trains the requested model with the requested optimizer."""
-    return {"model_trained": request.model, "optimizer_used": request.optimizer.name, "precision": precision}
+def as_requested(request: Request) -> Dict[str, str]:
+    """What is trained, for the log, by an implementation that trains the requested model with the requested optimizer and precision."""
+    return {"model_trained": request.model, "optimizer_used": request.optimizer.name, "precision": request.precision}
 
 
 def read_request(path: str) -> Request:

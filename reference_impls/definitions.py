@@ -80,7 +80,12 @@ EVENTS = (
     Event("framework_threads", POINT, OPTIONAL, "between init_start and init_stop", "number of threads that compute"),
     Event("model_trained", POINT, IN_OPEN, "between init_start and init_stop", "the model that is trained, whatever was requested; text"),
     Event("optimizer_used", POINT, IN_OPEN, "between init_start and init_stop", "the optimizer; text"),
-    Event("precision", POINT, IN_OPEN, "between init_start and init_stop", "precision of the arithmetic, as float32 or bfloat16; text"),
+    Event("precision", POINT, IN_OPEN, "between init_start and init_stop", "precision of the arithmetic, as float32 or bf16-mixed; text"),
+    Event(
+        "arithmetic", POINT, OPTIONAL, "between init_start and init_stop; needed on a GPU, and for a precision other than float32",
+        "bits of a number that products and convolutions keep on the device, `product_bits` and `convolution_bits`, whether 2^20 `overflows`, "
+        "and the framework's `settings`; an object (reference_impls.arithmetic)",
+    ),
     Event("ranks", POINT, ALWAYS, "between init_start and init_stop", "number of ranks"),
     Event(
         "nodes_of_ranks", POINT, SEVERAL_RANKS, "rank 0, between init_start and init_stop",

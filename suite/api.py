@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from suite.catalog.divisions import Division
+from suite.catalog.precisions import Precision
 from suite.errors import Interrupted, SuiteError
 from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, RunRequest, Wire
 from suite.experiments.events import Progress, ProgressEvent, silent
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accelerator", "Attachment", "AuditRecord", "Boards", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun",
-    "Frames", "Interrupted", "Matrix", "MatrixDefinition", "Normalisation", "PaperFile", "Placement", "Progress", "ProgressEvent",
+    "Frames", "Interrupted", "Matrix", "MatrixDefinition", "Normalisation", "PaperFile", "Placement", "Precision", "Progress", "ProgressEvent",
     "ReferenceComparison", "Replication", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study", "SuiteError", "TraceOptions", "Wire",
     "WrittenBringUp", "WrittenTrace", "attach_power", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch",
     "energy_figure", "figure", "findings_of", "finish", "load", "place", "plan_matrix", "plan_sweep", "predict", "report", "reproduce", "resolve",

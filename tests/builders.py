@@ -326,6 +326,7 @@ class _Writer:
         for key, value in {
             **contract.as_requested(self._request),
             "model_layers": {"layers": 5, "sha256": STRUCTURES["lenet5"], "dropout": 0.0},
+            "arithmetic": {"product_bits": 23, "convolution_bits": 23, "overflows": False, "settings": {}},
             "parameters": 61706,
             "framework_version": "1.0",
             "framework_threads": request.threads,

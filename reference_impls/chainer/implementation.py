@@ -7,7 +7,8 @@ import chainer.functions as F
 import numpy as np
 
 from reference_impls import initial_weights
-from reference_impls.chainer import loading, weights
+from reference_impls.arithmetic import log_value, refuse_other, refuse_unsupported
+from reference_impls.chainer import arithmetic, loading, weights
 from reference_impls.chainer.exchange import Exchange, join
 from reference_impls.chainer.models import MODELS
 from reference_impls.chainer.structure import layers_of
@@ -24,13 +25,17 @@ def build(request: Request, world: World) -> Built:
     """The requested model on the requested device, with the seed's weights. The harness sets the threads of OpenMP and BLAS."""
     if request.accelerator == "cuda" and not chainer.backends.cuda.available:
         raise ContractError("a CUDA device was requested and Chainer finds none; use `--accelerator cpu` or install CuPy.")
+    refuse_unsupported(request, arithmetic.SUPPORTED)
+    settings, device = arithmetic.set_arithmetic(), chainer.get_device("@cupy:0" if request.accelerator == "cuda" else "@numpy")
+    observed = arithmetic.observed(device)
+    refuse_other(request, observed)
     model = MODELS[request.model](request.data.classes)
     load_weights(model, request.initial_weights, request.seed)
     exchange = join(world, model, request.parallel) if isinstance(world, MpiWorld) else None
-    device = chainer.get_device("@cupy:0" if request.accelerator == "cuda" else "@numpy")
     model.to_device(device)
     facts = {
         **as_requested(request),
+        "arithmetic": log_value(observed, settings),
         "parameters": model.count_params(),
         "framework_version": chainer.__version__,
         "framework_threads": request.threads,

@@ -7,6 +7,7 @@ import chainer.functions as F
 import numpy as np
 
 from reference_impls.chainer import weights
+from reference_impls.chainer.arithmetic import set_arithmetic
 from reference_impls.chainer.exchange import join
 from reference_impls.chainer.implementation import ChainerImplementation
 from reference_impls.chainer.models import MODELS
@@ -21,6 +22,7 @@ class ProbedChainerModel(ProbedModel):
 
     def __init__(self, request: ProbeRequest) -> None:
         chainer.global_config.dtype = np.dtype(request.dtype)
+        set_arithmetic()
         self._model = MODELS[request.model](request.classes)
         if request.accelerator == "cuda" and not chainer.backends.cuda.available:
             raise ContractError("a CUDA device was requested and Chainer finds none; use `--accelerator cpu` or install CuPy.")

@@ -47,8 +47,10 @@ class GradientExchange:
 
     def _ready(self, place: int, parameter: nn.Parameter) -> None:
         view, bucket = self._views[place], self._bucket_of[place]
-        torch.mul(parameter.grad, self._share, out=view)
-        if not parameter.is_cuda:
+        if parameter.is_cuda:
+            view.copy_(parameter.grad * self._share)  # out= takes no tensor of another device
+        else:
+            torch.mul(parameter.grad, self._share, out=view)
             parameter.grad = view
         self._missing[bucket] -= 1
         if self._overlap and self._missing[bucket] == 0:

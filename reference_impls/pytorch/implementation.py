@@ -1,5 +1,6 @@
 """The contract in PyTorch: builds the model, takes steps, counts correct predictions."""
 
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
@@ -7,12 +8,26 @@ import torch
 from torch import nn
 
 from reference_impls import initial_weights
+from reference_impls.arithmetic import log_value, refuse_other, refuse_unsupported
 from reference_impls.communication import BucketTime, MpiWorld, World
-from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Parallel, Request, StepResult, as_requested
+from reference_impls.contract import (
+    FLOAT32,
+    FP16_MIXED,
+    TF32,
+    Batch,
+    ContractError,
+    Implementation,
+    Optimizer,
+    Parallel,
+    Request,
+    StepResult,
+    as_requested,
+)  # fmt: skip
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.normalisation import open_synchroniser
-from reference_impls.pytorch import loading
+from reference_impls.precisions import LOSS_SCALE
+from reference_impls.pytorch import arithmetic, loading
 from reference_impls.pytorch.exchange import GradientExchange, broadcast, distributed_data_parallel
 from reference_impls.pytorch.models import MODELS
 from reference_impls.pytorch.normalisation import synchronise
@@ -21,7 +36,7 @@ from reference_impls.pytorch.structure import dropout_of, layers_of
 from reference_impls.structure import layers_as_built
 
 DeviceBatch = Tuple[torch.Tensor, torch.Tensor]
-Make = Callable[[nn.Module, Optimizer, str], "PyTorchImplementation"]
+Make = Callable[[nn.Module, Optimizer, str, str], "PyTorchImplementation"]
 
 
 def build(request: Request, world: World, make: Optional["Make"] = None) -> Built:
@@ -29,22 +44,28 @@ def build(request: Request, world: World, make: Optional["Make"] = None) -> Buil
     torch.set_num_threads(request.threads)
     if request.accelerator == "cuda" and not torch.cuda.is_available():
         raise ContractError("a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a CUDA build of PyTorch.")
+    refuse_unsupported(request, arithmetic.SUPPORTED)
+    settings = arithmetic.set_arithmetic(request.precision)
+    observed = arithmetic.observed(request.precision, torch.device(request.accelerator))
+    refuse_other(request, observed)
     model = MODELS[request.model](request.data.classes)
     load_weights(model, request.initial_weights, request.seed)
     model.to(request.accelerator)
     facts = {
         **as_requested(request),
+        "arithmetic": log_value(observed, settings),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "framework_version": torch.__version__,
         "framework_threads": torch.get_num_threads(),
         "model_layers": layers_as_built(request.model, "PyTorch " + torch.__version__, layers_of(model), dropout_of(model), request.data.classes),
     }
-    implementation = (make or PyTorchImplementation)(model, request.optimizer, request.accelerator)
+    implementation = (make or PyTorchImplementation)(model, request.optimizer, request.accelerator, request.precision)
     if request.recomputation is not None:
         implementation.follow(request)
     if isinstance(world, MpiWorld):
         implementation.join(world, request.parallel)
-    return Built(implementation, open_pipeline(request, fetch=loading.fetch, share=Share(world.rank, world.size)), facts)
+    fetch = partial(loading.fetch, is_pinned=request.accelerator == "cuda")
+    return Built(implementation, open_pipeline(request, fetch=fetch, share=Share(world.rank, world.size)), facts)
 
 
 def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
@@ -57,10 +78,11 @@ def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
 
 
 class PyTorchImplementation(Implementation):
-    """Eager training in the model's precision, with torch.optim.SGD."""
+    """Eager training in the model's type, with torch.optim.SGD; products and convolutions in a 16-bit type where the precision is mixed."""
 
-    def __init__(self, model: nn.Module, settings: Optimizer, accelerator: str) -> None:
-        self._model, self._device = model, torch.device(accelerator)
+    def __init__(self, model: nn.Module, settings: Optimizer, accelerator: str, precision: str = FLOAT32) -> None:
+        self._model, self._device, self._precision = model, torch.device(accelerator), precision
+        self._loss_scale = LOSS_SCALE if precision == FP16_MIXED else None
         self._exchange = None  # type: Optional[GradientExchange]
         self._ranks = 1  # over which DistributedDataParallel takes the mean
         self._scheduled = None  # type: Optional[ScheduledStep]
@@ -70,9 +92,9 @@ class PyTorchImplementation(Implementation):
         )
 
     def to_device(self, batch: Batch) -> DeviceBatch:
-        """On a CPU, tensors that share the mini-batch's memory; on a GPU, a finished copy."""
+        """On a CPU, tensors that share the mini-batch's memory; on a GPU, a finished copy: two copies from pinned memory may overlap."""
         images, labels = torch.as_tensor(batch.images), torch.as_tensor(batch.labels)
-        device_batch = images.to(self._device), labels.to(self._device)
+        device_batch = images.to(self._device, non_blocking=True), labels.to(self._device, non_blocking=True)
         self._synchronize()
         return device_batch
 
@@ -94,6 +116,8 @@ class PyTorchImplementation(Implementation):
         """Train by the request's schedule of recomputation from now on. Evaluation takes no more samples at once than training."""
         if request.parallel.ranks > 1 or request.recomputation is None:
             raise ContractError("several ranks follow no schedule of recomputation; leave --memory-budget out.")
+        if request.precision not in (FLOAT32, TF32):
+            raise ContractError("a schedule of recomputation computes in no 16-bit type; leave --memory-budget or --precision out.")
         parts = blocks(self._model, [(first, last) for first, last in request.recomputation.blocks])
         self._scheduled = ScheduledStep(parts, [(action, block) for action, block in request.recomputation.actions])
         self._evaluated_at_once = request.global_batch_size
@@ -128,12 +152,18 @@ class PyTorchImplementation(Implementation):
 
     def _backward(self, loss: torch.Tensor, share: float) -> float:
         """Gradients of the global mini-batch's mean loss; returns the seconds that waiting for other ranks took."""
+        communication_s = 0.0
+        scaled = loss if self._loss_scale is None else loss * self._loss_scale
         if self._exchange is None:
-            (loss if self._ranks == 1 else loss * (share * self._ranks)).backward()
-            return 0.0
-        self._exchange.begin(share)
-        loss.backward()
-        return self._exchange.finish()
+            (scaled if self._ranks == 1 else scaled * (share * self._ranks)).backward()
+        else:
+            self._exchange.begin(share)
+            scaled.backward()
+            communication_s = self._exchange.finish()
+        if self._loss_scale is not None:
+            for parameter in self._own_model().parameters():
+                parameter.grad.div_(self._loss_scale)
+        return communication_s
 
     def training_state(self) -> Dict[str, np.ndarray]:
         """PyTorch's names and layout are the canonical ones."""
@@ -190,7 +220,9 @@ class PyTorchImplementation(Implementation):
         return _on_host(torch.softmax(self._logits(device_batch[0]), dim=1))
 
     def _logits(self, images: torch.Tensor) -> torch.Tensor:
-        return self._model(images)
+        with arithmetic.mixed(self._precision, self._device):
+            logits = self._model(images)
+        return logits if self._precision == FLOAT32 else logits.float()
 
     def _synchronize(self) -> None:
         if self._device.type == "cuda":

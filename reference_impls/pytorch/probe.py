@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from reference_impls.communication import MpiWorld
-from reference_impls.contract import Batch, ContractError, Parallel
+from reference_impls.contract import FLOAT32, Batch, ContractError, Parallel
 from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
+from reference_impls.pytorch.arithmetic import set_arithmetic
 from reference_impls.pytorch.implementation import PyTorchImplementation
 from reference_impls.pytorch.models import MODELS
 from reference_impls.training_state import State
@@ -21,6 +22,7 @@ class ProbedPyTorchModel(ProbedModel):
         torch.set_num_threads(request.threads)
         if request.accelerator == "cuda" and not torch.cuda.is_available():
             raise ContractError("a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a CUDA build of PyTorch.")
+        set_arithmetic(FLOAT32)
         self._device = torch.device(request.accelerator)
         self._model = MODELS[request.model](request.classes).to(self._device, getattr(torch, request.dtype))
         self._implementation = PyTorchImplementation(self._model, request.optimizer, request.accelerator)

@@ -8,7 +8,7 @@ from reference_impls.pytorch_bf16.implementation import Bfloat16ChannelsLast
 def build_tuned(request, world):
     """The reference's model, data and weights with the tuned implementation."""
     built = build(request, world, Bfloat16ChannelsLast)
-    return built._replace(facts=dict(built.facts, precision="bfloat16", memory_format="channels_last"))
+    return built._replace(facts=dict(built.facts, memory_format="channels_last"))
 
 
 if __name__ == "__main__":

@@ -7,12 +7,13 @@ import numpy as np
 import tensorflow as tf
 
 from reference_impls import initial_weights
+from reference_impls.arithmetic import log_value, refuse_other, refuse_unsupported
 from reference_impls.communication import BucketTime, MpiWorld, World
 from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult, as_requested
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.structure import layers_as_built
-from reference_impls.tensorflow import loading, weights
+from reference_impls.tensorflow import arithmetic, loading, weights
 from reference_impls.tensorflow.exchange import Exchange, GradientExchange, StrategyExchange, join, open_strategy
 from reference_impls.tensorflow.models import MODELS
 from reference_impls.tensorflow.structure import dropout_of, layers_of
@@ -26,8 +27,13 @@ def build(request: Request, world: World) -> Built:
     tf.config.threading.set_inter_op_parallelism_threads(1)
     if request.accelerator == "cuda" and not tf.config.list_physical_devices("GPU"):
         raise ContractError("a CUDA device was requested and TensorFlow finds none; use `--accelerator cpu` or a CUDA build of TensorFlow.")
+    refuse_unsupported(request, arithmetic.SUPPORTED)
     strategy = open_strategy(world, request.parallel)
-    with tf.device("/GPU:0" if request.accelerator == "cuda" else "/CPU:0"):
+    settings = arithmetic.set_arithmetic(request.precision, request.accelerator)
+    device = "/GPU:0" if request.accelerator == "cuda" else "/CPU:0"
+    observed = arithmetic.observed(device)
+    refuse_other(request, observed)
+    with tf.device(device):
         model = MODELS[request.model](request.data.classes)
         load_weights(model, request.initial_weights, request.seed)
         exchange = join(world, model, request.parallel, strategy) if isinstance(world, MpiWorld) else None
@@ -35,6 +41,7 @@ def build(request: Request, world: World) -> Built:
     parameters = sum(variable.read().size for variable in weights.parameters(model).values())
     facts = {
         **as_requested(request),
+        "arithmetic": log_value(observed, settings),
         "parameters": parameters,
         "framework_version": tf.__version__,
         "framework_threads": request.threads,
@@ -70,7 +77,8 @@ class TensorFlowImplementation(Implementation):
 
     def __init__(self, model: keras.Model, settings: Optimizer, accelerator: str, exchange: Optional[Exchange] = None) -> None:
         self._model, self._weight_decay, self._exchange = model, settings.weight_decay, exchange
-        self._device = "/GPU:0" if accelerator == "cuda" else "/CPU:0"
+        self._copies = accelerator == "cuda"
+        self._device = "/GPU:0" if self._copies else "/CPU:0"
         self._loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         self._optimizer = SGD(learning_rate=settings.base_learning_rate, momentum=settings.momentum)
         self._optimizer.build(model.trainable_variables)
@@ -86,9 +94,14 @@ class TensorFlowImplementation(Implementation):
         self._correct = tf.function(self._count_correct).get_concrete_function(images, labels)
 
     def to_device(self, batch: Batch) -> DeviceBatch:
-        """Tensors on the device."""
+        """On a CPU, tensors as they are; on a GPU, a finished copy. tf.convert_to_tensor would leave those of tf.data on the CPU."""
         with tf.device(self._device):
-            return tf.convert_to_tensor(batch.images), tf.convert_to_tensor(batch.labels)
+            images, labels = tf.convert_to_tensor(batch.images), tf.convert_to_tensor(batch.labels)
+            if self._copies:
+                images, labels = tf.identity(images), tf.identity(labels)
+        if self._copies:
+            tf.test.experimental.sync_devices()
+        return images, labels
 
     def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
         """Forward, backward and update; reading the loss, or the number of updates, waits for the device."""

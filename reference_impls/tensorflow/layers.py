@@ -89,7 +89,8 @@ class Normalization:
 
     def __call__(self, x: keras.KerasTensor, name: str) -> keras.KerasTensor:
         """The layer ``name`` applied to ``x``."""
-        return BatchNormalization(momentum=self._momentum, epsilon=self._epsilon, name=name)(x)
+        dtype = keras.config.dtype_policy().variable_dtype  # float32 where convolutions are in a 16-bit type
+        return BatchNormalization(momentum=self._momentum, epsilon=self._epsilon, dtype=dtype, name=name)(x)
 
 
 def convolution(x: keras.KerasTensor, filters: int, kernel: int, name: str, stride: int = 1, bias: bool = False) -> keras.KerasTensor:

@@ -8,9 +8,10 @@ import tensorflow as tf
 
 from reference_impls import communication
 from reference_impls.communication import MpiWorld
-from reference_impls.contract import Batch, ContractError, Parallel
+from reference_impls.contract import FLOAT32, Batch, ContractError, Parallel
 from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 from reference_impls.tensorflow import weights
+from reference_impls.tensorflow.arithmetic import set_arithmetic
 from reference_impls.tensorflow.exchange import join, open_strategy
 from reference_impls.tensorflow.implementation import TensorFlowImplementation
 from reference_impls.tensorflow.models import MODELS
@@ -28,6 +29,7 @@ class ProbedTensorFlowModel(ProbedModel):
         self._accelerator, self._device = request.accelerator, "/GPU:0" if request.accelerator == "cuda" else "/CPU:0"
         self._strategy = open_strategy(communication.join(request.parallel.ranks), request.parallel)
         keras.config.set_floatx(request.dtype)
+        set_arithmetic(FLOAT32, request.accelerator)
         self._settings = request.optimizer
         with tf.device(self._device):
             self._model = MODELS[request.model](request.classes)

@@ -1,4 +1,4 @@
-"""Leaderboards: the entries of one workload, division, data set and round, by score, with their ranks and tables of energies."""
+"""Leaderboards: the entries of one workload, division, data set, round and precision, by score, with their ranks and tables of energies."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ from reporter.board.columns import FACETS, FIGURE_COLUMNS, SCORE_COLUMNS, Cell, 
 from reporter.board.energies import EnergyTable, energy_tables, place_of
 from reporter.board.ranking import Rank, rank_entries, unranked
 from reporter.board.systems import system_name
-from reporter.data.entries import CODE, TRAINED, describe, differences, make_labels
+from reporter.data.entries import CODE, PRECISION, STRICT, TRAINED, describe, differences, make_labels
 from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores, Status
 from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, STUDIED, WITHDRAWN, Frames, known, rows_of
 from reporter.data.framework_names import framework_name
@@ -78,7 +78,8 @@ def with_values(rows: Iterable[BoardRow], figure: str) -> list[tuple[BoardRow, C
 class Board:
     """``facets`` are the properties in which rows differ, ``same`` those that all rows share, as (heading, value).
 
-    ``accepted`` are the confirmed and provisional rows by score, then the unranked ones; ``projected`` stand apart.
+    ``accepted`` are the confirmed and provisional rows by score, then the unranked ones; ``projected`` stand apart. ``precision`` is that of all rows
+    of the closed division; empty in the open one.
     """
 
     slug: str
@@ -86,6 +87,7 @@ class Board:
     division: str
     data: str
     round: str
+    precision: str
     own_data: bool
     frames: Frames
     facets: tuple[Facet, ...]
@@ -181,18 +183,26 @@ class Board:
 
 
 def make_boards(frames: Frames) -> list[Board]:
-    """One board per round, workload, division and data set; the newest round and workloads' own data sets first.
+    """One board per round, workload, division and data set, of the closed division also per precision; the newest round and workloads' own data sets
+    first.
 
     Generated data and stall analyses are excluded. Runs that name no round of the rulebook are refused; they have boards of their own.
     """
     published = frames.entries[~frames.entries["state"].isin((GENERATED, STUDIED))]
-    groups = published.assign(round=published["round"].fillna(NO_ROUND)).groupby(["workload", "division", "data", "round"], sort=True)
+    compared_in = published[PRECISION].where(published["division"] == Division.CLOSED.value, "")
+    keys = ["workload", "division", "data", "round", "compared_in"]
+    groups = published.assign(round=published["round"].fillna(NO_ROUND), compared_in=compared_in).groupby(keys, sort=True)
     boards = [_board(frames.of_entries(entries), *key) for key, entries in groups]
     age = {each.name: age for age, each in enumerate(reversed(load_rounds()))}
-    return sorted(boards, key=lambda board: (age.get(board.round, len(age)), board.workload, not board.own_data, board.division, board.data))
+    return sorted(boards, key=lambda board: (age.get(board.round, len(age)), board.workload, not board.own_data, *_place(board)))
 
 
-def _board(frames: Frames, workload: str, division: str, data: str, judged_by: str) -> Board:
+def _place(board: Board) -> tuple[str, ...]:
+    """Among the boards of a workload's data; the strict precision before the others."""
+    return board.division, board.data, "" if board.precision == STRICT else board.precision
+
+
+def _board(frames: Frames, workload: str, division: str, data: str, judged_by: str, precision: str) -> Board:
     entries, needed = list(rows_of(frames.entries)), {column.figure for column in FIGURE_COLUMNS} | set(DISTURBANCES)
     figures: dict[str, dict[str, Any]] = {}
     names = [name for name in frames.entry_figures["figure"].unique() if name in needed]
@@ -210,7 +220,8 @@ def _board(frames: Frames, workload: str, division: str, data: str, judged_by: s
         tuple(row for row in rows if _section(row) == name) for name in (ACCEPTED, PROJECTED, REFUSED, WITHDRAWN)
     )
     own_data = all(bool(entry["own_data"]) for entry in entries)
-    slug = "-".join(_slug(word) for word in (workload, division, data, judged_by))
+    others = () if precision in ("", STRICT) else (precision,)
+    slug = "-".join(_slug(word) for word in (workload, division, data, judged_by, *others))
     energies = energy_tables({row.entry["entry_id"]: row.scores for row in accepted}, load_scoring())
     return Board(
         slug,
@@ -218,6 +229,7 @@ def _board(frames: Frames, workload: str, division: str, data: str, judged_by: s
         division,
         data,
         judged_by,
+        precision,
         own_data,
         frames.accepted(),
         differ,

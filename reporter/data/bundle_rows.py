@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reference_impls.contract import EXACT, LOCAL
+from reference_impls.contract import EXACT, FLOAT32, LOCAL
 from reporter.data import frames as columns
 from reporter.data.derived import cost_figures, counted_figures, derived_figures, study_figures
 from reporter.data.figure_fields import sensor_columns, significance
@@ -160,12 +160,13 @@ def _recomputation(planned: Mapping[str, Any] | None) -> str:
 def _trained(record: RunRecord, log: Log) -> Row:
     """What was trained, by which code."""
     parameters, digest = log.value("parameters"), (record.implementation or {}).get("sha256")
-    precision = "float32" if record.request["division"] == Division.CLOSED.value else None  # by the rule closed-arithmetic
+    is_closed = record.request["division"] == Division.CLOSED.value
+    precision = record.request.get("precision", FLOAT32) if is_closed else _text(log, "precision")
     return {
         "model_trained": plain(_text(log, "model_trained") or record.request["model"], 40),
         "parameters": parameters if type(parameters) is int else None,
         "optimizer_used": plain(_text(log, "optimizer_used") or record.request["optimizer"]["name"], 40),
-        "precision": plain_or_none(_text(log, "precision") or precision, 40),
+        "precision": plain_or_none(precision, 40),
         "implementation": plain(digest[:12], 12) if isinstance(digest, str) else None,
     }
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reference_impls.contract import LOCAL
+from reference_impls.contract import FLOAT32, LOCAL
 from reporter.data.entry_scores import MEASURED_J, SCORE_S, EntryScores
 from reporter.data.frames import BARE, ENTRIES, IDENTITY, ISOLATION, SETTINGS, WITHOUT, Row, known
 from reporter.data.framework_names import framework_name
@@ -20,6 +20,9 @@ from suite.catalog.scoring import load_scoring
 
 TRAINED, CODE = ("model_trained", "parameters", "optimizer_used", "precision"), "implementation"
 """Columns that tell what an implementation trains, and the one with the digest of its files."""
+
+PRECISION, STRICT = "precision", FLOAT32
+"""Column of the arithmetic's precision, and the value of a closed run that names none."""
 
 NORMALISATION, RECOMPUTATION = "normalisation", "recomputation"
 """Columns that tell over which samples ranks normalise, and what is recomputed to save memory."""
@@ -37,8 +40,9 @@ SHARED = ("nonce_kind", "audited_in", "witnessed_by", "signed_by", "board", "cod
 def entry_id(run: Mapping[str, Any]) -> str:
     """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256.
 
-    What was trained is the same for all closed entries of a workload. Where the code is not known, it is no part of the id; local normalisation,
-    no recomputation, no isolation and a run that was not resumed are none either, so that entries from before there were others keep their ids.
+    What was trained is the same for all closed entries of a workload but for their precision. Where the code is not known, it is no part of the id;
+    a closed entry's float32, local normalisation, no recomputation, no isolation and a run that was not resumed are none either, so that entries
+    from before there were others keep their ids.
     """
     left_out = (*TRAINED, CODE, NORMALISATION, ISOLATION, RECOMPUTATION, RESUMED)
     identity = [run[name] for name in IDENTITY if name not in left_out] + [run["state"]]
@@ -52,6 +56,8 @@ def entry_id(run: Mapping[str, Any]) -> str:
         identity.append(f"{RESUMED} after {run[RESUMED]}")
     if run["division"] == Division.OPEN.value:
         identity += [run[name] for name in TRAINED]
+    elif run[PRECISION] != STRICT:
+        identity.append(run[PRECISION])
     if known(run[CODE]):
         identity.append(run[CODE])
     if run.get(SETTINGS):  # points of a sweep may differ in a setting that is no column

@@ -48,7 +48,7 @@ IDENTITY: Mapping[str, str] = {
     "model_trained": "the model that was trained, as the implementation logged it; the requested one where it logged none",
     "parameters": "number of its trained parameters; None where it was not logged",
     "optimizer_used": "the optimizer, as logged; the requested one where none was",
-    "precision": "precision of the arithmetic, as logged; float32 of a closed run that logged none, None of an open one",
+    "precision": "precision of the arithmetic: as requested of a closed run, as logged of an open one; None of one that logged none",
     "implementation": "first 12 digits of the SHA-256 of the implementation's files; None in bundles of earlier versions",
     "round": "the round that the run was made for; None if it names none",
     "suite_version": "version of the suite that made the run",

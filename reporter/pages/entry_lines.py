@@ -11,7 +11,7 @@ from reporter.data.instrument_names import instrument_named
 from reporter.data.machine_names import machine_title
 from reporter.data.words import day_of
 from reporter.pages.addresses import machine_page, submitter_page, submitter_title
-from reporter.pages.shared import board_title, title_of
+from reporter.pages.shared import board_title, trained_title
 
 TIME_PER_EPOCH = "time_to_epoch_s"
 SHOWN = (SCORE_COLUMNS[0], next(column for column in RUN_COLUMNS if column.figure == TIME_PER_EPOCH), SCORE_COLUMNS[1])
@@ -156,10 +156,11 @@ class Trend:
 
 def trends(lines: Iterable[EntryLine]) -> tuple[Trend, ...]:
     """What changed over rounds and versions of the suite: for workloads with entries in two of them or more, by score, else by time per epoch."""
-    groups: dict[tuple[str, str, str], list[EntryLine]] = {}
+    groups: dict[tuple[str, ...], list[EntryLine]] = {}
     for line in lines:
         if line.section == "accepted":
-            groups.setdefault((line.board.workload, line.board.division, line.board.data), []).append(line)
+            board = line.board
+            groups.setdefault((board.workload, board.division, board.data, board.precision), []).append(line)
     return tuple(trend for _, group in sorted(groups.items()) for figure in (SCORE_S, TIME_PER_EPOCH) if (trend := _trend(group, figure)))
 
 
@@ -179,7 +180,7 @@ def _trend(lines: Sequence[EntryLine], figure: str) -> Trend | None:
         assert cell is not None
         rows.append((TrendRow(round_name, version, len(values), best, last), cell))
     first = lines[0]
-    title = f"{title_of(first.board.workload, first.board.data, first.board.own_data)}, {first.board.division} division"
+    title = f"{trained_title(first.board)}, {first.board.division} division"
     heading = rows[0][1].column.heading
     return Trend(title, heading, tuple(sorted(rows, key=lambda pair: (pair[0].last_day, pair[0].round, pair[0].suite_version))))
 

@@ -14,7 +14,7 @@ from reporter.board.comparison import comparables, compare_pair
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.text import digits
 from reporter.data.values import values_of_runs
-from reporter.pages.shared import Page, SiteContents, title_of
+from reporter.pages.shared import Page, SiteContents, trained_title
 from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_frameworks
@@ -83,7 +83,7 @@ def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> Ow
     sentence, certainty = _meaning(row, board, own)
     another = _another_framework(str(row.entry["framework"]), [each.row for each in rows])
     return OwnEntry(
-        title_of(board.workload, board.data, board.own_data),
+        trained_title(board),
         board,
         tuple(rows),
         sentence,
@@ -95,7 +95,7 @@ def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> Ow
 
 def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
     """What the owner's time means beside that of the reference with the same framework, and how sure that is."""
-    cell, name = row.cell(FIGURE), f"{row.system} trains an epoch of {title_of(board.workload, board.data, board.own_data)}"
+    cell, name = row.cell(FIGURE), f"{row.system} trains an epoch of {trained_title(board)}"
     if cell is None or not cell.raw:
         return f"{name} with {row.framework}; its time per epoch is not known: {cell.why if cell else 'no run has this figure'}.", ""
     took = f"{name} with {row.framework} in {cell.quantity}"

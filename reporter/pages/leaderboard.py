@@ -20,7 +20,7 @@ from reporter.pages.addresses import machine_page, submitter_page
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files
 from reporter.pages.first_page import first_page
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, title_of
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, trained_title
 from suite.catalog.scoring import load_scoring
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
@@ -102,7 +102,7 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
         here="front",
         place="index.html",
         groups=[(*key, boards, [best_of(board) for board in boards], matrices(boards)) for key, boards in groups.items()],
-        title_of=lambda board: title_of(board.workload, board.data, board.own_data),
+        title_of=trained_title,
         is_score=lambda column: column.figure in SCORES,
         broken=broken,
         generated=generated,
@@ -120,7 +120,7 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             here="front",
             place=f"boards/{board.slug}.html",
             board=board,
-            title=title_of(board.workload, board.data, board.own_data),
+            title=trained_title(board),
             target=_target(board),
             charts=charts,
             answers=answers(board),
@@ -151,7 +151,7 @@ def _labels(table: EntryTable) -> str:
 def _figures_page(board: Board, contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """boards/<slug>-figures.html: every figure of the board, with more rows than on its own page."""
     charts = place_charts("figures", board.frames, contents, "../", f"{board.slug}-all")
-    title = title_of(board.workload, board.data, board.own_data)
+    title = trained_title(board)
     yield Page(
         f"boards/{board.slug}-figures.html",
         environment.get_template("figures.html").render(root="../", here="front", board=board, title=title, charts=charts),

@@ -7,7 +7,7 @@ import jinja2
 from PIL import Image, ImageDraw, ImageFont
 
 from reporter.board.boards import Board
-from reporter.pages.shared import Page, PageKind, SiteContents, title_of
+from reporter.pages.shared import Page, PageKind, SiteContents, trained_title
 
 SIZE = WIDTH, HEIGHT = 1200, 630
 """Pixels, as Open Graph's readers expect."""
@@ -28,7 +28,7 @@ def previews(contents: SiteContents, environment: jinja2.Environment) -> Iterato
     counted = f"{sum(len(board.accepted) for board in boards)} results on {len(boards)} leaderboards"
     yield Page("previews/site.png", picture("How fast do small machines train?", counted, _lines(boards[0]) if boards else ()))
     for board in contents.boards:
-        title = title_of(board.workload, board.data, board.own_data)
+        title = trained_title(board)
         entries = f"{len(board.accepted)} {'entry' if len(board.accepted) == 1 else 'entries'}"
         yield Page(f"previews/{board.slug}.png", picture(title, f"{board.division} division, round {board.round}, {entries}", _lines(board)))
 

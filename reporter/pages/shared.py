@@ -10,6 +10,7 @@ import jinja2
 import markupsafe
 
 from reporter.board.boards import Board
+from reporter.data.entries import STRICT
 from reporter.data.frames import Frames
 from reporter.data.studies import StudyRecord
 from reporter.data.words import workload_title
@@ -95,7 +96,13 @@ def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[Stud
 
 def board_title(board: Board) -> str:
     """A leaderboard in words: workload, division and round."""
-    return f"{title_of(board.workload, board.data, board.own_data)}, {board.division}, round {board.round}"
+    return f"{trained_title(board)}, {board.division}, round {board.round}"
+
+
+def trained_title(board: Board) -> str:
+    """What the entries of a leaderboard train, and in which precision if it is not the strict one."""
+    title = title_of(board.workload, board.data, board.own_data)
+    return title if board.precision in ("", STRICT) else f"{title} in {board.precision}"
 
 
 def title_of(workload: str, data: str, own_data: bool) -> str:

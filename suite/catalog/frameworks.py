@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from suite.catalog.definitions import unknown_name
+from suite.catalog.precisions import Precision
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.files.toml_file import read_toml
@@ -54,6 +55,7 @@ class Framework:
     ``probe`` (empty: it has none) and ``build``, which runs before either, outside of any measurement; ``needs`` are the programs that they call.
     ``packages`` are the names of the package as pip installs it, one of which has the framework's version; empty where there is none.
     ``environment_of`` is another framework whose environment it uses. ``open_only``: its computation differs from the closed division's.
+    ``precisions`` are those that it computes in, the one without --precision first.
     ``without_recomputation`` says why it follows no schedule of recomputation (suite.memory); empty: it does.
     """
 
@@ -72,6 +74,7 @@ class Framework:
     install: Install = Install()
     environment_of: str | None = None
     open_only: bool = False
+    precisions: tuple[Precision, ...] = (Precision.FLOAT32,)
     without_recomputation: str = "its implementation follows no schedule of recomputation"
     without_gpu: tuple[WithoutGpu, ...] = ()
     outside: str | None = None  # the folder of an implementation that is not in the checkout; never in the file

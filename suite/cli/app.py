@@ -38,6 +38,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "run": Command("run", "run", "Train a workload under the rules of a division and record everything that was measured."),
+    "quick": Command("quick", "quick", "Train a few epochs of workloads and project times to the target. Exit code: 0 done, 2 one could not be."),
     "sweep": Command("sweep", "sweep", "Run a study, or a matrix of settings. Resumable: rerun the same command to continue."),
     "finish": Command("finish", "finish", "Close runs that were left unclosed. Exit code: 0 every run is closed, 2 one could not be."),
     "power": Command("power", "app", "Set power modes and put them back; attach the trace of an external power meter to a finished run."),

@@ -627,6 +627,20 @@ FORMATS: Mapping[str, JsonFormat] = {
             },
         ),
         JsonFormat(
+            "quick",
+            "suite quick",
+            {
+                "workload": "name",
+                "run": "run directory",
+                "epochs": "number that was trained",
+                "epoch_s": "mean of epochs 2 to last, s, or null",
+                "reached_s": "measured time to the target, s, of a run that reached it; else null",
+                "projection": "projected time to the target with its interval, the epochs it was made from and those of the reference, or null",
+                "reason": "why there is no projection, or null",
+            },
+            is_list=True,
+        ),
+        JsonFormat(
             "reproduce",
             "suite reproduce",
             {

@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast, get_type_hints
 import typer
 
 from reference_impls.rank import HEARTBEAT_TIMEOUT_S
-from suite.api import Accelerator, Collective, Division, Normalisation, Placement, RunOptions, Wire, place
+from suite.api import Accelerator, Collective, Division, Normalisation, Placement, Precision, RunOptions, Wire, place
 from suite.cli.completion import device_names, framework_names
 
 DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality is reported)."
@@ -18,6 +18,7 @@ SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
 """A rank's meters may take six seconds until the harness replies to it."""
 AGENT_HELP = "Program that starts a process on a remote host: called as ssh is, or Slurm's `srun` (default: ssh)."
 NORMALISATION_HELP = "Statistics of batch normalisation: of a rank's own samples (`local`) or of the whole mini-batch (`synchronised`)."
+PRECISION_HELP = "Arithmetic of products and convolutions (default: float32, with TF32 off); entries are compared within one."
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -82,6 +83,7 @@ class TrainingOptions:
     batch_size: Annotated[int | None, typer.Option(help="Samples per global mini-batch; in a weak-scaling sweep, per rank.")] = None
     threads: Annotated[int | None, typer.Option(help="Framework threads per rank (default: the workload's, else every usable core).")] = None
     accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO
+    precision: Annotated[Precision | None, typer.Option(help=PRECISION_HELP)] = None
     hostfile: Annotated[Path | None, typer.Option(help="Hosts to train on, one per line (default: this machine).")] = None
     ranks_per_node: Annotated[int, typer.Option(help="Ranks on each host.")] = 1
     collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI
@@ -104,7 +106,8 @@ class TrainingOptions:
     def run_options(self, division: Division, workload: str, placement: Placement, **changes: Any) -> RunOptions:
         """Options of one run; ``changes`` are further fields of RunOptions, or override the command line's."""
         common: dict[str, Any] = {
-            name: getattr(self, name) for name in ("device", "framework", "data", "epochs", "steps", "batch_size", "threads", "accelerator")
+            name: getattr(self, name)
+            for name in ("device", "framework", "data", "epochs", "steps", "batch_size", "threads", "accelerator", "precision")
         }
         if self.seed is not None:
             common["seed"] = self.seed

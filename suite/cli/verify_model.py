@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from suite.catalog.frameworks import REFERENCE, load_framework, load_frameworks, load_implementation
+from suite.catalog.precisions import Precision
 from suite.catalog.workloads import load_workload
 from suite.cli.completion import framework_names, workload_names
 from suite.cli.json_output import expect_place, print_json, write_record
@@ -36,6 +37,9 @@ def verify_model(
         Path | None, typer.Option(metavar="DIR", help="Folder of your own implementation (docs/implementing.md), in place of --framework.")
     ] = None,
     accelerator: Annotated[Processor, typer.Option(help="What the implementations compute on; the reference computes on the CPU.")] = Processor.CPU,
+    precision: Annotated[
+        Precision, typer.Option(help="Of the timed steps; the tolerances are float32's, and show what another precision changes.")
+    ] = Precision.FLOAT32,
     full: Annotated[bool, typer.Option("--full", help="Train the timed steps at the workload's own batch size.")] = False,
     output: Annotated[Path | None, typer.Option(help="Also write the verdict to this JSON file, for a submission.")] = None,
     json: Json = False,
@@ -44,7 +48,7 @@ def verify_model(
     definition = load_workload(workload)
     expect_place(output)
     reference = _subject(REFERENCE)
-    options = VerifyOptions(accelerator.value, full)
+    options = VerifyOptions(accelerator.value, full, precision.value)
     verdict = verify(definition, reference, _subjects(framework, implementation), lambda line: print(line, file=sys.stderr), options)
     write_record(output, verdict.to_dict())
     if json:

@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from reference_impls.contract import BFLOAT16, EXACT, FLOAT16, LOCAL, SYNCHRONISED, ContractError, Recomputation, Request, request_from_dict
+from reference_impls.contract import (
+    BFLOAT16,
+    EXACT,
+    FLOAT16,
+    LOCAL,
+    PRECISIONS,
+    SYNCHRONISED,
+    ContractError,
+    Recomputation,
+    Request,
+    request_from_dict,
+)  # fmt: skip
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.catalog.divisions import Division
@@ -160,6 +171,8 @@ def _typed(request: Request) -> Request:
         raise TypeError(f"parallel.normalisation must be {LOCAL} or {SYNCHRONISED}")
     if request.parallel.wire not in (EXACT, FLOAT16, BFLOAT16):
         raise TypeError(f"parallel.wire must be {EXACT}, {FLOAT16} or {BFLOAT16}")
+    if request.precision not in PRECISIONS:
+        raise TypeError(f"precision must be {', '.join(PRECISIONS)}")
     _type_recomputation(request.recomputation)
     if request.target_accuracy is not None and not is_number(request.target_accuracy):
         raise TypeError("target_accuracy must be a number")

@@ -11,6 +11,7 @@ from suite.bundle.study_mark import StudyMark
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Framework, load_framework, load_implementation
+from suite.catalog.precisions import Precision
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import NonceUse, use_nonce
@@ -91,6 +92,7 @@ class RunOptions:
     nonce: str | None = None
     run_number: int = 0
     implementation: str | None = None
+    precision: Precision | None = None  # of products and convolutions; None: the framework's first, float32 of all but variants
     memory_budget: str | None = None  # "2GB": what the training process may take; a schedule of recomputation is planned for it
 
 
@@ -229,6 +231,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         threads=options.threads or workload.threads or max(1, len(os.sched_getaffinity(0)) // options.placement.ranks_per_node),
         cache_cleared=None,  # set by the run, once the page cache was emptied
         output_directory=str(output_directory),
+        precision=_precision(options, framework, accelerator),
     )
     used = None
     if options.nonce is not None:
@@ -256,6 +259,16 @@ def _accelerator(option: Accelerator, device: Device) -> str:
     if option is Accelerator.AUTO:
         option = Accelerator.CPU if device.gpu is None else Accelerator.CUDA
     return str(option.value)
+
+
+def _precision(options: RunOptions, framework: Framework, accelerator: str) -> str:
+    precision = options.precision or framework.precisions[0]
+    if precision not in framework.precisions:
+        known = ", ".join(one.value for one in framework.precisions)
+        raise SuiteError(f"{framework.title} computes in {known}, not in {precision.value}; choose another --precision or --framework.")
+    if precision is Precision.TF32 and accelerator == Accelerator.CPU.value:
+        raise SuiteError("No processor computes in TF32; use --accelerator cuda with a GPU that does, or leave --precision tf32 out.")
+    return str(precision.value)
 
 
 def _workers(options: RunOptions, accelerator: str) -> int:

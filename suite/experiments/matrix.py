@@ -14,6 +14,7 @@ from typing import Any
 
 from suite.bundle.study_mark import MAX_LENGTH
 from suite.catalog.divisions import Division
+from suite.catalog.precisions import Precision
 from suite.catalog.studies import StudyDefinition, Variable
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
@@ -30,6 +31,7 @@ MAX_RUNS = 100_000
 WARM_UP_STEPS = 5
 _OF_OPTIONS = (
     "workload", "framework", "data", "batch_size", "epochs", "steps", "learning_rate", "threads", "workers", "prefetch", "accelerator", "collective",
+    "precision",
 )  # fmt: skip
 _OF_MODES = ("cores", "cpu_mhz", "gpu_mhz", "emc_mhz", "governor", "turbo", "fan", "jetson_clocks")
 _UNSAFE = re.compile(r"[^A-Za-z0-9]+")
@@ -65,6 +67,7 @@ class Values:
     workers: int | None = None
     prefetch: int | None = None
     accelerator: Accelerator | None = None
+    precision: Precision | None = None
     collective: Collective | None = None
     nodes: int | None = None
     page_cache: PageCache | None = None
@@ -116,6 +119,7 @@ class Vary:
     workers: tuple[int, ...] = ()
     prefetch: tuple[int, ...] = ()
     accelerator: tuple[Accelerator, ...] = ()
+    precision: tuple[Precision, ...] = ()
     collective: tuple[Collective, ...] = ()
     nodes: tuple[int, ...] = ()
     page_cache: tuple[PageCache, ...] = ()

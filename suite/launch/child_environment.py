@@ -13,15 +13,22 @@ RETURN_FREED_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**18), "GLIBC_TUNABLES": "
 pages, where the kernel has them, make the clearing of returned pages cheaper (docs/memory.md)."""
 
 
-def child_environment(threads: int, base: Mapping[str, str] = os.environ, in_budget: bool = False) -> dict[str, str]:
-    """Environment of an implementation: thread counts of every BLAS and OpenMP, freed memory kept by the C library, unbuffered output.
+WITHOUT_TF32 = {"NVIDIA_TF32_OVERRIDE": "0"}
+"""No library of NVIDIA's computes in TF32, whatever a framework sets: Chainer has no switch for it."""
 
-    ``in_budget``: freed memory is returned to the kernel.
+SET_BY_CONTAINERS = ("NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE")
+"""Variables that override a framework's switch of TF32; NVIDIA's containers of PyTorch set the second one."""
+
+
+def child_environment(threads: int, base: Mapping[str, str] = os.environ, in_budget: bool = False, tf32: bool = False) -> dict[str, str]:
+    """Environment of an implementation: thread counts of every BLAS and OpenMP, freed memory kept by the C library, unbuffered output, no TF32.
+
+    ``in_budget``: freed memory is returned to the kernel. ``tf32``: the framework's own switch of TF32 decides.
     """
     counts = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")}
-    kept = {name: value for name, value in base.items() if not name.startswith("PYTHON")}
+    kept = {name: value for name, value in base.items() if not name.startswith("PYTHON") and name not in SET_BY_CONTAINERS}
     freed = RETURN_FREED_MEMORY if in_budget else KEEP_FREED_MEMORY
-    return {**kept, **counts, **freed, "PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0"}
+    return {**kept, **counts, **freed, **({} if tf32 else WITHOUT_TF32), "PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0"}
 
 
 SUITE_VARIABLES = frozenset(child_environment(1, {}))

@@ -54,11 +54,12 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     if bundle.run().resumed is not None:
         raise SuiteError(f"{path} is a resumed run, whose first steps do not follow from its seed; audit a run that began with its initial weights.")
     original = request_of(bundle.run(), path / RUN)
+    own = _trained_by(original)
     kept = None if options.state is None else open_state(bundle, original, options.state)
     prepared = _data(original, options.data)
     steps = _steps(bundle, options.steps)
     request = _request(original, prepared, steps)
-    auditor = _Auditor(request, _trained_by(original.framework), _framework(original.framework, options.framework), report)
+    auditor = _Auditor(request, own, _framework(original.framework, options.framework), report)
     losses, with_other_rate = auditor.losses(recorded_losses(bundle.steps(), steps))
     state = None if kept is None else auditor.audit_state(kept, bundle.steps(), options.steps or DEFAULT_STEPS)
     comparison = compare_losses(losses)
@@ -171,14 +172,20 @@ def _audited(bundle: Bundle) -> AuditedBundle:
     )
 
 
-def _trained_by(name: str) -> Framework:
-    """The framework of the run; raises SuiteError for an implementation that is not in the checkout."""
+def _trained_by(request: contract.Request) -> Framework:
+    """The framework of the run; raises SuiteError for an implementation that is not in the checkout, and where no tolerance was measured."""
+    name = request.framework
     if name not in {framework.name for framework in load_frameworks()}:
         raise SuiteError(
             f"The run was trained by {name[:80]!r}, an implementation outside the checkout. How far its losses may be from others' was not measured: "
             "an audit cannot tell. `suite verify-model` compares what it computes."
         )
-    return load_framework(name)
+    framework = load_framework(name)
+    if framework.serves_closed and request.precision != contract.FLOAT32:
+        raise SuiteError(
+            f"The run computed in {request.precision}. How far its losses may be from others' was measured for float32 only: an audit cannot tell."
+        )
+    return framework
 
 
 def _framework(own: str, chosen: str | None) -> Framework:
@@ -231,6 +238,7 @@ def _request(original: contract.Request, prepared: PreparedDataSet, steps: int) 
         drop_cache_every_epoch=False,
         accelerator="cpu",
         threads=usable_threads(_workload(original).threads),
+        precision=load_framework(original.framework).precisions[0].value,  # requests of earlier versions do not name that of a variant
     )
 
 

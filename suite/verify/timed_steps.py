@@ -42,6 +42,14 @@ UPDATE, STATISTIC = OF_STATES
 
 
 @dataclass(frozen=True)
+class Processor:
+    """What the implementations compute on, and in which precision; the referee computes on the CPU in float64."""
+
+    accelerator: str = "cpu"
+    precision: str = contract.FLOAT32
+
+
+@dataclass(frozen=True)
 class TimedReference:
     """The request that every implementation trains, and the referee's arrays, by the names of a verdict's quantities."""
 
@@ -52,11 +60,11 @@ class TimedReference:
 
 @contextmanager
 def timed_reference(
-    workload: Workload, timed: TimedSteps, batch_size: int, accelerator: str, report: Callable[[str], None]
+    workload: Workload, timed: TimedSteps, batch_size: int, processor: Processor, report: Callable[[str], None]
 ) -> Iterator[TimedReference]:
     """Generate the data, and let the referee train; raises SuiteError when that fails. The data are removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
-        request = _request(workload, timed, batch_size, accelerator, Path(folder))
+        request = _request(workload, timed, batch_size, processor, Path(folder))
         report(f"training {EPOCHS} epochs in float64, mini-batches of {batch_size} samples (the referee)")
         yield TimedReference(request, _referee(request, Path(folder)), timed.tolerances.by_quantity())
 
@@ -80,7 +88,7 @@ def timed_differences(implementation: ProbedImplementation, reference: TimedRefe
     return compare(expected, found, tolerances)
 
 
-def _request(workload: Workload, timed: TimedSteps, batch_size: int, accelerator: str, folder: Path) -> contract.Request:
+def _request(workload: Workload, timed: TimedSteps, batch_size: int, processor: Processor, folder: Path) -> contract.Request:
     definition = load_data_set(workload.data)
     classes, samples = definition.classes or FOLDERS, batch_size + ragged(batch_size)
     data = folder / "data"
@@ -92,7 +100,8 @@ def _request(workload: Workload, timed: TimedSteps, batch_size: int, accelerator
         optimizer._replace(base_learning_rate=timed.base_learning_rate, weight_decay=timed.weight_decay), workload.initial_weights,
         contract.DataSet(workload.data, str(data), definition.layout, classes, samples, EVALUATED, False, True),
         contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), workload.preprocessing.augmentation),
-        contract.Loading(0, 2), ALONE, "read", False, accelerator, usable_threads(workload.threads), None, str(folder),
+        contract.Loading(0, 2), ALONE, "read", False, processor.accelerator, usable_threads(workload.threads), None, str(folder),
+        precision=processor.precision,
     )  # fmt: skip
 
 
@@ -100,7 +109,7 @@ def _referee(request: contract.Request, folder: Path) -> Arrays:
     framework = load_framework(REFERENCE)
     module = f"{framework.module}.referee"
     train(
-        request._replace(accelerator="cpu"),
+        request._replace(accelerator="cpu", precision=contract.FLOAT32),
         [str(find(framework).interpreter), "-m", module],
         repository_root(),
         f"The referee (`python -m {module}`)",

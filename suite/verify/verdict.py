@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from reference_impls.contract import FLOAT32
 from suite import __version__
 from suite.catalog.workloads import NARROW, PARAMETER_COUNT, WIDE, Workload
 from suite.errors import SuiteError
 from suite.verify.compare import Arrays, Difference, compare
 from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe
-from suite.verify.timed_steps import TimedReference, timed_differences, timed_reference
+from suite.verify.timed_steps import Processor, TimedReference, timed_differences, timed_reference
 
 SCHEMA = 2
 
@@ -73,10 +74,14 @@ class EquivalenceVerdict:
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """``accelerator`` computes for the implementations. ``full``: the timed steps are of the workload's own batch size."""
+    """``accelerator`` computes for the implementations. ``full``: the timed steps are of the workload's own batch size.
+
+    ``precision`` is that of the timed steps. The tolerances are those of float32: they show what another precision changes.
+    """
 
     accelerator: str = "cpu"
     full: bool = False
+    precision: str = FLOAT32
 
 
 DEFAULT = VerifyOptions()
@@ -104,7 +109,8 @@ def verify(
         report(f"the steps of the program that is timed are not compared: no tolerances were measured for {workload.name}")
     elif any(implementation.train for implementation in implementations):
         batch_size = workload.batch_size if options.full else settings.batch_size
-        with timed_reference(workload, settings, batch_size, options.accelerator, report) as timed:
+        processor = Processor(options.accelerator, options.precision)
+        with timed_reference(workload, settings, batch_size, processor, report) as timed:
             verdicts = [_with_timed(verdict, one, timed, report) for verdict, one in zip(verdicts, implementations, strict=True)]
     return EquivalenceVerdict(
         SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, options.accelerator, batch_size, tuple(verdicts)

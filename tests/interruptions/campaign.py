@@ -85,7 +85,7 @@ def examine(path: Path) -> Outcome:
     """The run reads back with every epoch whose end was logged, before `suite finish` and after it."""
     if not (path / RUN).exists():
         return Outcome("nothing recorded", "nothing recorded", 0)
-    _await_lock(path)
+    await_lock(path)
     logged = read_log(path / "log.txt").finished_epochs() if (path / "log.txt").exists() else ()
     bundle, before = Bundle(path), _state(path)
     has_ended = training_ended(path)
@@ -143,7 +143,7 @@ def _is_pending(pid: int) -> bool:
     return any(int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigPnd", "ShdPnd")))
 
 
-def _await_lock(path: Path) -> None:
+def await_lock(path: Path) -> None:
     """Return when no process of the run is left."""
     if (path / LOCK).exists():
         with (path / LOCK).open() as stream:

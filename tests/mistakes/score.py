@@ -111,7 +111,7 @@ def failed_tests(root: Path, which: str, mistakes: Sequence[Mistake]) -> dict[st
 def clean(workload: str):  # type: ignore[no-untyped-def]
     """The reference's arrays of a workload and its timed steps, from sources without a mistake."""
     from suite.catalog.workloads import load_workload  # start-up: not for mistakes in shared code
-    from suite.verify.timed_steps import timed_reference
+    from suite.verify.timed_steps import Processor, timed_reference
     from suite.verify.verdict import WIDE, probe_both
 
     definition, kept = load_workload(workload), []
@@ -119,7 +119,7 @@ def clean(workload: str):  # type: ignore[no-untyped-def]
     expected = probe_both(reference, definition)
     settings, timed = definition.verification.timed, None
     if settings is not None:
-        context = timed_reference(definition, settings, settings.batch_size, "cpu", lambda line: None)
+        context = timed_reference(definition, settings, settings.batch_size, Processor(), lambda line: None)
         kept.append(context)
         timed = context.__enter__()
     shapes = {name: value.shape for name, value in expected[WIDE].items() if name.startswith(("parameter/", "statistic/"))}

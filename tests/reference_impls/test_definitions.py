@@ -11,7 +11,7 @@ from suite.bundle.reader import Bundle
 from tests.conftest import Run
 
 SOMETIMES = (definitions.SEVERAL_RANKS, definitions.IN_BUDGET, definitions.RESUMED)
-OF_MODELS = {"model_layers"}
+OF_MODELS = {"model_layers", "arithmetic"}
 """What the fake framework, whose model is two arrays, does not log."""
 NEEDED = {event.key for event in definitions.EVENTS if event.needed not in SOMETIMES} - OF_MODELS
 

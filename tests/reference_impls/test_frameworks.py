@@ -1,20 +1,26 @@
 """What every framework's implementation must do, through the process boundary that a vendor's would have, too."""
 
 import math
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from reference_impls.contract import SYNCHRONISED, DataSet, Loading, Parallel, Preprocessing, log_name
+from reference_impls.contract import BF16_MIXED, FLOAT32, FP16_MIXED, SYNCHRONISED, DataSet, Loading, Parallel, Preprocessing, log_name
 from reference_impls.structure import STRUCTURES
 from suite.bundle.log import read_log
 from suite.catalog.data_sets import load_data_set
+from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import Workload, load_workload, load_workloads
 from suite.datasets.prepare import make
 from suite.datasets.synthetic import WRITERS
-from tests.conftest import environment_of, train
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from tests.conftest import Trained, environment_of, train
 
 SAMPLES = 64
+BITS = {BF16_MIXED: (7, 7, False), FP16_MIXED: (10, 10, True)}
+"""Bits of products and of convolutions, and whether 2^20 overflows."""
 
 
 @pytest.fixture
@@ -86,10 +92,40 @@ def test_its_log_has_no_problem(framework: str, few: DataSet, tmp_path: Path) ->
 def test_the_open_variant_trains_nearly_as_the_reference(few: DataSet, tmp_path: Path) -> None:
     """Bfloat16 keeps eight bits of a number: the first losses are the reference's to a few hundredths, and not to float32's rounding."""
     environment_of("pytorch")
-    reference, tuned = (train(name, tmp_path / name, few, steps=4) for name in ("pytorch", "pytorch_bf16"))
+    reference = train("pytorch", tmp_path / "pytorch", few, steps=4)
+    tuned = train("pytorch_bf16", tmp_path / "pytorch_bf16", few, steps=4, precision=BF16_MIXED)
     assert tuned.losses == pytest.approx(reference.losses, rel=0.05)
     assert tuned.losses != pytest.approx(reference.losses, rel=1e-5)
-    assert (tuned.log.value("precision"), reference.log.value("precision")) == ("bfloat16", "float32")
+    assert (tuned.log.value("precision"), reference.log.value("precision")) == (BF16_MIXED, FLOAT32)
+
+
+def observed_in(trained: Trained) -> tuple[int, int, bool]:
+    """The bits of products and convolutions, and whether large numbers overflow, as the implementation logged them."""
+    value = trained.log.value("arithmetic")
+    return value["product_bits"], value["convolution_bits"], value["overflows"]
+
+
+def test_a_cpu_computes_in_float32_and_the_switches_are_logged(framework: str, few: DataSet, tmp_path: Path) -> None:
+    trained = train(framework, tmp_path / "run", few, steps=1)
+    assert trained.log.value("precision") == FLOAT32 and observed_in(trained) == (23, 23, False)
+    assert trained.log.value("arithmetic")["settings"]
+
+
+def test_a_mixed_precision_trains_nearly_as_float32_and_is_observed(framework: str, few: DataSet, tmp_path: Path) -> None:
+    """In every 16-bit type that a framework declares: the first losses are float32's to a few hundredths, and not to its rounding."""
+    plain = train(framework, tmp_path / "plain", few, steps=4)
+    for precision in (one.value for one in load_framework(framework).precisions if one.value in BITS):
+        trained = train(framework, tmp_path / precision, few, steps=4, precision=precision)
+        assert observed_in(trained) == BITS[precision]
+        assert trained.losses == pytest.approx(plain.losses, rel=0.05)
+        assert trained.losses != pytest.approx(plain.losses, rel=1e-5)
+
+
+@pytest.mark.pytorch
+def test_gradients_on_a_gpu_are_exchanged_through_the_host() -> None:
+    command = [str(environment_of("pytorch").interpreter), "-m", "tests.reference_impls.other_device"]
+    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, check=False)
+    assert done.stdout == "[0.25, 0.5, 0.75]\n", done.stderr[-2000:]
 
 
 def test_ranks_that_synchronise_their_normalisation_keep_equal_statistics(framework: str, tmp_path: Path) -> None:

@@ -79,6 +79,24 @@ def test_only_what_is_normalised_can_be_synchronised(home: Path, changes: dict[s
         api.resolve(replace(synchronised, **changes))
 
 
+@pytest.mark.parametrize(
+    ("framework", "precision", "said"),
+    [
+        ("fake", api.Precision.TF32, r"computes in float32, not in tf32; choose another --precision or --framework"),
+        ("pytorch", api.Precision.TF32, "No processor computes in TF32; use --accelerator cuda"),
+        ("pytorch_bf16", api.Precision.FLOAT32, "computes in bf16-mixed, not in float32"),
+    ],
+)
+def test_a_precision_that_nothing_computes_in_is_refused(home: Path, framework: str, precision: api.Precision, said: str) -> None:
+    with pytest.raises(api.SuiteError, match=said):
+        api.resolve(replace(OPTIONS, framework=framework, precision=precision))
+
+
+def test_the_precision_is_the_frameworks_first_unless_another_is_asked_for(home: Path) -> None:
+    asked = {name: api.resolve(replace(OPTIONS, framework=name)).training.precision for name in ("fake", "pytorch", "pytorch_bf16")}
+    assert asked == {"fake": "float32", "pytorch": "float32", "pytorch_bf16": "bf16-mixed"}
+
+
 def test_divisions_may_be_strings_and_folders_paths(home: Path, digits: Path) -> None:
     named = api.resolve(replace(OPTIONS, division="open", data=Path(f"digits={digits}")))  # type: ignore[arg-type]
     assert (named.training.division, named.training.data.name) == ("open", "digits")

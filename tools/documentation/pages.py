@@ -19,7 +19,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
         "docs/boards.md", "docs/tuning.md", "docs/environments.md", "docs/jetpack.md", "docs/data.md", "docs/measuring.md", "docs/memory.md",
         "docs/concurrent.md", "docs/viewpoint.md", "docs/containers.md", "docs/cluster.md", "docs/linpack.md", "docs/trace.md", "docs/mistakes.md",
     ),
-    "Implement and extend": ("docs/implementing.md", "docs/verifying.md", "docs/extending.md"),
+    "Implement and extend": ("docs/implementing.md", "docs/verifying.md", "docs/arithmetic.md", "docs/extending.md"),
     "Submit and review": (
         "docs/submitting.md", "docs/auditing.md", "docs/reproducing.md", "docs/witnessing.md", "docs/maintaining.md", "submissions/README.md",
         "submissions/REVIEW.md",

@@ -264,6 +264,12 @@ def scale_run_time(bundle: EditableBundle, wall: float = 1.0, monotonic: float =
 
 
 @edit
+def request_precision(bundle: EditableBundle, precision: str) -> None:
+    """Name a precision in the request; those of float32 have no key for it."""
+    bundle.request["precision"] = precision
+
+
+@edit
 def set_request(bundle: EditableBundle, name: str, value: object) -> None:
     """Set a value of the request in run.json; the log keeps the old value."""
     set_in(bundle.request, name, lambda _: value)

@@ -147,8 +147,8 @@ RULES = (
     ),
     Rule(
         id="closed-arithmetic",
-        sentence="A closed run computes in the precision of the reference implementations.",
-        rationale="Fewer bits are another arithmetic: faster, and with another convergence.",
+        sentence="A closed run is of no implementation that is declared for the open division only.",
+        rationale="A variant may change what the workload defines; the precisions that the rulebook admits are a column of the closed division.",
         divisions=CLOSED,
         request_check=_framework,
         faults=_refused("closed-arithmetic"),

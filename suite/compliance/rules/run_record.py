@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from reference_impls.contract import EXACT, FLOAT16, LOCAL, SYNCHRONISED
+from reference_impls.contract import BF16_MIXED, EXACT, FLOAT16, LOCAL, SYNCHRONISED
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.divisions import Division
@@ -14,7 +14,7 @@ from suite.catalog.meter_choice import LEFT_OUT, left_out
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.compliance.faults.fault import both, in_turn, sealed
 from suite.compliance.faults.file_edits import set_run, update_system
-from suite.compliance.faults.log_edits import remove_event, set_event, set_everywhere, set_request
+from suite.compliance.faults.log_edits import remove_event, request_precision, set_event, set_everywhere, set_request
 from suite.compliance.faults.reading_edits import set_meter
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import listed
@@ -28,6 +28,7 @@ OPTIONS: Mapping[str, str] = {
     "--epochs": "epochs", "--steps": "steps", "--batch-size": "global_batch_size", "--learning-rate": "optimizer.base_learning_rate",
     "--threads": "threads", "--workers": "loading.workers", "--prefetch": "loading.prefetch", "--accelerator": "accelerator",
     "--device": "platform", "--normalisation": "parallel.normalisation", "--wire": "parallel.wire",
+    "--precision": "precision",
 }  # fmt: skip
 """Options of `suite run`, and the value of the request that each sets."""
 KNOWN = (
@@ -37,13 +38,13 @@ KNOWN = (
 )  # fmt: skip
 """Every option of `suite run`."""
 NO_RUN = ("--dry-run", "--help")
-COMMANDS, PROGRAMS = ("run", "sweep", "reproduce"), ("suite", "-c", "-m", "__main__.py")
+COMMANDS, PROGRAMS = ("run", "quick", "sweep", "reproduce"), ("suite", "-c", "-m", "__main__.py")
 """Commands that make runs, and the programs by which the suite itself may be started; any Python program is called so but the first."""
 CPU_BUILD = "+cpu"
 """End of the version of a package that was built without CUDA."""
 CHOSEN_BY_THE_SUITE = "auto"
 SET_BY_STALL_ANALYSIS = ("--epochs",)
-OF_SEVERAL_RANKS = ("--normalisation", "--wire")
+OF_SEVERAL_RANKS, PRECISION = ("--normalisation", "--wire"), "--precision"
 _RUN_ID = re.compile(r"(?P<name>.+)-(?P<stamp>\d{8}T\d{6}Z)-[\w.-]{1,100}", re.ASCII)
 MAX_BEFORE_START_S, MAX_AFTER_START_S = 30 * 86_400.0, 120.0  # runs that are requested together are named together, and run one after another
 
@@ -56,6 +57,8 @@ def _command(context: BundleContext) -> Iterator[Violation]:
     skipped = (*(SET_BY_STALL_ANALYSIS if "--stall-analysis" in options else ()), *(OF_SEVERAL_RANKS if context.request.parallel.ranks == 1 else ()))
     for option, path in OPTIONS.items():
         typed, requested = options.get(option), _value(context.run.request, path)
+        if option == PRECISION:  # requests of float32 lack it
+            requested = context.request.precision
         if typed is not None and option not in skipped and typed != CHOSEN_BY_THE_SUITE and not _is_same(typed, requested):
             yield Violation(RUN, f"{path} = {typed}, as the command says ({option} {typed})"[:300], f"{requested!r}"[:200], KEEP)
     typed, data = options.get("--data"), context.request.data
@@ -89,6 +92,10 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Vio
         if option not in options and requested != default and not (option == "--workers" and context.request.accelerator != "cpu"):
             expected = f"{OPTIONS[option]} = {default!r}, as without {option} in the command"
             yield Violation(RUN, expected, f"{requested!r}"[:200], KEEP)
+    own = known_frameworks().get(context.request.framework)
+    if PRECISION not in options and own is not None and "precision" in context.run.request and context.request.precision != own.precisions[0].value:
+        expected = f"precision = {own.precisions[0].value}, as without {PRECISION} in the command"
+        yield Violation(RUN, expected, f"{context.request.precision!r}"[:200], KEEP)
     if (context.request.recomputation is not None) is not ("--memory-budget" in options):
         expected = "a schedule of recomputation where --memory-budget was typed, and only there"
         yield Violation(RUN, expected, f"recomputation = {context.request.recomputation!r}"[:200], KEEP)
@@ -222,18 +229,27 @@ RULES = (
     Rule(
         id="command-agrees",
         sentence="Every option of the recorded command has the value that the request has; without --prefetch, --workers, --steps, "
-        "--normalisation and --wire it has the suite's own values. The meters that the command leaves out are those whose records say so.",
+        "--precision, --normalisation and --wire it has the suite's own values. The meters that the command leaves out are those whose "
+        "records say so.",
         rationale="The request was made from the command; a value that was changed afterwards contradicts it.",
         bundle_check=_command,
         faults=(
             *(
                 fault
-                for more in (("--seed", "9"), ("--batch-size=32",), ("--learning-rate", "0.1"), ("--framework", "chainer"), ("--data", "synthetic"))
+                for more in (
+                    ("--seed", "9"),
+                    ("--batch-size=32",),
+                    ("--learning-rate", "0.1"),
+                    ("--framework", "chainer"),
+                    ("--data", "synthetic"),
+                    ("--precision", "tf32"),
+                )
                 for fault in both(f"the command has {' '.join(more)}", set_run("command", [*TYPED, *more]))
             ),
             *both("16 mini-batches ahead, and nothing of it in the command", set_request("loading.prefetch", 16)),
             *both("two workers, and nothing of it in the command", set_request("loading.workers", 2)),
             *both("gradients in float16, and nothing of it in the command", set_everywhere("parallel.wire", FLOAT16), ranks=2),
+            *both("bfloat16, and nothing of it in the command", request_precision(BF16_MIXED)),
             *both("statistics synchronised, and nothing of it in the command", set_everywhere("parallel.normalisation", SYNCHRONISED), ranks=2),
             *both("meters left out by the command only", set_run("command", [*TYPED, "--meters", "-cpu,-memory"])),
             *both("a meter left out by its record only", set_meter("cpu", reason=LEFT_OUT)),

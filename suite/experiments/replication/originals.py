@@ -11,6 +11,7 @@ from suite.bundle.manifest import digests
 from suite.bundle.reader import Bundle
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import load_frameworks
+from suite.catalog.precisions import Precision
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import find_bundles, request_of
 from suite.errors import FileError, SuiteError
@@ -71,6 +72,11 @@ def _refuse_other_entry(first: Original, other: Original) -> None:
         )
 
 
+def _precision(request: contract.Request) -> Precision | None:
+    """The requested one; None, the framework's own, where the request names none: variants computed in theirs before requests had it."""
+    return None if request.precision == contract.FLOAT32 else Precision(request.precision)
+
+
 def options_of(original: Original, organization: str, data: Path | None, implementation: Path | None) -> RunOptions:
     """The options that make the run again here; raises SuiteError where this machine alone cannot."""
     request = original.request
@@ -101,6 +107,7 @@ def options_of(original: Original, organization: str, data: Path | None, impleme
         collective=Collective(request.parallel.collective) if request.parallel.ranks > 1 else Collective.MPI,
         normalisation=Normalisation(request.parallel.normalisation),
         wire=Wire(request.parallel.wire),
+        precision=_precision(request),
         implementation=None if implementation is None else str(implementation),
     )
 

@@ -85,6 +85,11 @@ def test_what_cannot_be_replayed_is_one_sentence(suite: Run, fake_run: Path, opt
     assert sentence in answer.stderr
 
 
+def test_a_run_in_another_precision_cannot_be_told(suite: Run, fake_run: Path, tmp_path: Path) -> None:
+    answer = suite("audit", edited(fake_run, tmp_path / "mixed", framework="pytorch", precision="bf16-mixed"))
+    assert answer.returncode == 2 and "The run computed in bf16-mixed" in answer.stderr and "an audit cannot tell" in answer.stderr
+
+
 def test_a_data_set_of_another_size_is_named(suite: Run, fake_run: Path, tmp_path: Path) -> None:
     data = {**json.loads((fake_run / RUN).read_text())["request"]["data"], "train_samples": 100}
     answer = suite("audit", edited(fake_run, tmp_path / "run", data=data))

@@ -15,7 +15,7 @@ from suite.launch.environments import find
 from suite.verify import timed_steps
 from suite.verify.compare import Arrays
 from suite.verify.probing import ProbedImplementation, probed
-from suite.verify.timed_steps import CORRECT, EPOCHS, FIRST_LOSS, LOSSES, TimedReference, ragged, timed_differences, timed_reference
+from suite.verify.timed_steps import CORRECT, EPOCHS, FIRST_LOSS, LOSSES, Processor, TimedReference, ragged, timed_differences, timed_reference
 
 ROUNDED = np.array([2.3, 2.2, 2.1, 2.0, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4])
 
@@ -31,7 +31,7 @@ def reference(monkeypatch: pytest.MonkeyPatch) -> Iterator[TimedReference]:
     monkeypatch.setattr(timed_steps, "_referee", referee)
     settings = load_workload("lenet").verification.timed
     assert settings is not None
-    with timed_reference(load_workload("lenet"), settings, 16, "cuda", lambda line: None) as made:
+    with timed_reference(load_workload("lenet"), settings, 16, Processor("cuda"), lambda line: None) as made:
         yield made
 
 

@@ -1,0 +1,103 @@
+"""Projected time to the target: a few epochs of one run, continued to the expected epochs of the round's reference point.
+
+``first + (N - 1) later + N evaluation``, as the rulebook scores a run. The interval, of 95 %, has three parts: how epochs scatter, those that were
+measured and those of another training (Student's t); what runs of one machine share (the noise floor of rules/scoring.toml); and the error of N, from
+the scatter of the reference's runs. How many epochs one seed needs is not in it: it is an interval of the mean.
+"""
+
+import math
+import statistics
+from dataclasses import dataclass
+
+from reference_impls.contract import LOCAL
+from suite.bundle.layout import SUMMARY
+from suite.bundle.log import Log
+from suite.bundle.reader import Bundle
+from suite.catalog.reference_points import frozen_points, local_batch_size
+from suite.catalog.rounds import current_round
+from suite.catalog.scoring import Scoring
+from suite.errors import SuiteError
+from suite.metrics.comparisons import Interval, quantile
+from suite.metrics.costs import TrainingCost
+from suite.metrics.expected_epochs import ExpectedEpochs, expected_epochs
+from suite.metrics.uncounted import counted_s, uncounted_intervals
+
+Z_95 = 1.959964
+MIN_LATER_EPOCHS = 2
+STEADY_WITHIN = 0.05
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A projected time to the target, s, from ``trained`` epochs; the reference's ``runs`` needed ``epochs`` on average.
+
+    ``is_steady``: the last epoch took as long as the second, within STEADY_WITHIN; a board that throttles does not.
+    """
+
+    workload: str
+    time_s: Interval
+    trained: int
+    epochs: float
+    runs: int
+    is_steady: bool
+
+
+@dataclass(frozen=True)
+class EpochTimes:
+    """Times of a run's whole epochs in their order, and of an evaluation: what the run spends in no epoch, over its epochs; s."""
+
+    epochs_s: tuple[float, ...]
+    evaluation_s: float
+
+
+def project(bundle: Bundle, scoring: Scoring) -> Projection:
+    """The projection from a finished run; raises SuiteError where its setting has no reference point, or where it has too few whole epochs."""
+    times = epoch_times(bundle)
+    if len(times.epochs_s) < MIN_LATER_EPOCHS + 1:
+        raise SuiteError(f"{bundle.path} has {len(times.epochs_s)} whole epochs; a projection needs {MIN_LATER_EPOCHS + 1} or more: train longer.")
+    return projection(str(bundle.run().request["workload"]), times, expected_at(bundle, scoring), scoring)
+
+
+def epoch_times(bundle: Bundle) -> EpochTimes:
+    """The times of a finished run; raises SuiteError for one without an evaluation."""
+    epochs_s = tuple(float(epoch["end_to_end_s"]) for epoch in bundle.json(SUMMARY)["epochs"] if epoch.get("is_whole", True))
+    if not epochs_s:
+        raise SuiteError(f"{bundle.path} has no whole epoch; train longer.")
+    return EpochTimes(epochs_s, (_trained_s(bundle.log()) - math.fsum(epochs_s)) / len(epochs_s))
+
+
+def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
+    """The reference's epochs at the run's setting, in the current round; raises SuiteError where there are none."""
+    request = bundle.run().request
+    workload, batch, rate = str(request["workload"]), int(request["global_batch_size"]), float(request["optimizer"]["base_learning_rate"])
+    parallel = request["parallel"]
+    local = local_batch_size(workload, batch, int(parallel["ranks"]), str(parallel.get("normalisation", LOCAL)))
+    points = frozen_points(current_round(), workload)
+    expected = expected_epochs(points, batch, rate, local, scoring.rate_tolerance)
+    if expected is None:
+        known = ", ".join(f"batch size {point.batch_size} at rate {point.base_learning_rate:g}" for point in points) or "none"
+        raise SuiteError(f"No reference point of {workload} is at batch size {batch} and rate {rate:g}; round {current_round().name} has: {known}.")
+    return expected
+
+
+def projection(workload: str, times: EpochTimes, expected: ExpectedEpochs, scoring: Scoring) -> Projection:
+    """The projection from the times of three epochs or more."""
+    first_s, later_s = times.epochs_s[0], times.epochs_s[1:]
+    mean_s, epochs, evaluation_s = statistics.fmean(later_s), expected.epochs, times.evaluation_s
+    time_s = TrainingCost(first_s, mean_s, evaluation_s).at(epochs)
+    # of the mean that was measured, and of a training's own epochs, the first ones of both included
+    scatter_s = statistics.stdev(later_s) * math.sqrt((epochs - 1) ** 2 / len(later_s) + epochs + 1)
+    error_s = epochs * (mean_s + evaluation_s) * expected.log_sd / math.sqrt(len(expected.runs))
+    by_scatter = float(quantile(len(later_s) - 1, 1 - scoring.level)) * scatter_s / time_s
+    margin = math.hypot(by_scatter, Z_95 * error_s / time_s, Z_95 * scoring.noise_floor)
+    is_steady = abs(later_s[-1] / later_s[0] - 1) <= STEADY_WITHIN
+    interval = Interval(time_s, time_s * math.exp(-margin), time_s * math.exp(margin))
+    return Projection(workload, interval, len(times.epochs_s), epochs, len(expected.runs), is_steady)
+
+
+def _trained_s(log: Log) -> float:
+    """Counted time from run_start to the last evaluation, s."""
+    start, evaluations = log.first("run_start"), log.all("eval_accuracy")
+    if start is None or not evaluations or start.mono_ns is None or evaluations[-1].mono_ns is None:
+        raise SuiteError("The run has no evaluation; train at least one whole epoch.")
+    return counted_s((start.mono_ns, evaluations[-1].mono_ns), uncounted_intervals(log))

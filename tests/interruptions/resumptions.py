@@ -1,0 +1,119 @@
+"""`make resumptions`: real runs that are killed at random moments and resumed; every loss must be the one of a run that nothing interrupted.
+
+``python -m tests.interruptions.resumptions [RUNS [SEED [FRAMEWORK…]]]``. A run trains LeNet-5 on the digits and keeps its states; SIGKILL ends its
+harness, and the kernel with it the training. A quarter of the resumed runs are killed and resumed again.
+"""
+
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.bundle.reader import Bundle
+from suite.errors import SuiteError
+from suite.execution.kept_states import states_folder
+from suite.files.paths import repository_root
+from tests.interruptions.campaign import await_lock
+
+EPOCHS, BATCH = 4, 96
+SHARE_KILLED_AGAIN = 0.25
+NOTHING_KEPT, ENDED, SAME, OTHER = "killed before a state was kept", "finished before the kill", "the same losses", "other losses"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A run that nothing interrupted: the loss of every step, and the seconds that it took from its start."""
+
+    losses: dict[int, float]
+    time_s: float
+
+
+class Campaign:
+    """Runs of one framework in ``folder``, with the environments and the digits of the suite's own home."""
+
+    def __init__(self, framework: str, folder: Path, chance: random.Random) -> None:
+        self._options = ("--framework", framework, "--epochs", str(EPOCHS), "--batch-size", str(BATCH))
+        self._folder, self._chance, self._made = folder, chance, 0
+        self._whole = self._uninterrupted()
+
+    def trial(self) -> tuple[int, str]:
+        """Kill a run at a random moment and resume it, perhaps more than once: how often it was resumed, and what came of it."""
+        path, kept, resumed, losses = self._run(self._moment_s()), None, 0, dict[int, float]()
+        while not (path / "MANIFEST.sha256").exists():
+            losses.update(_losses(path))
+            kept = path if list(states_folder(path).glob("epoch_*.npz")) else kept
+            if kept is None:
+                return resumed, NOTHING_KEPT
+            again_s = self._moment_s() if self._chance.random() < SHARE_KILLED_AGAIN else None
+            path, resumed = self._run(again_s, "--resume", str(kept)), resumed + 1
+        losses.update(_losses(path))
+        if not resumed:
+            return 0, ENDED
+        return resumed, SAME if losses == self._whole.losses else OTHER
+
+    def _moment_s(self) -> float:
+        return self._chance.uniform(0, self._whole.time_s)
+
+    def _uninterrupted(self) -> Trained:
+        started_s = time.monotonic()
+        losses = _losses(self._run(None))
+        return Trained(losses, time.monotonic() - started_s)
+
+    def _run(self, killed_after_s: float | None, *more: str) -> Path:
+        """Make a run; raises AssertionError where one that was not killed fails."""
+        self._made += 1
+        path = self._folder / f"run{self._made}"
+        common = ("--division", "open", "--workload", "lenet", "--data", "digits", "--baseload", "0", "--keep-states", "--output", str(path))
+        process = subprocess.Popen(
+            [str(Path(sys.executable).with_name("suite")), "run", *common, *self._options, *more],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=repository_root(),
+        )
+        try:
+            process.wait(killed_after_s)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+        _, said = process.communicate()
+        assert process.returncode in (0, -signal.SIGKILL), said
+        await_lock(path)
+        return path
+
+
+def _losses(path: Path) -> dict[int, float]:
+    """The loss of every step of the epochs that are on the medium."""
+    try:
+        steps = Bundle(path).steps_frame()
+    except SuiteError:  # it ended before its first step
+        return {}
+    return dict(zip(steps["step"].tolist(), steps["loss"].tolist(), strict=True))
+
+
+def main() -> int:
+    """Exit code 1 where losses differ."""
+    runs, seed = (int(word) for word in [*sys.argv[1:3], *("20", "0")[len(sys.argv[1:3]) :]])
+    frameworks, outcomes, started_s = sys.argv[3:] or ["pytorch"], Counter[tuple[str, int, str]](), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="resumptions-") as name:
+        for framework in frameworks:
+            folder = Path(name) / framework
+            folder.mkdir()
+            campaign = Campaign(framework, folder, random.Random(seed))
+            for number in range(1, runs + 1):
+                resumed, outcome = campaign.trial()
+                print(f"{framework}, run {number}: resumed {resumed} times, {outcome}", file=sys.stderr, flush=True)
+                outcomes[framework, resumed, outcome] += 1
+    print("| framework | resumed | outcome | runs |\n|---|---|---|---|")
+    for (framework, resumed, outcome), count in sorted(outcomes.items()):
+        print(f"| {framework} | {resumed} times | {outcome} | {count} |")
+    print(f"\n{runs} runs in each of {len(frameworks)} frameworks with seed {seed} in {time.monotonic() - started_s:.0f} s.")
+    return int(any(outcome == OTHER for _, _, outcome in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
