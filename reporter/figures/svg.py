@@ -44,7 +44,8 @@ class Shape:
         return f"<{name} {attributes}{_class(style)}{end}"
 
     def _element(self) -> tuple[str, str, str]:
-        (x, y), corners = self.points[0], ()
+        x, y = self.points[0]
+        corners: tuple[Point, ...] = ()
         if self.kind == "rect":
             width, height = (max(each, 0) for each in self.size)
             return "rect", f'x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}"', self.style

@@ -119,7 +119,8 @@ def _texts_of_json(values: Any) -> Iterator[tuple[str, str]]:
 
 def _distinct_texts(values: Any) -> set[str]:
     """What :func:`_texts_of_json` yields, each text once and without its place: most files repeat some dozens of texts a thousand times."""
-    texts, waiting = set(), [values]
+    texts: set[str] = set()
+    waiting = [values]
     while waiting:
         value = waiting.pop()
         items = [(name, each) for name, each in value.items() if name != TOKEN] if isinstance(value, dict) else [("", each) for each in value]
