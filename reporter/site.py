@@ -16,10 +16,9 @@ import jinja2
 
 from reporter.board.boards import make_boards
 from reporter.data.cache import digest_of_code
-from reporter.data.frames import Frames
-from reporter.data.load import load
-from reporter.data.studies import StudyRecord, find_studies
-from reporter.data.workers import map_tasks
+from reporter.data.load import load_with
+from reporter.data.studies import find_studies
+from reporter.data.workers import Workers
 from reporter.pages import page_kinds, templates
 from reporter.pages.citations import citation_files
 from reporter.pages.evidence import EntryEvidence, RunEvidence, entry_page, evidence_of_entries, evidence_of_runs, replication_files, run_pages
@@ -59,20 +58,21 @@ def build(paths: Iterable[Path], output: Path, force: bool = False, options: Sit
     A site that this function made is replaced if ``force`` is true; unchanged files keep their inode and time. Raises SuiteError for any other
     existing folder, and for paths without bundles.
     """
-    given = [*paths, *([REFERENCE] if options.beside_reference else [])]
-    frames, (studies, broken) = load(given), find_studies(given)
-    return write(frames.with_broken(broken), output, force, studies, options)
-
-
-def write(frames: Frames, output: Path, force: bool = False, studies: tuple[StudyRecord, ...] = (), options: SiteOptions = WITHOUT) -> Path:
-    """As :func:`build`, from frames whose bundles still exist."""
     _refuse_foreign(output, force)
-    contents = options.contents(make_contents(frames, tuple(make_boards(frames)), studies))
+    given = [*paths, *([REFERENCE] if options.beside_reference else [])]
+    with Workers() as workers:
+        frames, (studies, broken) = load_with(workers, given), find_studies(given)
+        frames = frames.with_broken(broken)
+        _write(options.contents(make_contents(frames, tuple(make_boards(frames)), studies)), output, workers)
+    return output / "index.html"
+
+
+def _write(contents: SiteContents, output: Path, workers: Workers) -> None:
     folder = None
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}."))
-        _fill(contents, folder, output)
+        _fill(contents, folder, output, workers)
         _swap(folder, output)
     except OSError as error:
         raise SuiteError(
@@ -81,7 +81,6 @@ def write(frames: Frames, output: Path, force: bool = False, studies: tuple[Stud
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
-    return output / "index.html"
 
 
 def _refuse_foreign(output: Path, force: bool) -> None:
@@ -93,13 +92,13 @@ def _refuse_foreign(output: Path, force: bool) -> None:
         raise SuiteError(f"{output} exists; replace it with --force, or choose another --output.")
 
 
-def _fill(contents: SiteContents, folder: Path, old: Path) -> None:
+def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> None:
     for file in sorted(STATIC.iterdir()):
         _place(folder, old, Page(file.name, file.read_bytes()))
     keys: dict[str, str | None] = {}
     with ThreadPoolExecutor(1) as aside:  # renders pages with many entries while workers render those of one entry or run
         of_many = aside.submit(_write_pages, _pages(contents, templates(contents.address)), folder, old)
-        for _ in map_tasks(_do, _tasks(contents, folder, old, keys)):
+        for _ in workers.map(_do, _tasks(contents, folder, old, keys)):
             pass
         of_many.result()
     _place(folder, old, Page(MARK, json.dumps({"runs": keys}, indent=1, sort_keys=True) + "\n"))

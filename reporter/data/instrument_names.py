@@ -1,5 +1,7 @@
 """What an instrument is called: by its kind and by what it covers."""
 
+from functools import lru_cache
+
 from reporter.data.frames import known
 from suite.catalog.power import Coverage, Tier
 from suite.catalog.scoring import Instrument, load_scoring
@@ -23,6 +25,7 @@ def instrument_words(instrument: Instrument) -> str:
     return f"{tier} {AT[instrument.covers] if is_meter and instrument.covers in AT else OF[instrument.covers]}"
 
 
+@lru_cache(maxsize=256)  # asked for every entry on several pages
 def instrument_named(tier: str | None, covers: str | None) -> str:
     """The instrument of a tier and a coverage in words; what is known of any other."""
     kinds = {(each.tier.value, each.covers.value): each for each in load_scoring().instruments()}

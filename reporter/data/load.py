@@ -16,7 +16,7 @@ from reporter.data.linpacks import read_linpacks
 from reporter.data.replications import PlacedRun, read_replications
 from reporter.data.submissions import SubmissionVerdicts, judge_submissions
 from reporter.data.text import plain, plain_or_none
-from reporter.data.workers import map_tasks
+from reporter.data.workers import Workers
 from suite.bundle import replication_folder, stall_folder
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.bundle.layout import is_withdrawal
@@ -65,9 +65,15 @@ def load(paths: str | Path | Iterable[str | Path]) -> Frames:
     A bundle that cannot be read, did not finish, or repeats a run id becomes a row of ``broken``; the others are still loaded.
     Bundles that the same code has read before come from the cache. Raises SuiteError for a path without any bundle.
     """
+    with Workers() as workers:
+        return load_with(workers, paths)
+
+
+def load_with(workers: Workers, paths: str | Path | Iterable[str | Path]) -> Frames:
+    """As :func:`load`, by these workers, which have more to do afterwards."""
     given = [Path(paths)] if isinstance(paths, str | Path) else list(map(Path, paths))
     found = list(find([path for path in given if not any((path / name).is_file() for name in WITHOUT_BUNDLES)] or given))
-    read_of = dict(zip(found, _read_all([one.path for one in found]), strict=True))
+    read_of = dict(zip(found, _read_all([one.path for one in found], workers), strict=True))
     submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
     read: dict[str, Placed] = {}
     broken: list[Row] = [{"place": plain(place), "reason": reason} for place, reason in submissions.broken]
@@ -137,12 +143,12 @@ Read = tuple[str | None, BundleRows | Broken]
 """The digest of a bundle (None if the folder changed while it was read) and its rows."""
 
 
-def _read_all(paths: Sequence[Path]) -> list[Read]:
+def _read_all(paths: Sequence[Path], workers: Workers) -> list[Read]:
     """The rows of each bundle, from the cache or read by worker processes and then cached."""
     digests = _digests(paths) if exists() else [None] * len(paths)
     cached = get(digests)
     uncached = [path for path, digest in zip(paths, digests, strict=True) if digest not in cached]
-    read = dict(zip(uncached, map_tasks(_read_with_digest, uncached), strict=True))
+    read = dict(zip(uncached, workers.map(_read_with_digest, uncached), strict=True))
     fresh = {digest: rows for digest, rows in read.values() if isinstance(rows, BundleRows) and digest is not None}
     if fresh:
         put(fresh)

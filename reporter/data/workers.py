@@ -22,41 +22,56 @@ COMMAND = "from reporter.data.workers import serve; serve()"
 
 
 def map_tasks(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-    """``function`` of each task, in order, by one process per core; few tasks are done in this process.
+    """As :meth:`Workers.map`, with processes of its own, which end with the last result."""
+    with Workers() as workers:
+        yield from workers.map(function, tasks)
 
-    Function, tasks and results must be picklable. An exception of a task is raised here. Tasks are consumed lazily, a few chunks ahead.
-    """
-    remaining = iter(tasks)
-    cores = len(os.sched_getaffinity(0))
-    first = list(itertools.islice(remaining, cores * MIN_TASKS_PER_WORKER))
-    workers = min(cores, len(first) // MIN_TASKS_PER_WORKER)
-    all_tasks = itertools.chain(first, remaining)
-    if workers < 2:
-        yield from map(function, all_tasks)
-        return
-    children: list[subprocess.Popen[bytes]] = []
-    lock, of_thread = threading.Lock(), threading.local()
 
-    def run(chunk: list[Task]) -> list[Result]:
-        if not hasattr(of_thread, "child"):
-            of_thread.child = _start()
-            with lock:
-                children.append(of_thread.child)
-        return _run(of_thread.child, function, chunk)
+class Workers:
+    """A process per core for several calls of :meth:`map`, ended with the `with` block: importing pandas takes one as long as twenty bundles."""
 
-    with ThreadPoolExecutor(workers) as threads:
+    def __init__(self) -> None:
+        self._cores = len(os.sched_getaffinity(0))
+        self._threads = ThreadPoolExecutor(self._cores)
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._of_thread = threading.local()
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(cancel_futures=True)
+        for child in self._children:
+            _stop(child)
+
+    def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+        """``function`` of each task, in order, by one process per core; few tasks are done in this process.
+
+        Function, tasks and results must be picklable. An exception of a task is raised here. Tasks are consumed lazily, a few chunks ahead.
+        """
+        remaining = iter(tasks)
+        first = list(itertools.islice(remaining, self._cores * MIN_TASKS_PER_WORKER))
+        all_tasks = itertools.chain(first, remaining)
+        if self._cores < 2 or len(first) < 2 * MIN_TASKS_PER_WORKER:
+            yield from map(function, all_tasks)
+            return
         pending: deque[Future[list[Result]]] = deque()
         try:
             while chunk := list(itertools.islice(all_tasks, CHUNK)):
-                pending.append(threads.submit(run, chunk))
-                if len(pending) > CHUNKS_AHEAD * workers:
+                pending.append(self._threads.submit(self._run, function, chunk))
+                if len(pending) > CHUNKS_AHEAD * self._cores:
                     yield from pending.popleft().result()
             while pending:
                 yield from pending.popleft().result()
         finally:
-            threads.shutdown(cancel_futures=True)
-            for child in children:
-                _stop(child)
+            for chunk_of_results in pending:
+                chunk_of_results.cancel()
+
+    def _run(self, function: Callable[[Task], Result], chunk: list[Task]) -> list[Result]:
+        if not hasattr(self._of_thread, "child"):
+            self._of_thread.child = _start()
+            self._children.append(self._of_thread.child)
+        return _run(self._of_thread.child, function, chunk)
 
 
 def _start() -> "subprocess.Popen[bytes]":

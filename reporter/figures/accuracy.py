@@ -52,7 +52,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
             f"{faint} of {len(all_curves)} runs have a faint dot at their last evaluation; lines are the quickest of each framework in turn."
         )
     return Drawing(
-        chart.canvas.svg(),
+        chart.canvas,
         ("run", "evaluations", "training time until the last, s", "last accuracy, %", "best accuracy, %"),
         tuple(rows),
         " ".join(notes),

@@ -41,7 +41,7 @@ def _draw(frames: Frames, context: Context, chart: Chart, figure: str, factor: f
             with drawn.canvas.link(f"{context.entry(name)}#{figure}", entries[name]["label"]):
                 drawn.canvas.dot(*drawn.at(*points[name]), f"c{style}", f"{entries[name]['label']}: {digits(points[name][1])}")
     rows = tuple((entries[name]["label"], f"{points[name][0]:g}", digits(points[name][1], 4)) for name in points)
-    return Drawing(drawn.canvas.svg(), ("entry", "batch size", axis), rows)
+    return Drawing(drawn.canvas, ("entry", "batch size", axis), rows)
 
 
 THROUGHPUT = Chart(

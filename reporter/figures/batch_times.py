@@ -43,7 +43,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         for point in points
     )
     headings = ("entry", "batch size", *(f"{name}, s per epoch" for name, _ in PARTS), *(f"{name}, ms per mini-batch" for name, _ in PARTS))
-    return Drawing(canvas.svg(), headings, rows)
+    return Drawing(canvas, headings, rows)
 
 
 def _lines(frames: Frames) -> list[list[BatchPoint]]:

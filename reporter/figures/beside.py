@@ -51,7 +51,7 @@ def draw_sawtooth(folder: Path) -> Drawing | NotDrawn:
     drawn = plane("Latency by image", SAWTOOTH_ABOUT, x, y, (f"image, batches of {found.batch}", "milliseconds"))
     drawn.canvas.path([drawn.at(*point) for point in found.points], "l0 curve")
     rows = tuple((f"{image:g}", digits(value)) for image, value in found.points[: 4 * found.batch])
-    return Drawing(drawn.canvas.svg(), ("image", "latency, ms"), rows, "The table has the first four batches.")
+    return Drawing(drawn.canvas, ("image", "latency, ms"), rows, "The table has the first four batches.")
 
 
 def draw_over_time(folder: Path) -> Drawing | NotDrawn:
@@ -66,7 +66,7 @@ def draw_over_time(folder: Path) -> Drawing | NotDrawn:
         drawn.canvas.path([drawn.at(*point) for point in each.points], f"l{number % COLOURS} curve", tip=f"batch {each.batch}")
     legend(drawn.canvas, [(f"c{number % COLOURS}", f"batch {each.batch}") for number, each in enumerate(found)], 300)
     rows = tuple((f"{each.batch}", digits(each.points[0][1]), digits(each.points[-1][1]), digits(each.points[-1][0])) for each in found)
-    return Drawing(drawn.canvas.svg(), ("batch", "first interval, ms", "last interval with a finished image, ms", "it began at, s"), rows)
+    return Drawing(drawn.canvas, ("batch", "first interval, ms", "last interval with a finished image, ms", "it began at, s"), rows)
 
 
 def draw_rates(folder: Path) -> Drawing | NotDrawn:
@@ -84,7 +84,7 @@ def draw_rates(folder: Path) -> Drawing | NotDrawn:
         chart.canvas.line(scale.at(max(0.0, rate.low)), y, scale.at(rate.high), y, "error")
         chart.canvas.text(scale.at(rate.high) + 8, y + 4.5, digits(rate.value), "tick")
     rows = tuple((name, digits(rate.value), digits(rate.low), digits(rate.high)) for name, rate in bars)
-    return Drawing(chart.canvas.svg(), ("inference", "steps per second", "low", "high"), rows)
+    return Drawing(chart.canvas, ("inference", "steps per second", "low", "high"), rows)
 
 
 STUDY_CHART = StudyCharts("beside", charts, with_entries=False)

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 from reporter.data.frames import Frames
@@ -10,6 +11,7 @@ from reporter.data.framework_names import framework_name
 from reporter.data.quantities import quantity
 from reporter.data.selection import Selection, choose
 from reporter.data.studies import StudyRecord
+from reporter.figures.narrow import FoldedRows, fold_rows
 from reporter.figures.svg import Canvas, Scale
 
 MAX_ROWS = 40
@@ -45,10 +47,15 @@ class Context:
 class Drawing:
     """A drawn figure, with its data as a table (its text alternative) and an optional note."""
 
-    svg: str
+    canvas: Canvas
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+
+    @cached_property
+    def svg(self) -> str:
+        """The figure's document."""
+        return self.canvas.svg()
 
 
 @dataclass(frozen=True)
@@ -151,10 +158,15 @@ def range_text(values: Sequence[float], unit: str) -> str:
     return " to ".join(dict.fromkeys(quantity(value, unit)[0] for value in (min(values), max(values))))
 
 
+def folded(count: int) -> Callable[[Canvas], Canvas]:
+    """How a chart of ``count`` rows is drawn on a narrow screen."""
+    return partial(fold_rows, rows=FoldedRows(TOP, STEP, count, LEFT, WIDTH - RIGHT))
+
+
 def rows_chart(title: str, description: str, count: int, scale: Scale, axis: str) -> Rows:
     """An empty chart of ``count`` rows with its axis; the scale runs from LEFT to WIDTH - RIGHT."""
     height = TOP + count * STEP + BOTTOM
-    canvas = Canvas(WIDTH, height, title, description)
+    canvas = Canvas(WIDTH, height, title, description, folded(count))
     for tick, text in scale.labels:
         x = scale.at(tick)
         canvas.line(x, TOP - 4, x, height - BOTTOM + 4, "grid")

@@ -79,7 +79,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     rows = tuple(
         (entries[name]["label"], *(digits(values[counter][name], 4) if name in values[counter] else "unknown" for counter in drawn)) for name in ids
     )
-    return Drawing(canvas.svg(), ("entry", *(counter.title for counter in drawn)), rows, _note(frames, drawn, chosen.note))
+    return Drawing(canvas, ("entry", *(counter.title for counter in drawn)), rows, _note(frames, drawn, chosen.note))
 
 
 def _values(frames: Frames, counter: Counter) -> dict[str, float]:

@@ -46,7 +46,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         numbers = map(digits, (min(values), low, middle, high, max(values)))
         rows.append((entries[name]["label"], str(len(values)), *numbers, f"{100 * variation:.1f}"))
     headings = ("entry", "epochs", "lowest, s", "lower quartile, s", "median, s", "upper quartile, s", "highest, s", "coefficient of variation, %")
-    return Drawing(chart.canvas.svg(), headings, tuple(rows), chosen.note)
+    return Drawing(chart.canvas, headings, tuple(rows), chosen.note)
 
 
 CHART = Chart(

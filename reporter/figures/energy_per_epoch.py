@@ -5,7 +5,7 @@ from reporter.data.instrument_names import instrument_words, sensor_named
 from reporter.data.quantities import quantity
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, why_missing
-from reporter.figures.chart import LEFT, RIGHT, STEP, TOP, WIDTH, Chart, Context, Drawing, NotDrawn, Rows, choose_rows, frameworks_legend
+from reporter.figures.chart import LEFT, RIGHT, STEP, TOP, WIDTH, Chart, Context, Drawing, NotDrawn, Rows, choose_rows, folded, frameworks_legend
 from reporter.figures.svg import Canvas, fitting
 from suite.catalog.scoring import load_scoring
 
@@ -25,7 +25,8 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     order = sorted(set(kinds.values()), key=lambda kind: (_place(kind), kind))
     capacity = max(context.max_rows // len(order), 2)
     chosen = {kind: choose_rows({name: values[name] for name in values if kinds[name] == kind}, entries, capacity) for kind in order}
-    canvas = Canvas(WIDTH, TOP + STEP * sum(1 + len(each.ids) + len(each.groups) for each in chosen.values()), CHART.title, CHART.about)
+    count = sum(1 + len(each.ids) + len(each.groups) for each in chosen.values())
+    canvas = Canvas(WIDTH, TOP + STEP * count, CHART.title, CHART.about, folded(count))
     frameworks_legend(canvas, list(entries.values()), context)
     row = 0
     for kind, selection in chosen.items():
@@ -43,7 +44,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         share = ("unknown", "unknown") if own_idle_j is None else (digits(own_idle_j), f"{100 * own_idle_j / value:.0f}" if value > 0 else "unknown")
         rows.append((entries[name]["label"], digits(value), *share, kinds[name]))
     headings = ("entry", "energy per epoch, J", "baseload, J", "baseload, %", "sensor")
-    return Drawing(canvas.svg(), headings, tuple(rows), next((each.note for each in chosen.values() if each.note), ""))
+    return Drawing(canvas, headings, tuple(rows), next((each.note for each in chosen.values() if each.note), ""))
 
 
 def _draw_row(chart: Rows, index: int, energy_j: float, idle_j: float | None, style: str) -> None:

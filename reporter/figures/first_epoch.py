@@ -29,7 +29,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     chart.share(chosen, rests, "s", context)
     ascending = sorted(rests, key=lambda name: (rests[name], name))
     rows = tuple((entries[name]["label"], *map(digits, pairs[name]), f"{pairs[name][0] / pairs[name][1]:.2f}×") for name in ascending)
-    return Drawing(chart.canvas.svg(), ("entry", "epoch 1, s", "epochs 2 to last, s", "ratio"), rows, chosen.note)
+    return Drawing(chart.canvas, ("entry", "epoch 1, s", "epochs 2 to last, s", "ratio"), rows, chosen.note)
 
 
 CHART = Chart(

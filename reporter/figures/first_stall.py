@@ -33,7 +33,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
             chart.canvas.text(scale.at(value) + 8, y + 10, quantity(value, "s")[0], "tick")
     chart.share(chosen, rests, "s", context)
     rows = tuple((entries[name]["label"], *map(digits, stalls[name])) for name in sorted(rests, key=lambda name: (rests[name], name)))
-    return Drawing(chart.canvas.svg(), ("entry", "stall of epoch 1, s", "stall of epochs 2 to last, s"), rows, chosen.note)
+    return Drawing(chart.canvas, ("entry", "stall of epoch 1, s", "stall of epochs 2 to last, s"), rows, chosen.note)
 
 
 def _stalls(frames: Frames) -> dict[str, tuple[float, float]]:

@@ -66,7 +66,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         chart.canvas.rect(scale.at(0), chart.y(index) - 10, end - scale.at(0), 20, line.style, f"{line.name}: {line.label}")
         chart.canvas.text(end + 6, chart.y(index) + 4.5, line.label, "tick")
     chart.share(chosen, rates, "", context, len(drawn))
-    return Drawing(chart.canvas.svg(), HEADINGS, tuple(line.row for line in lines), chosen.note.replace("lowest values", "highest values"))
+    return Drawing(chart.canvas, HEADINGS, tuple(line.row for line in lines), chosen.note.replace("lowest values", "highest values"))
 
 
 def lines_of(frames: Frames, context: Context) -> list[Line]:

@@ -43,7 +43,7 @@ def draw(matrix: Matrix, context: Context) -> Drawing | NotDrawn:
         chart.canvas.text(scale.at(value + spread) + 8, y + 4.5, said, "tick")
         rows.append((label, digits(value), digits(spread, 2) if spread else "unknown", str(rate.count)))
     heads = (", ".join(matrix.plan.variables).replace("_", " "), "samples per second", "standard deviation", "runs")
-    return Drawing(chart.canvas.svg(), heads, tuple(rows))
+    return Drawing(chart.canvas, heads, tuple(rows))
 
 
 STUDY_CHART = StudyCharts("matrix", lambda study: charts(read_matrix(study.record.parent)), with_entries=True)

@@ -65,7 +65,7 @@ def draw(study: MemoryStudy, panel: Panel) -> Drawing | NotDrawn:
         tip = f"{plain(each.network)}, {plain(each.schedule)}, measured: {digits(each.measured_bytes / GB)} GB at {digits(factor)}"
         chart.canvas.dot(*chart.at(factor, each.measured_bytes / GB), f"c{networks.index(each.network) % 8}", tip)
         rows.append((plain(each.network), "measured", digits(factor), digits(each.measured_bytes / GB)))
-    return Drawing(chart.canvas.svg(), ("network", "line", "recompute factor", "GB"), tuple(rows))
+    return Drawing(chart.canvas, ("network", "line", "recompute factor", "GB"), tuple(rows))
 
 
 def _rows(line: Line, what: str) -> list[tuple[str, ...]]:

@@ -79,7 +79,7 @@ def _with_table(drawn: Plane, lines: Sequence[TimeSeries], spans: Sequence[Span]
     ]
     unit = lines[0].unit
     headings = ("when", "points", f"lowest, {unit}", f"mean, {unit}", f"highest, {unit}")
-    return Drawing(drawn.canvas.svg(), headings, (*whole, *of_spans))
+    return Drawing(drawn.canvas, headings, (*whole, *of_spans))
 
 
 def _mark_epochs(drawn: Plane, spans: Sequence[Span]) -> None:

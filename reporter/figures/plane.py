@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from reporter.figures.narrow import FoldedPlane, fold_plane
 from reporter.figures.svg import Canvas, Scale
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 900, 390, 70, 30, 40, 48
@@ -25,7 +27,7 @@ class Plane:
 
 def plane(title: str, description: str, x: Scale, y: Scale, names: tuple[str, str]) -> Plane:
     """A chart without data. ``names`` are the axis titles with units; the scales span ACROSS and UP."""
-    canvas = Canvas(WIDTH, HEIGHT, title, description)
+    canvas = Canvas(WIDTH, HEIGHT, title, description, partial(fold_plane, plot=FoldedPlane(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM)))
     for tick, text in x.labels:
         canvas.line(x.at(tick), TOP, x.at(tick), HEIGHT - BOTTOM, "grid")
         canvas.text(x.at(tick), HEIGHT - BOTTOM + 18, text, "tick", "middle")

@@ -62,7 +62,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     for line, name in enumerate(chosen):  # one below the other: labels can be long
         legend(canvas, [(f"c{context.colour(entries[name]['framework'])}", entries[name]["label"])], 20, 10 + 18 * line)
     rows = tuple((entries[name]["label"], *(digits(value * axis.factor) for axis, value in zip(axes, values[name], strict=True))) for name in chosen)
-    return Drawing(canvas.svg(), ("entry", *(axis.title for axis in axes)), rows, _note(axes, entries.keys() - set(chosen)))
+    return Drawing(canvas, ("entry", *(axis.title for axis in axes)), rows, _note(axes, entries.keys() - set(chosen)))
 
 
 def shares_of(frames: Frames, entries: list[str]) -> tuple[list[Axis], dict[str, list[float]]]:

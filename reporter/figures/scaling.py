@@ -37,7 +37,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
                 chart.canvas.dot(*chart.at(n, of_line[n]), f"c{style}", f"{label}: {of_line[n]:.2f}×")
             rate = digits(float(found[entry["entry_id"]]["value"]))
             rows.append((label, str(n), rate, f"{of_line[n]:.2f}×", f"{100 * of_line[n] / n:.0f} %"))
-    return Drawing(chart.canvas.svg(), ("entry", "nodes", "samples per second", "speed-up", "efficiency"), tuple(rows))
+    return Drawing(chart.canvas, ("entry", "nodes", "samples per second", "speed-up", "efficiency"), tuple(rows))
 
 
 CHART = Chart(

@@ -42,4 +42,4 @@ def draw_spread(frames: Frames, context: Context, figure: str, title: str, about
         written = "" if (spread := spreads[name]) is None else digits(spread, 2)
         lowest, highest = (digits(min(runs[name])), digits(max(runs[name]))) if runs[name] else ("", "")
         rows.append((entries[name]["label"], digits(means[name]), written, str(len(runs[name])), lowest, highest))
-    return Drawing(chart.canvas.svg(), ("entry", "mean, s", "standard deviation, s", "runs", "lowest, s", "highest, s"), tuple(rows), chosen.note)
+    return Drawing(chart.canvas, ("entry", "mean, s", "standard deviation, s", "runs", "lowest, s", "highest, s"), tuple(rows), chosen.note)

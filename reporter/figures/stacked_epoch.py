@@ -50,7 +50,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     ascending = sorted(totals, key=lambda entry: (totals[entry], entry))
     rows = tuple((entries[entry]["label"], *(digits(value) for value in values[entry]), digits(totals[entry])) for entry in ascending)
     return Drawing(
-        chart.canvas.svg(),
+        chart.canvas,
         ("entry", *(f"{label}, s" for _, label in drawn), "total, s"),
         rows,
         chosen.note.replace(", with a mark at the median", "") if is_shares else chosen.note,

@@ -48,7 +48,7 @@ def draw_runs(figures: pandas.DataFrame, runs: Mapping[str, str], context: Conte
             x += width
         chart.canvas.text(x + 6, chart.y(index) + 4.5, f"{digits(sum(parts))} s", "tick")
     rows = tuple((RUNS[part], *map(digits, parts), digits(sum(parts))) for part, parts in complete.items())
-    return Drawing(chart.canvas.svg(), ("data", *(f"{label}, s" for _, label in PARTS), "total, s"), rows)
+    return Drawing(chart.canvas, ("data", *(f"{label}, s" for _, label in PARTS), "total, s"), rows)
 
 
 def draw_differences(figures: pandas.DataFrame) -> Drawing | NotDrawn:
@@ -74,7 +74,7 @@ def draw_differences(figures: pandas.DataFrame) -> Drawing | NotDrawn:
         rows.append((label, digits(value), digits(spread, 2) if spread else "unknown", _significance(figures, name)))
     not_significant = [row[0] for row in rows if row[3] == "no"]
     note = f"Not significantly different from 0: {', '.join(not_significant)}." if not_significant else ""
-    return Drawing(chart.canvas.svg(), ("part of the stall", "s per epoch", "standard deviation, s", "significant"), tuple(rows), note)
+    return Drawing(chart.canvas, ("part of the stall", "s per epoch", "standard deviation, s", "significant"), tuple(rows), note)
 
 
 def _cell(figures: pandas.DataFrame, part: str, figure: str, column: str) -> Any:

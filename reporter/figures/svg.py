@@ -1,7 +1,7 @@
 """SVG as text, with scales; escapes all strings and formats numbers deterministically."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape, quoteattr
@@ -22,76 +22,144 @@ SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
 """The mark of each number of a colour, as corners in radii; the first is a circle."""
 
 
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A rectangle (of ``size`` from ``points[0]``), a mark (of ``radius`` around it), small round dots, a line, or a path."""
+
+    kind: str
+    points: tuple[Point, ...]
+    style: str
+    tip: str = ""
+    size: Point = (0.0, 0.0)
+    radius: float = 0.0
+    closed: bool = False
+
+    def svg(self) -> str:
+        """The element."""
+        name, attributes, style = self._element()
+        end = f"><title>{escape(self.tip)}</title></{name}>" if self.tip else "/>"
+        return f"<{name} {attributes}{_class(style)}{end}"
+
+    def _element(self) -> tuple[str, str, str]:
+        x, y = self.points[0]
+        corners: tuple[Point, ...] = ()
+        if self.kind == "rect":
+            width, height = (max(each, 0) for each in self.size)
+            return "rect", f'x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}"', self.style
+        if self.kind == "line":
+            x2, y2 = self.points[1]
+            return "line", f'x1="{number(x)}" y1="{number(y)}" x2="{number(x2)}" y2="{number(y2)}"', self.style
+        if self.kind == "dots":
+            places = sorted({f"M{number(across)} {number(down)}h.01" for across, down in self.points})
+            return "path", f'd="{"".join(places)}"', f"{self.style} dots faint"
+        if self.kind == "dot":
+            corners = SHAPES[int(self.style[1]) % len(SHAPES)] if self.style[1:2].isdigit() else ()
+            if not corners:
+                return "circle", f'cx="{number(x)}" cy="{number(y)}" r="{number(self.radius)}"', self.style
+        points = [(x + self.radius * across, y + self.radius * down) for across, down in corners] or self.points
+        way = "M" + "L".join(f"{number(across)} {number(down)}" for across, down in points) + ("Z" if corners or self.closed else "")
+        return "path", f'd="{way}"', self.style
+
+
+@dataclass(frozen=True)
+class Words:
+    """A line of text."""
+
+    x: float
+    y: float
+    text: str
+    style: str
+    anchor: str
+
+    def svg(self) -> str:
+        """The element."""
+        return f'<text x="{number(self.x)}" y="{number(self.y)}"{_class(self.style)}{_anchor(self.anchor)}>{escape(self.text)}</text>'
+
+
+@dataclass(frozen=True)
+class Tag:
+    """The beginning or the end of a link or a group; ``data`` are a group's data attributes."""
+
+    text: str
+    data: Mapping[str, str] = field(default_factory=dict)
+
+    def svg(self) -> str:
+        """The tag."""
+        return self.text + "".join(f" data-{key}={quoteattr(value)}" for key, value in self.data.items()) + ">"
+
+
+Part = Shape | Words | Tag
+
+
 @dataclass
 class Canvas:
     """Collects shapes in user units; :meth:`svg` returns the document.
 
     Colours come from the page's style sheet through classes (``c0`` … ``c7`` fill, ``l0`` … stroke); the same figure serves light and dark.
+    ``fold`` makes the same figure for a narrow screen; None where it has one width only.
     """
 
     width: float
     height: float
     title: str
     description: str
-    _parts: list[str] = field(default_factory=list)
+    fold: "Callable[[Canvas], Canvas] | None" = field(default=None, compare=False)
+    parts: list[Part] = field(default_factory=list)
 
     def rect(self, x: float, y: float, width: float, height: float, style: str, tip: str = "") -> None:
         """A filled rectangle with an optional tooltip."""
-        self._shape("rect", f'x="{number(x)}" y="{number(y)}" width="{number(max(width, 0))}" height="{number(max(height, 0))}"', style, tip)
+        self.parts.append(Shape("rect", ((x, y),), style, tip, size=(width, height)))
 
     def dot(self, x: float, y: float, style: str, tip: str = "", radius: float = 4.5) -> None:
         """A filled mark with an optional tooltip. Its shape is that of the number in its style: colours are not all that tells marks apart."""
-        corners = SHAPES[int(style[1]) % len(SHAPES)] if style[1:2].isdigit() else ()
-        if corners:
-            self.path([(x + radius * across, y + radius * down) for across, down in corners], style, closed=True, tip=tip)
-        else:
-            self._shape("circle", f'cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"', style, tip)
+        self.parts.append(Shape("dot", ((x, y),), style, tip, radius=radius))
 
-    def dots(self, points: Iterable[tuple[float, float]], style: str) -> None:
+    def dots(self, points: Iterable[Point], style: str) -> None:
         """Small round marks without tooltips as one shape; those at one place are one mark."""
-        places = sorted({f"M{number(x)} {number(y)}h.01" for x, y in points})
-        if places:
-            self._shape("path", f'd="{"".join(places)}"', f"{style} dots faint", "")
+        if places := tuple(points):
+            self.parts.append(Shape("dots", places, style))
 
     def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
         """A straight line."""
-        self._shape("line", f'x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}"', style, "")
+        self.parts.append(Shape("line", ((x1, y1), (x2, y2)), style))
 
-    def path(self, points: Sequence[tuple[float, float]], style: str, closed: bool = False, tip: str = "") -> None:
+    def path(self, points: Sequence[Point], style: str, closed: bool = False, tip: str = "") -> None:
         """A polyline or, if ``closed``, a polygon."""
-        way = "M" + "L".join(f"{number(x)} {number(y)}" for x, y in points) + ("Z" if closed else "")
-        self._shape("path", f'd="{way}"', style, tip)
+        self.parts.append(Shape("path", tuple(points), style, tip, closed=closed))
 
     def text(self, x: float, y: float, text: str, style: str = "", anchor: str = "start", max_length: int = 60) -> None:
         """A line of text, truncated to ``max_length`` characters."""
-        cut = text if len(text) <= max_length else text[: max_length - 1] + "…"
-        self._parts.append(f'<text x="{number(x)}" y="{number(y)}"{_class(style)}{_anchor(anchor)}>{escape(cut)}</text>')
+        self.parts.append(Words(x, y, text if len(text) <= max_length else text[: max_length - 1] + "…", style, anchor))
 
     @contextmanager
     def link(self, target: str, name: str = "") -> Iterator[None]:
         """Links the shapes drawn inside to ``target``; ``name`` is the accessible name of a link without text."""
-        self._parts.append(f"<a href={quoteattr(target)}" + (f" aria-label={quoteattr(name)}" if name else "") + ">")
+        self.parts.append(Tag(f"<a href={quoteattr(target)}" + (f" aria-label={quoteattr(name)}" if name else "")))
         yield
-        self._parts.append("</a>")
+        self.parts.append(Tag("</a"))
 
     @contextmanager
     def group(self, **data: str) -> Iterator[None]:
         """Groups the shapes drawn inside; ``data`` become data attributes for the page's script."""
-        self._parts.append("<g" + "".join(f" data-{key}={quoteattr(value)}" for key, value in data.items()) + ">")
+        self.parts.append(Tag("<g", data))
         yield
-        self._parts.append("</g>")
+        self.parts.append(Tag("</g"))
 
     def svg(self) -> str:
         """The SVG document."""
         label = quoteattr(f"{self.title}. {self.description}")
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(self.width)} {number(self.height)}" role="graphics-document" '
-            f"aria-label={label}><title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>{''.join(self._parts)}</svg>"
+            f"aria-label={label}><title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>"
+            f"{''.join(part.svg() for part in self.parts)}</svg>"
         )
 
-    def _shape(self, name: str, attributes: str, style: str, tip: str) -> None:
-        end = f"><title>{escape(tip)}</title></{name}>" if tip else "/>"
-        self._parts.append(f"<{name} {attributes}{_class(style)}{end}")
+    def narrow(self) -> str:
+        """The document for a narrow screen; empty where there is none."""
+        return "" if self.fold is None else self.fold(self).svg()
 
 
 def _class(style: str) -> str:

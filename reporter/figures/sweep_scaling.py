@@ -137,7 +137,7 @@ def draw(study: Study, quantity: Quantity, context: Context) -> Drawing | NotDra
     legend(chart.canvas, [("c7", "measured"), *named], x=ACROSS[0] + 190)
     note = "" if study.model else f"No model: {study.model_reason}"
     rows = (*map(_measured_row, measured), *(row for fit in fits for row in _model_rows(fit, quantity)))
-    return Drawing(chart.canvas.svg(), HEADINGS, rows, note)
+    return Drawing(chart.canvas, HEADINGS, rows, note)
 
 
 def evidence(point: StudyPoint, context: Context) -> str:

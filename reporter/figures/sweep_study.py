@@ -47,7 +47,7 @@ def draw(study: Study, context: Context) -> Drawing | NotDrawn:
         chart.canvas.line(scale.at(max(0.0, number - spread)), y, scale.at(number + spread), y, "join")
         chart.canvas.text(scale.at(number + spread) + 8, y + 4.5, label, "tick")
         rows.append((point.value, digits(number), digits(spread, 2) if spread else "unknown", str(value.count)))
-    return Drawing(chart.canvas.svg(), (_varied(study), "samples per second", "standard deviation", "runs"), tuple(rows))
+    return Drawing(chart.canvas, (_varied(study), "samples per second", "standard deviation", "runs"), tuple(rows))
 
 
 def _varied(study: Study) -> str:

@@ -63,7 +63,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     notes = [f"Not drawn: {words} with another kind of sensor, whose energies do not compare."] if others else []
     faint = len(ids) - len(named)
     notes += [f"{faint} of {len(ids)} entries have faint dots without a label: the table has them."] if faint else []
-    return Drawing(chart.canvas.svg(), ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the Pareto front"), rows, " ".join(notes))
+    return Drawing(chart.canvas, ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the Pareto front"), rows, " ".join(notes))
 
 
 def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:

@@ -43,7 +43,7 @@ def draw(folder: Path) -> Drawing:
     rows = tuple(
         (f"{view_deg}", model, f"{100 * share.value:.1f}", f"{100 * share.low:.1f}", f"{100 * share.high:.1f}") for view_deg, _, model, share in bars
     )
-    return Drawing(chart.canvas.svg(), ("degrees", "model", "percent right", "low", "high"), rows)
+    return Drawing(chart.canvas, ("degrees", "model", "percent right", "low", "high"), rows)
 
 
 STUDY_CHART = StudyCharts("viewpoint", charts, with_entries=False)

@@ -43,7 +43,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         (entries[name]["label"], _describe(entries[name]), *(digits(value) for value in values[name]), digits(sum(values[name]))) for name in ids
     )
     headings = ("entry", "workers and storage", *(f"{label}, s" for _, label in PARTS), "total, s")
-    return Drawing(chart.canvas.svg(), headings, rows, chosen.note)
+    return Drawing(chart.canvas, headings, rows, chosen.note)
 
 
 def _describe(entry: dict[str, object]) -> str:

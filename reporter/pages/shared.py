@@ -76,6 +76,7 @@ class PlacedChart:
     chart: Caption
     drawing: Drawing
     svg: markupsafe.Markup
+    narrow: markupsafe.Markup
     file: str
 
 
@@ -131,7 +132,7 @@ def place_drawings(drawers: Sequence[tuple[Caption, Draw]], context: Context, st
             not_drawn.append((chart.title, drawing.reason))
             continue
         file = f"{stem}{chart.name}.svg"
-        placed.append(PlacedChart(chart, drawing, markupsafe.Markup(drawing.svg), file))
+        placed.append(PlacedChart(chart, drawing, markupsafe.Markup(drawing.svg), markupsafe.Markup(drawing.canvas.narrow()), file))
         up = "../" * file.count("/")
         alone = drawing if up == context.root else draw(replace(context, root=up))
         assert isinstance(alone, Drawing)

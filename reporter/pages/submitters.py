@@ -1,11 +1,11 @@
 """A page per submitter: entries by leaderboard, devices, dates, what was declared, trends."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jinja2
 
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Row
 from reporter.data.words import day_of
 from reporter.pages.addresses import submitter_slug, submitter_title
 from reporter.pages.entry_lines import EntryLine, by_board, entry_lines, trends
@@ -18,12 +18,13 @@ MAX_SENTENCES = 20
 def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """submitters/index.html, and submitters/<slug>.html for every organization with an entry on a leaderboard."""
     groups, listed = _groups(contents), submitters_of(contents)
+    runs_of = contents.frames.rows_by("runs", "entry_id")
     yield Page("submitters/index.html", environment.get_template("submitters.html").render(root="../", here="submitters", submitters=listed))
     template = environment.get_template("submitter.html")
     for name, lines in groups.items():
         page = template.render(
             root="../", here="submitters", title=submitter_title(name), count=len(lines), last=_last_day(lines), machines=_machines(lines),
-            boards=by_board(lines), trends=trends(lines), **_declared(contents.frames, lines),
+            boards=by_board(lines), trends=trends(lines), **_declared(runs_of, lines),
         )  # fmt: skip
         yield Page(f"submitters/{submitter_slug(name)}.html", page)
 
@@ -52,13 +53,12 @@ def _last_day(lines: Sequence[EntryLine]) -> str:
     return day_of(max(line.dates.last_ms for line in lines))
 
 
-def _declared(frames: Frames, lines: Sequence[EntryLine]) -> dict[str, Any]:
+def _declared(runs_of: Callable[[str], list[Row]], lines: Sequence[EntryLine]) -> dict[str, Any]:
     """What the declarations say: availability, code, notes, and whose key signed."""
-    names = [str(line.row.entry["entry_id"]) for line in lines]
-    runs = list(rows_of(frames.select("runs", "entry_id", names)))
+    runs = [run for line in lines for run in runs_of(str(line.row.entry["entry_id"]))]
 
     def distinct(column: str) -> list[str]:
-        return sorted({str(run[column]) for run in runs if known(run[column])})[:MAX_SENTENCES]
+        return sorted({str(run[column]) for run in runs if run[column] is not None})[:MAX_SENTENCES]
 
     return {
         "availability": distinct("availability"),

@@ -360,8 +360,7 @@ class BoardTools {
   showFront(shown) {
     const points = shown.map((row) => [this.value(row, "time_to_epoch_s"), this.value(row, "energy_per_epoch_j"), row]).filter(([x, y]) => x !== null && y !== null);
     this.rows.forEach((row) => row.classList.remove("front"));
-    const drawing = document.querySelector("#time-energy svg");
-    if (drawing) drawFront(drawing, new Set(shown.map((row) => row.id.slice(2))));
+    for (const drawing of document.querySelectorAll("#time-energy svg")) drawFront(drawing, new Set(shown.map((row) => row.id.slice(2))));
     if (!points.length || new Set(points.map(([, , row]) => this.instrument(row))).size > 1) return false; // energies of different instruments have no common front
     frontOf(points).forEach(([, , row]) => row.classList.add("front"));
     return true;

@@ -56,11 +56,20 @@ def disclosures(folder: Path, files: Sequence[Path], names: Sequence[str] = ()) 
 
 def _of_file(path: Path, name: str, names: Sequence[str]) -> Iterator[Disclosure]:
     seen: set[tuple[str, str]] = set()
-    for where, line, text, has_versions in _texts(path):
-        for found in (_in_short if len(text) <= SHORT else _in_text)(text, tuple(names), has_versions):
+    for where, line, text, has_versions in _texts(path, tuple(names)):
+        for found in _search(text, tuple(names), has_versions):
             if (where, found.text) not in seen:
                 seen.add((where, found.text))
                 yield Disclosure(name, where, found.kind, found.text, found.shortened, line)
+
+
+def _search(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Name, ...]:
+    return (_in_short if len(text) <= SHORT else _in_text)(text, names, has_versions)
+
+
+def _is_clean(text: str, names: tuple[str, ...]) -> bool:
+    """Whether a text names nobody, whatever it means: of versions with four numbers it is false."""
+    return not _search(text, names, False)
 
 
 @lru_cache(maxsize=16384)
@@ -73,8 +82,8 @@ def _in_text(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Nam
     return tuple(find_all(text, names, has_versions=has_versions))
 
 
-def _texts(path: Path) -> Iterator[tuple[str, int | None, str, bool]]:
-    """Every text of a file: where it is, its line, the text, and whether its numbers with dots are versions."""
+def _texts(path: Path, names: tuple[str, ...]) -> Iterator[tuple[str, int | None, str, bool]]:
+    """The texts of a file: where each is, its line, the text, and whether its numbers with dots are versions. None of JSON in which all are clean."""
     if path.suffix == _TABLE:
         for where, text in _texts_of_table(path):
             yield where, None, text, False
@@ -85,8 +94,9 @@ def _texts(path: Path) -> Iterator[tuple[str, int | None, str, bool]]:
         except FileError:  # another rule reports it; its text is read as lines
             pass
         else:
-            for key, text in _texts_of_json(values):
-                yield key, None, text, VERSIONS in key.split(".")
+            if not all(_is_clean(text, names) for text in _distinct_texts(values)):
+                for key, text in _texts_of_json(values):
+                    yield key, None, text, VERSIONS in key.split(".")
             return
     for number, text in _lines(path):
         yield f"line {number}", number, text, False
@@ -98,14 +108,33 @@ def _texts_of_json(values: Any) -> Iterator[tuple[str, str]]:
     while waiting:
         key, value = waiting.pop()
         if isinstance(value, str):
-            word = key.rpartition(".")[2]
-            yield key, f"{word}: {value}" if word.lower() in SAID_BY_KEY else value
+            yield key, _said(key, value)
             continue
         before = f"{key}." if key else ""
         items = list(value.items()) if isinstance(value, dict) else [(str(index), each) for index, each in enumerate(value)]
         if isinstance(value, dict):
             yield from ((key, name) for name, _ in items if name != TOKEN)
         waiting += [(before + name, each) for name, each in reversed(items) if isinstance(each, str | dict | list) and name != TOKEN]
+
+
+def _distinct_texts(values: Any) -> set[str]:
+    """What :func:`_texts_of_json` yields, each text once and without its place: most files repeat some dozens of texts a thousand times."""
+    texts: set[str] = set()
+    waiting = [values]
+    while waiting:
+        value = waiting.pop()
+        items = [(name, each) for name, each in value.items() if name != TOKEN] if isinstance(value, dict) else [("", each) for each in value]
+        if isinstance(value, dict):
+            texts.update(name for name, _ in items)
+        texts.update(_said(name, each) for name, each in items if isinstance(each, str))
+        waiting += [each for _, each in items if isinstance(each, dict | list)]
+    return texts
+
+
+def _said(key: str, text: str) -> str:
+    """The text, after the last word of its key where that says what it is."""
+    word = key.rpartition(".")[2]
+    return f"{word}: {text}" if word.lower() in SAID_BY_KEY else text
 
 
 def _texts_of_table(path: Path) -> Iterator[tuple[str, str]]:

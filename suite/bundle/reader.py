@@ -21,6 +21,8 @@ from suite.bundle.layout import (
     READINGS_RAW,
     RUN,
     STEPS,
+    SUMMARY,
+    SYSTEM,
     node_baseloads,
     node_tables,
 )
@@ -229,13 +231,19 @@ class Bundle:
 
 @dataclass(frozen=True)
 class CachedBundle(Bundle):
-    """A bundle whose request, log and tables are read once. Use it for bundles that do not change; treat results as immutable."""
+    """A bundle whose records, log and tables are read once. Use it for bundles that do not change; treat results as immutable."""
 
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def run(self) -> RunRecord:
         """The request and how the run ended."""
         return cast("RunRecord", self.cached("run", lambda: Bundle.run(self)))
+
+    def json(self, name: str) -> dict[str, Any]:
+        """One of the JSON files. Those that many rules read are kept; the others may be large, and are read by one or two."""
+        if name not in (RUN, SYSTEM, SUMMARY):
+            return Bundle.json(self, name)
+        return cast("dict[str, Any]", self.cached(name, lambda: Bundle.json(self, name)))
 
     def log(self, rank: int = 0) -> Log:
         """A rank's log."""

@@ -52,7 +52,7 @@ def strict_json(text: str) -> Any:
     """Parse JSON that every reader understands alike. Raises ValueError for NaN, infinity, and an object with one name twice; RecursionError for
     nesting that is too deep.
     """
-    return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_object)
+    return _STRICT.decode(text)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -66,6 +66,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
+"""Made once: a log has an object on each line."""
 
 
 def flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,5 +1,6 @@
 """Differences between a stored JSON record and the same record recomputed, possibly on another machine."""
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,13 +10,26 @@ TOLERANCE = 1e-9
 
 def differences(computed: Any, written: Any, where: str = "", tolerance: float = TOLERANCE) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """All differences of two JSON values, as (path, (computed, written)); ``tolerance`` for numbers is relative to the larger one."""
+    if not _same_text(computed, written):
+        yield from _differences(computed, written, where, tolerance)
+
+
+def _same_text(computed: Any, written: Any) -> bool:
+    """Whether both are the same JSON text, as nearly every record is that the same code computes again."""
+    try:
+        return json.dumps(computed) == json.dumps(written)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _differences(computed: Any, written: Any, where: str, tolerance: float) -> Iterator[tuple[str, tuple[Any, Any]]]:
     if isinstance(computed, Mapping) and isinstance(written, Mapping):
         keys = [key for key in {*computed, *written} if not _identical(computed.get(key), written.get(key))]
         for key in sorted(keys, key=str):
-            yield from differences(computed.get(key), written.get(key), f"{where}.{key}" if where else str(key), tolerance)
+            yield from _differences(computed.get(key), written.get(key), f"{where}.{key}" if where else str(key), tolerance)
     elif isinstance(computed, list | tuple) and isinstance(written, list) and len(computed) == len(written):
         for index, (one, other) in enumerate(zip(computed, written, strict=True)):
-            yield from differences(one, other, f"{where}[{index}]", tolerance)
+            yield from _differences(one, other, f"{where}[{index}]", tolerance)
     elif not _agree(computed, written, tolerance):
         yield where, (computed, written)
 

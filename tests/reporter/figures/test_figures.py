@@ -436,3 +436,30 @@ def expect_well_formed(drawing: Drawing) -> None:
         for attribute in ("x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "width", "height", "d"):
             assert not re.search("nan|inf", str(element.get(attribute, "")))
     assert drawing.rows and all(len(row) == len(drawing.headings) for row in drawing.rows)
+
+
+@every_chart
+def test_a_figure_folds_into_a_narrow_screen(chart: Chart, frames: Frames) -> None:
+    """Every shape and every text is within the width; the same links are there, and no tooltip that nobody could see."""
+    drawing = chart.draw(frames, CONTEXT)
+    if isinstance(drawing, NotDrawn) or not drawing.canvas.narrow():
+        return
+    wide, narrow = (ElementTree.fromstring(text) for text in (drawing.svg, drawing.canvas.narrow()))
+    width = float(narrow.attrib["viewBox"].split()[2])
+    assert width < 400
+    for element in narrow.iter():
+        across = [float(element.attrib[name]) for name in ("x", "x1", "x2", "cx") if name in element.attrib]
+        across += [float(pair.split()[0]) for pair in re.split("[MLZ]", element.get("d", "")) if pair and "h" not in pair]
+        assert all(-2 <= x <= width + 2 for x in across), ElementTree.tostring(element)
+    links = [[element.get("href") for element in one.iter() if element.tag.endswith("}a")] for one in (wide, narrow)]
+    assert links[0] == links[1]
+    assert len([element for element in narrow.iter() if element.tag.endswith("}title")]) == 1
+
+
+def test_on_a_narrow_screen_a_row_has_its_label_and_its_value_above_its_bar(frames: Frames) -> None:
+    drawing = by_name("stacked-epoch").draw(frames, CONTEXT)
+    assert isinstance(drawing, Drawing)
+    texts = [element for element in ElementTree.fromstring(drawing.canvas.narrow()).iter() if element.tag.endswith("}text")]
+    names = [element for element in texts if element.get("class") == "name"]
+    values = {element.get("y"): element for element in texts if element.get("text-anchor") == "end"}
+    assert names and all(name.get("x") == "6" and values[name.get("y")].text for name in names)
