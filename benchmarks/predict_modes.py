@@ -1,8 +1,9 @@
-"""Judges predictions of modes: on laws of simulated boards, or on a table of really measured modes.
+"""Judges predictions of modes: on laws of simulated boards, or on really measured modes.
 
     python -m benchmarks.predict_modes                                  every law of benchmarks/predict_laws, 100 draws each
     python -m benchmarks.predict_modes --laws my_law.py other_law.py    laws that the authors of the model did not write
-    python -m benchmarks.predict_modes --table modes.csv --profiled 8   splits of a table in which every mode was measured
+    python -m benchmarks.predict_modes --family 90                      random laws of many shapes, one draw each
+    python -m benchmarks.predict_modes --table modes.csv --profiled 8   splits of a table, or of a sweep, in which every mode was measured
 
 A draw has its own modes, noise and question. Of its modes the last two are those that `suite predict` recommends for the question. Scores are of
 modes that were not profiled. Prints Markdown: means over the draws, and their standard deviation after ±.
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.predict_family import random_law
 from benchmarks.predict_laws import FOLDER, Law, load_law
 from suite.errors import SuiteError
 from suite.files.paths import rules_folder
@@ -95,6 +97,7 @@ def parse() -> argparse.Namespace:
         prog="python -m benchmarks.predict_modes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--laws", type=Path, nargs="*", help="law files (default: all of benchmarks/predict_laws)")
+    parser.add_argument("--family", type=int, metavar="N", help="judge N laws of benchmarks/predict_family.py instead")
     parser.add_argument("--grid", type=Path, help="TOML file of axes (default: the 29,232 modes of AGX Xavier)")
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--budget", type=int, default=10, help="profiled modes of a draw, recommended ones among them")
@@ -102,7 +105,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--model", choices=MODELS, default="physical")
     parser.add_argument("--other", type=Path, help="law of another workload, of which the baselines see 800 modes")
     parser.add_argument("--random", action="store_true", help="profile modes at random instead of those that the design names")
-    parser.add_argument("--table", type=Path, help="table of measured modes; --draws splits of it are judged with every model")
+    parser.add_argument("--table", type=Path, help="table or sweep of measured modes; --draws splits of it are judged with every model")
     parser.add_argument("--profiled", type=int, default=8, help="with --table: profiled modes of a split")
     return parser.parse_args()
 
@@ -115,6 +118,10 @@ def judge_laws(arguments: argparse.Namespace) -> None:
         seen = np.random.default_rng(0).choice(len(modes), min(800, len(modes)), replace=False)
         judge = dataclasses.replace(judge, others=(_measured(judge, load_law(arguments.other, modes), seen, np.random.default_rng(1)),))
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
+    if arguments.family is not None:
+        numbers = range(1, arguments.family + 1)
+        print(_row(f"{len(numbers)} random laws", [draw(judge, random_law(number, modes), number) for number in numbers]))
+        return
     for path in arguments.laws or sorted(path for path in FOLDER.glob("*.py") if path.name != "__init__.py"):
         law = load_law(path, modes)
         print(_row(law.name, [draw(judge, law, number) for number in range(1, arguments.draws + 1)]), flush=True)
@@ -209,8 +216,8 @@ def judge_table(arguments: argparse.Namespace) -> None:
             order = np.random.default_rng(number).permutation(len(profile))
             seen, left = profile.take(order[: arguments.profiled]), profile.take(order[arguments.profiled :])
             rows.append(_held_out(fit(model, table.modes, seen, seed=number), left, number))
-        means = " | ".join(f"{mean:.1f} ± {spread:.1f}" for mean, spread in zip(np.mean(rows, axis=0), np.std(rows, axis=0), strict=True))
-        print(f"| {model} | {means} |", flush=True)
+        cells = [f"{mean:.1f} ± {spread:.1f}" for mean, spread in zip(np.mean(rows, axis=0), np.std(rows, axis=0), strict=True)]
+        print(f"| {model} | {' | '.join(cells if profile.has_power else [cells[0], '-', cells[2], '-'])} |", flush=True)
 
 
 def _held_out(predictor: Predictor, left: Profile, number: int) -> tuple[float, float, float, float]:

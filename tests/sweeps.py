@@ -64,12 +64,17 @@ def make_sweep(folder: Path, scaling: Scaling | None, values: tuple[str, ...] = 
     return study
 
 
-def make_matrix(folder: Path, times_s: Mapping[tuple[str, str], float], seeds: int = 3, scatter: float = 0.02) -> Matrix:
-    """A sealed matrix over framework and batch_size: ``times_s`` has the step of each point, which its runs scatter around."""
+def make_matrix(
+    folder: Path,
+    times_s: Mapping[tuple[str, str], float],
+    names: tuple[str, str] = ("framework", "batch_size"),
+    seeds: int = 3,
+    scatter: float = 0.02,
+) -> Matrix:
+    """A sealed matrix over the settings ``names``: ``times_s`` has the step of each point, which its runs scatter around."""
     noise = random.Random(2)
     template = make_bundle(folder.parent / f"{folder.name}-template", Scenario(division="open"))
-    names = ("framework", "batch_size")
-    points = tuple(MatrixPointPlan(f"{one}_{two}", (Setting(names[0], one), Setting(names[1], two))) for one, two in times_s)
+    points = tuple(MatrixPointPlan(f"{one}_{two}".replace(".", "-"), (Setting(names[0], one), Setting(names[1], two))) for one, two in times_s)
     of_plan = MatrixPlan("Frameworks and batches", "lenet", "mnist", names, points, seeds, 1, WARM_UP, "interleaved")
     for point, step_s in zip(points, times_s.values(), strict=True):
         for seed in range(1, seeds + 1):

@@ -1,6 +1,6 @@
 """The machine and the power mode of each run, from its system.json, as far as figures need them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reporter.data.frames import Frames, rows_of
-from reporter.data.text import plain_or_none
+from reporter.data.text import plain, plain_or_none
 from suite.bundle.layout import SYSTEM
 from suite.bundle.log import run_window
 from suite.bundle.reader import Bundle
@@ -17,11 +17,15 @@ from suite.errors import SuiteError
 HZ_PER_MHZ = 1e6
 CPU, GPU, MEMORY = "cpu", "gpu", "memory"
 BOARD_DIGITS = 6
+SOFTWARE = ("kernel", "operating_system", "python")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Of one run: a digest that tells boards of a kind apart (its first digits), cores online, upper limits of the clocks, MHz; None if unknown."""
+    """Of one run: a digest that tells boards of a kind apart (its first digits), cores online, upper limits of the clocks, MHz; None if unknown.
+
+    ``software``: names and versions of kernel, operating system, Python and libraries, as far as they are known.
+    """
 
     board: str | None
     cores: int | None
@@ -29,6 +33,7 @@ class Machine:
     gpu_mhz: float | None
     memory_mhz: float | None
     is_locked: bool | None
+    software: tuple[tuple[str, str], ...] = ()
 
 
 def machine_of(path: Path) -> Machine:
@@ -49,6 +54,7 @@ def machine_of(path: Path) -> Machine:
         gpu_mhz=_upper_mhz(clocks, GPU),
         memory_mhz=_upper_mhz(clocks, MEMORY),
         is_locked=locked if isinstance(locked, bool) else None,
+        software=_software(system),
     )
 
 
@@ -72,6 +78,21 @@ def cpu_clock_shares(path: Path) -> dict[int, float]:
     readings = np.rint(np.concatenate(inside) / HZ_PER_MHZ) if inside else np.empty(0)
     clocks, counts = np.unique(readings, return_counts=True)
     return {int(clock): float(count) / len(readings) for clock, count in zip(clocks, counts, strict=True)}
+
+
+def differing_software(machines: Iterable[Machine]) -> tuple[str, ...]:
+    """Names of the software that some of the machines have in different versions, where both are known."""
+    versions: dict[str, set[str]] = {}
+    for machine in machines:
+        for name, version in machine.software:
+            versions.setdefault(name, set()).add(version)
+    return tuple(sorted(name for name, found in versions.items() if len(found) > 1))
+
+
+def _software(system: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    libraries = system.get("libraries")
+    named = {name: system.get(name) for name in SOFTWARE} | (dict(libraries) if isinstance(libraries, Mapping) else {})
+    return tuple((plain(name, 40).replace("_", " "), plain(version, 80)) for name, version in named.items() if isinstance(version, str))
 
 
 def _list(value: Any) -> list[Any]:

@@ -1,10 +1,11 @@
 """Distributions over epochs by device instance: Figures 5a and 5b of the Jetson study."""
 
 import statistics
+from collections.abc import Iterable, Iterator
 
 from reporter.data.frames import Frames, Row, known, rows_of
 from reporter.data.machine_names import machine_name
-from reporter.data.machines import machines_of
+from reporter.data.machines import differing_software, machines_of
 from reporter.data.selection import choose
 from reporter.data.values import entries_of
 from reporter.papers.energy import ENERGY, kinds_of, with_instrument
@@ -12,6 +13,8 @@ from reporter.papers.entries import MAX_ROWS, estimates, names_of, property_text
 from reporter.papers.model import Box, Boxes, Missing, PaperFigure
 
 MIN_EPOCHS = 2
+MAX_NAMES = 4
+"""Of software that differs, in a caption."""
 INSTANCES = "Boards of a kind are distinguished by the first six digits of a digest of their serial number."
 
 
@@ -42,8 +45,20 @@ def _draw(frames: Frames, column: str, axis: str, sensor_of: str | None) -> Pape
             panel, note = _boxes(frames, chosen, named, with_instrument(axis, kind))
             panels.append(panel)
             notes |= {note} if note else set()
+    notes |= set(_software_notes(frames, values))
     about = f"Every epoch after the first of every run: mark; box: quartiles; line: median. {INSTANCES}"
     return PaperFigure(tuple(panels), tuple(kinds_id for ids in kinds.values() for kinds_id in ids), about, "", tuple(sorted(notes)), sensor_of)
+
+
+def _software_notes(frames: Frames, values: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A warning for each entry whose boards differ in software, which varies times more than boards do (Section 5.4.4 of the study)."""
+    machines, boards = machines_of(frames), {entry: {board for other, board in values if other == entry} for entry, _ in values}
+    for entry, of_entry in sorted(boards.items()):
+        runs = [str(run["run_id"]) for run in rows_of(frames.runs) if run["entry_id"] == entry]
+        differing = differing_software(machines[run] for run in runs) if len(of_entry) > 1 else ()
+        if differing:
+            more = f" and {len(differing) - MAX_NAMES} more" if len(differing) > MAX_NAMES else ""
+            yield f"Software differs between boards ({machine_name(entries_of(frames)[entry])}: {', '.join(differing[:MAX_NAMES])}{more})."
 
 
 def _values(frames: Frames, column: str) -> dict[tuple[str, str], list[float]]:

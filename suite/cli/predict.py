@@ -42,7 +42,9 @@ class ModelOptions:
 def predict(
     limits: LimitOptions,
     chosen: ModelOptions,
-    table: Annotated[Path | None, typer.Argument(help="Table of profiled modes: CSV, JSON or Parquet (docs/predicting.md).")] = None,
+    table: Annotated[
+        Path | None, typer.Argument(help="Table of profiled modes: CSV, JSON or Parquet, or the folder of a sweep (docs/predicting.md).")
+    ] = None,
     grid: Annotated[str | None, typer.Option(help=GRID_HELP)] = None,
     design: Annotated[bool, typer.Option("--design", help="Print the modes to profile first, as a table to fill in, and end.")] = False,
     front: Annotated[bool, typer.Option("--front", help="Print the Pareto front over time, power and energy of the profiled modes, too.")] = False,
@@ -131,7 +133,8 @@ def _mode(mode: Mapping[str, float]) -> str:
 
 
 def _quantities(one: "Forecast") -> str:
-    return ", ".join(_estimate(estimate, unit) for estimate, unit in ((one.time_s, "s"), (one.power_w, "W"), (one.energy_j, "J")))
+    every = ((one.time_s, "s"), (one.power_w, "W"), (one.energy_j, "J"))
+    return ", ".join(_estimate(estimate, unit) for estimate, unit in every if estimate is not None)
 
 
 def _estimate(one: "Estimate", unit: str) -> str:
@@ -141,6 +144,9 @@ def _estimate(one: "Estimate", unit: str) -> str:
 def _front_lines(profile: "Profile") -> Iterator[str]:
     from suite.prediction.front import front_of  # start-up: NumPy
 
+    if not profile.has_power:
+        yield "There is no Pareto front: the table has neither power_w nor energy_j."
+        return
     yield "Pareto front over time, power and energy of the profiled modes (intervals hold all together with 95 %):"
     for index, membership in front_of(profile):
         mode = dict(zip(profile.names, profile.rows[index].tolist(), strict=True))

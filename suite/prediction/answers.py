@@ -37,12 +37,15 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Prediction of one mode. ``within`` is the probability that it is within all limits of the question."""
+    """Prediction of one mode; power and energy are None where no power was measured.
+
+    ``within`` is the probability that it is within all limits of the question.
+    """
 
     mode: Mapping[str, float]
     time_s: Estimate
-    power_w: Estimate
-    energy_j: Estimate
+    power_w: Estimate | None
+    energy_j: Estimate | None
     is_profiled: bool
     within: float
 
@@ -91,15 +94,17 @@ def answer(known: Known, asked: Question, certainty: float = CERTAINTY) -> Answe
 
 def forecast(known: Known, index: int, asked: Question) -> Forecast:
     """Prediction of one mode."""
-    values = {}
-    for quantity in Quantity:
+
+    def estimate(quantity: Quantity) -> Estimate:
         one = intervals(logarithms(known.samples, quantity)[:, index : index + 1])
-        values[quantity] = Estimate(float(one.value[0]), float(one.low[0]), float(one.high[0]))
+        return Estimate(float(one.value[0]), float(one.low[0]), float(one.high[0]))
+
+    has_power = known.samples.has_power
     return Forecast(
         known.modes.named(index),
-        values[Quantity.TIME],
-        values[Quantity.POWER],
-        values[Quantity.ENERGY],
+        estimate(Quantity.TIME),
+        estimate(Quantity.POWER) if has_power else None,
+        estimate(Quantity.ENERGY) if has_power else None,
         index in set(known.profiled),
         probability_within(known.samples, asked, index),
     )

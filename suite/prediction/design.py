@@ -70,7 +70,7 @@ def _most_informative(samples: Samples, free: Array, random: np.random.Generator
     candidates = random.choice(free, min(CANDIDATES, len(free)), replace=False)
     targets = random.choice(count, min(TARGETS, count), replace=False)
     reduced = np.zeros(len(candidates))
-    for values in (samples.log_time, samples.log_power):
+    for values in (samples.log_time, samples.log_power) if samples.has_power else (samples.log_time,):
         own, others = (values[:, chosen] - np.mean(values[:, chosen], axis=0) for chosen in (candidates, targets))
         covariance = own.T @ others / len(values)
         reduced += np.sum(covariance**2, axis=1) / (np.mean(own**2, axis=0) + NOISE**2)

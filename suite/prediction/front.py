@@ -71,7 +71,9 @@ def measured_intervals(profile: Profile, confidence: float = CONFIDENCE) -> tupl
 
 
 def front_of(profile: Profile, confidence: float = CONFIDENCE) -> list[tuple[int, Membership]]:
-    """Profiled modes that are on the front or may be, over time, power and energy, by ascending time."""
+    """Profiled modes that are on the front or may be, over time, power and energy, by ascending time; none where no power was measured."""
+    if not profile.has_power:
+        return []
     time, power, energy = measured_intervals(profile, confidence)
     low, high = (np.column_stack([getattr(one, end) for one in (time, power, energy)]) for end in ("low", "high"))
     found = memberships(low, high)

@@ -58,7 +58,13 @@ def logarithms(samples: Samples, quantity: Quantity) -> Array:
 
 
 def best(samples: Samples, asked: Question, certainty: float = CERTAINTY) -> int | None:
-    """Index of the mode of the smallest mean of the minimised quantity among those within every limit with ``certainty``; None if there is none."""
+    """Index of the mode of the smallest mean of the minimised quantity among those within every limit with ``certainty``; None if there is none.
+
+    Raises SuiteError for a question about power or energy where none was measured.
+    """
+    if not samples.has_power and {*asked.limits(), asked.minimise} - {Quantity.TIME}:
+        problem = "The question is about power or energy, and the table has neither power_w nor energy_j"
+        raise SuiteError(problem, "measure one of them, or limit and minimise the time alone")
     within = np.ones(samples.log_time.shape[1], dtype=bool)
     for quantity, limit in asked.limits().items():
         within &= upper(logarithms(samples, quantity), certainty) <= np.log(limit)

@@ -15,7 +15,8 @@ from suite.prediction.samples import Samples
 def write_predictions(modes: Modes, samples: Samples, profiled: Sequence[int], path: Path) -> None:
     """Write one row per mode: its resources, whether it was profiled, median and 90 % interval of time, power and energy.
 
-    ``front``: the mode is on the Pareto front of the medians of time and power; energy, their product, adds no mode to it. Raises FileError.
+    ``front``: the mode is on the Pareto front of the medians of time and power; energy, their product, adds no mode to it. Without measured power
+    there are neither columns of it nor a front. Raises FileError.
     """
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
@@ -25,10 +26,12 @@ def write_predictions(modes: Modes, samples: Samples, profiled: Sequence[int], p
 
 
 def _rows(modes: Modes, samples: Samples, profiled: set[int]) -> Iterator[list[str]]:
-    quantities = {"time{}_s": samples.time_s(), "power{}_w": samples.power_w(), "energy{}_j": samples.energy_j()}
-    on_front = pareto_front(np.column_stack([quantities["time{}_s"].value, quantities["power{}_w"].value]))
-    yield [*modes.names, "profiled", "front", *(name.format(end) for name in quantities for end in ("", "_low", "_high"))]
+    quantities, marks = {"time{}_s": samples.time_s()}, {"profiled": [index in profiled for index in range(len(modes))]}
+    if samples.has_power:
+        quantities |= {"power{}_w": samples.power_w(), "energy{}_j": samples.energy_j()}
+        marks["front"] = pareto_front(np.column_stack([quantities["time{}_s"].value, quantities["power{}_w"].value])).tolist()
+    yield [*modes.names, *marks, *(name.format(end) for name in quantities for end in ("", "_low", "_high"))]
     columns = [values for one in quantities.values() for values in (one.value, one.low, one.high)]
     for index, row in enumerate(modes.rows.tolist()):
         values = (f"{column[index]:.6g}" for column in columns)
-        yield [*(f"{value:.10g}" for value in row), *("yes" if so else "no" for so in (index in profiled, on_front[index])), *values]
+        yield [*(f"{value:.10g}" for value in row), *("yes" if mark[index] else "no" for mark in marks.values()), *values]

@@ -21,10 +21,15 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Samples:
-    """Logarithms of time (s) and average power (W): arrays of shape (samples, modes)."""
+    """Logarithms of time (s) and average power (W): arrays of shape (samples, modes). Powers are NaN where none was measured."""
 
     log_time: Array
     log_power: Array
+
+    @property
+    def has_power(self) -> bool:
+        """Whether power is predicted, too."""
+        return not np.isnan(self.log_power[:1, :1]).any()
 
     def time_s(self, confidence: float = CONFIDENCE) -> Intervals:
         """Time of an epoch."""

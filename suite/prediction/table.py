@@ -1,8 +1,8 @@
-"""Tables of profiled modes: what was measured in each, with standard errors, and the modes that a table only names."""
+"""Tables of profiled modes, from files or matrices: what was measured in each, with standard errors, and the modes that a table only names."""
 
 import csv
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,17 @@ ASSUMED_ERROR = 0.02
 """Relative standard error of a value whose error the table does not state."""
 MIN_ERROR = 0.002
 """Smallest relative standard error that is believed: clocks, temperature and other programs vary more between runs than within one."""
+UNMEASURED = float("nan")
+"""Power where none was measured."""
 MAX_SIZE_BYTES = 256_000_000
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Measured modes: ``rows`` of resources by ``names``, mean time (s) and average power (W) of each, with relative standard errors."""
+    """Measured modes: ``rows`` of resources by ``names``, mean time (s) and average power (W) of each, with relative standard errors.
+
+    Powers are NaN where none was measured; then they are in every mode.
+    """
 
     names: tuple[str, ...]
     rows: Array
@@ -34,6 +39,11 @@ class Profile:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def has_power(self) -> bool:
+        """Whether power was measured."""
+        return bool(np.isfinite(self.power_w).all())
 
     def take(self, index: Any) -> "Profile":
         """Some of the modes."""
@@ -49,16 +59,18 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Profiled modes of a CSV, JSON (a list of objects) or Parquet file.
+    """Profiled modes of a CSV, JSON (a list of objects) or Parquet file, or of the folder of a matrix.
 
-    Columns: resources (:data:`suite.prediction.modes.COLUMN_ROLES`), ``time_s`` and ``power_w`` or ``energy_j``, and optionally their standard errors
-    ``time_se_s``, ``power_se_w``, ``energy_se_j``. Other columns are ignored. Several rows of one mode are repetitions: their mean counts, with the
-    standard error of the rows that state none. Raises FileError.
+    Columns: resources (:data:`suite.prediction.modes.COLUMN_ROLES`), ``time_s``, ``power_w`` or ``energy_j`` (in all rows or in none), and optionally
+    their standard errors ``time_se_s``, ``power_se_w``, ``energy_se_j``. Other columns are ignored. Several rows of one mode are repetitions: their
+    mean counts, with the standard error of the rows that state none. Raises FileError.
     """
     names, measured = _rows_by_mode(path)
     profiled = {mode: values for mode, values in measured.items() if values}
     if not profiled:
-        raise FileError(path, "has no row with time_s and power_w (or energy_j)")
+        raise FileError(path, "has no row with time_s")
+    if len({np.isfinite(row.power_w) for rows in profiled.values() for row in rows}) > 1:
+        raise FileError(path, "has power_w or energy_j in some of the profiled rows only; measure it in all of them, or leave it out")
     return Table(_profile(names, profiled), _modes(names, measured))
 
 
@@ -77,7 +89,7 @@ def _rows_by_mode(path: Path) -> "tuple[tuple[str, ...], dict[tuple[float, ...],
     try:
         if path.stat().st_size > MAX_SIZE_BYTES:
             raise FileError(path, f"has more than {MAX_SIZE_BYTES // 1_000_000} MB, which no table of modes needs")
-        rows = _READERS.get(path.suffix.lower(), _read_csv)(path)
+        rows = _read_matrix(path) if path.is_dir() else _READERS.get(path.suffix.lower(), _read_csv)(path)
     except OSError as error:
         raise FileError(path, f"cannot be read ({error.strerror})") from error
     except (ValueError, csv.Error) as error:
@@ -93,6 +105,12 @@ def _rows_by_mode(path: Path) -> "tuple[tuple[str, ...], dict[tuple[float, ...],
         found = _measured(path, number, row)
         measured.setdefault(mode, []).extend([found] if found else [])
     return names, measured
+
+
+def _read_matrix(path: Path) -> Sequence[Mapping[str, Any]]:
+    from suite.prediction.matrix_rows import rows_of_matrix  # start-up: pandas
+
+    return rows_of_matrix(path)
 
 
 def _read_csv(path: Path) -> list[Mapping[str, Any]]:
@@ -133,9 +151,7 @@ def _measured(path: Path, number: int, row: Mapping[str, Any]) -> _Row | None:
     if time_s is None:
         return None
     if power_w is None:
-        if energy_j is None:
-            raise FileError(path, f"has a time and neither power_w nor energy_j in row {number}")
-        power_w = energy_j / time_s
+        power_w = UNMEASURED if energy_j is None else energy_j / time_s
     time_error = _relative(_number(path, number, row, "time_se_s", least=0), time_s)
     power_error = _relative(_number(path, number, row, "power_se_w", least=0), power_w)
     if power_error is None and energy_j is not None:

@@ -49,16 +49,17 @@ def bundles() -> list[Made]:
         step_s = 0.02 + 60.0 / (cores**0.4 * cpu) + 10.0 / gpu
         clocks = (gpu * 1.0, gpu * 0.8, gpu * 0.6)
         free = replace(few, threads=4, step_s=step_s, power_w=power_w, idle_w=2.0, gpu_mhz=clocks)
-        made.append(Made(free, _mode(mode, cores, cpu, gpu, memory)))
+        made.append(Made(free, in_mode(mode, cores, cpu, gpu, memory)))
     locked = replace(few, threads=4, step_s=0.0665, power_w=9.3, idle_w=2.4, gpu_mhz=(1377.0,))
-    made.append(Made(locked, _mode("MAXN", 8, 2265, 1377, 2133, locked=True)))
+    made.append(Made(locked, in_mode("MAXN", 8, 2265, 1377, 2133, locked=True)))
     made.append(Made(replace(few, threads=5, step_s=0.09, power_w=7.0, idle_w=3.0, power_meter="um25c"), {"cpu_model": LONG}))
     for ranks, step_s in ((1, 0.1), (2, 0.056), (4, 0.034)):
         made.append(Made(replace(few, threads=6, ranks=ranks, nodes=ranks, step_s=step_s)))
     return made
 
 
-def _mode(name: str, cores: int, cpu: int, gpu: int, memory: int, locked: bool = False) -> dict[str, Any]:
+def in_mode(name: str, cores: int, cpu: int, gpu: int, memory: int, locked: bool = False) -> dict[str, Any]:
+    """Changes of system.json for a power mode."""
     label = f"{name}: {cores} cores up to {cpu} MHz, GPU up to {gpu} MHz{', clocks locked' if locked else ''}"
     clocks = [{"kind": kind, "name": kind, "max_hz": int(mhz * 1e6)} for kind, mhz in (("cpu", cpu), ("gpu", gpu), ("memory", memory))]
     settings = {"source": "nvpmodel", "mode": name, "clocks_locked": locked, "cores_online": list(range(cores)), "clocks": clocks}

@@ -59,6 +59,18 @@ def test_an_answer_has_intervals_what_binds_and_what_to_profile_next(say: Say, t
     assert "Pareto front over time, power and energy of the profiled modes" in printed
 
 
+def test_times_alone_give_times_alone(say: Say, tmp_path: Path) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text("threads,cpu_quota,time_s\n1,0.5,40\n1,1,20\n2,0.5,41\n2,2,11\n2,1.5,\n")
+    printed, _, code = say(path, "--front", "--max-minutes", 0.4, "--minimise", "time")
+    assert (code, " W" in printed, " J" in printed) == (0, False, False)
+    assert "There is no Pareto front: the table has neither power_w nor energy_j." in printed
+    assert json.loads(say(path, "--json")[0])["next"]["power_w"] is None
+    assert say(path, "--output", tmp_path / "out.csv")[2] == 0
+    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "threads,cpu_quota,profiled,time_s,time_low_s,time_high_s"
+    assert say(path, "--max-watts", 5)[2] == 2
+
+
 def test_a_limit_that_no_mode_keeps_is_said(say: Say, table: Path) -> None:
     printed, _, code = say(table, "--max-watts", 1)
     assert code == 0

@@ -6,7 +6,7 @@ import pytest
 from suite.errors import SuiteError
 from suite.prediction.answers import OTHER, answer, know
 from suite.prediction.design import initial_design, next_mode
-from suite.prediction.limits import Quantity, best, probability_within, question
+from suite.prediction.limits import Quantity, Question, best, probability_within, question
 from suite.prediction.models import fit
 from suite.prediction.modes import Axis, grid
 from suite.prediction.samples import Samples, intervals
@@ -38,6 +38,15 @@ KNOWN = know(MODES, initial_design(MODES), Exact())
 )
 def test_an_exact_prediction_gives_the_true_best_mode(asked: object, expected: np.ndarray) -> None:
     assert best(KNOWN.samples, asked) == np.argmin(expected)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("asked", [question(12, None, None), question(None, None, 750), question(None, 50, None), question(50, 50, None)])
+def test_a_question_about_power_needs_measured_power(asked: Question) -> None:
+    times_alone = Samples(KNOWN.samples.log_time, np.full_like(KNOWN.samples.log_time, np.nan))
+    with pytest.raises(SuiteError, match="neither power_w nor energy_j; measure one of them, or limit and minimise the time alone"):
+        best(times_alone, asked)
+    fastest = best(times_alone, question(None, 50, None, Quantity.TIME))
+    assert fastest == np.argmin(TIME_S)
 
 
 def test_no_mode_within_a_limit_is_no_answer() -> None:

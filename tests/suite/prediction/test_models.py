@@ -1,5 +1,7 @@
 """What holds for every model, and what holds for one of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,18 @@ def test_two_modes_are_too_few(model: str) -> None:
 def test_three_modes_are_enough(model: str) -> None:
     samples = fit(model, MODES, profile(DESIGN[:3])).predict(MODES.rows)
     assert np.all(np.isfinite(samples.time_s().high))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_times_alone_are_predicted_without_powers(model: str) -> None:
+    measured = profile(DESIGN)
+    alone = replace(measured, power_w=np.full(len(DESIGN), np.nan))
+    samples = fit(model, MODES, alone).predict(MODES.rows[LEFT])
+    assert not samples.has_power
+    error, with_power = (
+        np.mean(np.abs(each.time_s().value / TIME_S[LEFT] - 1)) for each in (samples, fit(model, MODES, measured).predict(MODES.rows[LEFT]))
+    )
+    assert error < 1.5 * with_power
 
 
 def test_an_unknown_model_is_named_with_the_known_ones() -> None:

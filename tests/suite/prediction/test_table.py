@@ -9,8 +9,10 @@ import pytest
 from pyarrow import parquet
 
 from suite.errors import FileError, SuiteError
+from suite.metrics.matrix import MATRIX
 from suite.prediction.modes import Axis, Modes, grid, read_grid
 from suite.prediction.table import MIN_ERROR, read_modes, read_table
+from tests.sweeps import make_matrix
 
 HEAD = "cores,cpu_mhz,time_s,power_w,time_se_s,power_se_w\n"
 
@@ -46,13 +48,38 @@ def test_repetitions_of_a_mode_are_one_mean_with_their_standard_error(tmp_path: 
     assert profile.power_error[0] == MIN_ERROR
 
 
+def test_a_table_may_have_times_alone(tmp_path: Path) -> None:
+    profile = read_table(written(tmp_path, "threads,time_s\n1,20\n2,12\n")).profile
+    assert (profile.time_s.tolist(), profile.has_power) == ([20, 12], False)
+
+
+def test_the_points_of_a_sweep_are_profiled_modes(tmp_path: Path) -> None:
+    make_matrix(tmp_path / "sweep", {("1", "0.5"): 0.02, ("2", "1.5"): 0.008}, ("threads", "cpu_quota"))
+    record = json.loads((tmp_path / "sweep" / MATRIX).read_text())
+    of_epochs = read_table(tmp_path / "sweep")
+    for point in record["points"]:
+        point["figures"]["time_to_epoch_s"].update(value=None, spread=None, reason="one epoch only")
+    (tmp_path / "sweep" / MATRIX).write_text(json.dumps(record))
+    of_steps = read_table(tmp_path / "sweep")
+    assert (of_steps.profile.names, of_steps.modes.rows.tolist()) == (("threads", "cpu_quota"), [[1, 0.5], [2, 1.5]])
+    assert of_steps.profile.time_s[1] / of_steps.profile.time_s[0] == pytest.approx(0.4, rel=0.1)
+    assert of_epochs.profile.time_s[0] > 10 * of_steps.profile.time_s[0]
+    assert not of_steps.profile.has_power
+
+
+def test_a_sweep_over_more_than_resources_is_no_table_of_modes(tmp_path: Path) -> None:
+    make_matrix(tmp_path / "sweep", {("1", "16"): 0.02, ("1", "32"): 0.03}, ("threads", "batch_size"))
+    with pytest.raises(FileError, match="varies batch_size beside resources; modes are predicted for one value of it"):
+        read_table(tmp_path / "sweep")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("a,b\n1,2\n", "has no column of a resource"),
         ("", "has no column of a resource"),
         (HEAD + "1,800,,,,\n", "has no row with time_s"),
-        (HEAD + "1,800,20,,,\n", "a time and neither power_w nor energy_j in row 1"),
+        (HEAD + "1,800,20,5,,\n2,800,15,,,\n", "power_w or energy_j in some of the profiled rows only"),
         (HEAD + "1,800,20,5,,\n1,fast,20,5,,\n", "cpu_mhz = 'fast' in row 2"),
         (HEAD + "1,,20,5,,\n", "no cpu_mhz in row 1"),
         (HEAD + "1,800,-3,5,,\n", "time_s = '-3' in row 1"),
