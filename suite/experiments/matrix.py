@@ -50,7 +50,7 @@ class Values:
 
     ``data`` may be NAME=FOLDER, for a copy on another storage medium. ``nodes`` is a number of the hostfile's first hosts. ``page_cache`` is cold or
     warm. ``meters`` is as `suite run --meters` takes it. ``cpu_quota`` limits the implementation to the CPU time of N cores, as 0.5,
-    ``read_mb_s`` its reads from the data's disk to 10^6 bytes a second: a slower storage medium, emulated. ``isolation`` is none or namespace.
+    ``memory_mb`` to 10^6 bytes of memory, ``read_mb_s`` its reads from the data's disk to 10^6 bytes a second: a slower storage medium, emulated.
     ``power_mode`` and what follows it are as `suite power set` takes them.
     """
 
@@ -70,6 +70,7 @@ class Values:
     page_cache: PageCache | None = None
     meters: str | None = None
     cpu_quota: float | None = None
+    memory_mb: float | None = None
     read_mb_s: float | None = None
     isolation: Isolation | None = None
     power_mode: str | None = None
@@ -121,6 +122,7 @@ class Vary:
     page_cache: tuple[PageCache, ...] = ()
     meters: tuple[str, ...] = ()
     cpu_quota: tuple[float, ...] = ()
+    memory_mb: tuple[float, ...] = ()
     read_mb_s: tuple[float, ...] = ()
     isolation: tuple[Isolation, ...] = ()
     power_mode: tuple[str, ...] = ()
@@ -164,17 +166,14 @@ class MatrixDefinition:
 
 @dataclass(frozen=True)
 class MatrixRun:
-    """One run of a matrix: its point, its repetition (from 1), the options of `suite run`, and what those options do not have."""
+    """One run of a matrix: its point, its repetition (from 1), the options of `suite run`, and the values, some of which options do not have."""
 
     point: MatrixPointPlan
     repetition: int
     options: RunOptions
     mode: WantedMode
     page_cache: PageCache
-    meters: str | None
-    cpu_quota: float | None
-    read_mb_s: float | None
-    isolation: Isolation | None = None
+    values: Values
 
     @property
     def folder(self) -> str:
@@ -368,13 +367,15 @@ def _run(point: _Point, repetition: int, base: RunOptions, definition: MatrixDef
         options = replace(options, placement=replace(options.placement, hosts=hosts[: values.nodes]))
     if values.isolation is not None and options.placement.hosts:
         raise SuiteError("isolation is for one rank on this machine; leave --hostfile out.")
-    limited = next((name for name in ("cpu_quota", "read_mb_s") if getattr(values, name) is not None), None)
+    limited = next((name for name in ("cpu_quota", "memory_mb", "read_mb_s") if getattr(values, name) is not None), None)
+    if limited is not None and values.isolation is Isolation.PODMAN:
+        raise SuiteError(f"{limited} limits processes of this cgroup, and podman's containers have cgroups of their own; use isolation namespace.")
     if limited is not None and options.placement.hosts:
         raise SuiteError(f"{limited} limits processes of this machine only; leave --hostfile out.")
     if options.steps is not None and options.steps <= definition.warm_up_steps:
         raise SuiteError(f"The first {definition.warm_up_steps} steps are warm-up and count in no figure; ask for more --steps than that.")
     page_cache = values.page_cache or PageCache.COLD
-    return MatrixRun(point.plan, repetition, options, values.mode, page_cache, values.meters, values.cpu_quota, values.read_mb_s, values.isolation)
+    return MatrixRun(point.plan, repetition, options, values.mode, page_cache, values)
 
 
 def _merged(fixed: Values, values: Values) -> Values:

@@ -95,7 +95,7 @@ def test_no_record_names_the_owner_of_a_folder(tmp_path: Path, monkeypatch: pyte
 def test_every_setting_reaches_its_run() -> None:
     values = Values(framework="fake", page_cache=PageCache.WARM, meters="cpu,load", power_mode="MAXN", cores="2", gpu_mhz=905, jetson_clocks=True)
     (run,) = planned(MatrixDefinition(seeds=1, points=(values,))).runs
-    assert (run.page_cache, run.meters) == (PageCache.WARM, "cpu,load")
+    assert (run.page_cache, run.values.meters) == (PageCache.WARM, "cpu,load")
     assert run.mode == WantedMode("MAXN", cores="2", gpu_mhz=905, jetson_clocks=True)
 
 
@@ -204,10 +204,10 @@ def test_each_run_has_its_power_mode_and_all_is_put_back(tmp_path: Path, monkeyp
 def test_limits_reach_the_run_and_its_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     simulated_disk(tmp_path, "/")
     monkeypatch.setattr(matrix_runs, "read_limit", lambda mb_s, folder: read_limit(mb_s, folder, tmp_path))
-    matrix = planned(MatrixDefinition(seeds=1, vary=Vary(read_mb_s=(5.0, 80.0)), fixed=Values(cpu_quota=0.5)))
+    matrix = planned(MatrixDefinition(seeds=1, vary=Vary(read_mb_s=(5.0, 80.0)), fixed=Values(cpu_quota=0.5, memory_mb=500.0)))
     slow, _ = resolve_matrix(matrix, tmp_path, to_show=True)
-    assert [limit.setting for limit in slow.limits] == ["cpu_quota 0.5", "read_mb_s 5"]
-    assert slow.study is not None and dict(slow.study.settings) == {"read_mb_s": "5", "cpu_quota": "0.5"}
+    assert [limit.setting for limit in slow.limits] == ["cpu_quota 0.5", "memory_mb 500", "read_mb_s 5"]
+    assert slow.study is not None and dict(slow.study.settings) == {"read_mb_s": "5", "cpu_quota": "0.5", "memory_mb": "500"}
     assert slow.study.emulated_reads == "5"
 
 
