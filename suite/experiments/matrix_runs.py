@@ -89,7 +89,7 @@ def resolve_matrix(matrix: PlannedMatrix, directory: Path, *, to_show: bool = Fa
 
 def validate(matrix: PlannedMatrix, requests: Sequence[RunRequest], directory: Path, system_root: Path = SYSTEM) -> None:
     """Raise SuiteError with everything that would end the matrix later: environments, memory, disk, power modes, rights, sensors."""
-    frameworks = {request.framework.name: request.framework for request in requests}
+    frameworks = {request.framework.argument: request.framework for request in requests}
     checks: list[Callable[[], object]] = [lambda each=each: find(each) for each in frameworks.values()]  # type: ignore[misc]
     checks += [lambda mode=mode: refuse_mode(mode, system_root) for mode in _distinct_modes(matrix)]  # type: ignore[misc]
     checks += [lambda each=each: preflight(each) for each in {run.point.name: request for run, request in _pairs(matrix, requests)}.values()]  # type: ignore[misc]
@@ -123,7 +123,8 @@ def _request(matrix: PlannedMatrix, run: MatrixRun, directory: Path, to_show: bo
     request = resolve_options(options, directory / run.folder, as_published=to_show)
     limits = tuple(_limits(run, Path(request.training.data.directory)))
     left_out = left_out_meters(run.values.meters)
-    return replace(request, page_cache=run.page_cache, left_out=left_out, study=mark, limits=limits, isolation=run.values.isolation)
+    return replace(request, page_cache=run.page_cache, left_out=left_out, study=mark, limits=limits, isolation=run.values.isolation,
+                   neighbours=run.values.neighbours or 0)  # fmt: skip
 
 
 def _limits(run: MatrixRun, data: Path) -> Iterator[Limit]:
